@@ -1,0 +1,42 @@
+/** @file knng.h
+ * libknng: exact k-nearest-neighbour graphs of large high-dimensional data.
+ *
+ * This is the one supported include. It needs C99 and nothing besides <stddef.h> and <stdint.h>;
+ * link with -lknng (pkg-config knng, or find_package(knng) and knng::knng).
+ *
+ * A first graph:
+ * @code
+ *   knng *h = NULL;
+ *   knng_graph *g = NULL;
+ *   knng_matrix rows = knng_host(KNNG_F32, n, d, x);
+ *   if (knng_create(&h, d, KNNG_F32) || knng_borrow(h, &rows) || knng_build(h, 10, NULL, &g))
+ *     fprintf(stderr, "%s\n", knng_last_error());
+ *   knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL), distances = ids;
+ *   if (g) knng_graph_view(g, &ids, &distances);
+ * @endcode
+ *
+ * Conventions that hold for every function:
+ * - Constructors put the new object into their first parameter and set it to NULL when they fail.
+ * - A function that returns a ::knng_status returns KNNG_OK (0) or a negative code; knng_last_error() then says
+ *   what was wrong, naming the argument, its value and the limit. A failed or stopped call changes nothing.
+ * - Counts, sizes and ids are int64_t. Ids count from 0 in the order in which rows were added.
+ * - Calls that take a `const knng *` may run at the same time on one handle; any other call on that handle must run
+ *   alone. Graphs and sparse forms never change after they are made: all their readers may run at the same time.
+ * - Nothing is printed, no signal handler is installed, no thread outlives the call that made it.
+ */
+#ifndef KNNG_H
+#define KNNG_H
+
+#include "knng/types.h"
+
+#include "knng/error.h"
+#include "knng/settings.h"
+
+#include "knng/rows.h"
+
+#include "knng/build.h"
+
+#include "knng/graph.h"
+#include "knng/sparse.h"
+
+#endif

@@ -1,0 +1,67 @@
+/** @file build.h
+ * Building, querying, checking. Include knng.h, not this file.
+ */
+#ifndef KNNG_BUILD_H
+#define KNNG_BUILD_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Plans a build or a query without running it: memory, tiles, devices.
+ * @param h  handle with rows
+ * @param nq number of query rows; 0: a build
+ * @param k  neighbours per row
+ * @param out written; struct_size set by the caller
+ * @return as knng_build() for what can be told beforehand, but a budget that is too small is not an error here: compare
+ * smallest_host. @since 0.1 */
+KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_plan *out);
+
+/** Builds the exact k-nearest-neighbour graph of all rows.
+ *
+ * Row i's neighbours are the k other rows with the smallest (key, id), in that order, where the key is the metric in
+ * fp64 in one fixed order of operations: ids and distances are the same bits on any device, with any number of threads
+ * and any tile size. Blocks until done; c stops it earlier.
+ * @param h handle with at least k + 1 rows; not changed
+ * @param k neighbours per row, itself not counted, 1 to rows - 1
+ * @param c progress, log and stop, or NULL
+ * @param[out] out the graph, to be given to knng_graph_destroy(); NULL on failure
+ * @return KNNG_OK; KNNG_ERR_STATE without rows; KNNG_ERR_RANGE if k does not fit (both numbers in the message), or a
+ * distance is finite but too large for fp32 (set value_type=f64); KNNG_ERR_OPTION for settings that contradict each
+ * other; KNNG_ERR_DATA for rows that the metric cannot take; KNNG_ERR_BUDGET; KNNG_ERR_MEMORY; KNNG_ERR_CANCELLED;
+ * KNNG_ERR_UNSUPPORTED; KNNG_ERR_DEVICE. @since 0.1 */
+KNNG_API knng_status knng_build(const knng *h, int64_t k, const knng_control *c, knng_graph **out);
+
+/** Finds, for every query row, its k nearest rows of the data set. Settings `self` has no meaning here.
+ * @param h handle with at least k rows (k + 1 with leave_out)
+ * @param q query rows: dimension as h's, any of the row types, host memory; read during the call only
+ * @param leave_out NULL, or q->rows ids: the row that query i must not return, -1 for none
+ * @param k neighbours per query
+ * @param c progress, log and stop, or NULL
+ * @param[out] out the graph; its rows are the queries
+ * @return as knng_build(). @since 0.1 */
+KNNG_API knng_status knng_query(const knng *h, const knng_matrix *q, const int64_t *leave_out, int64_t k,
+                                const knng_control *c, knng_graph **out);
+
+/** As knng_query(), with the query rows read from a file in any format that knng_add_file() reads. @since 0.1 */
+KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k, const knng_control *c,
+                                     knng_graph **out);
+
+/** Compares a graph of all of h's rows with a plain fp64 evaluation of the canonical keys, ids and bits, under h's
+ * settings metric, p, self and value. Meant for graphs from anywhere: files, other libraries, other machines.
+ * @param h      handle with the rows from which the graph is said to come
+ * @param g      a graph with as many rows as h
+ * @param sample how many rows to check, spread evenly; 0: all
+ * @param c      progress, log (tells what differs) and stop, or NULL
+ * @param[out] first_wrong the first row, among those checked, that differs; -1: none does
+ * @return KNNG_OK whether or not a row differs; KNNG_ERR_ARGUMENT for a graph of another shape; others as knng_build().
+ * @since 0.1 */
+KNNG_API knng_status knng_check(const knng *h, const knng_graph *g, int64_t sample, const knng_control *c,
+                                int64_t *first_wrong);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

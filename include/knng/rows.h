@@ -1,0 +1,62 @@
+/** @file rows.h
+ * Rows of a data set. Include knng.h, not this file.
+ */
+#ifndef KNNG_ROWS_H
+#define KNNG_ROWS_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Copies rows into the data set; their ids continue after those already there.
+ * The first rows settle dimension and dtype where knng_create() left them open; later ones must have the same.
+ * @param h    the handle
+ * @param rows points x dimension; any strides; host memory
+ * @return KNNG_OK; KNNG_ERR_ARGUMENT for NULL, wrong dtype, dimension or struct size; KNNG_ERR_RANGE for counts that
+ * are not positive; KNNG_ERR_DATA for NaN or infinity, with row and column (of this matrix); KNNG_ERR_BUDGET if
+ * max_host_bytes does not hold the copy; KNNG_ERR_UNSUPPORTED for memory that no loaded backend reads;
+ * KNNG_ERR_MEMORY. On failure the data set is as it was. @since 0.1 */
+KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows);
+
+/** Shows rows to the data set without copying them. They are checked for NaN and infinity here, and must neither
+ * change nor go away until `release` is called, or, without one, until the last handle that shows them is destroyed
+ * or never used again. knng_destroy() does not read them.
+ * @param h    the handle
+ * @param rows as for knng_add(); `release(owner)` is called exactly once iff this call returns KNNG_OK, by the thread
+ * that destroys the last handle that shows the rows
+ * @return as knng_add(). @since 0.1 */
+KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows);
+
+/** Reads all rows of a file and adds them. Read in blocks; the file is not mapped. The format is told by the name:
+ * .npy (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two dimensions are
+ * flattened to points x the rest), each also with .gz behind it (needs the formats library).
+ * @param h    the handle
+ * @param path file name
+ * @param c    progress and stop, or NULL
+ * @return as knng_add(), and KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_CANCELLED; KNNG_ERR_UNSUPPORTED for a format that
+ * this build does not read, with what to install where that helps. @since 0.1 */
+KNNG_API knng_status knng_add_file(knng *h, const char *path, const knng_control *c);
+
+/** Size and type of the data set.
+ * @param h the handle
+ * @param[out] rows  number of rows; may be NULL
+ * @param[out] dim   dimension, 0 while open; may be NULL
+ * @param[out] dtype element type, 0 while open; may be NULL
+ * @return KNNG_OK, KNNG_ERR_ARGUMENT. @since 0.1 */
+KNNG_API knng_status knng_shape(const knng *h, int64_t *rows, int64_t *dim, int32_t *dtype);
+
+/** Copies rows back into the caller's memory, converted to its dtype.
+ * @param h     the handle
+ * @param first id of the first row wanted
+ * @param dst   rows (how many), cols = dimension, dtype (any of the row types), strides and data of the caller's memory
+ * @return KNNG_OK; KNNG_ERR_RANGE for rows that do not exist, or a value that dst's dtype cannot hold (integers must be
+ * met exactly, floating point is rounded to nearest but must stay finite), with row and column; KNNG_ERR_ARGUMENT.
+ * On failure dst may be partly written. @since 0.1 */
+KNNG_API knng_status knng_read(const knng *h, int64_t first, knng_matrix *dst);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

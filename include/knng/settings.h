@@ -1,0 +1,75 @@
+/** @file settings.h
+ * Handles, settings and devices. Include knng.h, not this file.
+ */
+#ifndef KNNG_SETTINGS_H
+#define KNNG_SETTINGS_H
+
+#include "types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Makes an empty data set with default settings.
+ * An environment variable KNNG_<SETTING> (KNNG_THREADS=4), read once per process, replaces a default.
+ * @param[out] out the new handle, to be given to knng_destroy(); NULL on failure
+ * @param dim   dimension of the points, 1 to 2^31 - 1; 0: taken from the first rows
+ * @param dtype KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8 or KNNG_I8; 0: taken from the first rows
+ * @return KNNG_OK; KNNG_ERR_ARGUMENT for a NULL out or an unknown dtype; KNNG_ERR_RANGE for dim; KNNG_ERR_OPTION if
+ * an environment variable holds a value that its setting does not take; KNNG_ERR_MEMORY. Thread safe. @since 0.1 */
+KNNG_API knng_status knng_create(knng **out, int64_t dim, int32_t dtype);
+
+/** Makes a second handle on the rows that h has now, without copying them, with a copy of its settings, so that
+ * e.g. a second metric can be used beside the first. Rows added to one handle later are not seen by the other.
+ * Borrowed rows are released when the last handle that shows them is destroyed.
+ * @param[out] out the new handle; NULL on failure
+ * @param h an existing handle
+ * @return KNNG_OK, KNNG_ERR_ARGUMENT, KNNG_ERR_MEMORY. @since 0.1 */
+KNNG_API knng_status knng_share(knng **out, const knng *h);
+
+/** Destroys a handle; NULL does nothing. Reads no borrowed row, so that rows and handle may be freed in any order;
+ * calls the release functions of borrowed rows that no other handle shows. Graphs live on. Any thread may call it,
+ * but no other call may be running on h. @since 0.1 */
+KNNG_API void knng_destroy(knng *h);
+
+/** Changes a setting, for the calls that follow. knng_option_get() lists settings, ranges and defaults.
+ * @param h     the handle
+ * @param key   name, e.g. "metric"
+ * @param value text, e.g. "cosine", "4GiB", "0.5"; numbers as in the C locale whatever the locale is
+ * @return KNNG_OK; KNNG_ERR_OPTION for an unknown key (the known ones are listed) or a value outside the range (which
+ * is named); KNNG_ERR_ARGUMENT for NULL. On failure the setting keeps its value. @since 0.1 */
+KNNG_API knng_status knng_set(knng *h, const char *key, const char *value);
+
+/** Reads a setting back as text that knng_set() takes.
+ * @param h   the handle
+ * @param key name
+ * @param buf where the text goes, with its terminating 0; may be NULL if cap is 0
+ * @param cap bytes of buf
+ * @param[out] needed bytes needed, terminating 0 included; may be NULL
+ * @return KNNG_OK; KNNG_ERR_RANGE if cap is too small (needed is set, buf untouched); KNNG_ERR_OPTION for an unknown key;
+ * KNNG_ERR_ARGUMENT. @since 0.1 */
+KNNG_API knng_status knng_get(const knng *h, const char *key, char *buf, int64_t cap, int64_t *needed);
+
+/** Describes the i-th setting.
+ * @param i   from 0
+ * @param out written; struct_size set by the caller
+ * @return KNNG_OK; KNNG_ERR_RANGE past the last (limit is their number); KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
+KNNG_API knng_status knng_option_get(int32_t i, knng_option *out);
+
+/** Describes the i-th device: 0 is the CPU. A backend that cannot be used appears with the reason in why_not.
+ * @param i   from 0
+ * @param out written; struct_size set by the caller
+ * @return KNNG_OK; KNNG_ERR_RANGE past the last; KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
+KNNG_API knng_status knng_device_get(int32_t i, knng_device *out);
+
+/** Names the i-th statistic that knng_graph_stat() knows.
+ * @param i from 0
+ * @param[out] name static text
+ * @param[out] doc  static text, one sentence; may be NULL
+ * @return KNNG_OK; KNNG_ERR_RANGE past the last; KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
+KNNG_API knng_status knng_stat_name(int32_t i, const char **name, const char **doc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

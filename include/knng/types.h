@@ -1,0 +1,180 @@
+/** @file types.h
+ * Types, codes and structs shared by all of knng.h. Include knng.h, not this file.
+ */
+#ifndef KNNG_TYPES_H
+#define KNNG_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of this header: major << 16 | minor << 8 | patch. knng_version() gives the library's. */
+#define KNNG_VERSION 0x000100
+
+/** Marks what the shared library exports. */
+#if defined(__GNUC__)
+#define KNNG_API __attribute__((visibility("default")))
+#else
+#define KNNG_API
+#endif
+
+/** A data set (its rows, or views of them) together with settings. */
+typedef struct knng knng;
+/** A neighbour graph. Owns all that it shows; needs neither the handle nor the rows it came from. */
+typedef struct knng_graph knng_graph;
+/** A sparse matrix (CSR and COO at once) made from a graph. */
+typedef struct knng_sparse knng_sparse;
+
+/** KNNG_OK or one of the negative codes below. */
+typedef int32_t knng_status;
+
+/** Status codes. They are never renumbered; the list may grow. */
+enum {
+  KNNG_OK = 0,               /**< done */
+  KNNG_ERR_ARGUMENT = -1,    /**< a null pointer, a wrong struct size, a shape or dtype that does not fit */
+  KNNG_ERR_RANGE = -2,       /**< a number outside its limits: k, a count, a value that the wanted dtype cannot hold */
+  KNNG_ERR_OPTION = -3,      /**< an unknown setting or statistic, or a value that the setting does not take */
+  KNNG_ERR_DATA = -4,        /**< NaN, infinity, negative values for hellinger, keys that would overflow */
+  KNNG_ERR_STATE = -5,       /**< the object is not ready for this call, e.g. it has no rows yet */
+  KNNG_ERR_MEMORY = -6,      /**< the system had no memory left */
+  KNNG_ERR_BUDGET = -7,      /**< max_host_bytes or max_device_bytes is too small; the message has the smallest that works */
+  KNNG_ERR_CANCELLED = -8,   /**< stopped by the stop flag or by the progress callback */
+  KNNG_ERR_IO = -9,          /**< a file could not be opened, read or written */
+  KNNG_ERR_FORMAT = -10,     /**< a file is not what its format asks for: hostile, truncated or of another kind */
+  KNNG_ERR_UNSUPPORTED = -11,/**< valid, but not available in this build or version */
+  KNNG_ERR_DEVICE = -12,     /**< a GPU failed or is not usable */
+  KNNG_ERR_INTERNAL = -13    /**< a defect of the library: please report it */
+};
+
+/** Element types, numbered as in DLPack: type code << 8 | bits. KNNG_I16, KNNG_I32 and KNNG_I64 are for ids only. */
+enum {
+  KNNG_I8 = 0x008,
+  KNNG_I16 = 0x010,
+  KNNG_I32 = 0x020,
+  KNNG_I64 = 0x040,
+  KNNG_U8 = 0x108,
+  KNNG_U16 = 0x110,
+  KNNG_F16 = 0x210, /**< IEEE binary16 */
+  KNNG_F32 = 0x220,
+  KNNG_F64 = 0x240,
+  KNNG_BF16 = 0x410 /**< the upper half of a binary32 */
+};
+
+/** Where memory is, numbered as in DLPack. */
+enum {
+  KNNG_ANY = 0,     /**< found out by asking the backends that are loaded already; host memory otherwise */
+  KNNG_HOST = 1,    /**< ordinary host memory */
+  KNNG_CUDA = 2,    /**< device memory of the CUDA device knng_matrix.device */
+  KNNG_PINNED = 3,  /**< page-locked host memory */
+  KNNG_MANAGED = 13 /**< CUDA managed memory */
+};
+
+/** A view of the caller's matrix, read or written by the library.
+ *
+ * struct_size is set by the caller to sizeof(knng_matrix), as in every struct here. A struct of an older or newer
+ * header is fine: bytes that the library does not know must be 0 in input (else KNNG_ERR_UNSUPPORTED), and of an
+ * output struct only the part that both know is written. knng_host() fills one in for packed host memory.
+ *
+ * As an output that shows memory (the view functions) dtype, space, rows, cols, strides and data are set by the
+ * library. As an output that is written to (the copy functions) they describe the caller's memory.
+ */
+typedef struct knng_matrix {
+  uint32_t struct_size; /**< sizeof(knng_matrix) */
+  int32_t dtype;        /**< KNNG_F32, ... */
+  int32_t space;        /**< KNNG_HOST, ... */
+  int32_t device;       /**< number of the device for device memory, else 0 */
+  int64_t rows;         /**< number of points */
+  int64_t cols;         /**< dimension of a point */
+  int64_t row_stride;   /**< elements from a row to the next; both strides 0: packed, row-major */
+  int64_t col_stride;   /**< elements from a column to the next */
+  uint64_t stream;      /**< CUDA stream after which the data is ready; 0: it is ready now */
+  void *data;           /**< element (0, 0) */
+  void (*release)(void *owner); /**< knng_borrow only: called once, and only if knng_borrow returned KNNG_OK */
+  void *owner;                  /**< argument of release */
+} knng_matrix;
+
+/** How a long call reports and how it is stopped. Pass NULL where none is wanted.
+ *
+ * Callbacks run on the calling thread, and must return: no longjmp, no exception. They may call knng functions on
+ * other handles.
+ */
+typedef struct knng_control {
+  uint32_t struct_size; /**< sizeof(knng_control) */
+  uint32_t interval_ms; /**< longest time between two calls of progress; 0: 100 ms */
+  /** Called with the stage's name and how much of its work is done, in units that are only good for a ratio.
+   * A nonzero result stops the call with KNNG_ERR_CANCELLED. */
+  int32_t (*progress)(void *user, const char *stage, double done, double total);
+  /** Called with one line of text without a newline; level: 0 information, 1 warning. */
+  void (*log)(void *user, int32_t level, const char *text);
+  void *user;                   /**< first argument of both */
+  const volatile int32_t *stop; /**< polled; nonzero stops the call. May be set in a signal handler or by another thread */
+} knng_control;
+
+/** The last failure of a thread. Rows and columns count from 0; -1 where the failure has none. */
+typedef struct knng_error {
+  uint32_t struct_size; /**< sizeof(knng_error) */
+  knng_status code;     /**< KNNG_OK if this thread has not seen a failure yet */
+  int64_t row;          /**< row of the data at fault, or -1 */
+  int64_t col;          /**< column of the data at fault, or -1 */
+  int64_t given;        /**< the number that was given, or -1 */
+  int64_t limit;        /**< the limit that it broke, or -1 */
+  char argument[32];    /**< name of the argument, setting or member at fault, or "" */
+  char message[480];    /**< one line */
+} knng_error;
+
+/** A setting, as shown by knng_option_get(). All strings are static. */
+typedef struct knng_option {
+  uint32_t struct_size; /**< sizeof(knng_option) */
+  int32_t type;         /**< 0: one of the words in range; KNNG_I64: integer, for bytes also "4GiB"; KNNG_F64: real number */
+  const char *name;     /**< key for knng_set() */
+  const char *fallback; /**< value when neither knng_set() nor the environment gives one */
+  const char *range;    /**< the values it takes */
+  const char *doc;      /**< one sentence */
+} knng_option;
+
+/** What a build or query would do, from knng_estimate(). */
+typedef struct knng_plan {
+  uint32_t struct_size;    /**< sizeof(knng_plan) */
+  uint32_t devices;        /**< how many devices would work */
+  int64_t host_bytes;      /**< peak of host memory held by the library, rows it holds and result included */
+  int64_t device_bytes;    /**< peak of memory on one device */
+  int64_t smallest_host;   /**< the smallest max_host_bytes with which the call can run */
+  int64_t smallest_device; /**< the same for max_device_bytes */
+  int64_t tile_rows;       /**< rows of one tile */
+  int64_t tile_cols;       /**< columns of one tile */
+  int64_t tiles;           /**< number of tiles */
+  double seconds;          /**< expected time; -1: never timed here */
+} knng_plan;
+
+/** A processor that can do the work, from knng_device_get(). */
+typedef struct knng_device {
+  uint32_t struct_size; /**< sizeof(knng_device) */
+  int32_t usable;       /**< 1: can be chosen, 0: why_not says why not */
+  int64_t memory;       /**< bytes of memory, -1 unknown */
+  int64_t memory_free;  /**< bytes free now, -1 unknown */
+  char name[96];        /**< e.g. "cpu: AMD EPYC 9654, avx3, 2 threads" */
+  char why_not[256];    /**< "" if usable */
+} knng_device;
+
+/** Packed row-major host memory as a matrix.
+ * @param dtype element type
+ * @param rows  number of points
+ * @param cols  dimension
+ * @param data  element (0, 0); a const pointer is fine for matrices that the library only reads
+ */
+static inline knng_matrix knng_host(int32_t dtype, int64_t rows, int64_t cols, const void *data) {
+  knng_matrix m = {(uint32_t)sizeof(knng_matrix), 0, KNNG_HOST, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL};
+  m.dtype = dtype;
+  m.rows = rows;
+  m.cols = cols;
+  m.data = (void *)(uintptr_t)data;
+  return m;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,119 @@
+// Host memory that is counted: every large array of the library is a Buffer charged to a Budget, which knows the limit
+// (setting max_host_bytes), what is held and the most that was held. Knows nothing of what the memory is for.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "core/checked.h"
+#include "core/error.h"
+
+namespace libknng {
+
+class Budget {
+ public:
+  static constexpr std::int64_t kUnlimited = INT64_MAX;
+
+  explicit Budget(std::int64_t limit = kUnlimited, std::int64_t held = 0) noexcept
+      : limit_(limit), held_(held), peak_(held) {}
+
+  // Throws KNNG_ERR_BUDGET when the limit would be passed. Plans are made to fit, so this is the second line.
+  void take(std::int64_t bytes) {
+    const std::int64_t now = held_.fetch_add(bytes) + bytes;
+    if (now > limit_) {
+      held_.fetch_sub(bytes);
+      fail(KNNG_ERR_BUDGET, "max_host_bytes", {.given = limit_, .limit = now},
+           "max_host_bytes=%lld is too small: at least %lld bytes are needed", static_cast<long long>(limit_),
+           static_cast<long long>(now));
+    }
+    std::int64_t peak = peak_.load();
+    while (peak < now && !peak_.compare_exchange_weak(peak, now)) {
+    }
+  }
+  void give(std::int64_t bytes) noexcept { held_.fetch_sub(bytes); }
+
+  std::int64_t limit() const noexcept { return limit_; }
+  std::int64_t held() const noexcept { return held_.load(); }
+  std::int64_t peak() const noexcept { return peak_.load(); }
+
+ private:
+  std::int64_t limit_;
+  std::atomic<std::int64_t> held_;
+  std::atomic<std::int64_t> peak_;
+};
+
+// An array of trivial elements, 64-byte aligned, uninitialised, owned. A null budget counts nothing.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  Buffer() noexcept = default;
+  explicit Buffer(std::int64_t count, Budget* budget = nullptr) : budget_(budget), count_(count) {
+    bytes_ = checked_mul(count, static_cast<std::int64_t>(sizeof(T)), "memory");
+    if (budget_) budget_->take(bytes_);
+    try {
+      data_ = static_cast<T*>(::operator new(static_cast<std::size_t>(bytes_), std::align_val_t{kAlignment}));
+    } catch (...) {
+      if (budget_) budget_->give(bytes_);
+      throw;
+    }
+  }
+  Buffer(std::int64_t count, T fill, Budget* budget = nullptr) : Buffer(count, budget) {
+    for (std::int64_t i = 0; i < count_; ++i) data_[i] = fill;
+  }
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Buffer() { reset(); }
+
+  void reset() noexcept {
+    if (!data_) return;
+    ::operator delete(data_, std::align_val_t{kAlignment});
+    if (budget_) budget_->give(bytes_);
+    data_ = nullptr;
+    budget_ = nullptr;
+    count_ = bytes_ = 0;
+  }
+  // The memory stays, but no longer counts: for results that outlive the budget of the call that made them.
+  void release_from_budget() noexcept {
+    if (budget_) budget_->give(bytes_);
+    budget_ = nullptr;
+  }
+  void swap(Buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(budget_, other.budget_);
+    std::swap(count_, other.count_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  T* data() noexcept { return data_; }
+  const T* data() const noexcept { return data_; }
+  std::int64_t size() const noexcept { return count_; }
+  std::int64_t bytes() const noexcept { return bytes_; }
+  bool empty() const noexcept { return count_ == 0; }
+  T* begin() noexcept { return data_; }
+  T* end() noexcept { return data_ + count_; }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + count_; }
+  T& operator[](std::int64_t i) noexcept { return data_[i]; }
+  const T& operator[](std::int64_t i) const noexcept { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+  Budget* budget_ = nullptr;
+  std::int64_t count_ = 0;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace libknng

@@ -1,0 +1,60 @@
+#include "core/dtype.h"
+
+#include <cmath>
+
+namespace libknng {
+namespace {
+
+constexpr Dtype kDtypes[] = {
+    {KNNG_F32, 4, "float32", false},  {KNNG_F64, 8, "float64", false}, {KNNG_F16, 2, "float16", false},
+    {KNNG_BF16, 2, "bfloat16", false}, {KNNG_U8, 1, "uint8", true},     {KNNG_I8, 1, "int8", true},
+    {KNNG_I16, 2, "int16", true},     {KNNG_U16, 2, "uint16", true},   {KNNG_I32, 4, "int32", true},
+    {KNNG_I64, 8, "int64", true},
+};
+constexpr int kRowDtypes = 6;  // the first ones
+
+// Rounds |x| to a floating-point format with the given bits; returns exponent and fraction fields joined.
+std::uint32_t round_magnitude(double magnitude, int fraction_bits, int smallest_exponent, std::uint32_t infinity) noexcept {
+  if (!(magnitude < HUGE_VAL)) return infinity | (magnitude != magnitude ? 1u << (fraction_bits - 1) : 0u);
+  if (magnitude == 0) return 0;
+  const int exponent = std::max(std::ilogb(magnitude), smallest_exponent);
+  // An integer multiple of the spacing at this exponent; scalbn is exact, nearbyint rounds to nearest even.
+  const double steps = std::nearbyint(std::scalbn(magnitude, fraction_bits - exponent));
+  const auto field = static_cast<std::uint32_t>(exponent - smallest_exponent);
+  const std::uint32_t bits = (field << fraction_bits) + static_cast<std::uint32_t>(steps);
+  return bits < infinity ? bits : infinity;
+}
+
+}  // namespace
+
+Half half_from_double(double x) noexcept {
+  const std::uint32_t sign = std::signbit(x) ? 0x8000u : 0u;
+  return {static_cast<std::uint16_t>(sign | round_magnitude(std::fabs(x), 10, -14, 0x7c00))};
+}
+
+BFloat bfloat_from_double(double x) noexcept {
+  const std::uint32_t sign = std::signbit(x) ? 0x8000u : 0u;
+  return {static_cast<std::uint16_t>(sign | round_magnitude(std::fabs(x), 7, -126, 0x7f80))};
+}
+
+const Dtype* find_dtype(std::int32_t code) noexcept {
+  for (const Dtype& t : kDtypes)
+    if (t.code == code) return &t;
+  return nullptr;
+}
+
+std::int32_t row_dtype_bytes(std::int32_t code, const char* argument) {
+  for (int i = 0; i < kRowDtypes; ++i)
+    if (kDtypes[i].code == code) return kDtypes[i].bytes;
+  const Dtype* known = find_dtype(code);
+  fail(KNNG_ERR_ARGUMENT, argument, {.given = code},
+       "%s=0x%03x%s%s%s is no type for rows: float32, float64, float16, bfloat16, uint8 and int8 are", argument,
+       static_cast<unsigned>(code), known ? " (" : "", known ? known->name : "", known ? ")" : "");
+}
+
+const char* dtype_name(std::int32_t code) noexcept {
+  const Dtype* t = find_dtype(code);
+  return t ? t->name : "unknown";
+}
+
+}  // namespace libknng

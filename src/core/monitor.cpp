@@ -1,0 +1,137 @@
+#include "core/monitor.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <exception>
+#include <system_error>
+#include <thread>
+
+#include "core/error.h"
+
+namespace libknng {
+namespace {
+
+// Callbacks are host code: they run with the host's floating-point state.
+class AsHost {
+ public:
+  explicit AsHost(const std::fenv_t& host) noexcept {
+    std::fegetenv(&ours_);
+    std::fesetenv(&host);
+  }
+  ~AsHost() { std::fesetenv(&ours_); }
+  AsHost(const AsHost&) = delete;
+  AsHost& operator=(const AsHost&) = delete;
+
+ private:
+  std::fenv_t ours_;
+};
+
+// Threads inherit the signal mask: with everything blocked while they start, the host's handlers run on its own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Monitor::Monitor(const knng_control& control, const FloatEnv& env) noexcept
+    : control_(control), host_(env.host()), shown_(std::chrono::steady_clock::now()) {
+  if (control_.interval_ms == 0) control_.interval_ms = 100;
+}
+
+void Monitor::stage(const char* name, double total) noexcept {
+  total_.store(0);
+  done_.store(0);
+  stage_.store(name);
+  total_.store(total);
+}
+
+void Monitor::check() const {
+  if (stopped()) fail(KNNG_ERR_CANCELLED, "", "stopped by the caller");
+}
+
+void Monitor::log(int level, std::string text) {
+  if (!control_.log) return;
+  const std::lock_guard lock(log_mutex_);
+  log_.emplace_back(level, std::move(text));
+}
+
+void Monitor::deliver(bool always) {
+  const AsHost host(host_);
+  if (control_.log) {
+    std::vector<std::pair<int, std::string>> lines;
+    {
+      const std::lock_guard lock(log_mutex_);
+      lines.swap(log_);
+    }
+    for (const auto& [level, text] : lines) control_.log(control_.user, level, text.c_str());
+  }
+  if (!control_.progress) return;
+  const auto now = std::chrono::steady_clock::now();
+  const char* stage = stage_.load();
+  const bool due = now - shown_ >= std::chrono::milliseconds(control_.interval_ms) || stage != shown_stage_;
+  if (!(due || always) || *stage == '\0') return;
+  shown_ = now;
+  shown_stage_ = stage;
+  const double total = total_.load();
+  const double done = done_.load();
+  if (control_.progress(control_.user, stage, done < total ? done : total, total) != 0) stop_.store(true);
+}
+
+void Monitor::poll() {
+  deliver(false);
+  check();
+}
+
+void Monitor::run(const std::function<void()>& work) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ended = false;
+  std::exception_ptr failure;
+  std::thread driver;
+  try {
+    const SignalsBlocked blocked;
+    driver = std::thread([&] {
+      const FloatEnv env;
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::lock_guard lock(mutex);
+      ended = true;
+      changed.notify_one();
+    });
+  } catch (const std::system_error&) {
+    fail(KNNG_ERR_MEMORY, "", "the system could not start a thread");
+  }
+  {
+    std::unique_lock lock(mutex);
+    const auto interval = std::chrono::milliseconds(control_.interval_ms);
+    while (!changed.wait_for(lock, interval, [&] { return ended; })) {
+      lock.unlock();
+      try {
+        deliver(false);
+      } catch (...) {  // out of memory while handing out logs: they are lost, the work is not
+      }
+      lock.lock();
+    }
+  }
+  driver.join();
+  if (failure) std::rethrow_exception(failure);
+  deliver(true);
+}
+
+}  // namespace libknng

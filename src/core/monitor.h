@@ -1,0 +1,53 @@
+// Progress, log and stop of one call. Workers report to a Monitor; only the calling thread talks to the caller's
+// callbacks. run() gives the work a thread of its own, so that OpenMP's pool ends with the call (no thread is left
+// behind, fork stays safe) and the calling thread is free for progress and the stop flag.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/float_env.h"
+#include "knng/types.h"
+
+namespace libknng {
+
+class Monitor {
+ public:
+  // `control` is the library's own copy (see capi), all members known and checked; `env` has the host's state.
+  Monitor(const knng_control& control, const FloatEnv& env) noexcept;
+
+  // Any thread of the call. Names outlive the call (string literals).
+  void stage(const char* name, double total) noexcept;
+  void advance(double amount) noexcept { done_.fetch_add(amount, std::memory_order_relaxed); }
+  bool stopped() const noexcept {
+    return stop_.load(std::memory_order_relaxed) || (control_.stop && *control_.stop != 0);
+  }
+  void check() const;  // throws KNNG_ERR_CANCELLED if stopped
+  void log(int level, std::string text);
+
+  // Calling thread only: shows progress if it is due, delivers logs; then as check().
+  void poll();
+
+  // Runs `work` on a thread of its own and polls until it ends; its exception comes out of here.
+  void run(const std::function<void()>& work);
+
+ private:
+  void deliver(bool always);
+
+  knng_control control_;
+  std::fenv_t host_;
+  std::atomic<const char*> stage_{""};
+  std::atomic<double> done_{0};
+  std::atomic<double> total_{0};
+  std::atomic<bool> stop_{false};
+  std::chrono::steady_clock::time_point shown_;
+  const char* shown_stage_ = nullptr;
+  std::mutex log_mutex_;
+  std::vector<std::pair<int, std::string>> log_;
+};
+
+}  // namespace libknng

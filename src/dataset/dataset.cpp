@@ -1,0 +1,104 @@
+#include "dataset/dataset.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/dtype.h"
+#include "core/error.h"
+
+namespace libknng {
+namespace {
+
+template <class T>
+const T* element(const MatrixView& m, std::int64_t row) noexcept {
+  return reinterpret_cast<const T*>(m.data) + row * m.row_stride;
+}
+
+}  // namespace
+
+void require_finite(const MatrixView& m, const char* argument) {
+  visit_row_dtype(m.dtype, [&](auto* tag) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    if constexpr (!std::is_integral_v<T>) {
+      for (std::int64_t i = 0; i < m.rows; ++i) {
+        const T* row = element<T>(m, i);
+        // x - x is 0 for every finite x and NaN for the others, and so is the sum: one test a row.
+        double sum = 0;
+        for (std::int64_t t = 0; t < m.cols; ++t) {
+          const double x = to_double(row[t * m.col_stride]);
+          sum += x - x;
+        }
+        if (sum == 0) continue;
+        for (std::int64_t t = 0; t < m.cols; ++t) {
+          const double x = to_double(row[t * m.col_stride]);
+          if (std::isfinite(x)) continue;
+          fail(KNNG_ERR_DATA, argument, {.row = i, .col = t}, "%s: row %lld, column %lld is %s; every value must be finite",
+               argument, static_cast<long long>(i), static_cast<long long>(t), std::isnan(x) ? "NaN" : "infinite");
+        }
+      }
+    }
+  });
+}
+
+void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept {
+  visit_row_dtype(m.dtype, [&](auto* tag) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    const T* x = element<T>(m, row);
+    if (m.col_stride == 1)
+      for (std::int64_t t = 0; t < m.cols; ++t) out[t] = to_double(x[t]);
+    else
+      for (std::int64_t t = 0; t < m.cols; ++t) out[t] = to_double(x[t * m.col_stride]);
+  });
+}
+
+std::int64_t Dataset::held_bytes() const noexcept {
+  std::int64_t bytes = 0;
+  for (const auto& chunk : chunks_) bytes += chunk->held_bytes();
+  return bytes;
+}
+
+void Dataset::require_fits(std::int32_t dtype, std::int64_t cols, std::int64_t rows, const char* argument) const {
+  if (dtype_ != 0 && dtype != dtype_)
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = dtype, .limit = dtype_}, "%s: rows are %s, the data set has %s", argument,
+         dtype_name(dtype), dtype_name(dtype_));
+  if (dim_ != 0 && cols != dim_)
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = cols, .limit = dim_},
+         "%s: rows have %lld columns, the data set has dimension %lld", argument, static_cast<long long>(cols),
+         static_cast<long long>(dim_));
+  checked_add(this->rows(), rows, argument);
+}
+
+void Dataset::append(std::shared_ptr<const Chunk> chunk) {
+  const MatrixView& v = chunk->view();
+  chunks_.reserve(chunks_.size() + 1);
+  firsts_.reserve(firsts_.size() + 1);
+  const std::int64_t first = rows();
+  dim_ = v.cols;
+  dtype_ = v.dtype;
+  firsts_.push_back(first);
+  chunks_.push_back(std::move(chunk));
+}
+
+std::size_t Dataset::chunk_of(std::int64_t row) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), row) - firsts_.begin()) - 1;
+}
+
+std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument) {
+  const std::int64_t size = row_dtype_bytes(m.dtype, argument);
+  Buffer<std::byte> data(checked_mul(checked_mul(m.rows, m.cols, argument), size, argument), &budget);
+  if (m.packed()) {
+    std::memcpy(data.data(), m.data, static_cast<std::size_t>(data.bytes()));
+  } else {
+    visit_row_dtype(m.dtype, [&](auto* tag) {
+      using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+      T* to = reinterpret_cast<T*>(data.data());
+      for (std::int64_t i = 0; i < m.rows; ++i)
+        for (std::int64_t t = 0; t < m.cols; ++t) *to++ = element<T>(m, i)[t * m.col_stride];
+    });
+  }
+  auto chunk = std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
+  require_finite(chunk->view(), argument);
+  return chunk;
+}
+
+}  // namespace libknng

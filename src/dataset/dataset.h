@@ -1,0 +1,92 @@
+// Rows wherever they live in host memory: copied, or borrowed from the caller. A Dataset is a list of immutable chunks,
+// so that handles share rows without sharing later additions. Knows nothing of metrics or of where rows came from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/buffer.h"
+#include "knng/types.h"
+
+namespace libknng {
+
+// A checked, readable view of a matrix in host memory. Strides in elements, never both 0.
+struct MatrixView {
+  std::int32_t dtype = 0;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t col_stride = 0;
+  const std::byte* data = nullptr;
+
+  bool packed() const noexcept { return col_stride == 1 && row_stride == cols; }
+};
+
+// Throws KNNG_ERR_DATA naming row and column if a value is NaN or infinite.
+void require_finite(const MatrixView& m, const char* argument);
+
+// Row `row` as fp64, exactly. out: m.cols values.
+void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept;
+
+// Rows that stay as they are for as long as the chunk lives.
+class Chunk {
+ public:
+  // The caller's rows; `release(owner)`, if any, is called when the chunk ends.
+  Chunk(const MatrixView& view, void (*release)(void*), void* owner) noexcept
+      : view_(view), release_(release), owner_(owner) {}
+  // Rows of our own, packed row-major.
+  Chunk(Buffer<std::byte> data, std::int32_t dtype, std::int64_t rows, std::int64_t cols) noexcept
+      : owned_(std::move(data)), view_{dtype, rows, cols, cols, 1, owned_.data()} {}
+  ~Chunk() {
+    if (release_) release_(owner_);
+  }
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+
+  const MatrixView& view() const noexcept { return view_; }
+  std::int64_t held_bytes() const noexcept { return owned_.bytes(); }
+
+ private:
+  Buffer<std::byte> owned_;
+  MatrixView view_;
+  void (*release_)(void*) = nullptr;
+  void* owner_ = nullptr;
+};
+
+class Dataset {
+ public:
+  Dataset() = default;
+  // dim, dtype: 0 leaves them to the first rows.
+  Dataset(std::int64_t dim, std::int32_t dtype) : dim_(dim), dtype_(dtype) {}
+
+  std::int64_t rows() const noexcept { return firsts_.empty() ? 0 : firsts_.back() + chunks_.back()->view().rows; }
+  std::int64_t dim() const noexcept { return dim_; }
+  std::int32_t dtype() const noexcept { return dtype_; }
+  std::int64_t held_bytes() const noexcept;
+
+  // Throws KNNG_ERR_ARGUMENT if a matrix of this type and width cannot be appended.
+  void require_fits(std::int32_t dtype, std::int64_t cols, std::int64_t rows, const char* argument) const;
+  // All or nothing.
+  void append(std::shared_ptr<const Chunk> chunk);
+
+  // Row `row` as fp64, exactly, `dim()` values. 0 <= row < rows().
+  void load(std::int64_t row, double* out) const noexcept {
+    const std::size_t c = chunk_of(row);
+    load_row(chunks_[c]->view(), row - firsts_[c], out);
+  }
+
+ private:
+  std::size_t chunk_of(std::int64_t row) const noexcept;
+
+  std::int64_t dim_ = 0;
+  std::int32_t dtype_ = 0;
+  std::vector<std::shared_ptr<const Chunk>> chunks_;
+  std::vector<std::int64_t> firsts_;  // id of each chunk's first row
+};
+
+// A packed copy, checked for NaN and infinity. Charged to `budget`.
+std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument);
+
+}  // namespace libknng

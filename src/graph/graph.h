@@ -1,0 +1,49 @@
+// The result: neighbour lists with values, per-row facts and statistics. Plain data that never changes once it is made;
+// what can be asked of it stands beside it (rows.h, copy.h, sparse.h, import.h). Knows nothing of how it was computed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/buffer.h"
+#include "graph/stats.h"
+
+namespace libknng {
+
+// How a row was answered ("proof" of knng_graph_rows).
+enum class Proof : std::uint8_t { none = 0, filter = 1, two_piece = 2, fp32 = 3, fp64 = 4 };
+
+struct GraphText {
+  std::string metric, precision, engine, selector, device, version, fingerprint, value, self;
+};
+
+struct Graph {
+  std::int64_t rows = 0;     // points that have a list
+  std::int64_t columns = 0;  // points that can appear in lists
+  std::int64_t width = 0;    // entries of a list: k, or k + 1 with self first
+  bool square = false;       // rows and columns are the same points
+  bool self_first = false;   // entry 0 of list i is i
+
+  Buffer<std::int64_t> ids;     // rows x width, -1 without a neighbour
+  std::int32_t value_dtype = 0; // KNNG_F32 or KNNG_F64
+  Buffer<std::byte> values;     // rows x width of value_dtype, +inf without a neighbour
+
+  Buffer<std::uint8_t> ties;   // rows: 1 if a row left out is as far as the k-th
+  Buffer<std::uint8_t> proof;  // rows: Proof
+
+  Stats stats;
+  GraphText text;
+
+  std::int64_t k() const noexcept { return width - (self_first ? 1 : 0); }
+  std::int64_t entries() const noexcept { return ids.size(); }
+  double value(std::int64_t entry) const noexcept {
+    return value_dtype == KNNG_F32 ? static_cast<double>(reinterpret_cast<const float*>(values.data())[entry])
+                                   : reinterpret_cast<const double*>(values.data())[entry];
+  }
+};
+
+// A text of the build by name; throws KNNG_ERR_OPTION with the known names.
+const std::string& graph_text(const Graph& g, const char* name);
+
+}  // namespace libknng

@@ -1,0 +1,49 @@
+#include "graph/stats.h"
+
+#include <string>
+
+#include "core/error.h"
+
+namespace libknng {
+namespace {
+
+constexpr std::array<StatInfo, kStats> kTable = {{
+    {"rows", "rows of the graph"},
+    {"columns", "rows of the data set that could be neighbours"},
+    {"pairs", "pairs of rows evaluated by the first pass (each once, when half of the matrix serves both sides)"},
+    {"tiles", "tiles of the distance matrix evaluated by the first pass"},
+    {"candidates_max", "most candidates that a row kept for refinement; 0 if there was no filter"},
+    {"proved", "rows whose neighbours are proved; all of them under precision=exact"},
+    {"refined", "rows whose candidates of a filter were evaluated in canonical fp64"},
+    {"redone_fp32", "rows that the first filter could not prove, redone in fp32"},
+    {"redone_fp64", "rows that no filter could prove, redone with canonical keys of all pairs"},
+    {"bound_violations", "candidates whose key lay outside the proved bounds: 0, or the build fails"},
+    {"ties_at_k", "rows for which a row that was not returned is exactly as far as the k-th neighbour"},
+    {"duplicates", "rows that are equal to an earlier row, value by value"},
+    {"bytes_host_peak", "most host memory that the library held, its copy of the rows included"},
+    {"bytes_device_peak", "most memory held on one device"},
+    {"seconds_copy", "time to bring rows to a device"},
+    {"seconds_prepare", "time to check and transform rows"},
+    {"seconds_tile", "time for distances and selection"},
+    {"seconds_merge", "time to merge lists"},
+    {"seconds_refine", "time to refine and prove"},
+    {"seconds_emit", "time to assemble the result"},
+    {"seconds_total", "time of the whole call"},
+}};
+
+}  // namespace
+
+const std::array<StatInfo, kStats>& stat_table() noexcept { return kTable; }
+
+Stat find_stat(std::string_view name) {
+  std::string known;
+  for (int i = 0; i < kStats; ++i) {
+    const char* candidate = kTable[static_cast<std::size_t>(i)].name;
+    if (name == candidate) return static_cast<Stat>(i);
+    known.append(i ? ", " : "").append(candidate);
+  }
+  fail(KNNG_ERR_OPTION, "name", "unknown statistic '%.*s'; there are %s", static_cast<int>(name.size()), name.data(),
+       known.c_str());
+}
+
+}  // namespace libknng

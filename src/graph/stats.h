@@ -1,0 +1,54 @@
+// The one table of statistics of a build: name and documentation. Values are doubles.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace libknng {
+
+enum class Stat : int {
+  rows,
+  columns,
+  pairs,
+  tiles,
+  candidates_max,
+  proved,
+  refined,
+  redone_fp32,
+  redone_fp64,
+  bound_violations,
+  ties_at_k,
+  duplicates,
+  bytes_host_peak,
+  bytes_device_peak,
+  seconds_copy,
+  seconds_prepare,
+  seconds_tile,
+  seconds_merge,
+  seconds_refine,
+  seconds_emit,
+  seconds_total,
+  count_
+};
+inline constexpr int kStats = static_cast<int>(Stat::count_);
+
+struct StatInfo {
+  const char* name;
+  const char* doc;
+};
+
+// The table, in the order of Stat.
+const std::array<StatInfo, kStats>& stat_table() noexcept;
+// Throws KNNG_ERR_OPTION with the known names.
+Stat find_stat(std::string_view name);
+
+class Stats {
+ public:
+  double& operator[](Stat s) noexcept { return values_[static_cast<std::size_t>(s)]; }
+  double operator[](Stat s) const noexcept { return values_[static_cast<std::size_t>(s)]; }
+
+ private:
+  std::array<double, kStats> values_{};
+};
+
+}  // namespace libknng

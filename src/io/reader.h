@@ -1,0 +1,34 @@
+// A file of rows, read from front to back. One file per format implements it; open_reader() picks by name.
+// Knows nothing of data sets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace libknng {
+
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+
+  std::int32_t dtype() const noexcept { return dtype_; }
+  std::int64_t rows() const noexcept { return rows_; }
+  std::int64_t cols() const noexcept { return cols_; }
+
+  // The next `count` rows, packed row-major in native byte order, into dst. Throws KNNG_ERR_IO or KNNG_ERR_FORMAT.
+  virtual void read(std::int64_t count, std::byte* dst) = 0;
+  // After the last row: checks that nothing is left over and that the file did not change meanwhile.
+  virtual void finish() = 0;
+
+ protected:
+  std::int32_t dtype_ = 0;
+  std::int64_t rows_ = 0;
+  std::int64_t cols_ = 0;
+};
+
+// Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED (with the package to install where that helps).
+std::unique_ptr<RowReader> open_reader(const std::string& path);
+
+}  // namespace libknng

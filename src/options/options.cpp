@@ -1,0 +1,193 @@
+#include "options/options.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "core/error.h"
+
+namespace libknng {
+namespace {
+
+using Kind = Option::Kind;
+
+constexpr double kMaxInteger = 9007199254740992.0;  // 2^53: exact as a double
+
+constexpr Option kOptions[kSettings] = {
+    {Setting::metric, "metric", Kind::word, "euclidean",
+     "sqeuclidean, euclidean, cosine, correlation, spearman, hellinger, inner_product, manhattan, chebyshev, minkowski, "
+     "canberra, braycurtis, jensenshannon",
+     0, 0, "what is small between near rows"},
+    {Setting::p, "p", Kind::real, "2", "0.01 to 1000", 0.01, 1000, "exponent of metric=minkowski"},
+    {Setting::selector, "selector", Kind::word, "auto", "auto, insertion, batch_sort, quick", 0, 0,
+     "how the tiled engine picks the k smallest"},
+    {Setting::engine, "engine", Kind::word, "auto", "auto, direct, tiled, fused", 0, 0,
+     "how pairs are evaluated; direct computes every canonical key"},
+    {Setting::device, "device", Kind::device, "auto", "auto, cpu, cuda, cuda:N,M,...", 0, 0, "where the work is done"},
+    {Setting::precision, "precision", Kind::word, "exact", "exact, fast", 0, 0,
+     "exact: proved; fast: no proof, and the graph says so"},
+    {Setting::self, "self", Kind::word, "exclude", "exclude, first", 0, 0,
+     "first: a build puts each row itself before its k neighbours, as one more column"},
+    {Setting::value, "value", Kind::word, "distance", "distance, similarity", 0, 0,
+     "what is reported; similarity (1 - distance, or the product itself) for cosine, correlation, spearman, inner_product"},
+    {Setting::value_type, "value_type", Kind::word, "auto", "auto, f32, f64", 0, 0,
+     "type of the reported values; auto: f64 for float64 rows, else f32"},
+    {Setting::threads, "threads", Kind::integer, "0", "0 to 4096", 0, 4096, "CPU threads; 0: as many as OpenMP would use"},
+    {Setting::max_host_bytes, "max_host_bytes", Kind::bytes, "0", "0 to 9007199254740992", 0, kMaxInteger,
+     "most host memory the library may hold, rows it copied included; 0: no limit"},
+    {Setting::max_device_bytes, "max_device_bytes", Kind::bytes, "0", "0 to 9007199254740992", 0, kMaxInteger,
+     "most memory of one device; 0: what is free"},
+    {Setting::tile_rows, "tile_rows", Kind::integer, "0", "0 to 1048576", 0, 1048576, "rows of a tile; 0: planned"},
+    {Setting::tile_cols, "tile_cols", Kind::integer, "0", "0 to 1048576", 0, 1048576, "columns of a tile; 0: planned"},
+};
+
+constexpr bool in_order() {
+  for (int i = 0; i < kSettings; ++i)
+    if (static_cast<int>(kOptions[i].setting) != i) return false;
+  return true;
+}
+static_assert(in_order());
+
+const Option& find(std::string_view key) {
+  for (const Option& o : kOptions)
+    if (key == o.name) return o;
+  std::string known;
+  for (const Option& o : kOptions) known.append(known.empty() ? "" : ", ").append(o.name);
+  fail(KNNG_ERR_OPTION, "key", "unknown setting '%.*s'; the settings are %s", static_cast<int>(key.size()), key.data(),
+       known.c_str());
+}
+
+[[noreturn]] void refuse(const Option& o, std::string_view value, const char* source) {
+  fail(KNNG_ERR_OPTION, o.name, "%s%s=%.*s: it takes %s", source, o.name,
+       static_cast<int>(std::min<std::size_t>(value.size(), 80)), value.data(), o.range);
+}
+
+bool is_word_of(std::string_view words, std::string_view value) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(", "), words.size());
+    if (words.substr(0, end) == value) return true;
+    words.remove_prefix(std::min(end + 2, words.size()));
+  }
+  return false;
+}
+
+// auto, cpu, cuda, or cuda: with device numbers, each once.
+bool is_device(std::string_view value) {
+  if (value == "auto" || value == "cpu" || value == "cuda") return true;
+  if (!value.starts_with("cuda:")) return false;
+  value.remove_prefix(5);
+  std::vector<int> seen;
+  while (true) {
+    int number = -1;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc() || number < 0 || number > 1023) return false;
+    for (const int other : seen)
+      if (other == number) return false;
+    seen.push_back(number);
+    value.remove_prefix(static_cast<std::size_t>(end - value.data()));
+    if (value.empty()) return true;
+    if (value.front() != ',') return false;
+    value.remove_prefix(1);
+  }
+}
+
+struct Unit {
+  std::string_view name;
+  double bytes;
+};
+constexpr Unit kUnits[] = {{"", 1},          {"B", 1},           {"KiB", 0x1p10},    {"MiB", 0x1p20}, {"GiB", 0x1p30},
+                           {"TiB", 0x1p40},  {"KB", 1e3},        {"MB", 1e6},        {"GB", 1e9},     {"TB", 1e12},
+                           {"K", 0x1p10},    {"M", 0x1p20},      {"G", 0x1p30},      {"T", 0x1p40}};
+
+// The text as it is kept, or refused. `source` names where it came from in the message.
+std::string normalise(const Option& o, std::string_view value, const char* source) {
+  char buf[64];
+  switch (o.kind) {
+    case Kind::word:
+      if (!is_word_of(o.range, value)) refuse(o, value, source);
+      return std::string(value);
+    case Kind::device:
+      if (!is_device(value)) refuse(o, value, source);
+      return std::string(value);
+    case Kind::integer: {
+      std::int64_t number = 0;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (error != std::errc() || end != value.data() + value.size()) refuse(o, value, source);
+      if (static_cast<double>(number) < o.low || static_cast<double>(number) > o.high) refuse(o, value, source);
+      return {buf, std::to_chars(buf, buf + sizeof buf, number).ptr};
+    }
+    case Kind::real: {
+      double number = 0;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (error != std::errc() || end != value.data() + value.size()) refuse(o, value, source);
+      if (!(number >= o.low && number <= o.high)) refuse(o, value, source);
+      return {buf, std::to_chars(buf, buf + sizeof buf, number).ptr};
+    }
+    case Kind::bytes: {
+      double number = 0;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (error != std::errc()) refuse(o, value, source);
+      std::string_view unit(end, static_cast<std::size_t>(value.data() + value.size() - end));
+      while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+      for (const Unit& u : kUnits) {
+        if (u.name != unit) continue;
+        const double bytes = std::floor(number * u.bytes);
+        if (!(number >= 0 && bytes <= o.high)) refuse(o, value, source);
+        return {buf, std::to_chars(buf, buf + sizeof buf, static_cast<std::int64_t>(bytes)).ptr};
+      }
+      refuse(o, value, source);
+    }
+  }
+  refuse(o, value, source);
+}
+
+// Environment variables are read once, when the first handle is made, and kept as text.
+const std::array<std::string, kSettings>& environment() {
+  static const std::array<std::string, kSettings> read = [] {
+    std::array<std::string, kSettings> found;
+    for (const Option& o : kOptions) {
+      std::string name = "KNNG_";
+      for (const char* c = o.name; *c; ++c) name += static_cast<char>(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+      if (const char* value = secure_getenv(name.c_str())) found[static_cast<std::size_t>(o.setting)] = value;
+    }
+    return found;
+  }();
+  return read;
+}
+
+}  // namespace
+
+const Option& option(Setting s) noexcept { return kOptions[static_cast<int>(s)]; }
+
+Settings::Settings() {
+  const auto& env = environment();
+  for (const Option& o : kOptions) {
+    const auto i = static_cast<std::size_t>(o.setting);
+    values_[i] = env[i].empty() ? o.fallback : normalise(o, env[i], "environment variable KNNG_* for ");
+  }
+}
+
+void Settings::set(std::string_view key, std::string_view value) {
+  const Option& o = find(key);
+  values_[static_cast<std::size_t>(o.setting)] = normalise(o, value, "");
+}
+
+const std::string& Settings::get(std::string_view key) const { return text(find(key).setting); }
+
+std::int64_t Settings::integer(Setting s) const {
+  const std::string& value = text(s);
+  std::int64_t number = 0;
+  std::from_chars(value.data(), value.data() + value.size(), number);
+  return number;
+}
+
+double Settings::real(Setting s) const {
+  const std::string& value = text(s);
+  double number = 0;
+  std::from_chars(value.data(), value.data() + value.size(), number);
+  return number;
+}
+
+}  // namespace libknng
