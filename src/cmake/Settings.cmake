@@ -41,7 +41,7 @@ endif()
 add_library(knng_flags INTERFACE)
 target_compile_options(knng_flags INTERFACE
   # The canonical keys are defined by their order of operations: no contraction, no reassociation, ever.
-  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -fno-fast-math -frounding-math>
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -fno-fast-math>
   -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>
   $<$<BOOL:${KNNG_WERROR}>:-Werror>)
 if(KNNG_SANITIZE)
