@@ -8,21 +8,10 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/matrix_view.h"
 #include "knng/types.h"
 
 namespace libknng {
-
-// A checked, readable view of a matrix in host memory. Strides in elements, never both 0.
-struct MatrixView {
-  std::int32_t dtype = 0;
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
-  std::int64_t row_stride = 0;
-  std::int64_t col_stride = 0;
-  const std::byte* data = nullptr;
-
-  bool packed() const noexcept { return col_stride == 1 && row_stride == cols; }
-};
 
 // Throws KNNG_ERR_DATA naming row and column if a value is NaN or infinite.
 void require_finite(const MatrixView& m, const char* argument);

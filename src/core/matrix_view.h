@@ -1,0 +1,26 @@
+// Views of a matrix in host memory that have been checked already: the C boundary makes them from a knng_matrix. To read
+// from and to write to. Knows nothing of who owns the memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace libknng {
+
+// Strides in elements, never both 0.
+template <class Byte>
+struct BasicMatrixView {
+  std::int32_t dtype = 0;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t col_stride = 0;
+  Byte* data = nullptr;
+
+  bool packed() const noexcept { return col_stride == 1 && row_stride == cols; }
+};
+
+using MatrixView = BasicMatrixView<const std::byte>;
+using MutableMatrixView = BasicMatrixView<std::byte>;
+
+}  // namespace libknng
