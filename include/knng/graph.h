@@ -10,14 +10,16 @@
 extern "C" {
 #endif
 
-/** Makes a graph from another library's result, by copying it.
+/** Makes a graph from another library's result, by copying it. Lists stay in the order in which they are given.
  * @param[out] out the graph; NULL on failure
  * @param ids    rows x k neighbours, KNNG_I32 or KNNG_I64; -1 where a row is shorter (its value must be +inf then)
- * @param values rows x k distances, KNNG_F32 or KNNG_F64, not NaN; NULL: every value is 0
+ * @param values rows x k distances, KNNG_F32 or KNNG_F64, not NaN; NULL: 0 for every neighbour
  * A graph whose ids are all below its number of rows counts as one of the rows among themselves, otherwise as one of
- * queries against max id + 1 columns.
+ * queries against max id + 1 columns. If it is one of the rows, has k > 1, and every row's first entry is the row
+ * itself, it counts as made with self=first. Texts that cannot be known are "unknown".
  * @return KNNG_OK; KNNG_ERR_ARGUMENT for shapes or dtypes; KNNG_ERR_DATA for an id below -1, a repeated id within a
- * row, or a NaN, with row and column; KNNG_ERR_MEMORY. Thread safe. @since 0.1 */
+ * row, a NaN, or a value other than +inf beside -1, with row and column; KNNG_ERR_RANGE for an id of 2^63 - 1;
+ * KNNG_ERR_MEMORY. Thread safe. @since 0.1 */
 KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids, const knng_matrix *values);
 
 /** Shows the graph's own arrays, packed row-major, valid until knng_graph_destroy().
@@ -33,8 +35,8 @@ KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng
  * @param base   0 or 1: the first row's id; entries without a neighbour become base - 1
  * @param ids    NULL, or rows x k, KNNG_I16, KNNG_U16, KNNG_I32 or KNNG_I64, any strides (column-major for Fortran, R, Julia)
  * @param values NULL, or rows x k, KNNG_F64, KNNG_F32, KNNG_F16 or KNNG_BF16, any strides; rounded to nearest
- * @return KNNG_OK; KNNG_ERR_RANGE for an id or a finite value that the dtype cannot hold; KNNG_ERR_ARGUMENT for another
- * shape or dtype; KNNG_ERR_UNSUPPORTED for device memory. On failure the memory may be partly written. @since 0.1 */
+ * @return KNNG_OK; KNNG_ERR_RANGE for another base, or for an id or a finite value that the dtype cannot hold;
+ * KNNG_ERR_ARGUMENT for another shape or dtype; KNNG_ERR_UNSUPPORTED for device memory. On failure the memory may be partly written. @since 0.1 */
 KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_matrix *ids, knng_matrix *values);
 
 /** Copies one number per row (or column) of the graph.
@@ -42,7 +44,8 @@ KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_mat
  * @param what "ties": 1 if a row that was not returned is exactly as far as the k-th neighbour, else 0;
  *   "proof": how the row was answered: 0 not proved (precision=fast, or imported), 1 proved after the filter, 2 after a
  *   redo with two-piece operands, 3 after a redo in fp32, 4 by canonical keys of all pairs;
- *   "indegree": in how many lists the row appears (hubness; as many entries as columns, for graphs of queries too);
+ *   "indegree": in how many other rows' lists the row appears (hubness; as many entries as columns, for graphs of
+ *   queries too);
  *   "component": number of its weakly connected component, from 0 in order of the smallest row; square graphs only
  * @param out  that many rows x 1, KNNG_I64, KNNG_I32, KNNG_U8 or any other integer type that holds the numbers
  * @return KNNG_OK; KNNG_ERR_OPTION for another word (the known ones are listed); KNNG_ERR_STATE for "component" of a

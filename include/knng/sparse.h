@@ -19,14 +19,15 @@ extern "C" {
  *   i. If both do, the two values are combined (under a symmetric metric they are equal); if one does, its value stands.
  * - "mutual" = "mutual:mean", also ":max", ":min", ":product": only pairs that list each other.
  * - "snn:number", "snn:jaccard", "snn" = "snn:rank": shared nearest neighbours. A(i) is row i and its neighbours, row i
- *   having rank 0 and its j-th neighbour rank j. (i, j), i != j, is an entry if A(i) and A(j) meet; its value is the
- *   size of what they share, that size over the size of their union, or k - r/2 with r the smallest sum of the two ranks
- *   over what they share (Xu and Su 2015), which is 0 for the weakest pairs.
+ *   having rank 0 and its j-th neighbour (itself not counted) rank j. (i, j), i != j, is an entry if A(i) and A(j) meet;
+ *   its value is the size of what they share, that size over the size of their union, or k - r/2 with r the smallest sum
+ *   of the two ranks over what they share (Xu and Su 2015), which is 0 for the weakest pairs.
  * All but "directed" need a square graph; self entries (self=first) stay in "directed" and are left out of the others.
  * @param g    the graph; not needed afterwards
  * @param rule as above
  * @param[out] out the matrix, to be given to knng_sparse_destroy(); NULL on failure
  * @return KNNG_OK; KNNG_ERR_OPTION for another rule (the known ones are listed); KNNG_ERR_STATE for a graph of queries;
+ * KNNG_ERR_RANGE for a combined value that the graph's value type cannot hold (":product"), with row and column;
  * KNNG_ERR_ARGUMENT; KNNG_ERR_MEMORY. @since 0.1 */
 KNNG_API knng_status knng_graph_sparse(const knng_graph *g, const char *rule, knng_sparse **out);
 

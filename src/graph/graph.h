@@ -1,5 +1,6 @@
 // The result: neighbour lists with values, per-row facts and statistics. Plain data that never changes once it is made;
-// what can be asked of it stands beside it (rows.h, copy.h, sparse.h, import.h). Knows nothing of how it was computed.
+// what can be asked of it stands beside it (copy.h, rows.h, components.h, sparse.h), and import.h makes one of another
+// library's result. Knows nothing of how it was computed.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,16 @@
+// The graph's lists into the caller's memory: any of the id and value types, any strides, ids from 0 or 1.
+// Knows nothing of how the graph was made.
+#pragma once
+
+#include <cstdint>
+
+#include "core/matrix_view.h"
+#include "graph/graph.h"
+
+namespace libknng {
+
+// As documented at knng_graph_copy(); ids and values may be nullptr. Shapes and types of both are checked before
+// anything is written.
+void copy_graph(const Graph& g, std::int32_t base, const MutableMatrixView* ids, const MutableMatrixView* values);
+
+}  // namespace libknng

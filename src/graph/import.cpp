@@ -1,0 +1,147 @@
+#include "graph/import.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "core/checked.h"
+#include "core/dtype.h"
+#include "core/error.h"
+
+namespace libknng {
+namespace {
+
+using ll = long long;
+
+void require_shapes(const MatrixView& ids, const MatrixView* values) {
+  if (ids.dtype != KNNG_I32 && ids.dtype != KNNG_I64)
+    fail(KNNG_ERR_ARGUMENT, "ids", {.given = ids.dtype},
+         "ids: dtype 0x%03x (%s) is no type for ids here: int32 and int64 are", static_cast<unsigned>(ids.dtype),
+         dtype_name(ids.dtype));
+  if (ids.rows < 1 || ids.cols < 1)
+    fail(KNNG_ERR_ARGUMENT, "ids", {.given = std::min(ids.rows, ids.cols), .limit = 1},
+         "ids: %lld x %lld is empty; at least 1 x 1 is needed", static_cast<ll>(ids.rows), static_cast<ll>(ids.cols));
+  if (!values) return;
+  if (values->dtype != KNNG_F32 && values->dtype != KNNG_F64)
+    fail(KNNG_ERR_ARGUMENT, "values", {.given = values->dtype},
+         "values: dtype 0x%03x (%s) is no type for values here: float32 and float64 are",
+         static_cast<unsigned>(values->dtype), dtype_name(values->dtype));
+  if (values->rows != ids.rows || values->cols != ids.cols)
+    fail(KNNG_ERR_ARGUMENT, "values",
+         {.given = values->rows != ids.rows ? values->rows : values->cols,
+          .limit = values->rows != ids.rows ? ids.rows : ids.cols},
+         "values: %lld x %lld, but ids are %lld x %lld", static_cast<ll>(values->rows), static_cast<ll>(values->cols),
+         static_cast<ll>(ids.rows), static_cast<ll>(ids.cols));
+}
+
+template <class T>
+void copy_packed(const MatrixView& from, auto* to) {
+  for (std::int64_t i = 0; i < from.rows; ++i) {
+    const T* row = reinterpret_cast<const T*>(from.data) + i * from.row_stride;
+    for (std::int64_t t = 0; t < from.cols; ++t) *to++ = row[t * from.col_stride];
+  }
+}
+
+// Throws if row `i` names a row twice. `sorted` is scratch for one row.
+void require_distinct(const std::int64_t* row, std::int64_t width, std::int64_t i, std::int64_t* sorted) {
+  std::int64_t* end = std::remove_copy(row, row + width, sorted, std::int64_t{-1});
+  std::sort(sorted, end);
+  if (std::adjacent_find(sorted, end) == end) return;
+  for (std::int64_t t = 1; t < width; ++t) {
+    if (row[t] < 0) continue;
+    const std::int64_t first = std::find(row, row + t, row[t]) - row;
+    if (first == t) continue;
+    fail(KNNG_ERR_DATA, "ids", {.row = i, .col = t, .given = row[t]},
+         "ids: row %lld has id %lld twice, in columns %lld and %lld; ids of a row must differ", static_cast<ll>(i),
+         static_cast<ll>(row[t]), static_cast<ll>(first), static_cast<ll>(t));
+  }
+}
+
+// Returns the largest id, -1 if there is none.
+std::int64_t check_ids(const Buffer<std::int64_t>& ids, std::int64_t rows, std::int64_t width) {
+  std::int64_t largest = -1;
+  Buffer<std::int64_t> sorted(width);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t* row = ids.data() + i * width;
+    for (std::int64_t t = 0; t < width; ++t) {
+      if (row[t] < -1)
+        fail(KNNG_ERR_DATA, "ids", {.row = i, .col = t, .given = row[t], .limit = -1},
+             "ids: row %lld, column %lld is %lld; ids count from 0, and -1 stands for no neighbour", static_cast<ll>(i),
+             static_cast<ll>(t), static_cast<ll>(row[t]));
+      largest = std::max(largest, row[t]);
+    }
+    require_distinct(row, width, i, sorted.data());
+  }
+  return largest;
+}
+
+void check_values(const Graph& g) {
+  for (std::int64_t e = 0; e < g.entries(); ++e) {
+    const double x = g.value(e);
+    const bool missing = g.ids[e] < 0;
+    if (missing ? x == HUGE_VAL : !std::isnan(x)) continue;
+    const std::int64_t row = e / g.width, col = e % g.width;
+    if (std::isnan(x))
+      fail(KNNG_ERR_DATA, "values", {.row = row, .col = col}, "values: row %lld, column %lld is NaN",
+           static_cast<ll>(row), static_cast<ll>(col));
+    fail(KNNG_ERR_DATA, "values", {.row = row, .col = col},
+         "values: row %lld, column %lld is %g, but its id is -1 (no neighbour): the value must be +inf there",
+         static_cast<ll>(row), static_cast<ll>(col), x);
+  }
+}
+
+void zero_values(Graph& g) {
+  float* value = reinterpret_cast<float*>(g.values.data());
+  for (std::int64_t e = 0; e < g.entries(); ++e)
+    value[e] = g.ids[e] < 0 ? std::numeric_limits<float>::infinity() : 0.0f;
+}
+
+bool first_entries_are_self(const Graph& g) {
+  for (std::int64_t i = 0; i < g.rows; ++i)
+    if (g.ids[i * g.width] != i) return false;
+  return true;
+}
+
+}  // namespace
+
+Graph import_graph(const MatrixView& ids, const MatrixView* values) {
+  require_shapes(ids, values);
+  Graph g;
+  g.rows = ids.rows;
+  g.width = ids.cols;
+  const std::int64_t entries = checked_mul(g.rows, g.width, "ids");
+
+  g.ids = Buffer<std::int64_t>(entries);
+  if (ids.dtype == KNNG_I32)
+    copy_packed<std::int32_t>(ids, g.ids.data());
+  else
+    copy_packed<std::int64_t>(ids, g.ids.data());
+  const std::int64_t largest = check_ids(g.ids, g.rows, g.width);
+  g.square = largest < g.rows;
+  g.columns = g.square ? g.rows : checked_add(largest, 1, "ids");
+  g.self_first = g.square && g.width > 1 && first_entries_are_self(g);
+
+  g.value_dtype = values ? values->dtype : KNNG_F32;
+  g.values = Buffer<std::byte>(checked_mul(entries, find_dtype(g.value_dtype)->bytes, "values"));
+  if (!values)
+    zero_values(g);
+  else if (values->dtype == KNNG_F32)
+    copy_packed<float>(*values, reinterpret_cast<float*>(g.values.data()));
+  else
+    copy_packed<double>(*values, reinterpret_cast<double*>(g.values.data()));
+  check_values(g);
+
+  g.ties = Buffer<std::uint8_t>(g.rows, std::uint8_t{0});
+  g.proof = Buffer<std::uint8_t>(g.rows, static_cast<std::uint8_t>(Proof::none));
+  g.stats[Stat::rows] = static_cast<double>(g.rows);
+  g.stats[Stat::columns] = static_cast<double>(g.columns);
+  for (std::string* text : {&g.text.metric, &g.text.precision, &g.text.engine, &g.text.selector, &g.text.device,
+                            &g.text.version, &g.text.fingerprint})
+    *text = "unknown";
+  g.text.value = "distance";
+  g.text.self = g.self_first ? "first" : "exclude";
+  return g;
+}
+
+}  // namespace libknng

@@ -1,0 +1,100 @@
+#include "graph/sparse.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/checked.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "graph/shared_neighbours.h"
+#include "graph/symmetrise.h"
+
+namespace libknng {
+namespace {
+
+// Every list as it is, put in order of columns.
+Sparse directed(const Graph& g) {
+  Sparse s;
+  s.rows = g.rows;
+  s.cols = g.columns;
+  s.value_dtype = g.value_dtype;
+  s.indptr = Buffer<std::int64_t>(g.rows + 1, std::int64_t{0});
+  for (std::int64_t i = 0; i < g.rows; ++i) {
+    const std::int64_t* list = g.ids.data() + i * g.width;
+    s.indptr[i + 1] = g.width - std::count(list, list + g.width, std::int64_t{-1});
+  }
+  allocate_entries(s);
+
+  const auto size = static_cast<std::size_t>(find_dtype(g.value_dtype)->bytes);
+  std::vector<std::pair<std::int64_t, std::int64_t>> order;  // column, entry of the graph
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < g.rows; ++i) {
+    order.clear();
+    for (std::int64_t e = i * g.width; e < (i + 1) * g.width; ++e)
+      if (g.ids[e] >= 0) order.emplace_back(g.ids[e], e);
+    std::sort(order.begin(), order.end());
+    for (const auto& [col, e] : order) {
+      s.col[at] = col;
+      std::memcpy(s.values.data() + static_cast<std::size_t>(at) * size,
+                  g.values.data() + static_cast<std::size_t>(e) * size, size);
+      ++at;
+    }
+  }
+  return s;
+}
+
+struct Rule {
+  const char* name;
+  bool square;  // only for graphs of the rows among themselves
+  Sparse (*make)(const Graph&);
+};
+
+constexpr Rule kRules[] = {
+    {"directed", false, directed},
+    {"union", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::mean); }},
+    {"union:mean", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::mean); }},
+    {"union:max", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::max); }},
+    {"union:min", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::min); }},
+    {"union:product", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::product); }},
+    {"mutual", true, [](const Graph& g) { return symmetrise(g, Pairs::mutual, Combine::mean); }},
+    {"mutual:mean", true, [](const Graph& g) { return symmetrise(g, Pairs::mutual, Combine::mean); }},
+    {"mutual:max", true, [](const Graph& g) { return symmetrise(g, Pairs::mutual, Combine::max); }},
+    {"mutual:min", true, [](const Graph& g) { return symmetrise(g, Pairs::mutual, Combine::min); }},
+    {"mutual:product", true, [](const Graph& g) { return symmetrise(g, Pairs::mutual, Combine::product); }},
+    {"snn", true, [](const Graph& g) { return shared_neighbours(g, SharedWeight::rank); }},
+    {"snn:rank", true, [](const Graph& g) { return shared_neighbours(g, SharedWeight::rank); }},
+    {"snn:number", true, [](const Graph& g) { return shared_neighbours(g, SharedWeight::number); }},
+    {"snn:jaccard", true, [](const Graph& g) { return shared_neighbours(g, SharedWeight::jaccard); }},
+};
+
+}  // namespace
+
+void allocate_entries(Sparse& s) {
+  for (std::int64_t i = 0; i < s.rows; ++i) s.indptr[i + 1] = checked_add(s.indptr[i], s.indptr[i + 1], "entries");
+  const std::int64_t entries = s.indptr[s.rows];
+  s.row = Buffer<std::int64_t>(entries);
+  s.col = Buffer<std::int64_t>(entries);
+  s.values = Buffer<std::byte>(checked_mul(entries, find_dtype(s.value_dtype)->bytes, "entries"));
+  for (std::int64_t i = 0; i < s.rows; ++i) std::fill(s.row.data() + s.indptr[i], s.row.data() + s.indptr[i + 1], i);
+}
+
+Sparse make_sparse(const Graph& g, std::string_view rule) {
+  std::string known;
+  for (const Rule& r : kRules) {
+    if (rule == r.name) {
+      if (r.square && !g.square)
+        fail(KNNG_ERR_STATE, "rule", {.given = g.columns, .limit = g.rows},
+             "rule=%s needs a graph of the rows among themselves, this is one of %lld queries against %lld rows",
+             r.name, static_cast<long long>(g.rows), static_cast<long long>(g.columns));
+      return r.make(g);
+    }
+    known.append(known.empty() ? "" : ", ").append(r.name);
+  }
+  fail(KNNG_ERR_OPTION, "rule", "unknown rule '%.*s'; there are %s",
+       static_cast<int>(std::min<std::size_t>(rule.size(), 40)), rule.data(), known.c_str());
+}
+
+}  // namespace libknng
