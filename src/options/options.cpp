@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "metric/metric.h"
 
 namespace libknng {
 namespace {
@@ -16,10 +17,7 @@ using Kind = Option::Kind;
 constexpr double kMaxInteger = 9007199254740992.0;  // 2^53: exact as a double
 
 constexpr Option kOptions[kSettings] = {
-    {Setting::metric, "metric", Kind::word, "euclidean",
-     "sqeuclidean, euclidean, cosine, correlation, spearman, hellinger, inner_product, manhattan, chebyshev, minkowski, "
-     "canberra, braycurtis, jensenshannon",
-     0, 0, "what is small between near rows"},
+    {Setting::metric, "metric", Kind::word, "euclidean", nullptr, 0, 0, "what is small between near rows"},
     {Setting::p, "p", Kind::real, "2", "0.01 to 1000", 0.01, 1000, "exponent of metric=minkowski"},
     {Setting::selector, "selector", Kind::word, "auto", "auto, insertion, batch_sort, quick", 0, 0,
      "how the tiled engine picks the k smallest"},
@@ -59,9 +57,12 @@ const Option& find(std::string_view key) {
        known.c_str());
 }
 
+// The metric table has the metrics' names.
+const char* range_of(const Option& o) { return o.range ? o.range : metric_names(); }
+
 [[noreturn]] void refuse(const Option& o, std::string_view value, const char* source) {
   fail(KNNG_ERR_OPTION, o.name, "%s%s=%.*s: it takes %s", source, o.name,
-       static_cast<int>(std::min<std::size_t>(value.size(), 80)), value.data(), o.range);
+       static_cast<int>(std::min<std::size_t>(value.size(), 80)), value.data(), range_of(o));
 }
 
 bool is_word_of(std::string_view words, std::string_view value) {
@@ -106,7 +107,7 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
   char buf[64];
   switch (o.kind) {
     case Kind::word:
-      if (!is_word_of(o.range, value)) refuse(o, value, source);
+      if (!is_word_of(range_of(o), value)) refuse(o, value, source);
       return std::string(value);
     case Kind::device:
       if (!is_device(value)) refuse(o, value, source);
@@ -160,6 +161,8 @@ const std::array<std::string, kSettings>& environment() {
 }  // namespace
 
 const Option& option(Setting s) noexcept { return kOptions[static_cast<int>(s)]; }
+
+const char* option_range(Setting s) { return range_of(option(s)); }
 
 Settings::Settings() {
   const auto& env = environment();

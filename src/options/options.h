@@ -37,12 +37,14 @@ struct Option {
   const char* name;
   Kind kind;
   const char* fallback;
-  const char* range;  // words: separated by ", "
+  const char* range;  // words, separated by ", "; see option_range()
   double low, high;   // numbers: both included
   const char* doc;
 };
 
 const Option& option(Setting s) noexcept;
+// The values that it takes, for people.
+const char* option_range(Setting s);
 
 class Settings {
  public:

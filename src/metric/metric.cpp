@@ -1,0 +1,99 @@
+#include "metric/metric.h"
+
+#include <cfloat>
+#include <cmath>
+#include <string>
+
+#include "core/error.h"
+#include "metric/elementary.h"
+#include "metric/ops.h"
+
+namespace libknng {
+namespace {
+
+constexpr Metric kMetrics[] = {
+    {"sqeuclidean", Transform::identity, Term::squared_difference, 1, Report::key, false, 0},
+    {"euclidean", Transform::identity, Term::squared_difference, 1, Report::root, false, 0},
+    {"cosine", Transform::unit, Term::squared_difference, 0.5, Report::key, true, 0},
+    {"correlation", Transform::centred_unit, Term::squared_difference, 0.5, Report::key, true, 0},
+    {"spearman", Transform::rank_unit, Term::squared_difference, 0.5, Report::key, true, 0},
+    {"hellinger", Transform::square_root, Term::squared_difference, 1, Report::half_root, false, 0},
+    {"inner_product", Transform::identity, Term::product, 1, Report::key, true, 0},
+    {"manhattan", Transform::identity, Term::absolute_difference, 1, Report::key, false, 0},
+    {"chebyshev", Transform::identity, Term::largest_difference, 1, Report::key, false, 0},
+    {"minkowski", Transform::identity, Term::power_difference, 1, Report::p_root, false, 0},
+    {"canberra", Transform::identity, Term::canberra, 1, Report::key, false, 0},
+    {"braycurtis", Transform::identity, Term::bray_curtis, 1, Report::key, false, 0},
+    {"jensenshannon", Transform::share, Term::jensen_shannon, 0.5, Report::root, false, 0},
+};
+
+}  // namespace
+
+std::span<const Metric> metrics() noexcept { return kMetrics; }
+
+const char* metric_names() {
+  static const std::string names = [] {
+    std::string joined;
+    for (const Metric& m : kMetrics) joined.append(joined.empty() ? "" : ", ").append(m.name);
+    return joined;
+  }();
+  return names.c_str();
+}
+
+Metric find_metric(std::string_view name, double p) {
+  for (Metric m : kMetrics) {
+    if (name != m.name) continue;
+    if (m.term == Term::power_difference) {
+      m.p = p;
+      if (p == 1) {
+        m.term = Term::absolute_difference;
+        m.report = Report::key;
+      } else if (p == 2) {
+        m.term = Term::squared_difference;
+        m.report = Report::root;
+      }
+    }
+    return m;
+  }
+  fail(KNNG_ERR_OPTION, "metric", "unknown metric '%.*s'; there are %s", static_cast<int>(name.size()), name.data(),
+       metric_names());
+}
+
+double largest_magnitude(const Metric& metric, std::int64_t dim) noexcept {
+  // The largest sum is d times the largest term. Asking for DBL_MAX / 2 instead of DBL_MAX covers the roundings of the
+  // sum: each adds at most 2^-53 of it, far less than a factor of 2 for any d < 2^31.
+  const double most = DBL_MAX / 2 / static_cast<double>(dim);
+  switch (metric.transform) {
+    case Transform::unit:
+    case Transform::rank_unit: return DBL_MAX;
+    case Transform::square_root:
+    case Transform::centred_unit:
+    case Transform::share: return most / 2;
+    case Transform::identity: break;
+  }
+  switch (metric.term) {
+    case Term::product: return std::sqrt(most);
+    case Term::squared_difference: return std::sqrt(most) / 2;
+    // pow is accurate to an ulp; the factor of 2 above covers that as well.
+    case Term::power_difference: return std::fmin(DBL_MAX / 2, pow<ScalarOps>(most / 2, 1 / metric.p) / 2);
+    case Term::largest_difference:
+    case Term::canberra: return DBL_MAX / 2;
+    case Term::absolute_difference:
+    case Term::bray_curtis:
+    case Term::jensen_shannon: return most / 2;
+  }
+  return 0;
+}
+
+double reported_value(const Metric& metric, double key, bool similarity) noexcept {
+  if (similarity) return metric.term == Term::product ? 0.0 - key : 1.0 - key;
+  switch (metric.report) {
+    case Report::key: return key;
+    case Report::root: return std::sqrt(key);
+    case Report::half_root: return std::sqrt(0.5 * key);
+    case Report::p_root: return pow<ScalarOps>(key, 1.0 / metric.p);
+  }
+  return key;
+}
+
+}  // namespace libknng
