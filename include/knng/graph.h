@@ -36,7 +36,8 @@ KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng
  * @param ids    NULL, or rows x k, KNNG_I16, KNNG_U16, KNNG_I32 or KNNG_I64, any strides (column-major for Fortran, R, Julia)
  * @param values NULL, or rows x k, KNNG_F64, KNNG_F32, KNNG_F16 or KNNG_BF16, any strides; rounded to nearest
  * @return KNNG_OK; KNNG_ERR_RANGE for another base, or for an id or a finite value that the dtype cannot hold;
- * KNNG_ERR_ARGUMENT for another shape or dtype; KNNG_ERR_UNSUPPORTED for device memory. On failure the memory may be partly written. @since 0.1 */
+ * KNNG_ERR_ARGUMENT for another shape or dtype; KNNG_ERR_UNSUPPORTED for device memory. On failure the memory may be
+ * partly written. @since 0.1 */
 KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_matrix *ids, knng_matrix *values);
 
 /** Copies one number per row (or column) of the graph.
