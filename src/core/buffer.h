@@ -61,7 +61,7 @@ class Buffer {
     bytes_ = checked_mul(count, static_cast<std::int64_t>(sizeof(T)), "memory");
     if (budget_) budget_->take(bytes_);
     try {
-      data_ = static_cast<T*>(::operator new(static_cast<std::size_t>(bytes_), std::align_val_t{kAlignment}));
+      data_ = static_cast<T*>(::operator new (static_cast<std::size_t>(bytes_), std::align_val_t{kAlignment}));
     } catch (...) {
       if (budget_) budget_->give(bytes_);
       throw;
@@ -79,7 +79,7 @@ class Buffer {
 
   void reset() noexcept {
     if (!data_) return;
-    ::operator delete(data_, std::align_val_t{kAlignment});
+    ::operator delete (data_, std::align_val_t{kAlignment});
     if (budget_) budget_->give(bytes_);
     data_ = nullptr;
     budget_ = nullptr;

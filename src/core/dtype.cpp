@@ -6,15 +6,16 @@ namespace libknng {
 namespace {
 
 constexpr Dtype kDtypes[] = {
-    {KNNG_F32, 4, "float32", false},  {KNNG_F64, 8, "float64", false}, {KNNG_F16, 2, "float16", false},
+    {KNNG_F32, 4, "float32", false},   {KNNG_F64, 8, "float64", false}, {KNNG_F16, 2, "float16", false},
     {KNNG_BF16, 2, "bfloat16", false}, {KNNG_U8, 1, "uint8", true},     {KNNG_I8, 1, "int8", true},
-    {KNNG_I16, 2, "int16", true},     {KNNG_U16, 2, "uint16", true},   {KNNG_I32, 4, "int32", true},
+    {KNNG_I16, 2, "int16", true},      {KNNG_U16, 2, "uint16", true},   {KNNG_I32, 4, "int32", true},
     {KNNG_I64, 8, "int64", true},
 };
 constexpr int kRowDtypes = 6;  // the first ones
 
 // Rounds |x| to a floating-point format with the given bits; returns exponent and fraction fields joined.
-std::uint32_t round_magnitude(double magnitude, int fraction_bits, int smallest_exponent, std::uint32_t infinity) noexcept {
+std::uint32_t round_magnitude(double magnitude, int fraction_bits, int smallest_exponent,
+                              std::uint32_t infinity) noexcept {
   if (!(magnitude < HUGE_VAL)) return infinity | (magnitude != magnitude ? 1u << (fraction_bits - 1) : 0u);
   if (magnitude == 0) return 0;
   const int exponent = std::max(std::ilogb(magnitude), smallest_exponent);

@@ -1,5 +1,5 @@
-// Views of a matrix in host memory that have been checked already: the C boundary makes them from a knng_matrix. To read
-// from and to write to. Knows nothing of who owns the memory.
+// Views of a matrix in host memory that have been checked already: the C boundary makes them from a knng_matrix. To
+// read from and to write to. Knows nothing of who owns the memory.
 #pragma once
 
 #include <cstddef>

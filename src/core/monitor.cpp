@@ -28,7 +28,8 @@ class AsHost {
   std::fenv_t ours_;
 };
 
-// Threads inherit the signal mask: with everything blocked while they start, the host's handlers run on its own threads.
+// Threads inherit the signal mask: with everything blocked while they start, the host's handlers run on its own
+// threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {
@@ -62,10 +63,13 @@ void Monitor::check() const {
   if (stopped()) fail(KNNG_ERR_CANCELLED, "", "stopped by the caller");
 }
 
-void Monitor::log(int level, std::string text) {
+void Monitor::log(int level, const char* text) noexcept {
   if (!control_.log) return;
-  const std::lock_guard lock(log_mutex_);
-  log_.emplace_back(level, std::move(text));
+  try {
+    const std::lock_guard lock(log_mutex_);
+    log_.emplace_back(level, text);
+  } catch (...) {
+  }
 }
 
 void Monitor::deliver(bool always) {

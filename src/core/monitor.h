@@ -26,8 +26,8 @@ class Monitor {
   bool stopped() const noexcept {
     return stop_.load(std::memory_order_relaxed) || (control_.stop && *control_.stop != 0);
   }
-  void check() const;  // throws KNNG_ERR_CANCELLED if stopped
-  void log(int level, std::string text);
+  void check() const;                              // throws KNNG_ERR_CANCELLED if stopped
+  void log(int level, const char* text) noexcept;  // lost if there is no memory for it
 
   // Calling thread only: shows progress if it is due, delivers logs; then as check().
   void poll();

@@ -32,8 +32,9 @@ void require_finite(const MatrixView& m, const char* argument) {
         for (std::int64_t t = 0; t < m.cols; ++t) {
           const double x = to_double(row[t * m.col_stride]);
           if (std::isfinite(x)) continue;
-          fail(KNNG_ERR_DATA, argument, {.row = i, .col = t}, "%s: row %lld, column %lld is %s; every value must be finite",
-               argument, static_cast<long long>(i), static_cast<long long>(t), std::isnan(x) ? "NaN" : "infinite");
+          fail(KNNG_ERR_DATA, argument, {.row = i, .col = t},
+               "%s: row %lld, column %lld is %s; every value must be finite", argument, static_cast<long long>(i),
+               static_cast<long long>(t), std::isnan(x) ? "NaN" : "infinite");
         }
       }
     }
@@ -59,8 +60,8 @@ std::int64_t Dataset::held_bytes() const noexcept {
 
 void Dataset::require_fits(std::int32_t dtype, std::int64_t cols, std::int64_t rows, const char* argument) const {
   if (dtype_ != 0 && dtype != dtype_)
-    fail(KNNG_ERR_ARGUMENT, argument, {.given = dtype, .limit = dtype_}, "%s: rows are %s, the data set has %s", argument,
-         dtype_name(dtype), dtype_name(dtype_));
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = dtype, .limit = dtype_}, "%s: rows are %s, the data set has %s",
+         argument, dtype_name(dtype), dtype_name(dtype_));
   if (dim_ != 0 && cols != dim_)
     fail(KNNG_ERR_ARGUMENT, argument, {.given = cols, .limit = dim_},
          "%s: rows have %lld columns, the data set has dimension %lld", argument, static_cast<long long>(cols),
@@ -77,6 +78,12 @@ void Dataset::append(std::shared_ptr<const Chunk> chunk) {
   dtype_ = v.dtype;
   firsts_.push_back(first);
   chunks_.push_back(std::move(chunk));
+}
+
+void Dataset::borrow(const MatrixView& view, void (*release)(void*), void* owner) {
+  const auto chunk = std::make_shared<Chunk>(view);
+  append(chunk);
+  chunk->set_release(release, owner);
 }
 
 std::size_t Dataset::chunk_of(std::int64_t row) const noexcept {
@@ -96,6 +103,7 @@ std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, cons
         for (std::int64_t t = 0; t < m.cols; ++t) *to++ = element<T>(m, i)[t * m.col_stride];
     });
   }
+  data.release_from_budget();  // counted by Dataset::held_bytes() from now on
   auto chunk = std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
   require_finite(chunk->view(), argument);
   return chunk;

@@ -22,9 +22,12 @@ void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept;
 // Rows that stay as they are for as long as the chunk lives.
 class Chunk {
  public:
-  // The caller's rows; `release(owner)`, if any, is called when the chunk ends.
-  Chunk(const MatrixView& view, void (*release)(void*), void* owner) noexcept
-      : view_(view), release_(release), owner_(owner) {}
+  // The caller's rows. `release(owner)`, once it is set, is called when the chunk ends.
+  explicit Chunk(const MatrixView& view) noexcept : view_(view) {}
+  void set_release(void (*release)(void*), void* owner) noexcept {
+    release_ = release;
+    owner_ = owner;
+  }
   // Rows of our own, packed row-major.
   Chunk(Buffer<std::byte> data, std::int32_t dtype, std::int64_t rows, std::int64_t cols) noexcept
       : owned_(std::move(data)), view_{dtype, rows, cols, cols, 1, owned_.data()} {}
@@ -59,6 +62,9 @@ class Dataset {
   void require_fits(std::int32_t dtype, std::int64_t cols, std::int64_t rows, const char* argument) const;
   // All or nothing.
   void append(std::shared_ptr<const Chunk> chunk);
+  // Appends rows without copying; `release(owner)`, if any, is called by whoever lets go of them last, and not if this
+  // throws.
+  void borrow(const MatrixView& view, void (*release)(void*), void* owner);
 
   // Row `row` as fp64, exactly, `dim()` values. 0 <= row < rows().
   void load(std::int64_t row, double* out) const noexcept {

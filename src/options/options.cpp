@@ -29,10 +29,12 @@ constexpr Option kOptions[kSettings] = {
     {Setting::self, "self", Kind::word, "exclude", "exclude, first", 0, 0,
      "first: a build puts each row itself before its k neighbours, as one more column"},
     {Setting::value, "value", Kind::word, "distance", "distance, similarity", 0, 0,
-     "what is reported; similarity (1 - distance, or the product itself) for cosine, correlation, spearman, inner_product"},
+     "what is reported; similarity (1 - distance, or the product itself) for cosine, correlation, spearman, "
+     "inner_product"},
     {Setting::value_type, "value_type", Kind::word, "auto", "auto, f32, f64", 0, 0,
      "type of the reported values; auto: f64 for float64 rows, else f32"},
-    {Setting::threads, "threads", Kind::integer, "0", "0 to 4096", 0, 4096, "CPU threads; 0: as many as OpenMP would use"},
+    {Setting::threads, "threads", Kind::integer, "0", "0 to 4096", 0, 4096,
+     "CPU threads; 0: as many as OpenMP would use"},
     {Setting::max_host_bytes, "max_host_bytes", Kind::bytes, "0", "0 to 9007199254740992", 0, kMaxInteger,
      "most host memory the library may hold, rows it copied included; 0: no limit"},
     {Setting::max_device_bytes, "max_device_bytes", Kind::bytes, "0", "0 to 9007199254740992", 0, kMaxInteger,
@@ -98,9 +100,9 @@ struct Unit {
   std::string_view name;
   double bytes;
 };
-constexpr Unit kUnits[] = {{"", 1},          {"B", 1},           {"KiB", 0x1p10},    {"MiB", 0x1p20}, {"GiB", 0x1p30},
-                           {"TiB", 0x1p40},  {"KB", 1e3},        {"MB", 1e6},        {"GB", 1e9},     {"TB", 1e12},
-                           {"K", 0x1p10},    {"M", 0x1p20},      {"G", 0x1p30},      {"T", 0x1p40}};
+constexpr Unit kUnits[] = {{"", 1},         {"B", 1},      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+                           {"TiB", 0x1p40}, {"KB", 1e3},   {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},
+                           {"K", 0x1p10},   {"M", 0x1p20}, {"G", 0x1p30},   {"T", 0x1p40}};
 
 // The text as it is kept, or refused. `source` names where it came from in the message.
 std::string normalise(const Option& o, std::string_view value, const char* source) {

@@ -1,0 +1,204 @@
+#include "backend/cpu/direct_tile.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/direct_tile.cpp"
+#include "backend/cpu/hwy_targets.h"
+// After hwy_targets.h, which limits the targets.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "backend/cpu/hwy_elementary-inl.h"
+#include "backend/cpu/packed.h"
+#include "metric/terms.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace libknng {
+namespace HWY_NAMESPACE {
+
+#include "metric/terms-inl.h"
+
+constexpr int kLanes = static_cast<int>(SimdOps::kLanes);
+constexpr int kChunks = kCanonicalLanes / kLanes;
+constexpr int kPairs = kPanelRows * kPanelRows;
+static_assert(kPairs % kLanes == 0);
+
+// Rows of a panel that are summed at once: their sums with four columns have to fit the registers (32 with AVX-512,
+// else 16) together with the columns' values. Terms with log or pow need the registers themselves.
+template <class T>
+constexpr int rows_at_once() {
+  if (std::is_same_v<T, PowerDifference> || std::is_same_v<T, JensenShannon>) return 1;
+  const int most = kLanes == 8 ? 4 : kLanes > 1 ? 2 : 1;
+  return most >= T::kSums ? most / T::kSums : 1;
+}
+
+// Sums of kRows rows from `first` on with the four columns, for each chunk; sums[s][chunk][pair] are vectors.
+template <class T, int kRows>
+void sum_rows(const double* row_panel, const double* column_panel, std::int64_t dim, double p, int first, int chunks,
+              double* sums) {
+  using Real = SimdOps::Real;
+  const double* a = row_panel + first * kLanes;
+  const double* b = column_panel;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    Real s[kRows][kPanelRows][T::kSums];
+    for (int i = 0; i < kRows; ++i)
+      for (int j = 0; j < kPanelRows; ++j)
+        for (int k = 0; k < T::kSums; ++k) s[i][j][k] = SimdOps::set(0.0);
+    const std::int64_t blocks = chunk_blocks(dim, kLanes, chunk);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const Real v0 = SimdOps::load(b), v1 = SimdOps::load(b + kLanes);
+      const Real v2 = SimdOps::load(b + 2 * kLanes), v3 = SimdOps::load(b + 3 * kLanes);
+      for (int i = 0; i < kRows; ++i) {
+        const Real u = SimdOps::load(a + i * kLanes);
+        T::template accumulate<SimdOps>(s[i][0], u, v0, p);
+        T::template accumulate<SimdOps>(s[i][1], u, v1, p);
+        T::template accumulate<SimdOps>(s[i][2], u, v2, p);
+        T::template accumulate<SimdOps>(s[i][3], u, v3, p);
+      }
+      a += kPanelRows * kLanes;
+      b += kPanelRows * kLanes;
+    }
+    for (int k = 0; k < T::kSums; ++k)
+      for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < kPanelRows; ++j)
+          SimdOps::store(s[i][j][k], sums + ((k * kChunks + chunk) * kPairs + (first + i) * kPanelRows + j) * kLanes);
+  }
+}
+
+// kLanes vectors, one a pair, each holding the last kLanes partial sums of its pair, to one vector with the pairs'
+// sums: s[l] joins s[l + h] for h = kLanes / 2 .. 1, as everywhere.
+template <class T>
+SimdOps::Real fold_lanes(const double* v) {
+#if HWY_MAX_BYTES == 8
+  return SimdOps::load(v);
+#else
+  using Real = SimdOps::Real;
+  const SimdOps::Tag d;
+#if HWY_MAX_BYTES == 16
+  const Real x[2] = {SimdOps::load(v), SimdOps::load(v + 2)};
+#elif HWY_MAX_BYTES == 32
+  Real x[2];  // x[i]: two sums each of pairs i, i + 2
+  for (int i = 0; i < 2; ++i) {
+    const Real a = SimdOps::load(v + 4 * i), b = SimdOps::load(v + 4 * (i + 2));
+    x[i] = T::template join<SimdOps>(hn::ConcatLowerLower(d, b, a), hn::ConcatUpperUpper(d, b, a));
+  }
+#else
+  static_assert(HWY_MAX_BYTES == 64);
+  Real w[4], x[2];
+  for (int i = 0; i < 4; ++i) {  // w[i]: four sums each of pairs i, i + 4
+    const Real a = SimdOps::load(v + 8 * i), b = SimdOps::load(v + 8 * (i + 4));
+    w[i] = T::template join<SimdOps>(hn::ConcatLowerLower(d, b, a), hn::ConcatUpperUpper(d, b, a));
+  }
+  for (int i = 0; i < 2; ++i)  // x[i]: two sums each of pairs i, i + 2, i + 4, i + 6
+    x[i] = T::template join<SimdOps>(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(w[i + 2]), w[i]),
+                                     hn::OddEvenBlocks(w[i + 2], hn::SwapAdjacentBlocks(w[i])));
+#endif
+  return T::template join<SimdOps>(hn::InterleaveLower(d, x[0], x[1]), hn::InterleaveUpper(d, x[0], x[1]));
+#endif
+}
+
+// Joins the chunks of each pair and then the lanes: keys[i x 4 + j] of the panel's row i with the other's row j.
+template <class T>
+void panel_keys(const DirectStrip& strip, const double* row_panel, const double* column_panel, int chunks,
+                double* keys) {
+  HWY_ALIGN double sums[T::kSums * kChunks * kPairs * kLanes];
+  constexpr int kRows = rows_at_once<T>();
+  for (int first = 0; first < kPanelRows; first += kRows)
+    sum_rows<T, kRows>(row_panel, column_panel, strip.dim, strip.p, first, chunks, sums);
+  for (int k = 0; k < T::kSums; ++k) {
+    double* s = sums + k * kChunks * kPairs * kLanes;
+    for (int h = kChunks / 2; h > 0; h /= 2)
+      for (int chunk = 0; chunk < h && chunk + h < chunks; ++chunk)  // what lies beyond `chunks` is +0
+        for (int i = 0; i < kPairs * kLanes; i += kLanes) {
+          double* to = s + chunk * kPairs * kLanes + i;
+          SimdOps::store(T::template join<SimdOps>(SimdOps::load(to), SimdOps::load(to + h * kPairs * kLanes)), to);
+        }
+  }
+  for (int pair = 0; pair < kPairs; pair += kLanes) {
+    SimdOps::Real s[T::kSums];
+    for (int k = 0; k < T::kSums; ++k) s[k] = fold_lanes<T>(sums + (k * kChunks * kPairs + pair) * kLanes);
+    SimdOps::store(T::template finish<SimdOps>(s, strip.scale), keys + pair);
+  }
+}
+
+// What a pair is compared with, for the 16 pairs of two panels.
+void spread_rows(const double* of_rows, double* of_pairs) {
+  for (int i = 0; i < kPanelRows; ++i)
+    for (int j = 0; j < kPanelRows; ++j) of_pairs[i * kPanelRows + j] = of_rows[i];
+}
+void spread_columns(const double* of_columns, double* of_pairs) {
+  for (int i = 0; i < kPanelRows; ++i)
+    for (int j = 0; j < kPanelRows; ++j) of_pairs[i * kPanelRows + j] = of_columns[j];
+}
+
+template <class T>
+std::int64_t run_tile(const DirectStrip& strip) {
+  const std::int64_t size = panel_size(strip.dim, kLanes);
+  const int chunks = static_cast<int>(std::min<std::int64_t>(kChunks, ceil_div(strip.dim, kLanes)));
+  std::int64_t found = 0;
+  for (std::int64_t row = 0; row < strip.row_count; row += kPanelRows) {
+    HWY_ALIGN double row_cutoffs[kPairs], column_cutoffs[kPairs], keys[kPairs];
+    spread_rows(strip.row_cutoffs + row, row_cutoffs);
+    // The panel's first row has the most columns.
+    std::int64_t column = std::max<std::int64_t>(0, strip.diagonal == INT64_MIN ? 0 : row + strip.diagonal + 1);
+    for (column = column / kPanelRows * kPanelRows; column < strip.column_count; column += kPanelRows) {
+      panel_keys<T>(strip, strip.rows + row / kPanelRows * size, strip.columns + column / kPanelRows * size, chunks,
+                    keys);
+      if (strip.row_directionless) {
+        for (int pair = 0; pair < kPairs; ++pair)
+          if (strip.row_directionless[row + pair / kPanelRows] +
+                  strip.column_directionless[column + pair % kPanelRows] >
+              0)
+            keys[pair] = kNoDirectionKey;
+      }
+      spread_columns(strip.column_cutoffs + column, column_cutoffs);
+      bool any = false;
+      for (int pair = 0; pair < kPairs; pair += kLanes) {
+        const auto key = SimdOps::load(keys + pair);
+        const auto out =
+            hn::And(hn::Gt(key, SimdOps::load(row_cutoffs + pair)), hn::Gt(key, SimdOps::load(column_cutoffs + pair)));
+        any = any || !hn::AllTrue(SimdOps::Tag(), out);
+      }
+      if (!any) continue;
+      for (int pair = 0; pair < kPairs; ++pair) {
+        const std::int64_t i = row + pair / kPanelRows, j = column + pair % kPanelRows;
+        if (i >= strip.row_count || j >= strip.column_count) continue;
+        if (strip.diagonal != INT64_MIN && j <= i + strip.diagonal) continue;
+        if (keys[pair] > row_cutoffs[pair] && keys[pair] > column_cutoffs[pair]) continue;
+        strip.survivors[found++] = {keys[pair], static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)};
+      }
+    }
+  }
+  return found;
+}
+
+const DirectTile* direct_tile() {
+  static const DirectTile tile = {
+      hwy::TargetName(HWY_TARGET),
+      kLanes,
+      pack_row<kLanes>,
+      {run_tile<SquaredDifference>, run_tile<Product>, run_tile<AbsoluteDifference>, run_tile<LargestDifference>,
+       run_tile<PowerDifference>, run_tile<Canberra>, run_tile<BrayCurtis>, run_tile<JensenShannon>}};
+  return &tile;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace libknng
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace libknng {
+
+std::span<const DirectTile* const> direct_tiles() {
+  static constexpr SimdVariant<const DirectTile*()> kVariants[] = {KNNG_SIMD_VARIANTS(direct_tile)};
+  static const DirectTile* tiles[std::size(kVariants)];
+  static const std::size_t count = [] {
+    std::size_t supported = 0;
+    for (const auto& variant : kVariants)
+      if (simd_target_supported(variant.target)) tiles[supported++] = variant.run();
+    return supported;
+  }();
+  return {tiles, count};
+}
+
+}  // namespace libknng
+#endif

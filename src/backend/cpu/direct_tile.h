@@ -1,0 +1,49 @@
+// The distance tile of the direct engine: canonical keys of all pairs of a strip of packed rows with a block of packed
+// columns, of which only those that may belong to a list come out. Compiled once per SIMD target; every target gives
+// the same bits. Knows nothing of ids, lists or threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "metric/metric.h"
+
+namespace libknng {
+
+// A pair whose key is not above the cut-off of its row or of its column; places within the strip and the block.
+struct Survivor {
+  double key;
+  std::int32_t row, column;
+};
+
+// Arrays per row and per column have kPanelRows entries for every panel.
+struct DirectStrip {
+  const double* rows;          // packed panels
+  const double* columns;       // packed panels
+  std::int64_t row_count = 0;  // rows of the strip
+  std::int64_t column_count = 0;
+  std::int64_t dim = 0;
+  double p = 0, scale = 1;    // of the metric
+  const double* row_cutoffs;  // -inf for a side that takes nothing
+  const double* column_cutoffs;
+  const double* row_directionless;  // 1 for a row without direction, else 0; nullptr: all rows and columns have one
+  const double* column_directionless;
+  std::int64_t diagonal = INT64_MIN;  // pairs with column <= row + diagonal are left out
+  Survivor* survivors;                // room for row_count x column_count
+};
+
+// Returns the number of survivors.
+using DirectTileFunction = std::int64_t(const DirectStrip& strip);
+using PackFunction = void(const double* u, std::int64_t dim, std::int64_t r, double* panel);
+
+struct DirectTile {
+  const char* target;
+  int lanes;  // N of packed.h
+  PackFunction* pack;
+  DirectTileFunction* run[kTerms];  // by Term
+};
+
+// Those compiled that run here, best first; never empty.
+std::span<const DirectTile* const> direct_tiles();
+
+}  // namespace libknng

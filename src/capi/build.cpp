@@ -1,0 +1,87 @@
+// knng/build.h
+#include "knng/build.h"
+
+#include "capi/guard.h"
+#include "capi/objects.h"
+#include "capi/structs.h"
+#include "core/monitor.h"
+#include "exec/build.h"
+#include "exec/check.h"
+#include "exec/load.h"
+#include "exec/task.h"
+
+using namespace libknng;
+
+knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out) {
+  return guard([&](const FloatEnv&) {
+    const Dataset& data = require(h, "h").data;
+    require(out, "out");
+    if (nq < 0)
+      fail(KNNG_ERR_RANGE, "nq", {.given = nq, .limit = 0}, "nq=%lld must not be negative", static_cast<long long>(nq));
+    require_k(data, k, nq > 0, false);
+    const Task task = make_task(h->settings, data, nq > 0);
+    const Plan plan = plan_task(task, data, nq, k, data.held_bytes());
+    knng_plan result{};
+    result.struct_size = sizeof result;
+    result.devices = 1;
+    result.host_bytes = plan.host_bytes;
+    result.smallest_host = plan.smallest_host;
+    result.tile_rows = plan.grid.tile_rows;
+    result.tile_cols = plan.grid.tile_cols;
+    result.tiles = plan.grid.tiles();
+    result.seconds = -1;
+    write_struct(result, out, offsetof(knng_plan, device_bytes), "out");
+  });
+}
+
+knng_status knng_build(const knng* h, int64_t k, const knng_control* c, knng_graph** out) {
+  return guard([&](const FloatEnv& env) {
+    require(out, "out") = nullptr;
+    require(h, "h");
+    Monitor monitor(read_control(c), env);
+    *out = new knng_graph{build_graph(h->data, h->settings, k, monitor)};
+  });
+}
+
+knng_status knng_query(const knng* h, const knng_matrix* q, const int64_t* leave_out, int64_t k, const knng_control* c,
+                       knng_graph** out) {
+  return guard([&](const FloatEnv& env) {
+    require(out, "out") = nullptr;
+    const Dataset& data = require(h, "h").data;
+    const MatrixView view = readable_rows(read_struct(q, offsetof(knng_matrix, release), "q"), "q");
+    Dataset queries(data.dim(), 0);
+    queries.require_fits(view.dtype, view.cols, view.rows, "q");
+    require_finite(view, "q");
+    for (std::int64_t i = 0; leave_out && i < view.rows; ++i)
+      if (leave_out[i] < -1 || leave_out[i] >= data.rows())
+        fail(KNNG_ERR_RANGE, "leave_out", {.row = i, .given = leave_out[i], .limit = data.rows() - 1},
+             "leave_out[%lld]=%lld is not in -1 to %lld", static_cast<long long>(i),
+             static_cast<long long>(leave_out[i]), static_cast<long long>(data.rows() - 1));
+    queries.borrow(view, nullptr, nullptr);
+    Monitor monitor(read_control(c), env);
+    *out = new knng_graph{query_graph(data, h->settings, queries, leave_out, k, monitor)};
+  });
+}
+
+knng_status knng_query_file(const knng* h, const char* path, int64_t k, const knng_control* c, knng_graph** out) {
+  return guard([&](const FloatEnv& env) {
+    require(out, "out") = nullptr;
+    const Dataset& data = require(h, "h").data;
+    require(path, "path");
+    require_k(data, k, true, false);
+    Monitor monitor(read_control(c), env);
+    const Dataset queries = load_queries(data, h->settings, path, monitor);
+    *out = new knng_graph{query_graph(data, h->settings, queries, nullptr, k, monitor)};
+  });
+}
+
+knng_status knng_check(const knng* h, const knng_graph* g, int64_t sample, const knng_control* c,
+                       int64_t* first_wrong) {
+  return guard([&](const FloatEnv& env) {
+    require(h, "h");
+    require(g, "g");
+    require(first_wrong, "first_wrong");
+    Monitor monitor(read_control(c), env);
+    *first_wrong = check_graph(h->data, h->settings, g->graph, sample, monitor);
+  });
+}

@@ -1,0 +1,73 @@
+// knng/graph.h
+#include "knng/graph.h"
+
+#include <optional>
+
+#include "capi/guard.h"
+#include "capi/objects.h"
+#include "capi/structs.h"
+#include "graph/copy.h"
+#include "graph/import.h"
+#include "graph/rows.h"
+#include "io/graph_file.h"
+
+using namespace libknng;
+
+knng_status knng_graph_import(knng_graph** out, const knng_matrix* ids, const knng_matrix* values) {
+  return guard([&](const FloatEnv&) {
+    require(out, "out") = nullptr;
+    const MatrixView id_view = readable(ids, "ids");
+    std::optional<MatrixView> value_view;
+    if (values) value_view = readable(values, "values");
+    *out = new knng_graph{import_graph(id_view, value_view ? &*value_view : nullptr)};
+  });
+}
+
+knng_status knng_graph_view(const knng_graph* g, knng_matrix* ids, knng_matrix* values) {
+  return guard([&](const FloatEnv&) {
+    const Graph& graph = require(g, "g").graph;
+    show(ids, KNNG_I64, graph.rows, graph.width, graph.ids.data(), "ids");
+    show(values, graph.value_dtype, graph.rows, graph.width, graph.values.data(), "values");
+  });
+}
+
+knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids, knng_matrix* values) {
+  return guard([&](const FloatEnv&) {
+    const Graph& graph = require(g, "g").graph;
+    std::optional<MutableMatrixView> id_view, value_view;
+    if (ids) id_view = writable(ids, "ids");
+    if (values) value_view = writable(values, "values");
+    copy_graph(graph, base, id_view ? &*id_view : nullptr, value_view ? &*value_view : nullptr);
+  });
+}
+
+knng_status knng_graph_rows(const knng_graph* g, const char* what, knng_matrix* out) {
+  return guard(
+      [&](const FloatEnv&) { graph_rows(require(g, "g").graph, &require(what, "what"), writable(out, "out")); });
+}
+
+knng_status knng_graph_stat(const knng_graph* g, const char* name, double* out) {
+  return guard([&](const FloatEnv&) {
+    const Graph& graph = require(g, "g").graph;
+    require(out, "out") = graph.stats[find_stat(&require(name, "name"))];
+  });
+}
+
+knng_status knng_graph_text(const knng_graph* g, const char* name, char* buf, int64_t cap, int64_t* needed) {
+  return guard([&](const FloatEnv&) {
+    copy_text(graph_text(require(g, "g").graph, &require(name, "name")).c_str(), buf, cap, needed);
+  });
+}
+
+knng_status knng_graph_save(const knng_graph* g, const char* path, const char* format) {
+  return guard([&](const FloatEnv&) { save_graph(require(g, "g").graph, &require(path, "path"), format); });
+}
+
+knng_status knng_graph_load(knng_graph** out, const char* path) {
+  return guard([&](const FloatEnv&) {
+    require(out, "out") = nullptr;
+    *out = new knng_graph{load_graph(&require(path, "path"))};
+  });
+}
+
+void knng_graph_destroy(knng_graph* g) { delete g; }

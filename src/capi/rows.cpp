@@ -1,0 +1,68 @@
+// knng/rows.h
+#include "knng/rows.h"
+
+#include "capi/guard.h"
+#include "capi/objects.h"
+#include "capi/structs.h"
+#include "core/dtype.h"
+#include "core/monitor.h"
+#include "dataset/convert.h"
+#include "exec/load.h"
+
+using namespace libknng;
+
+knng_status knng_add(knng* h, const knng_matrix* rows) {
+  return guard([&](const FloatEnv&) {
+    Dataset& data = require(h, "h").data;
+    const knng_matrix m = read_struct(rows, offsetof(knng_matrix, release), "rows");
+    const MatrixView view = readable_rows(m, "rows");
+    data.require_fits(view.dtype, view.cols, view.rows, "rows");
+    Budget budget = budget_for(h->settings, data);
+    data.append(copy_rows(view, budget, "rows"));
+  });
+}
+
+knng_status knng_borrow(knng* h, const knng_matrix* rows) {
+  return guard([&](const FloatEnv&) {
+    Dataset& data = require(h, "h").data;
+    const knng_matrix m = read_struct(rows, offsetof(knng_matrix, release), "rows");
+    const MatrixView view = readable_rows(m, "rows");
+    data.require_fits(view.dtype, view.cols, view.rows, "rows");
+    require_finite(view, "rows");
+    data.borrow(view, m.release, m.owner);
+  });
+}
+
+knng_status knng_add_file(knng* h, const char* path, const knng_control* c) {
+  return guard([&](const FloatEnv& env) {
+    Dataset& data = require(h, "h").data;
+    Monitor monitor(read_control(c), env);
+    add_file(data, h->settings, &require(path, "path"), monitor);
+  });
+}
+
+knng_status knng_shape(const knng* h, int64_t* rows, int64_t* dim, int32_t* dtype) {
+  return guard([&](const FloatEnv&) {
+    const Dataset& data = require(h, "h").data;
+    if (rows) *rows = data.rows();
+    if (dim) *dim = data.dim();
+    if (dtype) *dtype = data.dtype();
+  });
+}
+
+knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst) {
+  return guard([&](const FloatEnv&) {
+    const Dataset& data = require(h, "h").data;
+    const MutableMatrixView view = writable(dst, "dst");
+    row_dtype_bytes(view.dtype, "dst");
+    if (view.cols != data.dim())
+      fail(KNNG_ERR_ARGUMENT, "dst", {.given = view.cols, .limit = data.dim()},
+           "dst: cols=%lld, the data set has dimension %lld", static_cast<long long>(view.cols),
+           static_cast<long long>(data.dim()));
+    if (first < 0 || first > data.rows() || view.rows > data.rows() - first)
+      fail(KNNG_ERR_RANGE, "first", {.given = first, .limit = data.rows()},
+           "first=%lld: %lld rows from there are wanted, the data set has %lld", static_cast<long long>(first),
+           static_cast<long long>(view.rows), static_cast<long long>(data.rows()));
+    store_rows(data, first, view);
+  });
+}

@@ -1,0 +1,110 @@
+#include "capi/structs.h"
+
+#include <limits>
+
+#include "core/checked.h"
+#include "core/dtype.h"
+
+namespace libknng {
+namespace {
+
+constexpr std::size_t kMatrixLeast = offsetof(knng_matrix, release);
+
+void require_host(const knng_matrix& m, const char* argument) {
+  switch (m.space) {
+    case KNNG_ANY:
+    case KNNG_HOST:
+    case KNNG_PINNED: break;
+    case KNNG_CUDA:
+    case KNNG_MANAGED:
+      fail(KNNG_ERR_UNSUPPORTED, argument, {.given = m.space},
+           "%s: space=%d is CUDA memory, and this build has no CUDA backend", argument, m.space);
+    default:
+      fail(KNNG_ERR_ARGUMENT, argument, {.given = m.space},
+           "%s: space=%d is none of KNNG_ANY, KNNG_HOST, KNNG_CUDA, "
+           "KNNG_PINNED and KNNG_MANAGED",
+           argument, m.space);
+  }
+  if (m.stream != 0)
+    fail(KNNG_ERR_UNSUPPORTED, argument, "%s: a stream was given, and this build has no CUDA backend", argument);
+}
+
+template <class Byte>
+BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
+  require_host(m, argument);
+  const Dtype* dtype = find_dtype(m.dtype);
+  if (!dtype)
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = m.dtype}, "%s: dtype=0x%03x is not known", argument,
+         static_cast<unsigned>(m.dtype));
+  if (m.rows < 1)
+    fail(KNNG_ERR_RANGE, argument, {.given = m.rows, .limit = 1}, "%s: rows=%lld must be at least 1", argument,
+         static_cast<long long>(m.rows));
+  if (m.cols < 1)
+    fail(KNNG_ERR_RANGE, argument, {.given = m.cols, .limit = 1}, "%s: cols=%lld must be at least 1", argument,
+         static_cast<long long>(m.cols));
+  if (!m.data) fail(KNNG_ERR_ARGUMENT, argument, "%s: data is NULL", argument);
+  if (reinterpret_cast<std::uintptr_t>(m.data) % static_cast<std::uintptr_t>(dtype->bytes) != 0)
+    fail(KNNG_ERR_ARGUMENT, argument, "%s: data is not aligned to its %d-byte elements", argument, dtype->bytes);
+  BasicMatrixView<Byte> view{m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, static_cast<Byte*>(m.data)};
+  if (m.row_stride == 0 && m.col_stride == 0) {
+    view.row_stride = m.cols;
+    view.col_stride = 1;
+  }
+  if (view.row_stride == std::numeric_limits<std::int64_t>::min() ||
+      view.col_stride == std::numeric_limits<std::int64_t>::min())
+    fail(KNNG_ERR_RANGE, argument, "%s: the strides are out of range", argument);
+  const std::int64_t extent =
+      checked_add(checked_mul(m.rows, view.row_stride < 0 ? -view.row_stride : view.row_stride, argument),
+                  checked_mul(m.cols, view.col_stride < 0 ? -view.col_stride : view.col_stride, argument), argument);
+  checked_mul(extent, dtype->bytes, argument);
+  return view;
+}
+
+}  // namespace
+
+MatrixView readable(const knng_matrix* m, const char* argument) {
+  return checked_view<const std::byte>(read_struct(m, kMatrixLeast, argument), argument);
+}
+
+MutableMatrixView writable(const knng_matrix* m, const char* argument) {
+  const auto view = checked_view<std::byte>(read_struct(m, kMatrixLeast, argument), argument);
+  if ((view.rows > 1 && view.row_stride == 0) || (view.cols > 1 && view.col_stride == 0))
+    fail(KNNG_ERR_ARGUMENT, argument, "%s: a stride of 0 would write elements over each other", argument);
+  return view;
+}
+
+MatrixView readable_rows(const knng_matrix& m, const char* argument) {
+  const MatrixView view = checked_view<const std::byte>(m, argument);
+  row_dtype_bytes(view.dtype, argument);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (view.cols > most)
+    fail(KNNG_ERR_RANGE, argument, {.given = view.cols, .limit = most},
+         "%s: cols=%lld is above the largest dimension %lld", argument, static_cast<long long>(view.cols),
+         static_cast<long long>(most));
+  return view;
+}
+
+void show(knng_matrix* out, std::int32_t dtype, std::int64_t rows, std::int64_t cols, const void* data,
+          const char* argument) {
+  if (!out) return;
+  knng_matrix m = knng_host(dtype, rows, cols, data);
+  m.row_stride = cols;
+  m.col_stride = 1;
+  write_struct(m, out, kMatrixLeast, argument);
+}
+
+knng_control read_control(const knng_control* c) {
+  constexpr knng_control none = {sizeof(knng_control), 0, nullptr, nullptr, nullptr, nullptr};
+  return c ? read_struct(c, sizeof(knng_control), "control") : none;
+}
+
+void copy_text(const char* text, char* buf, std::int64_t cap, std::int64_t* needed) {
+  const auto size = static_cast<std::int64_t>(std::strlen(text)) + 1;
+  if (needed) *needed = size;
+  if (cap < size)
+    fail(KNNG_ERR_RANGE, "cap", {.given = cap, .limit = size}, "cap=%lld is too small: %lld bytes are needed",
+         static_cast<long long>(cap), static_cast<long long>(size));
+  std::memcpy(&require(buf, "buf"), text, static_cast<std::size_t>(size));
+}
+
+}  // namespace libknng

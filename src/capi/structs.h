@@ -1,0 +1,69 @@
+// Structs that cross the C boundary: sizes of older and newer callers, and matrices checked into views.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "capi/guard.h"
+#include "core/matrix_view.h"
+#include "knng/types.h"
+
+namespace libknng {
+
+// Size of the struct as the caller knows it; `least` bytes of it must be there.
+template <class T>
+std::size_t struct_size(const T* in, std::size_t least, const char* argument) {
+  const std::size_t size = require(in, argument).struct_size;
+  if (size < least)
+    fail(KNNG_ERR_ARGUMENT, "struct_size",
+         {.given = static_cast<std::int64_t>(size), .limit = static_cast<std::int64_t>(least)},
+         "%s: struct_size=%zu, at least %zu is needed: set it to the size of the struct", argument, size, least);
+  return size;
+}
+
+// The library's copy of an input struct: what an older caller does not have is 0, what a newer caller has beyond it
+// must be.
+template <class T>
+T read_struct(const T* in, std::size_t least, const char* argument) {
+  const std::size_t size = struct_size(in, least, argument);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(in);
+  for (std::size_t i = sizeof(T); i < size; ++i)
+    if (bytes[i] != 0)
+      fail(KNNG_ERR_UNSUPPORTED, "struct_size",
+           {.given = static_cast<std::int64_t>(size), .limit = static_cast<std::int64_t>(sizeof(T))},
+           "%s: byte %zu of the struct is set, this library knows %zu bytes of it: use a newer library", argument, i,
+           sizeof(T));
+  T out{};
+  std::memcpy(&out, in, std::min(size, sizeof(T)));
+  out.struct_size = sizeof(T);
+  return out;
+}
+
+// Fills an output struct as far as both sides know it; its struct_size stays the caller's.
+template <class T>
+void write_struct(const T& from, T* out, std::size_t least, const char* argument) {
+  const std::size_t size = struct_size(out, least, argument);
+  const auto callers = out->struct_size;
+  std::memcpy(out, &from, std::min(size, sizeof(T)));
+  out->struct_size = callers;
+}
+
+// The caller's matrix as a checked view: shape, strides, alignment, memory that this build reads. Not its dtype's use.
+MatrixView readable(const knng_matrix* m, const char* argument);
+MutableMatrixView writable(const knng_matrix* m, const char* argument);
+
+// The same for rows of a data set: the dtype is one that rows can have, the dimension is in range.
+MatrixView readable_rows(const knng_matrix& m, const char* argument);
+
+// Shows packed row-major memory of ours; nullptr: not wanted.
+void show(knng_matrix* out, std::int32_t dtype, std::int64_t rows, std::int64_t cols, const void* data,
+          const char* argument);
+
+// The caller's control; nullptr gives one without callbacks.
+knng_control read_control(const knng_control* c);
+
+// Copies text with its terminating 0 as knng_get() says.
+void copy_text(const char* text, char* buf, std::int64_t cap, std::int64_t* needed);
+
+}  // namespace libknng

@@ -1,0 +1,53 @@
+#include "dataset/convert.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/dtype.h"
+
+namespace libknng {
+namespace {
+
+// Whether the type can hold x, and the value that it holds.
+bool convert(double x, double& out) {
+  out = x;
+  return true;
+}
+bool convert(double x, float& out) {
+  out = static_cast<float>(x);
+  return std::isfinite(out);
+}
+bool convert(double x, Half& out) {
+  out = half_from_double(x);
+  return std::isfinite(to_double(out));
+}
+bool convert(double x, BFloat& out) {
+  out = bfloat_from_double(x);
+  return std::isfinite(to_double(out));
+}
+template <class Integer>
+bool convert(double x, Integer& out) {
+  if (!(x >= std::numeric_limits<Integer>::min() && x <= std::numeric_limits<Integer>::max())) return false;
+  out = static_cast<Integer>(x);
+  return out == x;
+}
+
+}  // namespace
+
+void store_rows(const Dataset& data, std::int64_t first, const MutableMatrixView& to) {
+  Buffer<double> row(data.dim());
+  visit_row_dtype(to.dtype, [&](auto* tag) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    for (std::int64_t i = 0; i < to.rows; ++i) {
+      data.load(first + i, row.data());
+      T* out = reinterpret_cast<T*>(to.data) + i * to.row_stride;
+      for (std::int64_t t = 0; t < to.cols; ++t)
+        if (!convert(row[t], out[t * to.col_stride]))
+          fail(KNNG_ERR_RANGE, "dst", {.row = first + i, .col = t},
+               "dst: row %lld, column %lld is %g, which %s cannot hold", static_cast<long long>(first + i),
+               static_cast<long long>(t), row[t], dtype_name(to.dtype));
+    }
+  });
+}
+
+}  // namespace libknng

@@ -1,0 +1,25 @@
+// A hash of every row, and from them the data set's fingerprint and its duplicates. Rows are hashed as fp64 values with
+// -0 made +0, so that equal values give equal fingerprints whatever their element type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/buffer.h"
+#include "core/monitor.h"
+#include "dataset/dataset.h"
+
+namespace libknng {
+
+struct Fingerprint {
+  std::string text;             // 32 hexadecimal digits
+  std::int64_t duplicates = 0;  // rows equal to an earlier row
+};
+
+// Runs on the calling thread's OpenMP team.
+Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monitor& monitor);
+
+// The most memory that fingerprint() holds.
+std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads);
+
+}  // namespace libknng

@@ -1,0 +1,106 @@
+#include "exec/build.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "dataset/fingerprint.h"
+#include "exec/canonical_rows.h"
+#include "exec/direct_engine.h"
+#include "exec/emit.h"
+#include "exec/task.h"
+
+namespace libknng {
+namespace {
+
+class Stopwatch {
+ public:
+  // Seconds since the last call, or since it was made.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - since_).count();
+    since_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+// What build and query share: lists are filled by the direct engine and made a graph. queries: nullptr for a build.
+Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, const Task& task,
+          const Plan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
+  Stopwatch total, watch;
+  Graph graph;
+  graph.square = queries == nullptr;
+  graph.rows = queries ? queries->rows() : data.rows();
+  graph.columns = data.rows();
+  graph.self_first = task.self_first;
+  graph.width = k + (task.self_first ? 1 : 0);
+
+  if (!queries) {
+    monitor.stage("fingerprint", static_cast<double>(data.rows()));
+    const Fingerprint print = fingerprint(data, plan.threads, &budget, monitor);
+    graph.text.fingerprint = print.text;
+    graph.stats[Stat::duplicates] = static_cast<double>(print.duplicates);
+  }
+  const CanonicalRows columns(data, task.metric, plan.threads, &budget, monitor, "rows");
+  std::optional<CanonicalRows> query_rows;
+  if (queries) query_rows.emplace(*queries, task.metric, plan.threads, &budget, monitor, "q");
+  const CanonicalRows& rows = queries ? *query_rows : columns;
+  graph.stats[Stat::seconds_prepare] = watch.lap();
+
+  NeighbourLists lists(graph.rows, k, &budget);
+  const DirectTile& tile = *direct_tiles().front();
+  run_direct({rows, columns, task.metric, plan.grid, leave_out, plan.threads}, tile, lists, &budget, monitor);
+  graph.stats[Stat::seconds_tile] = watch.lap();
+
+  emit(lists, rows, task, Proof::fp64, plan.threads, &budget, monitor, graph);
+  graph.stats[Stat::seconds_emit] = watch.lap();
+
+  graph.stats[Stat::rows] = static_cast<double>(graph.rows);
+  graph.stats[Stat::columns] = static_cast<double>(graph.columns);
+  graph.stats[Stat::pairs] = plan.grid.pairs();
+  graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
+  graph.stats[Stat::proved] = static_cast<double>(graph.rows);
+  graph.stats[Stat::ties_at_k] = static_cast<double>(std::count(graph.ties.begin(), graph.ties.end(), 1));
+  graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget.peak());
+  graph.text.metric = task.metric.name;
+  graph.text.precision = "exact";
+  graph.text.engine = "direct";
+  graph.text.selector = "heap";
+  graph.text.device = std::string("cpu: ") + tile.target + ", " + std::to_string(plan.threads) + " threads";
+  graph.text.version = KNNG_VERSION_TEXT;
+  graph.text.value = task.similarity ? "similarity" : "distance";
+  graph.text.self = task.self_first ? "first" : "exclude";
+  graph.stats[Stat::seconds_total] = total.lap();
+  return graph;
+}
+
+}  // namespace
+
+Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k, Monitor& monitor) {
+  require_k(data, k, false, false);
+  const Task task = make_task(settings, data, false);
+  const Plan plan = plan_task(task, data, 0, k, data.held_bytes());
+  require_budget(task, plan);
+  Budget budget(task.max_host_bytes, data.held_bytes());
+  Graph graph;
+  monitor.run([&] { graph = run(data, nullptr, nullptr, task, plan, k, budget, monitor); });
+  return graph;
+}
+
+Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& queries, const std::int64_t* leave_out,
+                  std::int64_t k, Monitor& monitor) {
+  require_k(data, k, true, leave_out != nullptr);
+  const Task task = make_task(settings, data, true);
+  const std::int64_t held = checked_add(data.held_bytes(), queries.held_bytes(), "q");
+  const Plan plan = plan_task(task, data, queries.rows(), k, held);
+  require_budget(task, plan);
+  Budget budget(task.max_host_bytes, held);
+  Graph graph;
+  monitor.run([&] { graph = run(data, &queries, leave_out, task, plan, k, budget, monitor); });
+  return graph;
+}
+
+}  // namespace libknng

@@ -1,0 +1,132 @@
+#include "exec/canonical_rows.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "core/float_env.h"
+
+namespace libknng {
+namespace {
+
+// Centred ranks lie within +-(d - 1).
+bool short_ranks_suffice(std::int64_t dim) { return dim <= std::numeric_limits<std::int16_t>::max(); }
+
+bool has_constants(Transform t) { return has_directions(t) || t == Transform::share; }
+
+// What can be wrong with a row; the smallest row index wins, so that the message does not depend on threads.
+struct Fault {
+  std::atomic<std::int64_t> row{std::numeric_limits<std::int64_t>::max()};
+  void add(std::int64_t i) noexcept {
+    std::int64_t known = row.load();
+    while (i < known && !row.compare_exchange_weak(known, i)) {
+    }
+  }
+};
+
+bool is_faulty(const Metric& m, double limit, std::span<const double> x) noexcept {
+  bool positive_sum = false;
+  for (const double value : x) {
+    if (std::fabs(value) > limit || (value < 0 && refuses_negative(m.transform))) return true;
+    positive_sum = positive_sum || value > 0;
+  }
+  return m.transform == Transform::share && !positive_sum;
+}
+
+[[noreturn]] void report(const Metric& m, double limit, std::span<const double> x, std::int64_t row, const char* what) {
+  for (std::size_t t = 0; t < x.size(); ++t) {
+    const auto col = static_cast<std::int64_t>(t);
+    if (x[t] < 0 && refuses_negative(m.transform))
+      fail(KNNG_ERR_DATA, what, {.row = row, .col = col},
+           "%s: row %lld, column %lld is %g; metric=%s takes no negative value", what, static_cast<long long>(row),
+           static_cast<long long>(col), x[t], m.name);
+    if (std::fabs(x[t]) > limit)
+      fail(KNNG_ERR_DATA, what, {.row = row, .col = col},
+           "%s: row %lld, column %lld is %g; with dimension %zu metric=%s would overflow fp64 beyond %g", what,
+           static_cast<long long>(row), static_cast<long long>(col), x[t], x.size(), m.name, limit);
+  }
+  fail(KNNG_ERR_DATA, what, {.row = row}, "%s: row %lld sums to 0; metric=%s needs a positive sum", what,
+       static_cast<long long>(row), m.name);
+}
+
+}  // namespace
+
+std::int64_t CanonicalRows::bytes_per_row(const Metric& metric, std::int64_t dim) {
+  std::int64_t bytes = has_constants(metric.transform) ? static_cast<std::int64_t>(sizeof(RowConstants)) : 0;
+  if (metric.transform == Transform::rank_unit) bytes += dim * (short_ranks_suffice(dim) ? 2 : 4);
+  return bytes;
+}
+
+CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, int threads, Budget* budget, Monitor& monitor,
+                             const char* what)
+    : data_(data), metric_(metric) {
+  const std::int64_t n = data.rows(), d = data.dim();
+  const auto size = static_cast<std::size_t>(d);
+  const bool ranks = metric.transform == Transform::rank_unit;
+  if (has_constants(metric.transform)) constants_ = Buffer<RowConstants>(n, budget);
+  if (ranks && short_ranks_suffice(d)) short_ranks_ = Buffer<std::int16_t>(checked_mul(n, d, what), budget);
+  if (ranks && !short_ranks_suffice(d)) long_ranks_ = Buffer<std::int32_t>(checked_mul(n, d, what), budget);
+  Buffer<double> scratch(d * threads, budget);
+  Buffer<std::int32_t> rank_scratch(ranks ? 2 * d * threads : 0, budget);
+
+  const double limit = largest_magnitude(metric, d);
+  Fault fault;
+  std::atomic<bool> directionless{false};
+  monitor.stage("prepare", static_cast<double>(n));
+#pragma omp parallel num_threads(threads)
+  {
+    const FloatEnv env;
+    const std::span<double> x(scratch.data() + omp_get_thread_num() * d, size);
+    std::int32_t* order = ranks ? rank_scratch.data() + omp_get_thread_num() * 2 * d : nullptr;
+    std::int32_t* rank = ranks ? order + d : nullptr;
+#pragma omp for schedule(dynamic, 16)
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (monitor.stopped()) continue;
+      monitor.advance(1);
+      data.load(i, x.data());
+      if (is_faulty(metric, limit, x)) {
+        fault.add(i);
+        continue;
+      }
+      if (constants_.empty()) continue;
+      if (has_no_direction(metric.transform, x)) directionless.store(true);
+      if (ranks) {
+        centred_ranks(x, {order, size}, {rank, size});
+        for (std::int64_t t = 0; t < d; ++t) {
+          x[static_cast<std::size_t>(t)] = rank[t];
+          if (short_ranks_.empty())
+            long_ranks_[i * d + t] = rank[t];
+          else
+            short_ranks_[i * d + t] = static_cast<std::int16_t>(rank[t]);
+        }
+      }
+      constants_[i] = row_constants(metric.transform, x);
+    }
+  }
+  monitor.check();
+  any_directionless_ = directionless.load();
+  if (fault.row.load() == std::numeric_limits<std::int64_t>::max()) return;
+  const std::span<double> x(scratch.data(), size);
+  data.load(fault.row.load(), x.data());
+  report(metric, limit, x, fault.row.load(), what);
+}
+
+void CanonicalRows::load(std::int64_t row, double* out) const noexcept {
+  const std::int64_t d = dim();
+  if (!short_ranks_.empty()) {
+    const std::int16_t* ranks = short_ranks_.data() + row * d;
+    for (std::int64_t t = 0; t < d; ++t) out[t] = ranks[t];
+  } else if (!long_ranks_.empty()) {
+    const std::int32_t* ranks = long_ranks_.data() + row * d;
+    for (std::int64_t t = 0; t < d; ++t) out[t] = ranks[t];
+  } else {
+    data_.load(row, out);
+  }
+  apply_transform(metric_.transform, constants_.empty() ? RowConstants() : constants_[row],
+                  {out, static_cast<std::size_t>(d)});
+}
+
+}  // namespace libknng

@@ -1,0 +1,41 @@
+// The points of a data set as their metric's canonical rows u: what does not depend on the pair is found once (norms,
+// means, ranks), u itself is made when a block needs it, so that no fp64 copy of the data is held.
+#pragma once
+
+#include <cstdint>
+
+#include "core/buffer.h"
+#include "core/monitor.h"
+#include "dataset/dataset.h"
+#include "metric/canonical.h"
+
+namespace libknng {
+
+class CanonicalRows {
+ public:
+  // Checks the data against the metric: KNNG_ERR_DATA names row and column. `what` names the rows in messages.
+  // Runs on the calling thread's OpenMP team.
+  CanonicalRows(const Dataset& data, const Metric& metric, int threads, Budget* budget, Monitor& monitor,
+                const char* what);
+
+  // Bytes held for a point.
+  static std::int64_t bytes_per_row(const Metric& metric, std::int64_t dim);
+
+  std::int64_t rows() const noexcept { return data_.rows(); }
+  std::int64_t dim() const noexcept { return data_.dim(); }
+  // u of a row: dim() values.
+  void load(std::int64_t row, double* out) const noexcept;
+  // Whether rows without a direction exist, and which they are.
+  bool any_directionless() const noexcept { return any_directionless_; }
+  bool directionless(std::int64_t row) const noexcept { return any_directionless_ && constants_[row].factor == 0; }
+
+ private:
+  const Dataset& data_;
+  Metric metric_;
+  Buffer<RowConstants> constants_;    // empty if the transform has none
+  Buffer<std::int16_t> short_ranks_;  // rank_unit: dim() a row, in the smaller type that holds them
+  Buffer<std::int32_t> long_ranks_;
+  bool any_directionless_ = false;
+};
+
+}  // namespace libknng

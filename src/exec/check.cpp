@@ -1,0 +1,110 @@
+#include "exec/check.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "core/float_env.h"
+#include "exec/canonical_rows.h"
+#include "exec/emit.h"
+#include "exec/task.h"
+#include "merge/neighbour_lists.h"
+
+namespace libknng {
+namespace {
+
+// Rows checked together, so that every other row is transformed once for all of them.
+constexpr std::int64_t kTogether = 16;
+
+// Room for the description of a difference: nothing is allocated inside the team.
+struct Difference {
+  char text[200] = "";
+  bool found() const noexcept { return text[0] != '\0'; }
+};
+
+void compare(const Graph& graph, std::int64_t i, std::int64_t at, std::int64_t id, double value, Difference& out) {
+  const std::int64_t entry = i * graph.width + at;
+  const double found = graph.value(entry);
+  if (graph.ids[entry] == id && std::memcmp(&found, &value, sizeof value) == 0) return;
+  std::snprintf(out.text, sizeof out.text, "row %lld, entry %lld: id %lld, value %.17g; should be id %lld, value %.17g",
+                static_cast<long long>(i), static_cast<long long>(at), static_cast<long long>(graph.ids[entry]), found,
+                static_cast<long long>(id), value);
+}
+
+}  // namespace
+
+std::int64_t check_graph(const Dataset& data, const Settings& settings, const Graph& graph, std::int64_t sample,
+                         Monitor& monitor) {
+  const std::int64_t n = data.rows(), d = data.dim();
+  Task task = make_task(settings, data, false);
+  task.value_dtype = graph.value_dtype;
+  if (!graph.square || graph.rows != n)
+    fail(KNNG_ERR_ARGUMENT, "g", {.given = graph.rows, .limit = n}, "the graph has %lld rows%s, the data set has %lld",
+         static_cast<long long>(graph.rows), graph.square ? "" : " that are queries", static_cast<long long>(n));
+  const std::int64_t shift = task.self_first ? 1 : 0, k = graph.width - shift;
+  require_k(data, k, false, false);
+  if (sample < 0)
+    fail(KNNG_ERR_RANGE, "sample", {.given = sample, .limit = 0}, "sample=%lld must not be negative",
+         static_cast<long long>(sample));
+  const std::int64_t checked = sample == 0 ? n : std::min(sample, n);
+  const auto row_of = [&](std::int64_t s) {  // spread evenly; the product needs 128 bits
+    return static_cast<std::int64_t>(static_cast<__int128>(s) * n / checked);
+  };
+
+  Budget budget(task.max_host_bytes, data.held_bytes());
+  std::atomic<std::int64_t> first_wrong{std::numeric_limits<std::int64_t>::max()};
+  monitor.run([&] {
+    const CanonicalRows rows(data, task.metric, task.threads, &budget, monitor, "rows");
+    const std::int64_t groups = ceil_div(checked, kTogether);
+    NeighbourLists lists(kTogether * task.threads, k, &budget);
+    Buffer<double> scratch(checked_mul((kTogether + 1) * d, task.threads, "threads"), &budget);
+    monitor.stage("check", static_cast<double>(groups) * static_cast<double>(n));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(task.threads)
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const FloatEnv env;
+      const int thread = omp_get_thread_num();
+      const auto size = static_cast<std::size_t>(d);
+      double* u = scratch.data() + thread * (kTogether + 1) * d;
+      double* v = u + kTogether * d;
+      const std::int64_t first = group * kTogether, count = std::min(kTogether, checked - first);
+      const std::int64_t list = thread * kTogether;
+      for (std::int64_t s = 0; s < count; ++s) {
+        rows.load(row_of(first + s), u + s * d);
+        lists.clear(list + s);
+      }
+      for (std::int64_t j = 0; j < n && !monitor.stopped(); ++j) {
+        rows.load(j, v);
+        for (std::int64_t s = 0; s < count; ++s) {
+          const std::int64_t i = row_of(first + s);
+          if (i == j) continue;
+          const bool directionless = rows.directionless(i) || rows.directionless(j);
+          const double key = directionless ? kNoDirectionKey : canonical_key(task.metric, {u + s * d, size}, {v, size});
+          lists.offer(list + s, key, j);
+        }
+        monitor.advance(1);
+      }
+      if (monitor.stopped()) continue;
+      for (std::int64_t s = 0; s < count; ++s) {
+        const std::int64_t i = row_of(first + s);
+        lists.sort(list + s);
+        Difference wrong;
+        if (shift) compare(graph, i, 0, i, self_value(task, {u + s * d, size}), wrong);
+        for (std::int64_t j = 0; j < k && !wrong.found(); ++j)
+          compare(graph, i, shift + j, lists.ids()[(list + s) * k + j],
+                  rounded_value(task, lists.keys()[(list + s) * k + j]), wrong);
+        if (!wrong.found()) continue;
+        monitor.log(1, wrong.text);
+        for (std::int64_t known = first_wrong.load(); i < known && !first_wrong.compare_exchange_weak(known, i);) {
+        }
+      }
+    }
+    monitor.check();
+  });
+  return first_wrong.load() < n ? first_wrong.load() : -1;
+}
+
+}  // namespace libknng

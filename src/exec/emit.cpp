@@ -1,0 +1,89 @@
+#include "exec/emit.h"
+
+#include <omp.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "core/float_env.h"
+
+namespace libknng {
+namespace {
+
+void store(Graph& graph, std::int64_t entry, double value) noexcept {
+  if (graph.value_dtype == KNNG_F64)
+    reinterpret_cast<double*>(graph.values.data())[entry] = value;
+  else
+    reinterpret_cast<float*>(graph.values.data())[entry] = static_cast<float>(value);
+}
+
+}  // namespace
+
+double rounded_value(const Task& task, double key) noexcept {
+  const double value = reported_value(task.metric, key, task.similarity);
+  return task.value_dtype == KNNG_F64 ? value : static_cast<double>(static_cast<float>(value));
+}
+
+double self_value(const Task& task, std::span<const double> u) noexcept {
+  return rounded_value(task, task.metric.term == Term::product ? canonical_key(task.metric, u, u) : 0.0);
+}
+
+void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
+          Monitor& monitor, Graph& graph) {
+  const std::int64_t n = graph.rows, k = lists.k(), width = graph.width, shift = width - k;
+  graph.value_dtype = task.value_dtype;
+  graph.values = Buffer<std::byte>(checked_mul(n * width, task.value_dtype == KNNG_F64 ? 8 : 4, "k"), budget);
+  graph.proof = Buffer<std::uint8_t>(n, static_cast<std::uint8_t>(proof), budget);
+  if (shift > 0) graph.ids = Buffer<std::int64_t>(n * width, budget);
+  Buffer<double> scratch(task.self_first && task.metric.term == Term::product ? rows.dim() * threads : 0, budget);
+
+  monitor.stage("result", static_cast<double>(n));
+  std::atomic<std::int64_t> too_large{std::numeric_limits<std::int64_t>::max()};
+#pragma omp parallel num_threads(threads)
+  {
+    const FloatEnv env;
+    const std::span<double> u(scratch.data() + (scratch.empty() ? 0 : omp_get_thread_num() * rows.dim()),
+                              scratch.empty() ? 0 : static_cast<std::size_t>(rows.dim()));
+#pragma omp for schedule(static)
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (monitor.stopped()) continue;
+      monitor.advance(1);
+      lists.sort(i);
+      bool fits = true;
+      if (shift > 0) {
+        if (!u.empty()) rows.load(i, u.data());
+        const double value = self_value(task, u);
+        graph.ids[i * width] = i;
+        store(graph, i * width, value);
+        fits = std::isfinite(value);
+      }
+      for (std::int64_t j = 0; j < k; ++j) {
+        const std::int64_t entry = i * width + shift + j;
+        const double value = rounded_value(task, lists.keys()[i * k + j]);
+        if (shift > 0) graph.ids[entry] = lists.ids()[i * k + j];
+        fits = fits && std::isfinite(value);
+        store(graph, entry, value);
+      }
+      for (std::int64_t known = too_large.load(); !fits && i < known && !too_large.compare_exchange_weak(known, i);) {
+      }
+    }
+  }
+  monitor.check();
+  if (const std::int64_t row = too_large.load(); row < n) {
+    // Values are largest at the end of a list, or, for large products, at its start.
+    const double* keys = lists.keys().data() + row * k;
+    const std::int64_t at = std::isfinite(rounded_value(task, keys[k - 1])) ? 0 : k - 1;
+    fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = shift + at},
+         "row %lld, neighbour %lld: %g does not fit fp32; set value_type=f64", static_cast<long long>(row),
+         static_cast<long long>(at), reported_value(task.metric, keys[at], task.similarity));
+  }
+  if (shift == 0) graph.ids = lists.take_ids();
+  graph.ties = lists.take_tied();
+  graph.ids.release_from_budget();
+  graph.values.release_from_budget();
+  graph.ties.release_from_budget();
+  graph.proof.release_from_budget();
+}
+
+}  // namespace libknng

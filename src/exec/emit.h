@@ -1,0 +1,25 @@
+// From neighbour lists to the result: sorted, values as they are reported, the row itself in front if that is asked
+// for.
+#pragma once
+
+#include <span>
+
+#include "core/monitor.h"
+#include "exec/canonical_rows.h"
+#include "exec/task.h"
+#include "graph/graph.h"
+#include "merge/neighbour_lists.h"
+
+namespace libknng {
+
+// Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set, and takes the lists' memory.
+// Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold. Runs on the calling thread's OpenMP team.
+void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
+          Monitor& monitor, Graph& graph);
+
+// A key as it is reported, rounded once to the value type; infinite if it is finite but fp32 cannot hold it.
+double rounded_value(const Task& task, double key) noexcept;
+// What is reported for a row with itself, in the same way: key 0, but under inner_product, where it is like any other.
+double self_value(const Task& task, std::span<const double> u) noexcept;
+
+}  // namespace libknng

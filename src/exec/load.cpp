@@ -1,0 +1,55 @@
+#include "exec/load.h"
+
+#include <algorithm>
+
+#include "core/dtype.h"
+#include "io/reader.h"
+
+namespace libknng {
+namespace {
+
+constexpr std::int64_t kBlockBytes = 8 << 20;
+
+std::shared_ptr<const Chunk> read_rows(RowReader& reader, Budget& budget, Monitor& monitor) {
+  const std::int64_t n = reader.rows(), d = reader.cols();
+  const std::int64_t row_bytes = checked_mul(d, row_dtype_bytes(reader.dtype(), "path"), "path");
+  Buffer<std::byte> rows(checked_mul(n, row_bytes, "path"), &budget);
+  const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / row_bytes);
+  monitor.stage("read", static_cast<double>(n));
+  for (std::int64_t first = 0; first < n; first += block) {
+    const std::int64_t count = std::min(block, n - first);
+    reader.read(count, rows.data() + first * row_bytes);
+    monitor.advance(static_cast<double>(count));
+    monitor.poll();
+  }
+  reader.finish();
+  rows.release_from_budget();
+  auto chunk = std::make_shared<Chunk>(std::move(rows), reader.dtype(), n, d);
+  require_finite(chunk->view(), "path");
+  return chunk;
+}
+
+}  // namespace
+
+Budget budget_for(const Settings& settings, const Dataset& data) {
+  const std::int64_t limit = settings.integer(Setting::max_host_bytes);
+  return Budget(limit ? limit : Budget::kUnlimited, data.held_bytes());
+}
+
+void add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
+  const auto reader = open_reader(path);
+  data.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
+  Budget budget = budget_for(settings, data);
+  data.append(read_rows(*reader, budget, monitor));
+}
+
+Dataset load_queries(const Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
+  const auto reader = open_reader(path);
+  Dataset queries(data.dim(), 0);
+  queries.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
+  Budget budget = budget_for(settings, data);
+  queries.append(read_rows(*reader, budget, monitor));
+  return queries;
+}
+
+}  // namespace libknng

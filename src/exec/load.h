@@ -1,0 +1,21 @@
+// Driver of knng_add_file(): rows from a file into a data set, in blocks, with progress.
+#pragma once
+
+#include <string>
+
+#include "core/monitor.h"
+#include "dataset/dataset.h"
+#include "options/options.h"
+
+namespace libknng {
+
+// What the settings allow, with what the data set holds.
+Budget budget_for(const Settings& settings, const Dataset& data);
+
+// All or nothing. On the calling thread.
+void add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor);
+
+// The rows of a query file as a data set of their own, charged to the same budget.
+Dataset load_queries(const Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor);
+
+}  // namespace libknng

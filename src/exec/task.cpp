@@ -1,0 +1,86 @@
+#include "exec/task.h"
+
+#include <omp.h>
+
+#include <string>
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "exec/canonical_rows.h"
+
+namespace libknng {
+namespace {
+
+// Settings whose engines are not in this build are refused, not ignored.
+void require_default(const Settings& settings, Setting s, std::string_view also, const char* why) {
+  const std::string& value = settings.text(s);
+  if (value == option(s).fallback || value == also) return;
+  fail(KNNG_ERR_UNSUPPORTED, option(s).name, "%s=%s is not available: %s", option(s).name, value.c_str(), why);
+}
+
+}  // namespace
+
+Task make_task(const Settings& settings, const Dataset& data, bool query) {
+  require_default(settings, Setting::engine, "direct", "this build has engine=direct only");
+  require_default(settings, Setting::selector, "auto", "it belongs to engine=tiled, which this build has not");
+  require_default(settings, Setting::precision, "exact",
+                  "it belongs to the tiled and fused engines, which this build has not");
+  require_default(settings, Setting::device, "cpu", "this build has no CUDA backend");
+
+  Task task;
+  task.metric = find_metric(settings.text(Setting::metric), settings.real(Setting::p));
+  task.similarity = settings.is(Setting::value, "similarity");
+  if (task.similarity && !task.metric.similarity)
+    fail(KNNG_ERR_OPTION, "value",
+         "value=similarity goes with metric=cosine, correlation, spearman or inner_product, not with metric=%s",
+         task.metric.name);
+  task.self_first = !query && settings.is(Setting::self, "first");
+  const std::string& value_type = settings.text(Setting::value_type);
+  task.value_dtype = value_type == "f64" || (value_type == "auto" && data.dtype() == KNNG_F64) ? KNNG_F64 : KNNG_F32;
+  task.threads = static_cast<int>(settings.integer(Setting::threads));
+  task.threads_fixed = task.threads > 0;
+  if (!task.threads_fixed) task.threads = omp_get_max_threads();
+  if (const std::int64_t limit = settings.integer(Setting::max_host_bytes)) task.max_host_bytes = limit;
+  task.tile_rows = settings.integer(Setting::tile_rows);
+  task.tile_cols = settings.integer(Setting::tile_cols);
+  return task;
+}
+
+void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
+  const std::int64_t n = data.rows();
+  if (n == 0) fail(KNNG_ERR_STATE, "h", "the data set has no rows yet");
+  if (k < 1)
+    fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = 1}, "k=%lld must be at least 1", static_cast<long long>(k));
+  const std::int64_t others = query && !left_out ? n : n - 1;
+  if (k > others)
+    fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = others}, "k=%lld needs at least %lld rows, the data set has %lld",
+         static_cast<long long>(k), static_cast<long long>(k) + (n - others), static_cast<long long>(n));
+}
+
+Plan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int64_t k, std::int64_t held_bytes) {
+  Problem problem;
+  problem.square = queries == 0;
+  problem.rows = problem.square ? data.rows() : queries;
+  problem.columns = data.rows();
+  problem.dim = data.dim();
+  problem.k = k;
+  problem.self_first = task.self_first;
+  problem.value_bytes = find_dtype(task.value_dtype)->bytes;
+  problem.held_bytes = held_bytes;
+  problem.prepared_bytes = CanonicalRows::bytes_per_row(task.metric, data.dim());
+  problem.threads = task.threads;
+  problem.threads_fixed = task.threads_fixed;
+  problem.max_host_bytes = task.max_host_bytes;
+  problem.tile_rows = task.tile_rows;
+  problem.tile_cols = task.tile_cols;
+  return make_plan(problem);
+}
+
+void require_budget(const Task& task, const Plan& plan) {
+  if (plan.host_bytes <= task.max_host_bytes) return;
+  fail(KNNG_ERR_BUDGET, "max_host_bytes", {.given = task.max_host_bytes, .limit = plan.smallest_host},
+       "max_host_bytes=%lld is too small: the smallest that works is %lld", static_cast<long long>(task.max_host_bytes),
+       static_cast<long long>(plan.smallest_host));
+}
+
+}  // namespace libknng

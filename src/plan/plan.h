@@ -1,0 +1,37 @@
+// From the problem and the budget to tiles, threads and bytes: a pure function, without data, so that knng_estimate()
+// and the build agree by construction. Knows nothing of metrics beyond the bytes they need.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/tile_grid.h"
+
+namespace libknng {
+
+struct Problem {
+  std::int64_t rows = 0;     // lists to fill
+  std::int64_t columns = 0;  // candidates
+  std::int64_t dim = 0;
+  std::int64_t k = 0;
+  bool square = true;  // rows and columns are the same points
+  bool self_first = false;
+  std::int64_t value_bytes = 4;     // of a reported value
+  std::int64_t held_bytes = 0;      // rows that the library holds already
+  std::int64_t prepared_bytes = 0;  // what prepare keeps for a point (constants, ranks)
+  int threads = 1;
+  bool threads_fixed = false;  // asked for: keep them even if fewer would fit better
+  std::int64_t max_host_bytes = INT64_MAX;
+  std::int64_t tile_rows = 0, tile_cols = 0;  // 0: free to choose
+};
+
+struct Plan {
+  TileGrid grid;
+  int threads = 1;
+  std::int64_t host_bytes = 0;     // peak
+  std::int64_t smallest_host = 0;  // peak with the smallest tiles and the fewest threads
+};
+
+// The peak may be above the budget: then nothing smaller was possible and smallest_host says what is needed.
+Plan make_plan(const Problem& problem);
+
+}  // namespace libknng
