@@ -1,0 +1,46 @@
+// How this library reports: an exception inside, status and text at the seam. Knows nothing of formats.
+#pragma once
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <new>
+
+#include "io/formats_seam.h"
+#include "knng/types.h"
+
+namespace knng_formats {
+
+struct Failure {
+  knng_formats_error error = {};
+};
+
+[[noreturn, gnu::format(printf, 2, 3)]] inline void fail(std::int32_t status, const char* format, ...) {
+  Failure failure;
+  failure.error.status = status;
+  std::va_list args;
+  va_start(args, format);
+  std::vsnprintf(failure.error.text, sizeof failure.error.text, format, args);
+  va_end(args);
+  throw failure;
+}
+
+// Runs `work` and turns what it throws into a status: nothing else leaves through the seam.
+template <class Work>
+std::int32_t at_seam(knng_formats_error* error, Work&& work) noexcept {
+  try {
+    work();
+    return KNNG_OK;
+  } catch (const Failure& failure) {
+    *error = failure.error;
+  } catch (const std::bad_alloc&) {
+    error->status = KNNG_ERR_MEMORY;
+    std::snprintf(error->text, sizeof error->text, "out of memory");
+  } catch (...) {
+    error->status = KNNG_ERR_INTERNAL;
+    std::snprintf(error->text, sizeof error->text, "an unexpected failure in the formats library");
+  }
+  return error->status;
+}
+
+}  // namespace knng_formats

@@ -1,0 +1,74 @@
+#include "io/formats.h"
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "core/error.h"
+#include "io/plugin.h"
+
+namespace libknng {
+namespace {
+
+Plugin plugin(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &seam_objection);
+
+}  // namespace
+
+std::string seam_objection(const void* table) {
+  const auto& seam = *static_cast<const knng_formats_seam*>(table);
+  // In this order: members after the first three are looked at only if the size is ours.
+  if (seam.struct_size == sizeof(knng_formats_seam) && seam.version == KNNG_FORMATS_SEAM_VERSION && seam.build_id &&
+      std::strcmp(seam.build_id, KNNG_FORMATS_BUILD_ID) == 0)
+    return "";
+  char text[160];
+  std::snprintf(text, sizeof text, "is of another build (seam %u.%.24s, this library has %u.%s)", seam.version,
+                seam.build_id ? seam.build_id : "?", KNNG_FORMATS_SEAM_VERSION, KNNG_FORMATS_BUILD_ID);
+  return text;
+}
+
+const knng_formats_seam& formats_seam(const std::string& path) {
+  std::string why_not;
+  if (const void* table = plugin.load(why_not)) return *static_cast<const knng_formats_seam*>(table);
+  fail(KNNG_ERR_UNSUPPORTED, "path",
+       "%s needs the formats library: install the package that has " KNNG_FORMATS_FILE ", e.g. libknng-formats (%s)",
+       shown(path).c_str(), why_not.c_str());
+}
+
+void fail_at_seam(const std::string& name, const knng_formats_error& error, std::exception_ptr pending) {
+  if (pending) std::rethrow_exception(pending);
+  fail(error.status, "path", "%s: %s", shown(name).c_str(), error.text);
+}
+
+LentFile::LentFile(const std::string& path) : file_(path), input_{this, file_.size(), &LentFile::read_at} {}
+
+std::int64_t LentFile::read_at(void* user, std::int64_t offset, void* dst, std::int64_t bytes) noexcept {
+  auto& self = *static_cast<LentFile*>(user);
+  try {
+    return self.file_.read_some(offset, static_cast<std::byte*>(dst), bytes);
+  } catch (...) {
+    self.failure_ = std::current_exception();
+    return -1;
+  }
+}
+
+SeamSource::SeamSource(std::string name, std::int64_t most, const knng_formats_seam& seam,
+                       std::shared_ptr<LentFile> file, std::shared_ptr<void> owner, SeamStream stream)
+    : Source(std::move(name), most, false),
+      seam_(seam),
+      file_(std::move(file)),
+      owner_(std::move(owner)),
+      stream_(std::move(stream)) {}
+
+std::int64_t SeamSource::read_some(std::byte* dst, std::int64_t bytes) {
+  knng_formats_error error = {};
+  const std::int64_t got = seam_.stream->read(stream_.get(), dst, bytes, &error);
+  if (got < 0) fail_at_seam(name(), error, file_->take_failure());
+  return got;
+}
+
+std::int64_t most_unpacked(std::int64_t packed) noexcept {
+  std::int64_t most = 0;
+  return __builtin_mul_overflow(packed, std::int64_t{1032}, &most) ? INT64_MAX : most;
+}
+
+}  // namespace libknng

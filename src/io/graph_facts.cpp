@@ -1,0 +1,137 @@
+#include "io/graph_facts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+namespace libknng {
+namespace {
+
+struct TextField {
+  const char* name;
+  std::string GraphText::*member;
+};
+constexpr TextField kTexts[] = {
+    {"metric", &GraphText::metric},           {"precision", &GraphText::precision}, {"engine", &GraphText::engine},
+    {"selector", &GraphText::selector},       {"device", &GraphText::device},       {"version", &GraphText::version},
+    {"fingerprint", &GraphText::fingerprint}, {"value", &GraphText::value},         {"self", &GraphText::self},
+};
+
+template <class Number>
+std::string number_text(Number x) {
+  char buffer[40];  // to_chars: the shortest text that reads back as the same bits, in any locale
+  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, x).ptr);
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& x) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), x);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// One line: a backslash stands before what would end it.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\\')
+      out += "\\\\";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size())
+      out += text[++i] == 'n' ? '\n' : text[i];
+    else
+      out += text[i];
+  }
+  return out;
+}
+
+bool read_fact(std::string_view name, std::string_view value, Graph& g) {
+  constexpr std::string_view kText = "text.", kStat = "stat.";
+  if (name == "columns") return read_number(value, g.columns);
+  if (name == "square" || name == "self_first") {
+    (name == "square" ? g.square : g.self_first) = value == "1";
+    return value == "0" || value == "1";
+  }
+  if (name.starts_with(kText)) {
+    for (const TextField& field : kTexts)
+      if (name.substr(kText.size()) == field.name) g.text.*field.member = unescaped(value);
+  } else if (name.starts_with(kStat)) {
+    for (int i = 0; i < kStats; ++i)
+      if (name.substr(kStat.size()) == stat_table()[static_cast<std::size_t>(i)].name)
+        return read_number(value, g.stats[static_cast<Stat>(i)]);
+  }
+  return true;  // from a later version
+}
+
+bool has_repeats(const std::int64_t* row, std::vector<std::int64_t>& scratch) {
+  std::copy(row, row + scratch.size(), scratch.begin());
+  std::sort(scratch.begin(), scratch.end());
+  const auto first = std::lower_bound(scratch.begin(), scratch.end(), 0);
+  return std::adjacent_find(first, scratch.end()) != scratch.end();
+}
+
+std::string at_row(std::int64_t row, const char* what) { return "row " + std::to_string(row) + " " + what; }
+
+}  // namespace
+
+std::string write_facts(const Graph& g) {
+  std::string lines;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    lines.append(name).append("=").append(value).append("\n");
+  };
+  add("columns", number_text(g.columns));
+  add("square", g.square ? "1" : "0");
+  add("self_first", g.self_first ? "1" : "0");
+  for (const TextField& field : kTexts) add(std::string("text.") + field.name, escaped(g.text.*field.member));
+  for (int i = 0; i < kStats; ++i)
+    add(std::string("stat.") + stat_table()[static_cast<std::size_t>(i)].name,
+        number_text(g.stats[static_cast<Stat>(i)]));
+  return lines;
+}
+
+std::string read_facts(std::string_view lines, Graph& g) {
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    const std::string_view line = lines.substr(0, end);
+    const std::size_t equals = line.find('=');
+    if (end == std::string_view::npos || equals == std::string_view::npos)
+      return "a line of its facts is no name=value";
+    if (!read_fact(line.substr(0, equals), line.substr(equals + 1), g))
+      return "its fact " + std::string(line.substr(0, std::min<std::size_t>(equals, 40))) + " has no valid value";
+    lines.remove_prefix(end + 1);
+  }
+  return "";
+}
+
+std::string graph_objection(const Graph& g) {
+  if (g.columns < 1) return "it has no columns";
+  if (g.square && g.rows != g.columns) return "it is marked square, but has other counts of rows and columns";
+  if (g.self_first && (!g.square || g.width < 2)) return "it is marked self_first, which it cannot be";
+  std::vector<std::int64_t> scratch(static_cast<std::size_t>(g.width));
+  for (std::int64_t i = 0; i < g.rows; ++i) {
+    const std::int64_t* const row = g.ids.data() + i * g.width;
+    for (std::int64_t t = 0; t < g.width; ++t) {
+      if (row[t] < -1 || row[t] >= g.columns) return at_row(i, "has an id outside [-1, columns)");
+      const double value = g.value(i * g.width + t);
+      if (std::isnan(value)) return at_row(i, "has a value that is NaN");
+      if (row[t] == -1 && value != HUGE_VAL) return at_row(i, "has a value without a neighbour that is not +inf");
+    }
+    if (has_repeats(row, scratch)) return at_row(i, "has an id twice");
+    if (g.self_first && row[0] != i) return at_row(i, "does not start with itself, although it is marked self_first");
+    if (g.ties[i] > 1) return at_row(i, "has a mark for ties that is neither 0 nor 1");
+    if (g.proof[i] > static_cast<std::uint8_t>(Proof::fp64)) return at_row(i, "has an unknown kind of proof");
+  }
+  return "";
+}
+
+}  // namespace libknng

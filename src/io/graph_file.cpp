@@ -1,0 +1,53 @@
+#include "io/graph_file.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "core/error.h"
+#include "io/file.h"
+#include "io/graph_knng.h"
+#include "io/graph_npz.h"
+
+namespace libknng {
+namespace {
+
+struct GraphFormat {
+  const char* name;  // and, behind a dot, the suffix
+  std::string_view first_bytes;
+  void (*save)(const Graph& g, const std::string& path);
+  Graph (*load)(const std::string& path);
+};
+
+constexpr GraphFormat kFormats[] = {
+    {"knng", {kGraphFileMagic, kGraphFileMagicBytes}, &save_knng, &load_knng},
+    {"npz", {"PK\x03\x04", 4}, &save_npz, &load_npz},
+};
+
+std::string names(const char* before) {
+  std::string text;
+  for (const GraphFormat& f : kFormats) text.append(text.empty() ? "" : ", ").append(before).append(f.name);
+  return text;
+}
+
+}  // namespace
+
+void save_graph(const Graph& g, const std::string& path, const char* format) {
+  for (const GraphFormat& f : kFormats)
+    if (format ? std::strcmp(format, f.name) == 0 : path.ends_with(std::string(".") + f.name)) return f.save(g, path);
+  if (format)
+    fail(KNNG_ERR_OPTION, "format", "format=%s is unknown: graphs are written as %s", shown(format).c_str(),
+         names("").c_str());
+  fail(KNNG_ERR_OPTION, "path", "the suffix of %s tells no format: graphs are written as %s", shown(path).c_str(),
+       names(".").c_str());
+}
+
+Graph load_graph(const std::string& path) {
+  char start[kGraphFileMagicBytes] = {};
+  const std::int64_t got = File(path).read_some(0, reinterpret_cast<std::byte*>(start), sizeof start);
+  for (const GraphFormat& f : kFormats)
+    if (std::string_view(start, static_cast<std::size_t>(got)).starts_with(f.first_bytes)) return f.load(path);
+  fail(KNNG_ERR_FORMAT, "path", "%s is no graph file: it starts as none of %s", shown(path).c_str(),
+       names(".").c_str());
+}
+
+}  // namespace libknng

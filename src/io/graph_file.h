@@ -1,0 +1,17 @@
+// Graphs in files: which format, by name when writing and by content when reading. One file per format implements it.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace libknng {
+
+// format: "knng", "npz", or nullptr: told by the suffix of path. Throws KNNG_ERR_OPTION for another format or suffix,
+// KNNG_ERR_IO, KNNG_ERR_UNSUPPORTED.
+void save_graph(const Graph& g, const std::string& path, const char* format);
+
+// Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_MEMORY.
+Graph load_graph(const std::string& path);
+
+}  // namespace libknng

@@ -1,0 +1,89 @@
+// Which reader a file name asks for: the one table of formats of row files. `.gz` is taken off first.
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "io/bin.h"
+#include "io/file.h"
+#include "io/gz.h"
+#include "io/idx.h"
+#include "io/npy.h"
+#include "io/reader.h"
+#include "io/vecs.h"
+
+namespace libknng {
+namespace {
+
+struct RowFormat {
+  std::string_view suffix;
+  std::unique_ptr<RowReader> (*open)(std::unique_ptr<Source> source);
+  bool packed;  // may have .gz behind it; the others take the number of rows from the size of the file
+};
+
+constexpr RowFormat kFormats[] = {
+    {".npy", &open_npy, true},      {"-ubyte", &open_idx, true},    {".idx", &open_idx, true},
+    {".fvecs", &open_fvecs, false}, {".bvecs", &open_bvecs, false}, {".fbin", &open_fbin, false},
+    {".u8bin", &open_u8bin, false}, {".i8bin", &open_i8bin, false},
+};
+
+// Formats that people will try, so that the answer names them.
+struct OtherFormat {
+  std::string_view suffix;
+  const char* what;
+};
+constexpr OtherFormat kOthers[] = {
+    {".h5", "HDF5 files"},
+    {".hdf5", "HDF5 files"},
+    {".h5ad", "AnnData (HDF5) files"},
+    {".csv", "text tables"},
+    {".tsv", "text tables"},
+    {".txt", "text tables"},
+    {".mtx", "Matrix Market files"},
+    {".ivecs", ".ivecs files (they hold ids)"},
+    {".ibin", ".ibin files (they hold ids)"},
+    {".npz", "rows in .npz archives (save the array as .npy)"},
+    {".knng", "rows in graph files (.knng holds neighbours)"},
+};
+
+[[noreturn]] void fail_unread(const std::string& path, const std::string& why) {
+  std::string suffixes, packed;
+  for (const RowFormat& f : kFormats) {
+    suffixes.append(suffixes.empty() ? "" : " ").append(f.suffix);
+    if (f.packed) packed.append(packed.empty() ? "" : " ").append(f.suffix);
+  }
+  fail(KNNG_ERR_UNSUPPORTED, "path", "cannot read %s: %s; files that are read end in %s, or in one of %s and .gz",
+       shown(path).c_str(), why.c_str(), suffixes.c_str(), packed.c_str());
+}
+
+// "file.h5ad:obsm/X_pca" as well as "file.h5ad".
+bool names_format(std::string_view name, std::string_view suffix) {
+  return name.ends_with(suffix) || name.find(std::string(suffix) + ":") != std::string_view::npos;
+}
+
+std::unique_ptr<RowReader> open_by_name(const std::string& path) {
+  constexpr std::string_view kGz = ".gz";
+  const bool packed = path.ends_with(kGz);
+  const std::string_view name = std::string_view(path).substr(0, path.size() - (packed ? kGz.size() : 0));
+  for (const RowFormat& f : kFormats) {
+    if (!name.ends_with(f.suffix)) continue;
+    if (packed && !f.packed) fail_unread(path, "this format is not read through .gz, unpack it first");
+    return f.open(packed ? open_gz(path) : open_plain(path));
+  }
+  for (const OtherFormat& other : kOthers)
+    if (names_format(name, other.suffix)) fail_unread(path, std::string("this version does not read ") + other.what);
+  fail_unread(path, "its name tells no format");
+}
+
+}  // namespace
+
+std::unique_ptr<RowReader> open_reader(const std::string& path) {
+  std::unique_ptr<RowReader> reader = open_by_name(path);
+  if (reader->rows() < 1 || reader->cols() < 1)
+    fail(KNNG_ERR_RANGE, "path", {.given = reader->rows() < 1 ? reader->rows() : reader->cols(), .limit = 1},
+         "%s has %lld rows of %lld columns; both must be at least 1", shown(path).c_str(),
+         static_cast<long long>(reader->rows()), static_cast<long long>(reader->cols()));
+  return reader;
+}
+
+}  // namespace libknng

@@ -1,0 +1,96 @@
+#include "io/plugin.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+namespace libknng {
+namespace {
+
+// The file that holds the code at `address`, as the kernel names it: absolute even where the loader was given a
+// relative name. "" if unknown.
+std::string mapped_file(const void* address) {
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> maps(std::fopen("/proc/self/maps", "re"), &std::fclose);
+  if (!maps) return "";
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  char* line = nullptr;
+  std::size_t capacity = 0;
+  std::string found;
+  while (found.empty() && ::getline(&line, &capacity, maps.get()) > 0) {
+    unsigned long low = 0, high = 0;
+    int name_at = 0;
+    if (std::sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &low, &high, &name_at) < 2 || name_at == 0) continue;
+    if (low <= wanted && wanted < high) {
+      found = line + name_at;
+      break;
+    }
+  }
+  std::free(line);
+  while (!found.empty() && found.back() == '\n') found.pop_back();
+  return found;
+}
+
+std::string own_directory() {
+  Dl_info info{};
+  const void* const self = reinterpret_cast<const void*>(&plugin_directories);
+  std::string file = ::dladdr(self, &info) != 0 && info.dli_fname ? info.dli_fname : "";
+  if (file.empty() || file.front() != '/') file = mapped_file(self);
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash);
+}
+
+}  // namespace
+
+std::vector<std::string> plugin_directories() {
+  std::vector<std::string> found;
+  const auto add = [&](std::string directory) {
+    while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+    if (directory.empty() || directory.front() != '/') return;
+    if (std::find(found.begin(), found.end(), directory) == found.end()) found.push_back(std::move(directory));
+  };
+  if (const char* chosen = ::secure_getenv("KNNG_BACKEND_DIR")) add(chosen);
+  if (const std::string beside = own_directory(); !beside.empty()) add(beside + "/knng");
+  add(KNNG_INSTALL_PLUGIN_DIR);
+  return found;
+}
+
+const void* Plugin::try_file(const std::string& path, std::string& why_not) const {
+  if (::access(path.c_str(), F_OK) != 0) {
+    why_not = path + " is not there";
+    return nullptr;
+  }
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* const reason = ::dlerror();
+    why_not = path + " cannot be loaded: " + (reason ? reason : "no reason given");
+    return nullptr;
+  }
+  using Entry = const void* (*)();
+  const auto entry = reinterpret_cast<Entry>(::dlsym(handle, entry_));
+  const void* const table = entry ? entry() : nullptr;
+  std::string objection = table ? judge_(table) : std::string("has no ") + entry_;
+  if (objection.empty()) return table;
+  why_not = path + " " + objection;
+  return nullptr;
+}
+
+const void* Plugin::load(std::string& why_not) {
+  const std::lock_guard lock(mutex_);
+  if (table_) return table_;
+  std::string reasons;
+  for (const std::string& directory : plugin_directories()) {
+    std::string reason;
+    table_ = try_file(directory + "/" + file_, reason);
+    if (table_) return table_;
+    reasons.append(reasons.empty() ? "" : "; ").append(reason);
+  }
+  why_not = reasons;
+  return nullptr;
+}
+
+}  // namespace libknng

@@ -1,0 +1,38 @@
+// Shared libraries that are loaded on first need (formats; GPU backends): where they are looked for, what is asked of
+// them, and why one cannot be used. Knows nothing of what is behind a table.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace libknng {
+
+// Absolute directories, in the order of the search: $KNNG_BACKEND_DIR, knng/ beside libknng, the install directory.
+// Never the current directory: relative names are left out.
+std::vector<std::string> plugin_directories();
+
+class Plugin {
+ public:
+  // "" if the table can be used, else the reason, as in "is of another build".
+  using Judge = std::string (*)(const void* table);
+
+  // `entry` is a function without arguments that returns the plugin's table. Names are string literals.
+  constexpr Plugin(const char* file, const char* entry, Judge judge) noexcept
+      : file_(file), entry_(entry), judge_(judge) {}
+
+  // The table, or nullptr and why. Loaded at most once and never unloaded; after a failure the next call tries again.
+  // Any thread.
+  const void* load(std::string& why_not);
+
+ private:
+  const void* try_file(const std::string& path, std::string& why_not) const;
+
+  const char* file_;
+  const char* entry_;
+  Judge judge_;
+  std::mutex mutex_;
+  const void* table_ = nullptr;
+};
+
+}  // namespace libknng
