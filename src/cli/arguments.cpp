@@ -1,0 +1,227 @@
+// Every command with its options. Values of settings are passed on as they are: the library knows what they take.
+#include "arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+#include "failure.h"
+
+namespace cli {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 done; 1 check found a row that differs; 2 usage; 3 data or file content;\n"
+    "4 file cannot be opened, read or written; 5 memory; 6 not available here; 7 defect; 130 interrupted.";
+
+std::string version_text() {
+  const auto dotted = [](std::int32_t v) {
+    return std::to_string(v >> 16) + "." + std::to_string((v >> 8) & 0xff) + "." + std::to_string(v & 0xff);
+  };
+  const std::string library = dotted(knng_version());
+  const std::string header = dotted(KNNG_VERSION);
+  return "knng " + library + (library == header ? "" : " (command built for " + header + ")");
+}
+
+// Usage lines with the positional arguments in the order in which they are given.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string) const override {
+    const std::string name = app->get_name();
+    std::string line = "\nUsage: knng";
+    if (app->get_parent() == nullptr) return line + " COMMAND [OPTIONS]\n\n       knng COMMAND --help\n";
+    line += " " + name;
+    if (name == "build" || name == "estimate") line += " DATA... -k K [OPTIONS]";
+    if (name == "query") line += " DATA... QUERIES -k K -o OUT [OPTIONS]";
+    if (name == "check") line += " GRAPH DATA... [OPTIONS]";
+    if (name == "info") line += " FILE [OPTIONS]";
+    return line + "\n";
+  }
+};
+
+// The parser's state: strings first, numbers and settings are made of them afterwards.
+struct Raw {
+  Arguments arguments;
+  std::string k, sample, query_rows;
+  std::vector<std::string> set;
+};
+
+std::int64_t whole_number(const char* option, const std::string& given, std::int64_t fallback) {
+  if (given.empty()) return fallback;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
+  if (error != std::errc() || end != given.data() + given.size())
+    throw Failure(kUsage, std::string(option) + "=" + given + ": it takes a whole number");
+  return number;
+}
+
+void add_setting(CLI::App* app, Raw& raw, const char* names, const char* key, const char* doc, const char* type) {
+  app->add_option_function<std::string>(
+         names, [&raw, key](const std::string& value) { raw.arguments.settings.emplace_back(key, value); }, doc)
+      ->type_name(type);
+}
+
+void add_metric(CLI::App* app, Raw& raw) {
+  add_setting(app, raw, "-m,--metric", "metric", "what is small between near rows (euclidean)", "NAME");
+  add_setting(app, raw, "-p", "p", "exponent of minkowski (2)", "P");
+  add_setting(app, raw, "--self", "self", "exclude, or first: each row itself before its neighbours", "WORD");
+  add_setting(app, raw, "--value", "value", "distance or similarity", "WORD");
+}
+
+void add_work(CLI::App* app, Raw& raw) {
+  add_setting(app, raw, "--threads", "threads", "CPU threads (all)", "N");
+  add_setting(app, raw, "--max-memory", "max_host_bytes", "most host memory, e.g. 4GiB (no limit)", "SIZE");
+  app->add_option("--set", raw.set, "any setting that 'knng settings' lists; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_how(CLI::App* app, Raw& raw) {
+  add_setting(app, raw, "--selector", "selector", "auto, insertion, batch_sort or quick", "NAME");
+  add_setting(app, raw, "--engine", "engine", "auto, direct, tiled or fused", "NAME");
+  add_setting(app, raw, "--device", "device", "auto, cpu, cuda or cuda:0,2", "NAME");
+  add_setting(app, raw, "--precision", "precision", "exact, or fast: without proof", "WORD");
+}
+
+void add_k(CLI::App* app, Raw& raw) {
+  app->add_option("-k", raw.k, "neighbours per row, itself not counted")->required()->type_name("K");
+}
+
+void add_quiet(CLI::App* app, Raw& raw) {
+  app->add_flag("-q,--quiet", raw.arguments.quiet, "no progress and no notes");
+}
+
+void add_data(CLI::App* app, Raw& raw, const char* doc) {
+  app->add_option("DATA", raw.arguments.data, doc)->required()->type_name("");
+}
+
+void add_output(CLI::App* app, Raw& raw, bool required) {
+  app->add_option("-o,--output", raw.arguments.out, "file for the graph: name.npz (NumPy) or name.knng")
+      ->required(required)
+      ->type_name("OUT");
+}
+
+void add_report(CLI::App* app, Raw& raw, const char* doc) { app->add_flag("--report", raw.arguments.report, doc); }
+
+CLI::App* add_command(CLI::App& app, Raw& raw, Command command, const char* name, const char* doc) {
+  CLI::App* sub = app.add_subcommand(name, doc);
+  sub->callback([&raw, command] { raw.arguments.command = command; });
+  return sub;
+}
+
+void describe(CLI::App& app, Raw& raw) {
+  app.name("knng");
+  app.formatter(std::make_shared<Formatter>());
+  app.get_formatter()->column_width(28);
+  app.footer(kExitCodes);
+  app.set_help_flag("-h,--help", "print this and leave");
+  app.set_version_flag("--version", version_text(), "print the version and leave");
+  app.require_subcommand(0, 1);
+
+  constexpr const char* data_doc = "data files (.npy, -ubyte, .idx, also with .gz); several are one data set";
+  CLI::App* build = add_command(app, raw, Command::build, "build", "the exact k-nearest-neighbour graph of all rows");
+  add_data(build, raw, data_doc);
+  add_k(build, raw);
+  add_output(build, raw, false);
+  add_metric(build, raw);
+  add_how(build, raw);
+  add_work(build, raw);
+  add_report(build, raw, "plan, time and shape of the graph on standard output (also without -o)");
+  add_quiet(build, raw);
+
+  CLI::App* query = add_command(app, raw, Command::query, "query", "the k nearest rows of a data set for other rows");
+  add_data(query, raw, "data files as for build; the last one has the queries");
+  add_k(query, raw);
+  add_output(query, raw, true);
+  add_metric(query, raw);
+  add_how(query, raw);
+  add_work(query, raw);
+  add_report(query, raw, "plan, time and shape of the graph on standard output");
+  add_quiet(query, raw);
+
+  CLI::App* info = add_command(app, raw, Command::info, "info", "what a graph file or a data file holds");
+  info->add_option("FILE", raw.arguments.graph, "a graph (.npz, .knng) or a data file")->required()->type_name("");
+  add_report(info, raw, "of a graph: also components, hubs and distances");
+
+  CLI::App* check =
+      add_command(app, raw, Command::check, "check", "whether a graph is right, by plain fp64 evaluation");
+  check->add_option("GRAPH", raw.arguments.graph, "graph file (.npz, .knng)")->required()->type_name("");
+  add_data(check, raw, "the data files from which the graph is said to come");
+  check->add_option("--rows", raw.sample, "how many rows to check, spread evenly (all)")->type_name("N");
+  add_metric(check, raw);
+  add_work(check, raw);
+  add_quiet(check, raw);
+
+  CLI::App* estimate =
+      add_command(app, raw, Command::estimate, "estimate", "memory and tiles of a build, without running it");
+  add_data(estimate, raw, data_doc);
+  add_k(estimate, raw);
+  estimate->add_option("--queries", raw.query_rows, "plan a query of N rows instead")->type_name("N");
+  add_metric(estimate, raw);
+  add_how(estimate, raw);
+  add_work(estimate, raw);
+  add_quiet(estimate, raw);
+
+  add_command(app, raw, Command::devices, "devices", "processors, and why not for those that cannot be used");
+  add_command(app, raw, Command::settings, "settings", "every setting with its default and what it takes");
+
+  for (CLI::App* sub : app.get_subcommands({})) sub->formatter(app.get_formatter());
+}
+
+Arguments finish(Raw& raw) {
+  Arguments a = std::move(raw.arguments);
+  a.k = whole_number("-k", raw.k, 0);
+  a.sample = whole_number("--rows", raw.sample, 0);
+  a.query_rows = whole_number("--queries", raw.query_rows, 0);
+  if (a.sample < 0) throw Failure(kUsage, "--rows=" + raw.sample + ": it takes 0 (all) or more");
+  if (!raw.query_rows.empty() && a.query_rows < 1)
+    throw Failure(kUsage, "--queries=" + raw.query_rows + ": it takes 1 or more");
+  for (const std::string& pair : raw.set) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Failure(kUsage, "--set=" + pair + ": it takes KEY=VALUE, with a KEY that 'knng settings' lists");
+    a.settings.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  if (a.command == Command::query) {
+    if (a.data.size() < 2) throw Failure(kUsage, "query: two files are needed, DATA and QUERIES; 1 was given");
+    a.queries = a.data.back();
+    a.data.pop_back();
+  }
+  return a;
+}
+
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+std::optional<Arguments> parse(int argc, char** argv) {
+  CLI::App app("Exact k-nearest-neighbour graphs of large high-dimensional data.");
+  Raw raw;
+  describe(app, raw);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    std::fputs((chosen.empty() ? app.help() : chosen.front()->help()).c_str(), stdout);
+    return std::nullopt;
+  } catch (const CLI::CallForVersion&) {
+    std::puts(version_text().c_str());
+    return std::nullopt;
+  } catch (const CLI::ParseError& e) {
+    const auto chosen = app.get_subcommands();
+    const std::string help = chosen.empty() ? "knng --help" : "knng " + chosen.front()->get_name() + " --help";
+    throw Failure(kUsage, one_line(e.what()) + " (see '" + help + "')");
+  }
+  if (app.get_subcommands().empty())
+    throw Failure(kUsage,
+                  "a command is needed: build, query, info, check, estimate, devices or settings (see 'knng --help')");
+  return finish(raw);
+}
+
+}  // namespace cli

@@ -1,0 +1,55 @@
+// knng check: a graph from anywhere against the library's plain fp64 evaluation of its data.
+#include <algorithm>
+#include <cstdio>
+
+#include "commands.h"
+#include "failure.h"
+#include "progress.h"
+#include "read.h"
+#include "words.h"
+
+namespace cli {
+namespace {
+
+// What the graph says of itself comes first, so that the command line's settings win. Graphs from elsewhere say
+// nothing.
+Settings with_graph_texts(const knng_graph* g, const Settings& given) {
+  Settings all;
+  for (const char* name : {"metric", "value", "self"})
+    if (const std::string value = text(g, name); !value.empty() && value != "unknown") all.emplace_back(name, value);
+  all.insert(all.end(), given.begin(), given.end());
+
+  // Graphs keep the metric's name, not its exponent.
+  const auto is = [](const char* key) { return [key](const auto& setting) { return setting.first == key; }; };
+  if (text(g, "metric") == "minkowski" && std::none_of(given.begin(), given.end(), is("p")) &&
+      std::none_of(given.begin(), given.end(), is("metric")))
+    throw Failure(kUsage, "the graph was made with the metric minkowski: its exponent is needed (-p P)");
+  return all;
+}
+
+}  // namespace
+
+int run_check(const Arguments& a) {
+  const Graph g = load_graph(a.graph);
+  const Handle h = make_handle(with_graph_texts(g.get(), a.settings));
+  Progress progress(a.quiet);
+  read_files(h.get(), a.data, progress);
+  const Shape data = shape(h.get());
+  const std::int64_t checked = a.sample == 0 || a.sample > data.rows ? data.rows : a.sample;
+
+  progress.expect(static_cast<double>(checked), "rows");
+  const knng_control control = progress.control();
+  std::int64_t first_wrong = -1;
+  check(knng_check(h.get(), g.get(), a.sample, &control, &first_wrong));
+  progress.clear();
+  const std::string among = " of " + count(checked) + " rows checked (the data set has " + count(data.rows) + ")";
+  if (first_wrong < 0) {
+    if (!a.quiet) std::printf("right: none%s differs\n", among.c_str());
+    return kDone;
+  }
+  if (!a.quiet)
+    std::printf("wrong: row %lld is the first%s that differs\n", static_cast<long long>(first_wrong), among.c_str());
+  return kDiffers;
+}
+
+}  // namespace cli

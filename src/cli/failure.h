@@ -1,0 +1,57 @@
+// How the command ends: the exit codes of the manual page, and the exception that carries one with its line of text.
+// Knows nothing of commands.
+#pragma once
+
+#include <knng.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace cli {
+
+enum Exit : int {
+  kDone = 0,
+  kDiffers = 1,      // check: a row differs
+  kUsage = 2,        // arguments that make no sense, alone or for this data
+  kData = 3,         // values or files that are not what they should be
+  kIo = 4,           // a file could not be opened, read or written
+  kMemory = 5,       // not enough, or not enough allowed
+  kUnavailable = 6,  // not in this build, or no such device
+  kDefect = 7,       // a defect of the library
+  kInterrupted = 130
+};
+
+class Failure : public std::runtime_error {
+ public:
+  Failure(int exit_code, const std::string& line) : std::runtime_error(line), exit_code_(exit_code) {}
+  int exit_code() const noexcept { return exit_code_; }
+
+ private:
+  int exit_code_;
+};
+
+constexpr int exit_code(knng_status status) {
+  switch (status) {
+    case KNNG_OK: return kDone;
+    case KNNG_ERR_ARGUMENT:
+    case KNNG_ERR_RANGE:
+    case KNNG_ERR_OPTION: return kUsage;
+    case KNNG_ERR_DATA:
+    case KNNG_ERR_FORMAT: return kData;
+    case KNNG_ERR_IO: return kIo;
+    case KNNG_ERR_MEMORY:
+    case KNNG_ERR_BUDGET: return kMemory;
+    case KNNG_ERR_UNSUPPORTED:
+    case KNNG_ERR_DEVICE: return kUnavailable;
+    case KNNG_ERR_CANCELLED: return kInterrupted;
+    default: return kDefect;
+  }
+}
+
+// Passes success; a failure of the library becomes a Failure with the library's own line.
+inline void check(knng_status status) {
+  if (status == KNNG_OK) return;
+  throw Failure(exit_code(status), status == KNNG_ERR_CANCELLED ? "interrupted" : knng_last_error());
+}
+
+}  // namespace cli

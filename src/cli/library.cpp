@@ -1,0 +1,110 @@
+#include "library.h"
+
+#include <cmath>
+#include <string_view>
+
+#include "failure.h"
+
+namespace cli {
+namespace {
+
+// knng_get and knng_graph_text share the protocol: ask for the size, then for the text.
+template <class Get>
+std::string fetch(Get get) {
+  std::int64_t needed = 0;
+  const knng_status sized = get(nullptr, std::int64_t{0}, &needed);
+  if (sized != KNNG_OK && sized != KNNG_ERR_RANGE) check(sized);
+  std::string value(static_cast<std::size_t>(needed), '\0');
+  check(get(value.data(), needed, &needed));
+  value.resize(std::string_view(value.c_str()).size());
+  return value;
+}
+
+}  // namespace
+
+Handle make_handle(const Settings& settings) {
+  knng* raw = nullptr;
+  check(knng_create(&raw, 0, 0));
+  Handle h(raw);
+  for (const auto& [key, value] : settings) check(knng_set(h.get(), key.c_str(), value.c_str()));
+  return h;
+}
+
+Shape shape(const knng* h) {
+  Shape s;
+  check(knng_shape(h, &s.rows, &s.dim, &s.dtype));
+  return s;
+}
+
+const char* dtype_name(std::int32_t dtype) {
+  switch (dtype) {
+    case KNNG_F32: return "float32";
+    case KNNG_F64: return "float64";
+    case KNNG_F16: return "float16";
+    case KNNG_BF16: return "bfloat16";
+    case KNNG_U8: return "uint8";
+    case KNNG_I8: return "int8";
+    default: return "unknown";
+  }
+}
+
+std::string setting(const knng* h, const char* name) {
+  return fetch([&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed); });
+}
+
+knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k) {
+  knng_plan p{};
+  p.struct_size = sizeof p;
+  check(knng_estimate(h, queries, k, &p));
+  return p;
+}
+
+Graph load_graph(const std::string& path) {
+  knng_graph* raw = nullptr;
+  check(knng_graph_load(&raw, path.c_str()));
+  return Graph(raw);
+}
+
+std::string text(const knng_graph* g, const char* name) {
+  return fetch(
+      [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_graph_text(g, name, buf, cap, needed); });
+}
+
+double stat(const knng_graph* g, const char* name) {
+  double value = 0;
+  check(knng_graph_stat(g, name, &value));
+  return value;
+}
+
+std::vector<std::int64_t> row_facts(const knng_graph* g, const char* what) {
+  const bool per_column = std::string_view(what) == "indegree";
+  std::vector<std::int64_t> facts(static_cast<std::size_t>(stat(g, per_column ? "columns" : "rows")));
+  knng_matrix out = knng_host(KNNG_I64, static_cast<std::int64_t>(facts.size()), 1, facts.data());
+  check(knng_graph_rows(g, what, &out));
+  return facts;
+}
+
+std::vector<std::int64_t> components(const knng_graph* g) {
+  std::vector<std::int64_t> component(static_cast<std::size_t>(stat(g, "rows")));
+  knng_matrix out = knng_host(KNNG_I64, static_cast<std::int64_t>(component.size()), 1, component.data());
+  const knng_status status = knng_graph_rows(g, "component", &out);
+  if (status == KNNG_ERR_STATE) return {};
+  check(status);
+  return component;
+}
+
+std::vector<double> kth_values(const knng_graph* g) {
+  knng_matrix values = knng_host(KNNG_F32, 0, 0, nullptr);
+  check(knng_graph_view(g, nullptr, &values));
+  std::vector<double> kth;
+  kth.reserve(static_cast<std::size_t>(values.rows));
+  for (std::int64_t row = 0; row < values.rows; ++row) {
+    const std::int64_t at = row * values.cols + values.cols - 1;
+    const double value = values.dtype == KNNG_F32 ? static_cast<double>(static_cast<const float*>(values.data)[at])
+                                                  : static_cast<const double*>(values.data)[at];
+    if (std::isfinite(value)) kth.push_back(value);
+  }
+  return kth;
+}
+
+}  // namespace cli

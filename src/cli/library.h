@@ -1,0 +1,47 @@
+// The library's objects with owners, and what the commands ask of them, as C++ values. Knows nothing of the terminal.
+#pragma once
+
+#include <knng.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cli {
+
+struct Destroy {
+  void operator()(knng* h) const noexcept { knng_destroy(h); }
+  void operator()(knng_graph* g) const noexcept { knng_graph_destroy(g); }
+};
+using Handle = std::unique_ptr<knng, Destroy>;
+using Graph = std::unique_ptr<knng_graph, Destroy>;
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+// A handle with these settings, in their order, and no rows yet.
+Handle make_handle(const Settings& settings);
+
+struct Shape {
+  std::int64_t rows = 0;
+  std::int64_t dim = 0;
+  std::int32_t dtype = 0;
+};
+Shape shape(const knng* h);
+const char* dtype_name(std::int32_t dtype);
+
+std::string setting(const knng* h, const char* name);
+knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k);
+
+Graph load_graph(const std::string& path);
+std::string text(const knng_graph* g, const char* name);
+double stat(const knng_graph* g, const char* name);
+// One number per row, or per column for "indegree".
+std::vector<std::int64_t> row_facts(const knng_graph* g, const char* what);
+// The component of every row; empty for a graph of queries, which has none.
+std::vector<std::int64_t> components(const knng_graph* g);
+// The value of the last neighbour of every row that has k of them.
+std::vector<double> kth_values(const knng_graph* g);
+
+}  // namespace cli

@@ -1,0 +1,54 @@
+// The knng command: parses, runs one command, turns failures into one line and an exit code.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "arguments.h"
+#include "commands.h"
+#include "failure.h"
+#include "interrupt.h"
+
+namespace {
+
+using cli::Command;
+
+int run(const cli::Arguments& a) {
+  switch (a.command) {
+    case Command::build: return cli::run_build(a);
+    case Command::query: return cli::run_query(a);
+    case Command::info: return cli::run_info(a);
+    case Command::check: return cli::run_check(a);
+    case Command::estimate: return cli::run_estimate(a);
+    case Command::devices: return cli::run_devices();
+    case Command::settings: return cli::run_settings();
+  }
+  return cli::kDefect;
+}
+
+int fail(int code, const char* line) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "knng: %s\n", line);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const auto arguments = cli::parse(argc, argv);
+    cli::catch_interrupts();
+    const int code = arguments ? run(*arguments) : cli::kDone;
+    // A result that did not reach a full disk is no result.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return fail(cli::kIo, (std::string("standard output cannot be written: ") + std::strerror(errno)).c_str());
+    return code;
+  } catch (const cli::Failure& e) {
+    return fail(e.exit_code(), e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(cli::kMemory, "out of memory");
+  } catch (const std::exception& e) {
+    return fail(cli::kDefect, e.what());
+  }
+}

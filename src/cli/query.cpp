@@ -1,0 +1,33 @@
+// knng query: the nearest rows of a data set for the rows of another file.
+#include "commands.h"
+#include "failure.h"
+#include "output.h"
+#include "progress.h"
+#include "read.h"
+#include "report.h"
+#include "result.h"
+
+namespace cli {
+
+int run_query(const Arguments& a) {
+  const Handle h = make_handle(a.settings);
+  require_writable(a.out);
+  Progress progress(a.quiet);
+  const double read_seconds = read_files(h.get(), a.data, progress);
+  const Shape data = shape(h.get());
+
+  progress.expect(0, "");  // how many queries there are is known only when they are read
+  const knng_control control = progress.control();
+  knng_graph* raw = nullptr;
+  check(knng_query_file(h.get(), a.queries.c_str(), a.k, &control, &raw));
+  const Graph g(raw);
+  deliver(g.get(), a, data, progress);
+  if (a.report) {
+    report_plan(h.get(), static_cast<std::int64_t>(stat(g.get(), "rows")), a.k);
+    report_work(g.get(), data.dim, read_seconds);
+    report_shape(g.get());
+  }
+  return kDone;
+}
+
+}  // namespace cli

@@ -1,0 +1,126 @@
+#include "report.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "distribution.h"
+#include "words.h"
+
+namespace cli {
+namespace {
+
+constexpr const char* kIndent = "                ";
+
+void line(const char* name, const std::string& value) { std::printf("%-15s %s\n", name, value.c_str()); }
+
+std::string with_share(double part, double of) {
+  return count(static_cast<std::int64_t>(part)) + " of " + count(static_cast<std::int64_t>(of)) + " rows (" +
+         percent(part, of) + ")";
+}
+
+double process_peak() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<double>(usage.ru_maxrss) * 1024 : 0;  // KiB on Linux
+}
+
+void report_components(const knng_graph* g) {
+  const std::vector<std::int64_t> component = components(g);
+  std::vector<std::int64_t> size;
+  for (const std::int64_t c : component) {
+    if (static_cast<std::size_t>(c) >= size.size()) size.resize(static_cast<std::size_t>(c) + 1, 0);
+    ++size[static_cast<std::size_t>(c)];
+  }
+  if (size.empty()) return;
+  const std::int64_t largest = *std::max_element(size.begin(), size.end());
+  line("components", count(static_cast<std::int64_t>(size.size())) + ", the largest of " + count(largest) + " rows (" +
+                         percent(static_cast<double>(largest), static_cast<double>(component.size())) + ")");
+}
+
+void report_hubs(const knng_graph* g) {
+  std::vector<std::int64_t> indegree = row_facts(g, "indegree");
+  if (indegree.empty()) return;
+  const std::vector<Bin> bins = log2_bins(indegree);
+  std::sort(indegree.begin(), indegree.end());
+  std::string quantiles;
+  for (const auto& [name, q] :
+       {std::pair{"min", 0.0}, {"25 %", 0.25}, {"median", 0.5}, {"75 %", 0.75}, {"99 %", 0.99}, {"max", 1.0}})
+    quantiles += std::string(quantiles.empty() ? "" : ", ") + name + " " + count(quantile(indegree, q));
+  line("in-degree", quantiles);
+  std::printf("%s%15s %12s\n%s", kIndent, "in lists", "rows", histogram(bins, kIndent).c_str());
+}
+
+void report_distances(const knng_graph* g) {
+  std::vector<double> kth = kth_values(g);
+  if (kth.empty()) return;
+  std::sort(kth.begin(), kth.end());
+  std::string quantiles;
+  for (const auto& [name, q] : {std::pair{"min", 0.0},
+                                {"1 %", 0.01},
+                                {"25 %", 0.25},
+                                {"median", 0.5},
+                                {"75 %", 0.75},
+                                {"99 %", 0.99},
+                                {"max", 1.0}})
+    quantiles += std::string(quantiles.empty() ? "" : ", ") + name + " " + number(quantile(kth, q));
+  line("k-th value", quantiles);
+}
+
+}  // namespace
+
+void report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
+  const Shape s = shape(h);
+  const knng_plan p = plan(h, query_rows, k);
+  line("data", count(s.rows) + " rows x " + count(s.dim) + ", " + dtype_name(s.dtype));
+  if (query_rows > 0) line("queries", count(query_rows) + " rows");
+  std::string metric = setting(h, "metric");
+  if (metric == "minkowski") metric += ", p = " + setting(h, "p");
+  line("wanted", "k = " + count(k) + ", " + metric + ", precision " + setting(h, "precision"));
+  line("plan", count(p.tiles) + " tiles of " + count(p.tile_rows) + " x " + count(p.tile_cols) + " rows, " +
+                   count(p.devices) + (p.devices == 1 ? " device" : " devices"));
+  line("memory", bytes(static_cast<double>(p.host_bytes)) + " planned, " + bytes(static_cast<double>(p.smallest_host)) +
+                     " would do (--max-memory)");
+  if (p.device_bytes > 0)
+    line("device memory", bytes(static_cast<double>(p.device_bytes)) + " planned, " +
+                              bytes(static_cast<double>(p.smallest_device)) + " would do");
+  if (p.seconds >= 0) line("expected time", seconds(p.seconds));
+  std::fflush(stdout);
+}
+
+void report_work(const knng_graph* g, std::int64_t dim, double read_seconds) {
+  const double rows = stat(g, "rows"), total = stat(g, "seconds_total");
+  line("ran on", text(g, "device"));
+  line("by", "engine " + text(g, "engine") + ", selector " + text(g, "selector") + ", knng " + text(g, "version"));
+  std::string split = seconds(total) + " (";
+  for (const char* part : {"copy", "prepare", "tile", "merge", "refine", "emit"}) {
+    const double s = stat(g, (std::string("seconds_") + part).c_str());
+    if (s >= 0.005) split += std::string(split.back() == '(' ? "" : ", ") + part + " " + seconds(s);
+  }
+  if (split.back() == '(')
+    split.resize(split.size() - 2);
+  else
+    split += ")";
+  line("time", split + "; reading " + seconds(read_seconds));
+  const double flop = 2 * rows * stat(g, "columns") * static_cast<double>(dim);
+  if (total > 0)
+    line("speed", print("%.1f equivalent GFLOP/s (2 x rows x columns x dimension / time)", flop / total / 1e9));
+  line("proved", with_share(stat(g, "proved"), rows));
+  std::string peak = bytes(stat(g, "bytes_host_peak")) + " held by the library";
+  if (const double device = stat(g, "bytes_device_peak"); device > 0) peak += ", " + bytes(device) + " on a device";
+  line("memory peak", peak + ", " + bytes(process_peak()) + " the process");
+  line("fingerprint", text(g, "fingerprint"));
+}
+
+void report_shape(const knng_graph* g) {
+  const double rows = stat(g, "rows");
+  line("ties at k", with_share(stat(g, "ties_at_k"), rows));
+  line("duplicates", count(static_cast<std::int64_t>(stat(g, "duplicates"))) + " rows equal to an earlier row");
+  report_components(g);
+  report_hubs(g);
+  report_distances(g);
+}
+
+}  // namespace cli

@@ -1,0 +1,67 @@
+#include "words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+namespace cli {
+namespace {
+
+std::string scaled(double value, double step, const char* const* units, int last) {
+  int u = 0;
+  while (u < last && value >= 0.9995 * step) {
+    value /= step;
+    ++u;
+  }
+  const int digits = u == 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return print("%.*f%s", digits, value, units[u]);
+}
+
+}  // namespace
+
+std::string print(const char* format, ...) {
+  std::va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  const int length = std::vsnprintf(nullptr, 0, format, args);
+  va_end(args);
+  std::string text(static_cast<std::size_t>(std::max(length, 0)) + 1, '\0');
+  std::vsnprintf(text.data(), text.size(), format, again);
+  va_end(again);
+  text.pop_back();
+  return text;
+}
+
+std::string count(std::int64_t n) {
+  std::string digits = std::to_string(n);
+  const std::int64_t first = n < 0 ? 1 : 0;
+  for (std::int64_t at = static_cast<std::int64_t>(digits.size()) - 3; at > first; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  return digits;
+}
+
+std::string bytes(double n) {
+  static constexpr const char* kUnits[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB"};
+  return scaled(n, 1024, kUnits, 5);
+}
+
+std::string rate(double per_second) {
+  static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
+  return scaled(per_second, 1000, kUnits, 4);
+}
+
+std::string seconds(double s) {
+  if (s < 9.995) return print("%.2f s", s);
+  if (s < 59.95) return print("%.1f s", s);
+  const auto whole = static_cast<std::int64_t>(std::llround(s));
+  if (whole < 3600)
+    return print("%lld min %02lld s", static_cast<long long>(whole / 60), static_cast<long long>(whole % 60));
+  return print("%lld h %02lld min", static_cast<long long>(whole / 3600), static_cast<long long>(whole / 60 % 60));
+}
+
+std::string number(double value) { return print("%.6g", value); }
+
+std::string percent(double part, double of) { return print("%.1f %%", of > 0 ? 100 * part / of : 0.0); }
+
+}  // namespace cli
