@@ -42,13 +42,13 @@ int run_check(const Arguments& a) {
   std::int64_t first_wrong = -1;
   check(knng_check(h.get(), g.get(), a.sample, &control, &first_wrong));
   progress.clear();
-  const std::string among = " of " + count(checked) + " rows checked (the data set has " + count(data.rows) + ")";
+  const std::string among = count(checked) + " of " + count(data.rows) + " rows checked, ";
   if (first_wrong < 0) {
-    if (!a.quiet) std::printf("right: none%s differs\n", among.c_str());
+    if (!a.quiet) std::printf("right: %snone differs\n", among.c_str());
     return kDone;
   }
   if (!a.quiet)
-    std::printf("wrong: row %lld is the first%s that differs\n", static_cast<long long>(first_wrong), among.c_str());
+    std::printf("wrong: %srow %lld is the first that differs\n", among.c_str(), static_cast<long long>(first_wrong));
   return kDiffers;
 }
 

@@ -14,6 +14,8 @@
 namespace cli {
 namespace {
 
+// Also takes away what the terminal itself echoed behind the bar, such as ^C.
+constexpr const char* kEraseRest = "\033[K";
 constexpr auto kBarDelay = std::chrono::milliseconds(300);
 constexpr auto kFirstLine = std::chrono::seconds(1);
 constexpr auto kLineInterval = std::chrono::seconds(5);
@@ -102,12 +104,9 @@ void Progress::show(const char* stage, double fraction) {
     left += " left";
   }
   if (terminal_) {
-    std::string line = progress_bar(stage_, fraction, speed, left, terminal_width());
-    const std::size_t length = line.size();
-    if (length < drawn_) line.append(std::min(drawn_, terminal_width()) - std::min(length, terminal_width()), ' ');
-    std::fprintf(stderr, "\r%s", line.c_str());
+    std::fprintf(stderr, "\r%s%s", progress_bar(stage_, fraction, speed, left, terminal_width()).c_str(), kEraseRest);
     std::fflush(stderr);
-    drawn_ = length;
+    drawn_ = true;
     next_ = now;
   } else {
     std::fprintf(stderr, "knng: %s %.0f %%%s%s%s%s\n", stage, 100 * fraction, speed.empty() ? "" : ", ", speed.c_str(),
@@ -123,10 +122,10 @@ void Progress::note(const std::string& line) {
 }
 
 void Progress::clear() {
-  if (drawn_ == 0) return;
-  std::fprintf(stderr, "\r%s\r", std::string(std::min(drawn_, terminal_width()), ' ').c_str());
+  if (!drawn_) return;
+  std::fprintf(stderr, "\r%s", kEraseRest);
   std::fflush(stderr);
-  drawn_ = 0;
+  drawn_ = false;
 }
 
 }  // namespace cli

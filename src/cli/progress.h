@@ -41,7 +41,7 @@ class Progress {
   std::string stage_;
   Clock::time_point stage_start_;
   Clock::time_point next_;  // not before: keeps short runs free of flicker and logs short
-  std::size_t drawn_ = 0;   // characters of the bar on the terminal now
+  bool drawn_ = false;      // the bar is on the terminal now
 };
 
 // One line of at most `width` characters; parts go from the right when it is narrow. Pure.

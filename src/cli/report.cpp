@@ -78,7 +78,7 @@ void report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
   if (query_rows > 0) line("queries", count(query_rows) + " rows");
   std::string metric = setting(h, "metric");
   if (metric == "minkowski") metric += ", p = " + setting(h, "p");
-  line("wanted", "k = " + count(k) + ", " + metric + ", precision " + setting(h, "precision"));
+  line("graph", "k = " + count(k) + ", " + metric + ", precision " + setting(h, "precision"));
   line("plan", count(p.tiles) + " tiles of " + count(p.tile_rows) + " x " + count(p.tile_cols) + " rows, " +
                    count(p.devices) + (p.devices == 1 ? " device" : " devices"));
   line("memory", bytes(static_cast<double>(p.host_bytes)) + " planned, " + bytes(static_cast<double>(p.smallest_host)) +
@@ -97,7 +97,7 @@ void report_work(const knng_graph* g, std::int64_t dim, double read_seconds) {
   std::string split = seconds(total) + " (";
   for (const char* part : {"copy", "prepare", "tile", "merge", "refine", "emit"}) {
     const double s = stat(g, (std::string("seconds_") + part).c_str());
-    if (s >= 0.005) split += std::string(split.back() == '(' ? "" : ", ") + part + " " + seconds(s);
+    if (s >= 0.005 * total) split += std::string(split.back() == '(' ? "" : ", ") + part + " " + seconds(s);
   }
   if (split.back() == '(')
     split.resize(split.size() - 2);
@@ -111,7 +111,7 @@ void report_work(const knng_graph* g, std::int64_t dim, double read_seconds) {
   std::string peak = bytes(stat(g, "bytes_host_peak")) + " held by the library";
   if (const double device = stat(g, "bytes_device_peak"); device > 0) peak += ", " + bytes(device) + " on a device";
   line("memory peak", peak + ", " + bytes(process_peak()) + " the process");
-  line("fingerprint", text(g, "fingerprint"));
+  if (const std::string print = text(g, "fingerprint"); !print.empty()) line("fingerprint", print);
 }
 
 void report_shape(const knng_graph* g) {
