@@ -146,14 +146,19 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
   refuse(o, value, source);
 }
 
+std::string environment_name(const Option& o) {
+  std::string name = "KNNG_";
+  for (const char* c = o.name; *c; ++c) name += static_cast<char>(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+  return name;
+}
+
 // Environment variables are read once, when the first handle is made, and kept as text.
 const std::array<std::string, kSettings>& environment() {
   static const std::array<std::string, kSettings> read = [] {
     std::array<std::string, kSettings> found;
     for (const Option& o : kOptions) {
-      std::string name = "KNNG_";
-      for (const char* c = o.name; *c; ++c) name += static_cast<char>(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
-      if (const char* value = secure_getenv(name.c_str())) found[static_cast<std::size_t>(o.setting)] = value;
+      if (const char* value = secure_getenv(environment_name(o).c_str()))
+        found[static_cast<std::size_t>(o.setting)] = value;
     }
     return found;
   }();
@@ -170,7 +175,8 @@ Settings::Settings() {
   const auto& env = environment();
   for (const Option& o : kOptions) {
     const auto i = static_cast<std::size_t>(o.setting);
-    values_[i] = env[i].empty() ? o.fallback : normalise(o, env[i], "environment variable KNNG_* for ");
+    values_[i] = env[i].empty() ? o.fallback
+                                : normalise(o, env[i], ("environment variable " + environment_name(o) + ": ").c_str());
   }
 }
 
