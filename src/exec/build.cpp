@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "dataset/fingerprint.h"
-#include "exec/canonical_rows.h"
-#include "exec/direct_engine.h"
+#include "prepare/canonical_rows.h"
+#include "backend/cpu/direct_engine.h"
 #include "exec/emit.h"
 #include "exec/task.h"
 

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "core/float_env.h"
-#include "exec/canonical_rows.h"
+#include "prepare/canonical_rows.h"
 #include "exec/emit.h"
 #include "exec/task.h"
 #include "merge/neighbour_lists.h"

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/monitor.h"
-#include "exec/canonical_rows.h"
+#include "prepare/canonical_rows.h"
 #include "exec/task.h"
 #include "graph/graph.h"
 #include "merge/neighbour_lists.h"

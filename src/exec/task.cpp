@@ -4,9 +4,10 @@
 
 #include <string>
 
+#include "backend/cpu/direct_workspace.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "exec/canonical_rows.h"
+#include "prepare/canonical_rows.h"
 
 namespace libknng {
 namespace {
@@ -68,6 +69,7 @@ Plan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std:
   problem.value_bytes = find_dtype(task.value_dtype)->bytes;
   problem.held_bytes = held_bytes;
   problem.prepared_bytes = CanonicalRows::bytes_per_row(task.metric, data.dim());
+  problem.workspace_bytes = DirectWorkspace::bytes;
   problem.threads = task.threads;
   problem.threads_fixed = task.threads_fixed;
   problem.max_host_bytes = task.max_host_bytes;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/cpu/direct_workspace.h"
 #include "core/checked.h"
 #include "dataset/fingerprint.h"
 #include "merge/neighbour_lists.h"
@@ -14,14 +13,14 @@ namespace {
 // converting it costs as much as about 30 pairs a row: large blocks win until they leave the third level.
 constexpr std::int64_t kBlockBytes = 2 << 20;
 constexpr std::int64_t kMostTile = 512;
-constexpr std::int64_t kLeastTile = 4;  // one panel
+constexpr std::int64_t kLeastTile = 4;
 constexpr std::int64_t kTilesPerThread = 8;
 
 std::int64_t comfortable_tile(const Problem& p) {
   std::int64_t tile = kBlockBytes / (8 * p.dim);
   // Enough tiles to keep all threads busy to the end.
   tile = std::min(tile, ceil_div(std::max(p.rows, p.columns), kTilesPerThread * p.threads));
-  return std::clamp(round_up(tile, DirectWorkspace::kPanel), kLeastTile, kMostTile);
+  return std::clamp(round_up(tile, kLeastTile), kLeastTile, kMostTile);
 }
 
 std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t tile_cols, int threads) {
@@ -30,7 +29,7 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
   const std::int64_t points = p.columns + (p.square ? 0 : p.rows);
   const std::int64_t prepared = checked_mul(points, p.prepared_bytes, "rows");
   const std::int64_t lists = NeighbourLists::bytes(p.rows, p.k);
-  const std::int64_t tiling = checked_mul(DirectWorkspace::bytes(tile_rows, tile_cols, p.dim), threads, "threads");
+  const std::int64_t tiling = checked_mul(p.workspace_bytes(tile_rows, tile_cols, p.dim), threads, "threads");
   std::int64_t emitting = checked_add(checked_mul(entries, p.value_bytes, "k"), p.rows, "k");
   if (p.self_first) emitting = checked_add(emitting, checked_mul(entries, 8, "k"), "k");
   const std::int64_t working = checked_add(checked_add(prepared, lists, "k"), std::max(tiling, emitting), "k");
@@ -42,7 +41,7 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
 
 Plan make_plan(const Problem& p) {
   const std::int64_t tile = comfortable_tile(p);
-  std::int64_t tile_rows = p.tile_rows ? p.tile_rows : std::min(tile, round_up(p.rows, DirectWorkspace::kPanel));
+  std::int64_t tile_rows = p.tile_rows ? p.tile_rows : std::min(tile, round_up(p.rows, kLeastTile));
   std::int64_t tile_cols = p.tile_cols ? p.tile_cols : tile;
   int threads = p.threads;
   const auto fits = [&] { return peak_bytes(p, tile_rows, tile_cols, threads) <= p.max_host_bytes; };

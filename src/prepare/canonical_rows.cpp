@@ -1,4 +1,4 @@
-#include "exec/canonical_rows.h"
+#include "prepare/canonical_rows.h"
 
 #include <omp.h>
 

@@ -8,7 +8,7 @@
 #include "backend/cpu/direct_tile.h"
 #include "backend/cpu/direct_workspace.h"
 #include "core/monitor.h"
-#include "exec/canonical_rows.h"
+#include "prepare/canonical_rows.h"
 #include "merge/neighbour_lists.h"
 #include "plan/tile_grid.h"
 

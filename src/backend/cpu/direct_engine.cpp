@@ -1,4 +1,4 @@
-#include "exec/direct_engine.h"
+#include "backend/cpu/direct_engine.h"
 
 #include <omp.h>
 
