@@ -16,14 +16,15 @@ extern "C" {
  * @param k  neighbours per row
  * @param out written; struct_size set by the caller
  * @return as knng_build() for what can be told beforehand, but a budget that is too small is not an error here: compare
- * smallest_host. @since 0.1 */
+ * smallest_host. Returns at once. @since 0.1 */
 KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_plan *out);
 
 /** Builds the exact k-nearest-neighbour graph of all rows.
  *
  * Row i's neighbours are the k other rows with the smallest (key, id), in that order, where the key is the metric in
  * fp64 in one fixed order of operations: ids and distances are the same bits on any device, with any number of threads
- * and any tile size. Blocks until done; c stops it earlier.
+ * and any tile size. The order is that of the keys, before a root is taken or a value is rounded: two neighbours whose
+ * reported values are equal need not be in order of id. Blocks until done; c stops it earlier.
  * @param h handle with at least k + 1 rows; not changed
  * @param k neighbours per row, itself not counted, 1 to rows - 1
  * @param c progress, log and stop, or NULL
@@ -34,18 +35,26 @@ KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_pl
  * KNNG_ERR_UNSUPPORTED; KNNG_ERR_DEVICE. @since 0.1 */
 KNNG_API knng_status knng_build(const knng *h, int64_t k, const knng_control *c, knng_graph **out);
 
-/** Finds, for every query row, its k nearest rows of the data set. Settings `self` has no meaning here.
+/** Finds, for every query row, its k nearest rows of the data set. Setting self has no meaning here: a row of the data
+ * set that equals the query is found like any other, unless leave_out names it. Blocks until done; c stops it earlier.
  * @param h handle with at least k rows (k + 1 with leave_out)
- * @param q query rows: dimension as h's, any of the row types, host memory; read during the call only
+ * @param q query rows: dimension as h's, any of the row types, any strides, host memory; read during the call only
  * @param leave_out NULL, or q->rows ids: the row that query i must not return, -1 for none
  * @param k neighbours per query
  * @param c progress, log and stop, or NULL
- * @param[out] out the graph; its rows are the queries
- * @return as knng_build(). @since 0.1 */
+ * @param[out] out the graph; its rows are the queries; NULL on failure
+ * @return as knng_build(); KNNG_ERR_ARGUMENT for query rows of another dimension; KNNG_ERR_RANGE for an id in leave_out
+ * that is not in -1 to rows - 1 (error row: which query). @since 0.1 */
 KNNG_API knng_status knng_query(const knng *h, const knng_matrix *q, const int64_t *leave_out, int64_t k,
                                 const knng_control *c, knng_graph **out);
 
-/** As knng_query(), with the query rows read from a file in any format that knng_add_file() reads. @since 0.1 */
+/** As knng_query(), with the query rows read from a file in any format that knng_add_file() reads.
+ * @param h    handle with at least k rows; not changed
+ * @param path file name; the rows' dimension is h's, their dtype any of the row types
+ * @param k    neighbours per query
+ * @param c    progress, log and stop, or NULL
+ * @param[out] out the graph; its rows are the queries; NULL on failure
+ * @return as knng_query(), and KNNG_ERR_IO, KNNG_ERR_FORMAT and KNNG_ERR_UNSUPPORTED as knng_add_file(). @since 0.1 */
 KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k, const knng_control *c,
                                      knng_graph **out);
 

@@ -10,12 +10,13 @@
 extern "C" {
 #endif
 
-/** Version of the library that is running: major << 16 | minor << 8 | patch. Compare with KNNG_VERSION.
- * Thread safe. @since 0.1 */
+/** Version of the library that is running, to be compared with KNNG_VERSION of the header.
+ * @return major << 16 | minor << 8 | patch. Thread safe. @since 0.1 */
 KNNG_API int32_t knng_version(void);
 
 /** Message of this thread's last failure: one line that names argument, value and limit, e.g.
  * "k=50 needs at least 51 rows, the data set has 40".
+ * A call that succeeds leaves it as it is: look at the status first.
  * @return text owned by the library, valid until the next failure on this thread; "" if there was none. Never NULL.
  * Thread safe; survives out-of-memory. @since 0.1 */
 KNNG_API const char *knng_last_error(void);

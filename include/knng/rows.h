@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/** Copies rows into the data set; their ids continue after those already there.
+/** Copies rows into the data set; their ids continue after those already there. Runs on the calling thread and cannot
+ * be stopped.
  * The first rows settle dimension and dtype where knng_create() left them open; later ones must have the same.
  * @param h    the handle
  * @param rows points x dimension; any strides; host memory
@@ -22,7 +23,7 @@ KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows);
 
 /** Shows rows to the data set without copying them. They are checked for NaN and infinity here, and must neither
  * change nor go away until `release` is called, or, without one, until the last handle that shows them is destroyed
- * or never used again. knng_destroy() does not read them.
+ * or never used again. knng_destroy() does not read them. Runs on the calling thread and cannot be stopped.
  * @param h    the handle
  * @param rows as for knng_add(); `release(owner)` is called exactly once iff this call returns KNNG_OK, by the thread
  * that destroys the last handle that shows the rows
@@ -31,7 +32,8 @@ KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows);
 
 /** Reads all rows of a file and adds them. Read in blocks; the file is not mapped. The format is told by the name:
  * .npy (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two dimensions are
- * flattened to points x the rest), each also with .gz behind it (needs the formats library).
+ * flattened to points x the rest), each also with .gz behind it (needs the formats library); .fvecs, .bvecs, .fbin,
+ * .u8bin and .i8bin.
  * @param h    the handle
  * @param path file name
  * @param c    progress and stop, or NULL

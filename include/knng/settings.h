@@ -27,12 +27,15 @@ KNNG_API knng_status knng_create(knng **out, int64_t dim, int32_t dtype);
  * @return KNNG_OK, KNNG_ERR_ARGUMENT, KNNG_ERR_MEMORY. @since 0.1 */
 KNNG_API knng_status knng_share(knng **out, const knng *h);
 
-/** Destroys a handle; NULL does nothing. Reads no borrowed row, so that rows and handle may be freed in any order;
- * calls the release functions of borrowed rows that no other handle shows. Graphs live on. Any thread may call it,
- * but no other call may be running on h. @since 0.1 */
+/** Destroys a handle. Reads no borrowed row, so that rows and handle may be freed in any order; calls the release
+ * functions of borrowed rows that no other handle shows. Graphs live on. Any thread may call it, but no other call may
+ * be running on h.
+ * @param h the handle; NULL does nothing. @since 0.1 */
 KNNG_API void knng_destroy(knng *h);
 
-/** Changes a setting, for the calls that follow. knng_option_get() lists settings, ranges and defaults.
+/** Changes a setting, for the calls that follow. knng_option_get() lists settings, ranges and defaults. A value is held
+ * against its own range here; settings that contradict each other, and values that this build has no code for, are
+ * refused by the call that needs them.
  * @param h     the handle
  * @param key   name, e.g. "metric"
  * @param value text, e.g. "cosine", "4GiB", "0.5"; numbers as in the C locale whatever the locale is
@@ -46,8 +49,8 @@ KNNG_API knng_status knng_set(knng *h, const char *key, const char *value);
  * @param buf where the text goes, with its terminating 0; may be NULL if cap is 0
  * @param cap bytes of buf
  * @param[out] needed bytes needed, terminating 0 included; may be NULL
- * @return KNNG_OK; KNNG_ERR_RANGE if cap is too small (needed is set, buf untouched); KNNG_ERR_OPTION for an unknown key;
- * KNNG_ERR_ARGUMENT. @since 0.1 */
+ * @return KNNG_OK; KNNG_ERR_RANGE if cap is too small (needed is set, buf untouched); KNNG_ERR_OPTION for an unknown
+ * key; KNNG_ERR_ARGUMENT. @since 0.1 */
 KNNG_API knng_status knng_get(const knng *h, const char *key, char *buf, int64_t cap, int64_t *needed);
 
 /** Describes the i-th setting.

@@ -16,12 +16,13 @@ extern "C" {
  * Rules:
  * - "directed": an entry (i, j) for every neighbour j of i, with the graph's value. Any graph.
  * - "union" = "union:mean", "union:max", "union:min", "union:product": (i, j) and (j, i) wherever i lists j or j lists
- *   i. If both do, the two values are combined (under a symmetric metric they are equal); if one does, its value stands.
+ *   i. If both do, the two values are combined (under a symmetric metric they are equal); if one does, its value
+ *   stands.
  * - "mutual" = "mutual:mean", also ":max", ":min", ":product": only pairs that list each other.
  * - "snn:number", "snn:jaccard", "snn" = "snn:rank": shared nearest neighbours. A(i) is row i and its neighbours, row i
- *   having rank 0 and its j-th neighbour (itself not counted) rank j. (i, j), i != j, is an entry if A(i) and A(j) meet;
- *   its value is the size of what they share, that size over the size of their union, or k - r/2 with r the smallest sum
- *   of the two ranks over what they share (Xu and Su 2015), which is 0 for the weakest pairs.
+ *   having rank 0 and its j-th neighbour (itself not counted) rank j. (i, j), i != j, is an entry if A(i) and A(j)
+ *   meet; its value is the size of what they share, that size over the size of their union, or k - r/2 with r the
+ *   smallest sum of the two ranks over what they share (Xu and Su 2015), which is 0 for the weakest pairs.
  * All but "directed" need a square graph; self entries (self=first) stay in "directed" and are left out of the others.
  * @param g    the graph; not needed afterwards
  * @param rule as above
@@ -41,7 +42,8 @@ KNNG_API knng_status knng_graph_sparse(const knng_graph *g, const char *rule, kn
 KNNG_API knng_status knng_sparse_view(const knng_sparse *s, knng_matrix *indptr, knng_matrix *row, knng_matrix *col,
                                       knng_matrix *value);
 
-/** Destroys a sparse matrix; NULL does nothing. Any thread may call it. @since 0.1 */
+/** Destroys a sparse matrix. Any thread may call it, once.
+ * @param s the matrix; NULL does nothing. @since 0.1 */
 KNNG_API void knng_sparse_destroy(knng_sparse *s);
 
 #ifdef __cplusplus

@@ -40,7 +40,7 @@ enum {
   KNNG_ERR_DATA = -4,        /**< NaN, infinity, negative values for hellinger, keys that would overflow */
   KNNG_ERR_STATE = -5,       /**< the object is not ready for this call, e.g. it has no rows yet */
   KNNG_ERR_MEMORY = -6,      /**< the system had no memory left */
-  KNNG_ERR_BUDGET = -7,      /**< max_host_bytes or max_device_bytes is too small; the message has the smallest that works */
+  KNNG_ERR_BUDGET = -7,      /**< max_host_bytes or max_device_bytes is too small; the message has the smallest */
   KNNG_ERR_CANCELLED = -8,   /**< stopped by the stop flag or by the progress callback */
   KNNG_ERR_IO = -9,          /**< a file could not be opened, read or written */
   KNNG_ERR_FORMAT = -10,     /**< a file is not what its format asks for: hostile, truncated or of another kind */
@@ -49,18 +49,19 @@ enum {
   KNNG_ERR_INTERNAL = -13    /**< a defect of the library: please report it */
 };
 
-/** Element types, numbered as in DLPack: type code << 8 | bits. KNNG_I16, KNNG_I32 and KNNG_I64 are for ids only. */
+/** Element types, numbered as in DLPack: type code << 8 | bits. Rows are of one of six: KNNG_F32, KNNG_F64, KNNG_F16,
+ * KNNG_BF16, KNNG_U8, KNNG_I8; the others are for ids and for numbers per row. */
 enum {
-  KNNG_I8 = 0x008,
-  KNNG_I16 = 0x010,
-  KNNG_I32 = 0x020,
-  KNNG_I64 = 0x040,
-  KNNG_U8 = 0x108,
-  KNNG_U16 = 0x110,
+  KNNG_I8 = 0x008,  /**< int8_t */
+  KNNG_I16 = 0x010, /**< int16_t; not for rows */
+  KNNG_I32 = 0x020, /**< int32_t; not for rows */
+  KNNG_I64 = 0x040, /**< int64_t; not for rows */
+  KNNG_U8 = 0x108,  /**< uint8_t */
+  KNNG_U16 = 0x110, /**< uint16_t; not for rows */
   KNNG_F16 = 0x210, /**< IEEE binary16 */
-  KNNG_F32 = 0x220,
-  KNNG_F64 = 0x240,
-  KNNG_BF16 = 0x410 /**< the upper half of a binary32 */
+  KNNG_F32 = 0x220, /**< IEEE binary32, float */
+  KNNG_F64 = 0x240, /**< IEEE binary64, double */
+  KNNG_BF16 = 0x410 /**< bfloat16: the upper half of a binary32 */
 };
 
 /** Where memory is, numbered as in DLPack. */
@@ -104,13 +105,14 @@ typedef struct knng_matrix {
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
   uint32_t interval_ms; /**< longest time between two calls of progress; 0: 100 ms */
-  /** Called with the stage's name and how much of its work is done, in units that are only good for a ratio.
-   * A nonzero result stops the call with KNNG_ERR_CANCELLED. */
+  /** Called with the stage's name and how much of its work is done, in units that are only good for a ratio. A stage
+   * that is over quickly may not be seen. A nonzero result stops the call with KNNG_ERR_CANCELLED, unless its work is
+   * done already. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
   /** Called with one line of text without a newline; level: 0 information, 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);
   void *user;                   /**< first argument of both */
-  const volatile int32_t *stop; /**< polled; nonzero stops the call. May be set in a signal handler or by another thread */
+  const volatile int32_t *stop; /**< polled; nonzero stops the call. A signal handler or another thread may set it */
 } knng_control;
 
 /** The last failure of a thread. Rows and columns count from 0; -1 where the failure has none. */
@@ -128,7 +130,7 @@ typedef struct knng_error {
 /** A setting, as shown by knng_option_get(). All strings are static. */
 typedef struct knng_option {
   uint32_t struct_size; /**< sizeof(knng_option) */
-  int32_t type;         /**< 0: one of the words in range; KNNG_I64: integer, for bytes also "4GiB"; KNNG_F64: real number */
+  int32_t type;         /**< 0: a word of range; KNNG_I64: integer, for bytes also "4GiB"; KNNG_F64: real number */
   const char *name;     /**< key for knng_set() */
   const char *fallback; /**< value when neither knng_set() nor the environment gives one */
   const char *range;    /**< the values it takes */
@@ -155,7 +157,7 @@ typedef struct knng_device {
   int32_t usable;       /**< 1: can be chosen, 0: why_not says why not */
   int64_t memory;       /**< bytes of memory, -1 unknown */
   int64_t memory_free;  /**< bytes free now, -1 unknown */
-  char name[96];        /**< e.g. "cpu: AMD EPYC 9654, avx3, 2 threads" */
+  char name[96];        /**< e.g. "cpu: AMD EPYC 9654, AVX3, 2 threads" */
   char why_not[256];    /**< "" if usable */
 } knng_device;
 
@@ -164,6 +166,7 @@ typedef struct knng_device {
  * @param rows  number of points
  * @param cols  dimension
  * @param data  element (0, 0); a const pointer is fine for matrices that the library only reads
+ * @return the view, with struct_size set; every member not named here is 0
  */
 static inline knng_matrix knng_host(int32_t dtype, int64_t rows, int64_t cols, const void *data) {
   knng_matrix m = {(uint32_t)sizeof(knng_matrix), 0, KNNG_HOST, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL};
