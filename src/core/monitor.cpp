@@ -134,8 +134,10 @@ void Monitor::run(const std::function<void()>& work) {
     }
   }
   driver.join();
-  if (failure) std::rethrow_exception(failure);
+  if (failure) control_.progress = nullptr;  // logs are still handed out
   deliver(true);
+  if (failure) std::rethrow_exception(failure);
+  check();  // the last call of progress may stop as any other
 }
 
 }  // namespace libknng
