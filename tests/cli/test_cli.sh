@@ -1,0 +1,185 @@
+#!/bin/sh
+# Every command of knng with its results, refusals and exit codes.   test_cli.sh KNNG
+knng=$1
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname -- "$0")/common.sh"
+need_numpy
+
+"$python" - <<'PY'
+import numpy as np
+r = np.random.default_rng(7)
+x = r.standard_normal((300, 12))
+np.save("x.npy", x)
+np.save("a.npy", x[:200]); np.save("b.npy", x[200:])
+np.save("q.npy", r.standard_normal((20, 12)))
+np.save("other.npy", r.standard_normal((20, 11)))
+bad = x.copy(); bad[17, 3] = np.nan
+np.save("nan.npy", bad)
+np.save("negative.npy", x)
+np.save("counts.npy", r.integers(0, 3, (200, 4)).astype("u1"))
+open("truncated.npy", "wb").write(open("x.npy", "rb").read()[:-100])
+open("empty.npy", "wb")
+PY
+
+# build: several files are one data set; the archive is NumPy's; nothing on standard output without --report.
+expect 0 "$knng" build a.npy b.npy -k 7 -o g.npz
+[ ! -s out ] || die "build -o writes to standard output"
+grep -q 'saved as g.npz' err || die "build does not say what it saved"
+expect 0 "$knng" build x.npy -k 7 -o g.knng -q
+silent build -q
+expect 0 "$knng" build x.npy -k 7 -o first.npz -q --self first
+expect 0 "$knng" build x.npy -k 7 -o squared.npz -q -m sqeuclidean --threads 1 --set tile_rows=16 --set tile_cols=8
+expect 0 "$knng" query a.npy b.npy q.npy -k 4 -o q.npz -q
+silent query -q
+"$python" - <<'PY' || die "results differ from NumPy's"
+import numpy as np
+x, q = np.load("x.npy"), np.load("q.npy")
+def nearest(rows, queries, k, leave_self):
+    d = np.sqrt(((queries[:, None, :] - rows[None]) ** 2).sum(2))
+    if leave_self: np.fill_diagonal(d, np.inf)
+    ids = np.argsort(d, axis=1, kind="stable")[:, :k]
+    return ids, np.take_along_axis(d, ids, 1)
+ids, d = nearest(x, x, 7, True)
+g = np.load("g.npz")
+assert g["indices"].dtype == np.int64 and g["indices"].shape == (300, 7), g["indices"].dtype
+assert g["distances"].dtype == np.float64 and g["distances"].shape == (300, 7), g["distances"].dtype
+assert (g["indices"] == ids).all() and np.allclose(g["distances"], d, rtol=1e-12)
+f = np.load("first.npz")
+assert (f["indices"][:, 0] == np.arange(300)).all() and (f["distances"][:, 0] == 0).all()
+assert (f["indices"][:, 1:] == ids).all() and (f["distances"][:, 1:] == g["distances"]).all()
+s = np.load("squared.npz")
+assert (s["indices"] == ids).all() and np.allclose(s["distances"], d * d, rtol=1e-12)
+qids, qd = nearest(x, q, 4, False)
+n = np.load("q.npz")
+assert (n["indices"] == qids).all() and np.allclose(n["distances"], qd, rtol=1e-12)
+PY
+
+# The report: complete, and its histogram counts every row once.
+expect 0 "$knng" build x.npy -k 7 --report -q
+for name in data graph plan memory 'ran on' time proved 'ties at k' duplicates components in-degree 'k-th value' \
+  'memory peak'; do
+  out_has "^$name  *[^ ]"
+done
+out_has '^data  *300 rows x 12, float64$'
+out_has '^proved  *300 of 300 rows'
+total=$(awk '/in lists/ {on = 1; next} /^[^ ]/ {on = 0} on {gsub(",", "", $2); total += $2} END {print total}' out)
+[ "$total" -eq 300 ] || die "the in-degree histogram counts $total of 300 rows"
+expect 0 "$knng" build counts.npy -k 3 -q
+out_has '^duplicates  *[1-9][0-9]* rows'
+out_has '^ties at k  *[1-9]'
+expect 0 "$knng" query x.npy q.npy -k 4 --report -q -o q.knng
+out_has '^queries  *20 rows'
+
+# info
+expect 0 "$knng" info g.knng
+out_has '^metric  *euclidean$'
+out_has '^neighbours  *7$'
+out_has '^rows  *300$'
+fingerprint=$(sed -n 's/^fingerprint *//p' out)
+[ -n "$fingerprint" ] || die "info tells no fingerprint"
+expect 0 "$knng" info g.npz --report
+out_has "^fingerprint  *$fingerprint\$"
+out_has '^components  *1,'
+expect 0 "$knng" info x.npy
+out_has '^rows  *300$'
+out_has '^dimension  *12$'
+out_has '^type  *float64$'
+[ ! -s err ] || die "info writes to standard error"
+
+# check: right graphs, also with settings taken from the graph; broken ones by id, by one bit, by metric.
+expect 0 "$knng" check g.npz a.npy b.npy
+out_has '^right: 300 of 300 rows'
+expect 0 "$knng" check g.knng x.npy --rows 10 -q
+silent check -q
+expect 0 "$knng" check first.npz x.npy
+expect 0 "$knng" build x.npy -k 5 -m cosine --value similarity -o cosine.knng -q
+expect 0 "$knng" check cosine.knng x.npy
+expect 1 "$knng" check cosine.knng x.npy -m correlation
+expect 0 "$knng" build x.npy -k 5 -m minkowski -p 3 -o p3.npz -q
+expect 0 "$knng" check p3.npz x.npy -p 3
+refused 2 '-p P' "$knng" check p3.npz x.npy
+"$python" - <<'PY'
+import numpy as np
+g = np.load("g.npz"); ids, d = g["indices"], g["distances"]
+np.savez("plain.npz", indices=ids, distances=d)
+i = ids.copy(); i[41, [2, 3]] = i[41, [3, 2]]; np.savez("swapped.npz", indices=i, distances=d)
+e = d.copy(); e[250, 6] = np.nextafter(e[250, 6], 9); np.savez("bit.npz", indices=ids, distances=e)
+PY
+expect 0 "$knng" check plain.npz x.npy
+expect 1 "$knng" check swapped.npz x.npy
+out_has '^wrong: .*row 41 is the first'
+expect 1 "$knng" check bit.npz x.npy
+out_has '^wrong: .*row 250 is the first'
+expect 1 "$knng" check bit.npz x.npy -q
+silent check -q
+expect 1 "$knng" check g.npz b.npy a.npy
+
+# estimate, devices, settings, version
+expect 0 "$knng" estimate x.npy -k 7
+out_has '^plan  *[0-9,]+ tiles of'
+out_has '^memory  *[0-9]'
+expect 0 "$knng" estimate x.npy -k 7 --queries 1000000
+out_has '^queries  *1,000,000 rows'
+expect 0 "$knng" devices
+out_has '^cpu'
+expect 0 "$knng" settings
+out_has '^metric=euclidean$'
+out_has '^max_host_bytes=0$'
+expect 0 "$knng" --version
+out_has '^knng [0-9]+\.[0-9]+\.[0-9]+'
+
+# Usage
+refused 2 'a command is needed' "$knng"
+refused 2 'frob' "$knng" frob
+refused 2 '--frob' "$knng" build x.npy -k 3 --frob
+refused 2 '-k' "$knng" build x.npy
+refused 2 'DATA' "$knng" build -k 3
+refused 2 '-k=5.5' "$knng" build x.npy -k 5.5
+refused 2 'k=300 needs at least 301 rows' "$knng" build x.npy -k 300
+refused 2 'k=-1' "$knng" build x.npy -k -1 -o k.npz
+refused 2 'euclidean' "$knng" build x.npy -k 3 -m frob
+refused 2 'KEY=VALUE' "$knng" build x.npy -k 3 --set metric
+refused 2 "'frob'" "$knng" build x.npy -k 3 --set frob=1
+refused 2 '--rows=-1' "$knng" check g.npz x.npy --rows -1
+refused 2 '--queries=0' "$knng" estimate x.npy -k 3 --queries 0
+refused 2 'QUERIES' "$knng" query x.npy -k 3 -o never.npz
+refused 2 'output' "$knng" query x.npy q.npy -k 3
+refused 2 '300' "$knng" check g.npz a.npy
+
+# Data and files
+refused 3 'row 17' "$knng" build nan.npy -k 3
+refused 3 'hellinger' "$knng" build negative.npy -k 3 -m hellinger -o never.npz
+refused 3 'truncated.npy' "$knng" info truncated.npy
+refused 3 'empty.npy' "$knng" info empty.npy
+refused 3 'x.npy' "$knng" check x.npy x.npy
+refused 4 'missing.npy' "$knng" info missing.npy
+refused 4 'missing.npz' "$knng" info missing.npz
+refused 2 '11' "$knng" build x.npy other.npy -k 3
+refused 5 'smallest that works' "$knng" build x.npy -k 7 --max-memory 30KB -o never.npz
+refused 6 'cuda' "$knng" build x.npy -k 3 --device cuda:1000 -o never.npz
+if [ -w /dev/full ]; then
+  code=0
+  "$knng" info x.npy >/dev/full 2>err || code=$?
+  [ "$code" -eq 4 ] || die "a full standard output gives $code instead of 4"
+fi
+
+# Outputs that cannot be written are found before the data is opened.
+mkdir directory.npz
+refused 4 'nowhere/g.npz' "$knng" build missing.npy -k 3 -o nowhere/g.npz
+refused 4 'directory' "$knng" build missing.npy -k 3 -o directory.npz
+refused 4 'regular file' "$knng" build missing.npy -k 3 -o /dev/null
+refused 2 'g.txt' "$knng" build missing.npy -k 3 -o g.txt
+refused 4 'nowhere/g.npz' "$knng" query missing.npy q.npy -k 3 -o nowhere/g.npz
+if [ "$(id -u)" -ne 0 ]; then
+  mkdir locked
+  chmod a-w locked
+  refused 4 'locked/g.npz' "$knng" build missing.npy -k 3 -o locked/g.npz
+fi
+rmdir directory.npz
+
+# A refused build leaves an earlier output as it was, and nothing beside it.
+cp g.npz kept.npz
+refused 2 'k=400' "$knng" build x.npy -k 400 -o kept.npz
+cmp -s g.npz kept.npz || die "a refused build changed its output"
+left=$(find . -name '.*' ! -name . -o -name 'never*' -o -name '*tmp*')
+[ -z "$left" ] || die "left behind: $left"

@@ -1,0 +1,57 @@
+#!/bin/sh
+# The manual page and the completion know the same commands and options as the command's own help.
+#   test_documents.sh KNNG
+knng=$1
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname -- "$0")/common.sh"
+
+sed 's/\\-/-/g; s/\\fR//g; s/\\fP//g' "$source_root/docs/knng.1" >manual
+expect 0 "$knng" --help
+commands=$(awk '/^Subcommands:/ {on = 1; next} /^$/ {on = 0} on {print $1}' out)
+[ "$(echo "$commands" | wc -w)" -eq 7 ] || die "not seven commands: $commands"
+
+# Words that look like options, in help and manual.
+options_of() { grep -oE -- '(^|[ ,"])--?[a-z][a-z-]*' "$1" | sed 's/^[ ,"]*//' | sort -u; }
+: >help_options
+for command in $commands; do
+  grep -qE "^\.(B|SY knng\\\\) $command\$" manual || die "the manual page does not describe $command"
+  expect 0 "$knng" "$command" --help
+  out_has "^Usage: knng $command"
+  sed -n 's/^  \(-[^ ]*\).*/\1/p' out >options
+  options_of options >>help_options
+done
+echo --version >>help_options
+sort -u help_options >all_help
+sed -n '/^\.SH OPTIONS/,/^\.SH OUTPUT/p' manual | grep '^\.B' >manual_options
+options_of manual_options >all_manual
+diff all_help all_manual >out || die "options of the help (<) and of the manual page (>) differ"
+
+for code in 0 1 2 3 4 5 6 7 130; do
+  sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' manual | grep -qx ".B $code" || die "exit code $code is not in the manual page"
+done
+
+if command -v man >/dev/null 2>&1 && command -v groff >/dev/null 2>&1; then
+  man --warnings -l "$source_root/docs/knng.1" >/dev/null 2>err
+  [ ! -s err ] || die "the manual page has warnings"
+fi
+
+if command -v bash >/dev/null 2>&1; then
+  completes() { # complete EXPECTED WORD...: the last word is being written
+    wanted=$1
+    shift
+    # shellcheck disable=SC2016 # for bash to expand
+    PATH=$(dirname -- "$knng"):$PATH bash -c '
+      source "$1"; shift
+      compopt() { :; }
+      COMP_WORDS=(knng "$@"); COMP_CWORD=$#
+      _knng knng "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+      echo "${COMPREPLY[@]}"' bash "$source_root/src/cli/knng.bash" "$@" >out 2>err
+    [ "$(cat out)" = "$wanted" ] || die "completion of 'knng $*' is '$(cat out)' instead of '$wanted'"
+  }
+  completes 'build' bu
+  completes '--metric' build --me
+  completes 'minkowski' build x.npy -m mi
+  completes 'similarity' build --value s
+  completes 'max_host_bytes= max_device_bytes=' build --set max_
+  completes '--rows' check --ro
+fi

@@ -1,0 +1,50 @@
+#!/bin/sh
+# The example programs, the picture included, on small data.   test_examples.sh KNNG
+knng=$1
+bin=$(dirname -- "$knng")
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname -- "$0")/common.sh"
+need_numpy
+
+expect 0 "$bin/first_graph"
+[ "$(wc -l <out)" -eq 8 ] || die "first_graph does not print eight lines"
+out_has '^0:  1 at 1\.0000  2 at 1\.0000$'
+out_has '^7:  6 at 4\.4721  5 at 5\.0000$'
+
+expect 0 "$bin/query"
+out_has '^cat:  lion 0\.9746  dog 0\.9694$'
+out_has '^\(0, 0\.5, 0\.9\):  train 0\.9907  car 0\.9587$'
+
+# Ten classes of twelve images, each class around a level of grey of its own, so that labels agree; four labels are
+# then changed, and each of these images is outvoted by its neighbours.
+"$python" - <<'PY'
+import gzip, struct
+import numpy as np
+r = np.random.default_rng(5)
+labels = np.tile(np.arange(10), 12).astype("u1")
+images = (20 + labels[:, None] * 22 + r.integers(0, 5, (120, 784))).astype("u1")
+labels[[3, 44, 81, 105]] = (labels[[3, 44, 81, 105]] + 1) % 10
+for name, part in (("train", slice(0, 80)), ("t10k", slice(80, 120))):
+    n = len(labels[part])
+    with gzip.open(name + "-images-idx3-ubyte.gz", "wb") as f:
+        f.write(struct.pack(">IIII", 0x803, n, 28, 28) + images[part].tobytes())
+    with gzip.open(name + "-labels-idx1-ubyte.gz", "wb") as f:
+        f.write(struct.pack(">II", 0x801, n) + labels[part].tobytes())
+PY
+expect 0 "$knng" build train-images-idx3-ubyte.gz t10k-images-idx3-ubyte.gz -k 10 -o g.npz -q
+expect 0 "$bin/fashion_mnist" g.npz . picture.png
+out_has 'own label for 116 of 120 images'
+out_has '^  Ankle boot '
+"$python" - <<'PY' || die "the picture is not as it should be"
+import struct, zlib
+data = open("picture.png", "rb").read()
+assert data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR"
+width, height = struct.unpack(">II", data[16:24])
+assert (width, height) == (1076, 964), (width, height)
+assert data[-8:-4] == b"IEND"
+PY
+expect 1 "$bin/fashion_mnist" missing.npz . picture.png
+grep -q 'missing.npz' err || die "fashion_mnist does not name the missing graph"
+expect 0 "$knng" build train-images-idx3-ubyte.gz -k 10 -o part.npz -q
+expect 1 "$bin/fashion_mnist" part.npz . picture.png
+expect 2 "$bin/fashion_mnist"
