@@ -1,0 +1,168 @@
+#include "harness/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+
+const metric_case metric_cases[METRIC_CASES] = {
+    {"sqeuclidean", "2", 1},   {"euclidean", "2", 1},    {"cosine", "2", 1},        {"correlation", "2", 1},
+    {"spearman", "2", 1},      {"hellinger", "2", 1},    {"inner_product", "2", 1}, {"manhattan", "2", 0},
+    {"chebyshev", "2", 0},     {"minkowski", "1", 0},    {"minkowski", "2", 0},     {"minkowski", "3", 0},
+    {"minkowski", "0.5", 0},   {"minkowski", "1.7", 0},  {"canberra", "2", 0},      {"braycurtis", "2", 0},
+    {"jensenshannon", "2", 0}, {"minkowski", "12.25", 0}};
+
+oracle_task task_of(const metric_case* m) {
+  const oracle_task task = {m->metric, strtod(m->p, NULL), 0, 0};
+  return task;
+}
+
+int metric_takes(const metric_case* m, const test_rows* rows) {
+  if (strcmp(m->metric, "hellinger") == 0) return !rows_have_negative(rows);
+  if (strcmp(m->metric, "jensenshannon") == 0) return !rows_have_negative(rows) && !rows_have_zero_row(rows);
+  return 1;
+}
+
+int has_similarity(const metric_case* m) {
+  static const char* const names[] = {"cosine", "correlation", "spearman", "inner_product"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (strcmp(m->metric, names[i]) == 0) return 1;
+  return 0;
+}
+
+void expect_ok(knng_status status, const char* what) {
+  if (status != KNNG_OK) fail_msg("%s: status %d: %s", what, (int)status, knng_last_error());
+}
+
+void expect_error(knng_status status, knng_status code, const char* const* words) {
+  if (status != code) fail_msg("status %d instead of %d; last message: %s", (int)status, (int)code, knng_last_error());
+  knng_error e;
+  memset(&e, 0, sizeof e);
+  e.struct_size = sizeof e;
+  if (knng_last_error_get(&e) != KNNG_OK) fail_msg("knng_last_error_get failed");
+  if (e.code != code) fail_msg("the last error has code %d instead of %d", (int)e.code, (int)code);
+  if (strcmp(e.message, knng_last_error()) != 0) fail_msg("two messages: '%s', '%s'", e.message, knng_last_error());
+  if (strchr(e.message, '\n')) fail_msg("more than one line: '%s'", e.message);
+  for (; *words; ++words)
+    if (!strstr(e.message, *words)) fail_msg("the message '%s' does not say '%s'", e.message, *words);
+}
+
+knng_matrix matrix_of(const test_rows* rows) { return knng_host(rows->dtype, rows->n, rows->d, rows->data); }
+
+knng* handle_with(const test_rows* rows, const char* const* settings) {
+  knng* h = NULL;
+  expect_ok(knng_create(&h, 0, 0), "knng_create");
+  for (; settings[0]; settings += 2) expect_ok(knng_set(h, settings[0], settings[1]), settings[0]);
+  if (rows) {
+    const knng_matrix m = matrix_of(rows);
+    expect_ok(knng_add(h, &m), "knng_add");
+  }
+  return h;
+}
+
+void set_metric(knng* h, const metric_case* m) {
+  expect_ok(knng_set(h, "metric", m->metric), m->metric);
+  expect_ok(knng_set(h, "p", m->p), m->p);
+}
+
+knng_graph* built(const knng* h, int64_t k) {
+  knng_graph* g = NULL;
+  expect_ok(knng_build(h, k, NULL, &g), "knng_build");
+  assert_non_null(g);
+  return g;
+}
+
+/* The value of the view's type that the fp64 value rounds to, and whether the bits agree. */
+static int same_bits(const knng_matrix* values, int64_t index, double expected) {
+  if (values->dtype == KNNG_F32) {
+    const float rounded = (float)expected;
+    return memcmp((const float*)values->data + index, &rounded, sizeof rounded) == 0;
+  }
+  return memcmp((const double*)values->data + index, &expected, sizeof expected) == 0;
+}
+
+static void view(const knng_graph* g, knng_matrix* ids, knng_matrix* values) {
+  *ids = knng_host(KNNG_I64, 0, 0, NULL);
+  *values = *ids;
+  expect_ok(knng_graph_view(g, ids, values), "knng_graph_view");
+  assert_int_equal(ids->dtype, KNNG_I64);
+  assert_true(values->dtype == KNNG_F32 || values->dtype == KNNG_F64);
+  assert_int_equal(values->rows, ids->rows);
+  assert_int_equal(values->cols, ids->cols);
+}
+
+void expect_graph(const knng_graph* g, const oracle_graph* expected, const char* label) {
+  knng_matrix ids, values;
+  view(g, &ids, &values);
+  if (ids.rows != expected->rows || ids.cols != expected->width)
+    fail_msg("%s: the graph is %lld x %lld instead of %lld x %lld", label, (long long)ids.rows, (long long)ids.cols,
+             (long long)expected->rows, (long long)expected->width);
+  for (int64_t e = 0; e < expected->rows * expected->width; ++e) {
+    const int64_t given = ((const int64_t*)ids.data)[e];
+    const double value = decode(values.dtype, values.data, e);
+    if (given != expected->ids[e] || !same_bits(&values, e, expected->values[e]))
+      fail_msg("%s: row %lld column %lld is id %lld value %.17g (%a), the oracle has id %lld value %.17g (%a)", label,
+               (long long)(e / expected->width), (long long)(e % expected->width), (long long)given, value, value,
+               (long long)expected->ids[e], expected->values[e], expected->values[e]);
+  }
+  unsigned char* ties = malloc((size_t)expected->rows);
+  assert_non_null(ties);
+  knng_matrix out = knng_host(KNNG_U8, expected->rows, 1, ties);
+  expect_ok(knng_graph_rows(g, "ties", &out), "knng_graph_rows ties");
+  for (int64_t i = 0; i < expected->rows; ++i)
+    if (ties[i] != expected->ties[i])
+      fail_msg("%s: row %lld has ties %d, the oracle %d", label, (long long)i, ties[i], expected->ties[i]);
+  free(ties);
+}
+
+void expect_same_graph(const knng_graph* a, const knng_graph* b, const char* label) {
+  knng_matrix ids_a, values_a, ids_b, values_b;
+  view(a, &ids_a, &values_a);
+  view(b, &ids_b, &values_b);
+  if (ids_a.rows != ids_b.rows || ids_a.cols != ids_b.cols || values_a.dtype != values_b.dtype)
+    fail_msg("%s: shapes or value types differ", label);
+  const size_t entries = (size_t)(ids_a.rows * ids_a.cols);
+  if (memcmp(ids_a.data, ids_b.data, entries * sizeof(int64_t)) != 0) fail_msg("%s: ids differ", label);
+  if (memcmp(values_a.data, values_b.data, entries * (size_t)dtype_size(values_a.dtype)) != 0)
+    fail_msg("%s: values differ", label);
+}
+
+double stat_of(const knng_graph* g, const char* name) {
+  double value = NAN;
+  expect_ok(knng_graph_stat(g, name, &value), name);
+  return value;
+}
+
+void check_build(const test_rows* rows, const metric_case* m, int64_t k, const oracle_graph* expected,
+                 const char* const* threads, const tile_size* tiles, int tile_count) {
+  knng* h = HANDLE(rows, "device", "cpu");
+  set_metric(h, m);
+  for (; *threads; ++threads)
+    for (int t = 0; t < tile_count; ++t) {
+      char label[200];
+      snprintf(label, sizeof label, "%s p=%s %s %lld x %lld k=%lld threads=%s tile=%s x %s", m->metric, m->p,
+               dtype_label(rows->dtype), (long long)rows->n, (long long)rows->d, (long long)k, *threads, tiles[t].rows,
+               tiles[t].cols);
+      expect_ok(knng_set(h, "threads", *threads), "threads");
+      expect_ok(knng_set(h, "tile_rows", tiles[t].rows), "tile_rows");
+      expect_ok(knng_set(h, "tile_cols", tiles[t].cols), "tile_cols");
+      knng_graph* g = NULL;
+      const knng_status status = knng_build(h, k, NULL, &g);
+      if (!expected) {
+        if (status != KNNG_ERR_DATA) fail_msg("%s: status %d instead of KNNG_ERR_DATA", label, (int)status);
+        assert_null(g);
+        continue;
+      }
+      expect_ok(status, label);
+      expect_graph(g, expected, label);
+      knng_graph_destroy(g);
+    }
+  knng_destroy(h);
+}
+
+int small_run(void) {
+  const char* value = getenv("KNNG_TEST_SMALL");
+  return value && *value && *value != '0';
+}

@@ -1,0 +1,56 @@
+/* From test data to a graph through the public API, and from a graph to a verdict against the oracle: ids and bits, no
+ * tolerance. Failures are cmocka failures that name metric, type, settings, row and column. */
+#ifndef KNNG_TESTS_HARNESS_COMPARE_H
+#define KNNG_TESTS_HARNESS_COMPARE_H
+
+#include <stdint.h>
+
+#include "harness/oracle.h"
+#include "harness/rows.h"
+#include "knng.h"
+
+/* Every metric, minkowski with several exponents: `p` is the text of the setting. */
+typedef struct metric_case {
+  const char* metric;
+  const char* p;
+  int product; /* has an inner-product form */
+} metric_case;
+#define METRIC_CASES 18
+extern const metric_case metric_cases[METRIC_CASES];
+
+oracle_task task_of(const metric_case* m);
+/* Whether the metric takes the rows; otherwise knng_build() must answer KNNG_ERR_DATA. */
+int metric_takes(const metric_case* m, const test_rows* rows);
+int has_similarity(const metric_case* m);
+
+/* KNNG_OK, or the test fails with the library's message. */
+void expect_ok(knng_status status, const char* what);
+/* The code, and a message that contains every one of the words (NULL ends the list). */
+void expect_error(knng_status status, knng_status code, const char* const* words);
+#define EXPECT_ERROR(status, code, ...) expect_error((status), (code), (const char* const[]){__VA_ARGS__, NULL})
+
+knng_matrix matrix_of(const test_rows* rows);
+/* A handle with a copy of the rows (none if NULL) and settings "key", "value", ..., NULL. */
+knng* handle_with(const test_rows* rows, const char* const* settings);
+#define HANDLE(rows, ...) handle_with((rows), (const char* const[]){__VA_ARGS__, NULL})
+void set_metric(knng* h, const metric_case* m);
+knng_graph* built(const knng* h, int64_t k);
+
+/* The whole graph, its ties included. `label` goes before messages. */
+void expect_graph(const knng_graph* g, const oracle_graph* expected, const char* label);
+/* Two graphs: ids and bits. */
+void expect_same_graph(const knng_graph* a, const knng_graph* b, const char* label);
+double stat_of(const knng_graph* g, const char* name);
+
+/* Builds under threads x tiles and compares each with the oracle; refusal is what is expected if the metric does not
+ * take the rows. `value_type`: NULL leaves it. */
+typedef struct tile_size {
+  const char *rows, *cols;
+} tile_size;
+void check_build(const test_rows* rows, const metric_case* m, int64_t k, const oracle_graph* expected,
+                 const char* const* threads, const tile_size* tiles, int tile_count);
+
+/* 1 if the suite runs under a sanitizer and shall be brief (environment KNNG_TEST_SMALL). */
+int small_run(void);
+
+#endif

@@ -1,0 +1,286 @@
+#include "harness/oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/elementary.h"
+
+#define LANES 32
+
+/* The loops below are compiled once more with fused multiply-add instructions where the compiler can choose at run
+ * time; fma() rounds once either way. Sanitizers do not bear the resolvers. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define FAST_FMA __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define FAST_FMA
+#endif
+
+static void* allocate(int64_t count, size_t size) {
+  void* p = calloc((size_t)(count > 0 ? count : 1), size);
+  if (!p) abort();
+  return p;
+}
+
+static double fold(double* s) {
+  for (int h = LANES / 2; h > 0; h /= 2)
+    for (int l = 0; l < h; ++l) s[l] += s[l + h];
+  return s[0];
+}
+
+static double sum(int64_t d, const double* x) {
+  double s[LANES] = {0};
+  for (int64_t t = 0; t < d; ++t) s[t % LANES] += x[t];
+  return fold(s);
+}
+
+FAST_FMA static double sum_squares(int64_t d, const double* x) {
+  double s[LANES] = {0};
+  for (int64_t t = 0; t < d; ++t) s[t % LANES] = fma(x[t], x[t], s[t % LANES]);
+  return fold(s);
+}
+
+FAST_FMA static double squared_distance(int64_t d, const double* x, const double* y) {
+  double s[LANES] = {0};
+  int64_t t = 0;
+  for (; t + LANES <= d; t += LANES)
+    for (int l = 0; l < LANES; ++l) {
+      const double c = x[t + l] - y[t + l];
+      s[l] = fma(c, c, s[l]);
+    }
+  for (int l = 0; t + l < d; ++l) {
+    const double c = x[t + l] - y[t + l];
+    s[l] = fma(c, c, s[l]);
+  }
+  return fold(s);
+}
+
+FAST_FMA static double product(int64_t d, const double* x, const double* y) {
+  double s[LANES] = {0};
+  int64_t t = 0;
+  for (; t + LANES <= d; t += LANES)
+    for (int l = 0; l < LANES; ++l) s[l] = fma(x[t + l], y[t + l], s[l]);
+  for (int l = 0; t + l < d; ++l) s[l] = fma(x[t + l], y[t + l], s[l]);
+  return fold(s);
+}
+
+static double sum_absolute(int64_t d, const double* x, const double* y, double sign) {
+  double s[LANES] = {0};
+  for (int64_t t = 0; t < d; ++t) s[t % LANES] += fabs(x[t] + sign * y[t]);
+  return fold(s);
+}
+
+static double largest_difference(int64_t d, const double* x, const double* y) {
+  double largest = 0;
+  for (int64_t t = 0; t < d; ++t) largest = fmax(largest, fabs(x[t] - y[t]));
+  return largest;
+}
+
+static double sum_powers(int64_t d, const double* x, const double* y, double p) {
+  double s[LANES] = {0};
+  for (int64_t t = 0; t < d; ++t) s[t % LANES] += elementary_pow(fabs(x[t] - y[t]), p);
+  return fold(s);
+}
+
+static double canberra(int64_t d, const double* x, const double* y) {
+  double s[LANES] = {0};
+  for (int64_t t = 0; t < d; ++t) {
+    const double below = fabs(x[t]) + fabs(y[t]);
+    s[t % LANES] += below == 0 ? 0 : fabs(x[t] - y[t]) / below;
+  }
+  return fold(s);
+}
+
+/* m is 0 beside a positive x only where halving the smallest denormal underflows; such an x counts as 0. */
+static double divergence(double x, double m) { return x > 0 && m > 0 ? x * elementary_log(x / m) : 0; }
+
+static double jensen_shannon(int64_t d, const double* x, const double* y) {
+  double s[LANES] = {0};
+  for (int64_t t = 0; t < d; ++t) {
+    const double m = 0.5 * (x[t] + y[t]);
+    const double a = divergence(x[t], m), b = divergence(y[t], m);
+    s[t % LANES] += a + b;
+  }
+  const double key = 0.5 * fold(s);
+  return key > 0 ? key : 0;
+}
+
+static int is(const oracle_task* task, const char* metric) { return strcmp(task->metric, metric) == 0; }
+
+/* Average ranks from 1, as 2 rank - (d + 1): counts below and equal decide. */
+static void centred_ranks(int64_t d, const double* x, double* ranks) {
+  for (int64_t t = 0; t < d; ++t) {
+    int64_t below = 0, equal = 0;
+    for (int64_t s = 0; s < d; ++s) {
+      below += x[s] < x[t];
+      equal += x[s] == x[t];
+    }
+    ranks[t] = (double)(2 * below + equal + 1 - (d + 1));
+  }
+}
+
+static void to_unit(int64_t d, const double* c, double* u) {
+  double largest = 0;
+  for (int64_t t = 0; t < d; ++t) largest = fmax(largest, fabs(c[t]));
+  const int e = ilogb(largest);
+  const double s1 = ldexp(1, -(e / 2)), s2 = ldexp(1, -(e - e / 2));
+  for (int64_t t = 0; t < d; ++t) u[t] = c[t] * s1 * s2;
+  const double inverse = 1 / sqrt(sum_squares(d, u));
+  for (int64_t t = 0; t < d; ++t) u[t] *= inverse;
+}
+
+oracle_points oracle_transform(const oracle_task* task, int64_t n, int64_t d, const double* x) {
+  oracle_points points = {n, d, allocate(n * d, sizeof(double)), allocate(n, 1)};
+  double* scratch = allocate(d, sizeof(double));
+  for (int64_t i = 0; i < n; ++i) {
+    const double* row = x + i * d;
+    double* u = points.u + i * d;
+    int zero = 1, constant = 1;
+    for (int64_t t = 0; t < d; ++t) {
+      zero = zero && row[t] == 0;
+      constant = constant && row[t] == row[0];
+    }
+    if (is(task, "cosine")) {
+      points.no_direction[i] = (unsigned char)zero;
+      if (!zero) to_unit(d, row, u);
+    } else if (is(task, "correlation")) {
+      points.no_direction[i] = (unsigned char)constant;
+      const double mean = sum(d, row) / (double)d;
+      for (int64_t t = 0; t < d; ++t) scratch[t] = row[t] - mean;
+      if (!constant) to_unit(d, scratch, u);
+    } else if (is(task, "spearman")) {
+      points.no_direction[i] = (unsigned char)constant;
+      centred_ranks(d, row, scratch);
+      if (!constant) to_unit(d, scratch, u);
+    } else if (is(task, "hellinger")) {
+      for (int64_t t = 0; t < d; ++t) u[t] = sqrt(row[t]);
+    } else if (is(task, "jensenshannon")) {
+      const double total = sum(d, row);
+      for (int64_t t = 0; t < d; ++t) u[t] = row[t] / total;
+    } else {
+      memcpy(u, row, (size_t)d * sizeof(double));
+    }
+  }
+  free(scratch);
+  return points;
+}
+
+void oracle_points_free(oracle_points* points) {
+  free(points->u);
+  free(points->no_direction);
+  memset(points, 0, sizeof *points);
+}
+
+double oracle_key(const oracle_task* task, const oracle_points* a, int64_t i, const oracle_points* b, int64_t j) {
+  const int64_t d = a->d;
+  const double *x = a->u + i * d, *y = b->u + j * d;
+  if (a->no_direction[i] || b->no_direction[j]) return 1;
+  if (is(task, "sqeuclidean") || is(task, "euclidean") || is(task, "hellinger")) return squared_distance(d, x, y);
+  if (is(task, "cosine") || is(task, "correlation") || is(task, "spearman")) return 0.5 * squared_distance(d, x, y);
+  if (is(task, "inner_product")) return -product(d, x, y) + 0.0;
+  if (is(task, "manhattan")) return sum_absolute(d, x, y, -1);
+  if (is(task, "chebyshev")) return largest_difference(d, x, y);
+  if (is(task, "minkowski")) {
+    if (task->p == 1) return sum_absolute(d, x, y, -1);
+    if (task->p == 2) return squared_distance(d, x, y);
+    return sum_powers(d, x, y, task->p);
+  }
+  if (is(task, "canberra")) return canberra(d, x, y);
+  if (is(task, "braycurtis")) {
+    const double below = sum_absolute(d, x, y, 1);
+    return below == 0 ? 0 : sum_absolute(d, x, y, -1) / below;
+  }
+  if (is(task, "jensenshannon")) return jensen_shannon(d, x, y);
+  abort();
+}
+
+double oracle_value(const oracle_task* task, double key) {
+  if (task->similarity) return is(task, "inner_product") ? 0.0 - key : 1 - key;
+  if (is(task, "euclidean") || is(task, "jensenshannon")) return sqrt(key);
+  if (is(task, "hellinger")) return sqrt(0.5 * key);
+  if (is(task, "minkowski")) {
+    if (task->p == 1) return key;
+    if (task->p == 2) return sqrt(key);
+    return elementary_pow(key, 1 / task->p);
+  }
+  return key;
+}
+
+void oracle_nearest(const oracle_task* task, const oracle_points* a, int64_t i, const oracle_points* b,
+                    int64_t leave_out, int64_t k, int64_t* ids, double* keys, unsigned char* tie) {
+  int64_t held = 0;
+  unsigned char tied = 0;
+  for (int64_t j = 0; j < b->n; ++j) {
+    if (j == leave_out) continue;
+    const double key = oracle_key(task, a, i, b, j);
+    /* j only grows: among equal keys the one that came first stays in front. */
+    if (held == k && !(key < keys[k - 1])) {
+      tied = (unsigned char)(tied || key == keys[k - 1]);
+      continue;
+    }
+    if (held == k) {
+      const double dropped = keys[k - 1];
+      tied = (unsigned char)((k > 1 ? fmax(keys[k - 2], key) : key) == dropped);
+    } else {
+      ++held;
+    }
+    int64_t at = held - 1;
+    for (; at > 0 && key < keys[at - 1]; --at) {
+      keys[at] = keys[at - 1];
+      ids[at] = ids[at - 1];
+    }
+    keys[at] = key;
+    ids[at] = j;
+  }
+  if (tie) *tie = tied;
+}
+
+static oracle_graph make_graph(int64_t rows, int64_t k, int64_t width) {
+  oracle_graph g = {rows,
+                    k,
+                    width,
+                    allocate(rows * width, sizeof(int64_t)),
+                    allocate(rows * width, sizeof(double)),
+                    allocate(rows, 1)};
+  return g;
+}
+
+oracle_graph oracle_build(const oracle_task* task, int64_t n, int64_t d, const double* x, int64_t k) {
+  const int64_t first = task->self_first ? 1 : 0;
+  oracle_graph g = make_graph(n, k, k + first);
+  oracle_points points = oracle_transform(task, n, d, x);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t* ids = g.ids + i * g.width;
+    double* values = g.values + i * g.width;
+    oracle_nearest(task, &points, i, &points, i, k, ids + first, values + first, g.ties + i);
+    if (first) {
+      ids[0] = i;
+      values[0] = is(task, "inner_product") ? oracle_key(task, &points, i, &points, i) : 0;
+    }
+    for (int64_t j = 0; j < g.width; ++j) values[j] = oracle_value(task, values[j]);
+  }
+  oracle_points_free(&points);
+  return g;
+}
+
+oracle_graph oracle_query(const oracle_task* task, int64_t n, int64_t d, const double* x, int64_t nq, const double* q,
+                          const int64_t* leave_out, int64_t k) {
+  oracle_graph g = make_graph(nq, k, k);
+  oracle_points base = oracle_transform(task, n, d, x), queries = oracle_transform(task, nq, d, q);
+  for (int64_t i = 0; i < nq; ++i) {
+    oracle_nearest(task, &queries, i, &base, leave_out ? leave_out[i] : -1, k, g.ids + i * k, g.values + i * k,
+                   g.ties + i);
+    for (int64_t j = 0; j < k; ++j) g.values[i * k + j] = oracle_value(task, g.values[i * k + j]);
+  }
+  oracle_points_free(&base);
+  oracle_points_free(&queries);
+  return g;
+}
+
+void oracle_graph_free(oracle_graph* graph) {
+  free(graph->ids);
+  free(graph->values);
+  free(graph->ties);
+  memset(graph, 0, sizeof *graph);
+}
