@@ -32,8 +32,10 @@ struct ZipError : zip_error_t {
   ZipError& operator=(const ZipError&) = delete;
 };
 
-// Throws Failure with libzip's words and the status that its code stands for.
-[[noreturn]] void fail_zip(zip_error_t* error);
+// Throws Failure with libzip's words and the status that its code stands for. `otherwise`: for all codes that say no
+// more than that an archive is damaged, if one is read (KNNG_ERR_FORMAT), or that we are wrong, if one is written
+// (KNNG_ERR_INTERNAL).
+[[noreturn]] void fail_zip(zip_error_t* error, std::int32_t otherwise);
 
 // A source of libzip that has not been given away yet.
 using ZipSource = std::unique_ptr<zip_source_t, void (*)(zip_source_t*)>;

@@ -7,7 +7,7 @@
 namespace knng_formats {
 namespace {
 
-std::int32_t status_of(int code) noexcept {
+std::int32_t status_of(int code, std::int32_t otherwise) noexcept {
   switch (code) {
     case ZIP_ER_MEMORY: return KNNG_ERR_MEMORY;
     case ZIP_ER_READ:
@@ -20,9 +20,7 @@ std::int32_t status_of(int code) noexcept {
     case ZIP_ER_ENCRNOTSUPP:
     case ZIP_ER_NOPASSWD:
     case ZIP_ER_MULTIDISK: return KNNG_ERR_UNSUPPORTED;
-    case ZIP_ER_INTERNAL:
-    case ZIP_ER_INVAL: return KNNG_ERR_INTERNAL;
-    default: return KNNG_ERR_FORMAT;
+    default: return otherwise;
   }
 }
 
@@ -76,15 +74,15 @@ zip_int64_t input_call(void* user, void* data, zip_uint64_t bytes, zip_source_cm
 
 }  // namespace
 
-void fail_zip(zip_error_t* error) {
-  fail(status_of(zip_error_code_zip(error)), "zip archive: %s", zip_error_strerror(error));
+void fail_zip(zip_error_t* error, std::int32_t otherwise) {
+  fail(status_of(zip_error_code_zip(error), otherwise), "zip archive: %s", zip_error_strerror(error));
 }
 
 ZipSource input_source(const knng_formats_input& input) {
   auto state = std::make_unique<Input>(input);
   ZipError error;
   zip_source_t* const source = zip_source_function_create(&input_call, state.get(), &error);
-  if (!source) fail_zip(&error);
+  if (!source) fail_zip(&error, KNNG_ERR_INTERNAL);
   static_cast<void>(state.release());  // libzip's now
   return ZipSource(source, &zip_source_free);
 }

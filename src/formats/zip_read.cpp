@@ -23,7 +23,7 @@ class MemberStream final : public knng_formats_stream {
     std::int64_t done = 0;
     while (done < bytes) {
       const zip_int64_t got = zip_fread(file_, static_cast<char*>(dst) + done, static_cast<zip_uint64_t>(bytes - done));
-      if (got < 0) fail_zip(zip_file_get_error(file_));
+      if (got < 0) fail_zip(zip_file_get_error(file_), KNNG_ERR_FORMAT);
       if (got == 0) break;
       done += got;
     }
@@ -37,7 +37,7 @@ class MemberStream final : public knng_formats_stream {
 zip_stat_t stat_of(zip_t* zip, std::int64_t i) {
   zip_stat_t stat;
   zip_stat_init(&stat);
-  if (zip_stat_index(zip, static_cast<zip_uint64_t>(i), 0, &stat) != 0) fail_zip(zip_get_error(zip));
+  if (zip_stat_index(zip, static_cast<zip_uint64_t>(i), 0, &stat) != 0) fail_zip(zip_get_error(zip), KNNG_ERR_FORMAT);
   constexpr zip_uint64_t kNeeded = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((stat.valid & kNeeded) != kNeeded || stat.size > std::numeric_limits<std::int64_t>::max() ||
       stat.comp_size > std::numeric_limits<std::int64_t>::max())
@@ -52,7 +52,7 @@ std::int32_t zip_open_archive(knng_formats_archive** out, const knng_formats_inp
     ZipSource source = input_source(*input);
     ZipError why;
     ZipArchive zip(zip_open_from_source(source.get(), ZIP_RDONLY, &why), &zip_discard);
-    if (!zip) fail_zip(&why);
+    if (!zip) fail_zip(&why, KNNG_ERR_FORMAT);
     static_cast<void>(source.release());  // the archive's now
     *out = new knng_formats_archive{std::move(zip)};
   });
@@ -80,7 +80,7 @@ std::int32_t zip_member_open(knng_formats_stream** out, knng_formats_archive* ar
       fail(KNNG_ERR_UNSUPPORTED, "packed by zip's method %d; stored and deflated members are read",
            static_cast<int>(stat.comp_method));
     zip_file_t* const file = zip_fopen_index(zip, static_cast<zip_uint64_t>(i), 0);
-    if (!file) fail_zip(zip_get_error(zip));
+    if (!file) fail_zip(zip_get_error(zip), KNNG_ERR_FORMAT);
     try {
       *out = new MemberStream(file);
     } catch (...) {

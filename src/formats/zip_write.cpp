@@ -123,7 +123,7 @@ template <class State>
 ZipSource source_of(std::unique_ptr<State> state, zip_source_callback call) {
   ZipError error;
   zip_source_t* const source = zip_source_function_create(call, state.get(), &error);
-  if (!source) fail_zip(&error);
+  if (!source) fail_zip(&error, KNNG_ERR_INTERNAL);
   static_cast<void>(state.release());  // libzip's now
   return ZipSource(source, &zip_source_free);
 }
@@ -131,12 +131,12 @@ ZipSource source_of(std::unique_ptr<State> state, zip_source_callback call) {
 void add_member(zip_t* zip, const knng_formats_new_member& member) {
   ZipSource pieces = source_of(std::unique_ptr<Pieces>(new Pieces{member}), &pieces_call);
   const zip_int64_t index = zip_file_add(zip, member.name, pieces.get(), ZIP_FL_ENC_UTF_8);
-  if (index < 0) fail_zip(zip_get_error(zip));
+  if (index < 0) fail_zip(zip_get_error(zip), KNNG_ERR_INTERNAL);
   static_cast<void>(pieces.release());            // the archive's now
   constexpr zip_uint16_t kFirstDay = 1 << 5 | 1;  // 1980-01-01
   if (zip_set_file_compression(zip, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_dostime(zip, static_cast<zip_uint64_t>(index), 0, kFirstDay, 0) != 0)
-    fail_zip(zip_get_error(zip));
+    fail_zip(zip_get_error(zip), KNNG_ERR_INTERNAL);
 }
 
 }  // namespace
@@ -147,10 +147,10 @@ std::int32_t zip_write(const knng_formats_output* output, const knng_formats_new
     ZipSource sink = source_of(std::make_unique<Output>(*output), &output_call);
     ZipError why;
     ZipArchive zip(zip_open_from_source(sink.get(), ZIP_CREATE | ZIP_TRUNCATE, &why), &zip_discard);
-    if (!zip) fail_zip(&why);
+    if (!zip) fail_zip(&why, KNNG_ERR_INTERNAL);
     static_cast<void>(sink.release());  // the archive's now
     for (std::int64_t i = 0; i < member_count; ++i) add_member(zip.get(), members[i]);
-    if (zip_close(zip.get()) != 0) fail_zip(zip_get_error(zip.get()));
+    if (zip_close(zip.get()) != 0) fail_zip(zip_get_error(zip.get()), KNNG_ERR_INTERNAL);
     static_cast<void>(zip.release());
   });
 }

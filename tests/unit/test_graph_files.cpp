@@ -1,0 +1,296 @@
+// Graph files: round trips, files cut at every byte, every bit flipped, damage with a right checksum, archives of
+// others, and what is left when writing fails.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "graph/import.h"
+#include "io/formats.h"
+#include "io/graph_facts.h"
+#include "io/graph_file.h"
+#include "io/npy.h"
+#include "io/zip.h"
+#include "scratch.h"
+
+#include "harness/cmocka.h"
+
+using namespace libknng;
+using scratch::bytes_of;
+using scratch::Outcome;
+using scratch::outcome;
+
+namespace {
+
+template <class Value>
+Graph graph_of(std::int64_t rows, std::int64_t width, const std::vector<std::int64_t>& ids,
+               const std::vector<Value>& values) {
+  const auto view = [&](std::int32_t dtype, const void* data) {
+    return MatrixView{dtype, rows, width, width, 1, static_cast<const std::byte*>(data)};
+  };
+  const MatrixView value_view = view(sizeof(Value) == 4 ? KNNG_F32 : KNNG_F64, values.data());
+  return import_graph(view(KNNG_I64, ids.data()), &value_view);
+}
+
+// Everything that a file has to keep is something that no default gives.
+Graph full_sample() {
+  Graph g = graph_of<double>(3, 2, {0, 2, 1, -1, 2, 0}, {0.0, 0.1, 1e-300, HUGE_VAL, -0.0, 1.0 / 3});
+  g.self_first = true;
+  g.ties[1] = 1;
+  g.proof[0] = 4;
+  g.proof[2] = 1;
+  for (int i = 0; i < kStats; ++i) g.stats[static_cast<Stat>(i)] = i / 7.0;
+  g.stats[Stat::pairs] = 0x1p60 + 512;
+  g.text.metric = "minkowski";
+  g.text.device = "cpu: a=b\nsecond line \\n \\";
+  g.text.fingerprint = "";
+  return g;
+}
+Graph query_sample() {
+  Graph g = graph_of<float>(2, 3, {7, 1, 3, 900, 5, -1}, {0.5f, 1.5f, 2.5f, 0.0f, 1e30f, HUGE_VALF});
+  g.columns = 1000;
+  return g;
+}
+
+template <class T>
+bool same(const Buffer<T>& a, const Buffer<T>& b) {
+  return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
+}
+
+bool same(const Graph& a, const Graph& b) {
+  for (int i = 0; i < kStats; ++i)
+    if (a.stats[static_cast<Stat>(i)] != b.stats[static_cast<Stat>(i)]) return false;
+  return a.rows == b.rows && a.columns == b.columns && a.width == b.width && a.square == b.square &&
+         a.self_first == b.self_first && a.value_dtype == b.value_dtype && same(a.ids, b.ids) &&
+         same(a.values, b.values) && same(a.ties, b.ties) && same(a.proof, b.proof) && a.text.metric == b.text.metric &&
+         a.text.precision == b.text.precision && a.text.engine == b.text.engine && a.text.selector == b.text.selector &&
+         a.text.device == b.text.device && a.text.version == b.text.version &&
+         a.text.fingerprint == b.text.fingerprint && a.text.value == b.text.value && a.text.self == b.text.self;
+}
+
+void round_trips(void**) {
+  const scratch::Directory dir;
+  const Graph samples[] = {full_sample(), query_sample(), graph_of<float>(1, 1, {0}, {0.0f})};
+  for (const Graph& g : samples)
+    for (const char* name : {"g.knng", "g.npz"}) {
+      save_graph(g, dir / name, nullptr);
+      assert_true(same(g, load_graph(dir / name)));
+      assert_int_equal(dir.names().size(), 1);
+      // The content tells the format, not the name; equal graphs give equal files.
+      const std::string other_name = std::string(name) + ".old";
+      save_graph(g, dir / other_name, name + 2);
+      assert_true(same(g, load_graph(dir / other_name)));
+      assert_true(scratch::read(dir / name) == scratch::read(dir / other_name));
+      ::remove((dir / name).c_str());
+      ::remove((dir / other_name).c_str());
+    }
+}
+
+void formats(void**) {
+  const scratch::Directory dir;
+  const Graph g = full_sample();
+  Outcome o = outcome([&] { save_graph(g, dir / "g.txt", nullptr); });
+  assert_true(o.code == KNNG_ERR_OPTION && o.says(".knng") && o.says(".npz"));
+  o = outcome([&] { save_graph(g, dir / "g.knng", "hdf5"); });
+  assert_true(o.code == KNNG_ERR_OPTION && o.says("hdf5"));
+  assert_true(dir.names().empty());
+  assert_int_equal(outcome([&] { load_graph(dir / "g.knng"); }).code, KNNG_ERR_IO);
+  for (const char* bytes : {"", "P", "something else altogether"}) {
+    scratch::write(dir / "g.knng", bytes);
+    assert_int_equal(outcome([&] { load_graph(dir / "g.knng"); }).code, KNNG_ERR_FORMAT);
+  }
+}
+
+void cut_everywhere(void**) {
+  const scratch::Directory dir;
+  const Graph g = full_sample();
+  for (const char* name : {"g.knng", "g.npz"}) {
+    save_graph(g, dir / name, nullptr);
+    const std::string whole = scratch::read(dir / name);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      scratch::write(dir / name, whole.substr(0, size));
+      const Outcome o = outcome([&] { load_graph(dir / name); });
+      if (o.code != KNNG_ERR_FORMAT) fail_msg("%s at %zu: %d %s", name, size, o.code, o.message.c_str());
+    }
+  }
+  save_graph(g, dir / "g.knng", nullptr);
+  scratch::write(dir / "g.knng", scratch::read(dir / "g.knng") + '\0');
+  assert_int_equal(outcome([&] { load_graph(dir / "g.knng"); }).code, KNNG_ERR_FORMAT);
+}
+
+void flipped_everywhere(void**) {
+  const scratch::Directory dir;
+  const Graph g = full_sample();
+  save_graph(g, dir / "g.knng", nullptr);
+  const std::string whole = scratch::read(dir / "g.knng");
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
+    scratch::write(dir / "g.knng", damaged);
+    const Outcome o = outcome([&] { load_graph(dir / "g.knng"); });
+    if (o.code != KNNG_ERR_FORMAT && !(o.code == KNNG_ERR_UNSUPPORTED && bit / 32 == 2))
+      fail_msg("bit %zu: %d %s", bit, o.code, o.message.c_str());
+  }
+  // zip has bits that mean nothing for the content (dates, versions); the graph must be right or refused.
+  save_graph(g, dir / "g.npz", nullptr);
+  const std::string archive = scratch::read(dir / "g.npz");
+  for (std::size_t at = 0; at < archive.size(); ++at) {
+    std::string damaged = archive;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1 << at % 8);
+    scratch::write(dir / "g.npz", damaged);
+    const Outcome o = outcome([&] {
+      const Graph found = load_graph(dir / "g.npz");
+      // A flipped name hides a member that need not be there; what is there is checked by its own checksum.
+      assert_true(same(found.ids, g.ids) && same(found.values, g.values));
+    });
+    if (o.code != KNNG_OK && o.code != KNNG_ERR_FORMAT && o.code != KNNG_ERR_UNSUPPORTED)
+      fail_msg("byte %zu: %d %s", at, o.code, o.message.c_str());
+  }
+}
+
+// Puts the right checksum into a damaged .knng file, so that what comes after the checksum is tested.
+std::string sealed(std::string file) {
+  file.replace(24, 8, std::string(8, '\0'));
+  return file.replace(24, 8, bytes_of(static_cast<std::uint64_t>(XXH3_64bits(file.data(), file.size()))));
+}
+
+void sealed_damage(void**) {
+  const scratch::Directory dir;
+  const Graph g = full_sample();
+  save_graph(g, dir / "g.knng", nullptr);
+  const std::string whole = scratch::read(dir / "g.knng");
+  assert_true(sealed(whole) == whole);
+  int refused = 0;
+  for (std::size_t at = 0; at < whole.size(); ++at)
+    for (const int change : {0x01, 0x80, 0xff}) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ change);
+      scratch::write(dir / "g.knng", sealed(damaged));
+      const Outcome o = outcome([&] {
+        const Graph found = load_graph(dir / "g.knng");
+        assert_string_equal(graph_objection(found).c_str(), "");
+      });
+      assert_true(o.code == KNNG_OK || o.code == KNNG_ERR_FORMAT || o.code == KNNG_ERR_UNSUPPORTED);
+      refused += o.code != KNNG_OK;
+    }
+  assert_true(refused > 400);
+
+  const auto with = [&](std::size_t at, const std::string& bytes) {
+    return sealed(std::string(whole).replace(at, bytes.size(), bytes));
+  };
+  const std::size_t table = 64, ids = 64 + 5 * 64, values = ids + 64;
+  struct Case {
+    std::string file;
+    const char* says;
+  };
+  const Case cases[] = {
+      {with(32, bytes_of(std::int64_t{0})), "not positive"},
+      {with(32, bytes_of(std::int64_t{1} << 62)), "63 bits"},
+      {with(32, bytes_of(std::int64_t{1} << 40)), "another type or size"},
+      {with(48, bytes_of(std::int64_t{-1})), "not positive"},
+      {with(12, bytes_of(std::uint32_t{4})), "flags"},
+      {with(12, bytes_of(std::uint32_t{0})), "contradict"},
+      {with(56, bytes_of(std::uint32_t{65})), "64 sections"},
+      {with(56, bytes_of(std::uint32_t{0xffffffffu})), "64 sections"},
+      {with(56, bytes_of(std::uint32_t{4})), "sections"},
+      {with(table, "other"), "missing"},
+      {with(table + 64, std::string("ids\0\0\0", 6)), "twice"},
+      {with(table + 40, bytes_of(std::int64_t{INT64_MAX - 63})), "outside"},
+      {with(table + 40, bytes_of(std::int64_t{0})), "outside"},
+      {with(table + 40, bytes_of(std::int64_t{385})), "aligned"},
+      {with(table + 48, bytes_of(std::int64_t{-8})), "outside"},
+      {with(table + 48, bytes_of(std::int64_t{INT64_MAX})), "outside"},
+      {with(ids, bytes_of(std::int64_t{3})), "outside [-1, columns)"},
+      {with(ids, bytes_of(std::int64_t{-2})), "outside [-1, columns)"},
+      {with(ids + 8, bytes_of(std::int64_t{0})), "twice"},
+      {with(ids, bytes_of(std::int64_t{1})), "does not start with itself"},
+      {with(values, bytes_of(std::numeric_limits<double>::quiet_NaN())), "NaN"},
+      {with(values + 24, bytes_of(1.0)), "+inf"},
+  };
+  for (const Case& c : cases) {
+    scratch::write(dir / "g.knng", c.file);
+    const Outcome o = outcome([&] { load_graph(dir / "g.knng"); });
+    if (o.code != KNNG_ERR_FORMAT || !o.says(c.says)) fail_msg("%s: %d %s", c.says, o.code, o.message.c_str());
+  }
+}
+
+std::string archive_of(const scratch::Directory& dir, const std::vector<std::pair<std::string, std::string>>& members) {
+  std::vector<ZipMember> list;
+  for (const auto& [name, content] : members)
+    list.push_back({name, {{content.data(), static_cast<std::int64_t>(content.size())}}});
+  const std::string path = dir / "other.npz";
+  OutputFile file(path);
+  write_zip(file, list);
+  file.commit();
+  return path;
+}
+
+void archives_of_others(void**) {
+  const scratch::Directory dir;
+  const std::string ids32 = scratch::npy("<i4", false, "(2, 1)", bytes_of(1) + bytes_of(0));
+  const std::string ids64 =
+      scratch::npy(">i8", true, "(2, 1)", bytes_of(std::int64_t{1}, true) + bytes_of(std::int64_t{0}, true));
+  const std::string f4 = scratch::npy("<f4", false, "(2, 1)", bytes_of(2.5f) + bytes_of(2.5f));
+  const std::string f8 = scratch::npy("<f8", false, "(2, 1)", bytes_of(2.5) + bytes_of(2.5));
+  for (const std::string& ids : {ids32, ids64})
+    for (const std::string& values : {f4, f8}) {
+      const Graph g = load_graph(archive_of(dir, {{"distances.npy", values}, {"indices.npy", ids}, {"x.txt", "?"}}));
+      assert_true(g.rows == 2 && g.columns == 2 && g.square && g.width == 1 && g.ids[0] == 1 && g.ids[1] == 0);
+      assert_int_equal(g.value_dtype, &values == &f4 || values == f4 ? KNNG_F32 : KNNG_F64);
+      assert_true(g.value(0) == 2.5 && g.value(1) == 2.5);
+      assert_string_equal(g.text.metric.c_str(), "unknown");
+    }
+  const std::string nan = scratch::npy("<f4", false, "(2, 1)", bytes_of(2.5f) + bytes_of(std::nanf("")));
+  const std::string below = scratch::npy("<i4", false, "(2, 1)", bytes_of(1) + bytes_of(-2));
+  const std::string wide = scratch::npy("<f4", false, "(1, 2)", bytes_of(2.5f) + bytes_of(2.5f));
+  const std::string text = scratch::npy("|u1", false, "(10,)", "stat.rows\n");
+  struct Case {
+    std::vector<std::pair<std::string, std::string>> members;
+    std::int32_t code;
+    const char* says;
+  };
+  const Case cases[] = {
+      {{{"indices.npy", ids32}}, KNNG_ERR_FORMAT, "no member distances.npy"},
+      {{{"distances.npy", f4}}, KNNG_ERR_FORMAT, "no member indices.npy"},
+      {{{"distances.npy", nan}, {"indices.npy", ids32}}, KNNG_ERR_FORMAT, "NaN"},
+      {{{"distances.npy", f4}, {"indices.npy", below}}, KNNG_ERR_FORMAT, "-2"},
+      {{{"distances.npy", wide}, {"indices.npy", ids32}}, KNNG_ERR_FORMAT, "1 x 2"},
+      {{{"distances.npy", f4}, {"indices.npy", f4}}, KNNG_ERR_UNSUPPORTED, "'<f4'"},
+      {{{"distances.npy", f4.substr(0, f4.size() - 1)}, {"indices.npy", ids32}}, KNNG_ERR_FORMAT, "truncated"},
+      {{{"distances.npy", f4 + "x"}, {"indices.npy", ids32}}, KNNG_ERR_FORMAT, "more data"},
+      {{{"distances.npy", f4}, {"indices.npy", ids32}, {"ties.npy", ids32}}, KNNG_ERR_FORMAT, "uint8"},
+      {{{"distances.npy", f4}, {"indices.npy", ids32}, {"knng_text.npy", text}}, KNNG_ERR_FORMAT, "name=value"},
+  };
+  for (const Case& c : cases) {
+    const std::string path = archive_of(dir, c.members);
+    const Outcome o = outcome([&] { load_graph(path); });
+    if (o.code != c.code || !o.says(c.says)) fail_msg("%s: %d %s", c.says, o.code, o.message.c_str());
+  }
+}
+
+void facts(void**) {
+  Graph g = full_sample();
+  for (const char* lines : {"", "unknown=1\n", "stat.unknown=x\ntext.unknown=\n", "text.metric=a=b\n"})
+    assert_string_equal(read_facts(lines, g).c_str(), "");
+  assert_string_equal(g.text.metric.c_str(), "a=b");
+  for (const char* lines : {"x", "x=1", "\n", "stat.rows=\n", "stat.rows=1x\n", "square=2\n", "columns=1.5\n"})
+    assert_true(!read_facts(lines, g).empty());
+  assert_string_equal(read_facts("stat.rows=nan\nstat.pairs=inf\n", g).c_str(), "");
+  assert_true(std::isnan(g.stats[Stat::rows]) && std::isinf(g.stats[Stat::pairs]));
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(round_trips),    cmocka_unit_test(formats),
+      cmocka_unit_test(cut_everywhere), cmocka_unit_test(flipped_everywhere),
+      cmocka_unit_test(sealed_damage),  cmocka_unit_test(archives_of_others),
+      cmocka_unit_test(facts),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
