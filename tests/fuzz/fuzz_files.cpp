@@ -1,0 +1,248 @@
+// Fuzzing of everything that is read from files. With clang: -fsanitize=fuzzer finds LLVMFuzzerTestOneInput(). Without:
+// the small driver below mutates valid files, the same way for the same seed.
+//   fuzz_files [iterations [seed]]      fuzz_files FILE   (one input, as a fuzzer writes it down)
+// An input is one byte that picks the format, and then the file's bytes. What a reader gives back must hold together;
+// anything but an Error of the library ends the program.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "core/checked.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "graph/import.h"
+#include "io/file.h"
+#include "io/graph_facts.h"
+#include "io/graph_file.h"
+#include "io/reader.h"
+
+using namespace libknng;
+
+namespace {
+
+// The directory of the files; they are made anew for each input.
+const std::string& directory() {
+  static const std::string path = [] {
+    std::string made = "/tmp/knng-fuzz-XXXXXX";
+    if (::access("/dev/shm", W_OK) == 0) made = "/dev/shm/knng-fuzz-XXXXXX";
+    if (!::mkdtemp(made.data())) std::abort();
+    return made;
+  }();
+  return path;
+}
+
+struct Format {
+  const char* name;
+  bool graph;
+  bool sealed;  // gets the right checksum, so that more than the checksum is tested
+};
+constexpr std::array kFormats = {
+    Format{"x.npy", false, false},      Format{"x.npy.gz", false, false}, Format{"x.idx", false, false},
+    Format{"x-ubyte.gz", false, false}, Format{"x.fvecs", false, false},  Format{"x.bvecs", false, false},
+    Format{"x.fbin", false, false},     Format{"x.u8bin", false, false},  Format{"x.i8bin", false, false},
+    Format{"x.knng", true, false},      Format{"y.knng", true, true},     Format{"x.npz", true, false},
+};
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz_files: %s\n", what);
+  std::abort();
+}
+
+void read_all_rows(const std::string& path) {
+  const auto reader = open_reader(path);
+  const std::int64_t row_bytes = checked_mul(reader->cols(), row_dtype_bytes(reader->dtype(), "dtype"), "cols");
+  // What a small file claims must have been refused before this memory is asked for: deflate makes at most 1032 of 1.
+  require(checked_mul(row_bytes, reader->rows(), "rows") < std::int64_t{64} << 20, "a size that cannot be true");
+  std::vector<std::byte> rows(static_cast<std::size_t>(row_bytes * reader->rows()));
+  const std::int64_t first = reader->rows() / 3;
+  if (first > 0) reader->read(first, rows.data());
+  reader->read(reader->rows() - first, rows.data() + first * row_bytes);
+  reader->finish();
+}
+
+void read_graph(const std::string& path) {
+  const Graph g = load_graph(path);
+  require(graph_objection(g).empty(), "a graph that does not hold together");
+  require(g.entries() == g.rows * g.width && g.ties.size() == g.rows && g.proof.size() == g.rows, "wrong sizes");
+}
+
+void write(const std::string& path, const void* data, std::size_t bytes) {
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  require(file && std::fwrite(data, 1, bytes, file) == bytes && std::fclose(file) == 0, "cannot write the input");
+}
+
+std::string bytes_of(auto x) { return std::string(reinterpret_cast<const char*>(&x), sizeof x); }
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const Format& format = kFormats[data[0] % kFormats.size()];
+  std::string file(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (format.sealed && file.size() >= 32) {
+    file.replace(24, 8, std::string(8, '\0'));
+    file.replace(24, 8, bytes_of(static_cast<std::uint64_t>(XXH3_64bits(file.data(), file.size()))));
+  }
+  const std::string path = directory() + "/" + format.name;
+  write(path, file.data(), file.size());
+  try {
+    format.graph ? read_graph(path) : read_all_rows(path);
+  } catch (const Error& e) {
+    require(e.code() == KNNG_ERR_FORMAT || e.code() == KNNG_ERR_UNSUPPORTED || e.code() == KNNG_ERR_RANGE, e.what());
+  }
+  ::unlink(path.c_str());
+  return 0;
+}
+
+#ifndef KNNG_LIBFUZZER
+
+namespace {
+
+std::string npy(const char* dictionary, const std::string& items) {
+  const std::string text = std::string(dictionary) + "\n";
+  return std::string("\x93NUMPY\1\0", 8) + bytes_of(static_cast<std::uint16_t>(text.size())) + text + items;
+}
+
+std::string content(const std::string& path) {
+  const File file(path);
+  std::string bytes(static_cast<std::size_t>(file.size()), '\0');
+  file.read(0, reinterpret_cast<std::byte*>(bytes.data()), file.size());
+  ::unlink(path.c_str());
+  return bytes;
+}
+
+// Deflated .gz files, unlike what stored blocks made here would be.
+#include "fuzz/packed_seeds.inc"
+
+// One valid file of each format, in the order of kFormats.
+std::vector<std::string> seeds() {
+  const std::int64_t ids[] = {1, 2, 2, 0, -1, 1};
+  const float values[] = {0.5f, 1, 1, 2, HUGE_VALF, 3};
+  const auto view = [](std::int32_t dtype, const void* data) {
+    return MatrixView{dtype, 3, 2, 2, 1, static_cast<const std::byte*>(data)};
+  };
+  const MatrixView value_view = view(KNNG_F32, values);
+  const Graph g = import_graph(view(KNNG_I64, ids), &value_view);
+  const std::string knng = directory() + "/seed.knng", npz = directory() + "/seed.npz";
+  save_graph(g, knng, nullptr);
+  save_graph(g, npz, nullptr);
+  const std::string rows24(24, '\x3f'), sizes32 = bytes_of(std::uint32_t{2}) + bytes_of(std::uint32_t{3});
+  const std::string idx = std::string("\0\0\x08\x03\0\0\0\2\0\0\0\2\0\0\0\3", 16) + "abcdefghijkl";
+  const std::string fvec = bytes_of(std::int32_t{3}) + rows24.substr(0, 12);
+  const std::string bvec = bytes_of(std::int32_t{3}) + "abc";
+  const std::string graph_file = content(knng);
+  return {
+      npy("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }", rows24),
+      std::string(reinterpret_cast<const char*>(kNpyGz), sizeof kNpyGz),
+      idx,
+      std::string(reinterpret_cast<const char*>(kIdxGz), sizeof kIdxGz),
+      fvec + fvec,
+      bvec + bvec + bvec,
+      sizes32 + rows24,
+      bytes_of(std::uint64_t{2}) + bytes_of(std::uint64_t{3}) + "abcdef",
+      sizes32 + "abcdef",
+      graph_file,
+      graph_file,
+      content(npz),
+  };
+}
+
+// Numbers that break arithmetic on sizes.
+constexpr std::int64_t kNasty[] = {0,
+                                   1,
+                                   -1,
+                                   -8,
+                                   8,
+                                   63,
+                                   64,
+                                   65,
+                                   127,
+                                   255,
+                                   256,
+                                   65535,
+                                   INT32_MAX,
+                                   INT32_MIN,
+                                   INT64_MAX,
+                                   INT64_MIN,
+                                   std::int64_t{1} << 32,
+                                   std::int64_t{1} << 61,
+                                   std::int64_t{1} << 62};
+
+std::string mutated(std::string file, std::mt19937_64& random) {
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % std::max<std::size_t>(n, 1)); };
+  for (std::size_t change = 0, changes = 1 + below(4); change < changes && !file.empty(); ++change) {
+    const std::size_t at = below(file.size());
+    switch (below(8)) {
+      case 0: file[at] = static_cast<char>(random()); break;
+      case 1: file[at] = static_cast<char>(file[at] ^ 1 << below(8)); break;
+      case 2: file.resize(at); break;
+      case 3: file.insert(at, file.substr(below(file.size()), below(40))); break;
+      case 4: file.erase(at, below(20)); break;
+      case 5: file[at] = "0123456789(),{}'<>|fiu8 TL-"[below(27)]; break;
+      default: {  // a number at an aligned place, wide or narrow
+        const std::string number = bytes_of(kNasty[below(std::size(kNasty))]);
+        const std::size_t width = std::size_t{1} << below(4);
+        const std::size_t place = at / width * width;
+        file.replace(place, std::min(width, file.size() - place), number.substr(0, width));
+      }
+    }
+  }
+  return file;
+}
+
+void run(char format, const std::string& file) {
+  const std::string input = format + file;
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc == 2 && ::access(argv[1], R_OK) == 0) {
+      const File file(argv[1]);
+      std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+      file.read(0, bytes.data(), file.size());
+      LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    } else {
+      const long iterations = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 20000;
+      const unsigned long long seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+      const std::vector<std::string> valid = seeds();
+      require(valid.size() == kFormats.size(), "one seed for each format");
+      for (std::size_t f = 0; f < valid.size(); ++f) {
+        const std::string path = directory() + "/" + kFormats[f].name;
+        write(path, valid[f].data(), valid[f].size());
+        kFormats[f].graph ? read_graph(path) : read_all_rows(path);  // a seed that is refused would test nothing
+      }
+      std::mt19937_64 random(seed);
+      for (long i = 0; i < iterations; ++i) {
+        const std::size_t f = static_cast<std::size_t>(i) % valid.size();
+        run(static_cast<char>(f), mutated(valid[f], random));
+      }
+      std::printf("%ld inputs from seed %llu, %zu formats\n", iterations, seed, kFormats.size());
+    }
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "fuzz_files: %s\n", e.what());
+    return 1;
+  }
+  for (const Format& format : kFormats) ::unlink((directory() + "/" + format.name).c_str());
+  ::rmdir(directory().c_str());
+  return 0;
+}
+
+#endif  // KNNG_LIBFUZZER
