@@ -4,11 +4,11 @@
 #include <chrono>
 #include <optional>
 
+#include "backend/cpu/engine.h"
 #include "dataset/fingerprint.h"
-#include "prepare/canonical_rows.h"
-#include "backend/cpu/direct_engine.h"
 #include "exec/emit.h"
 #include "exec/task.h"
+#include "prepare/canonical_rows.h"
 
 namespace libknng {
 namespace {
@@ -29,7 +29,7 @@ class Stopwatch {
 
 // What build and query share: lists are filled by the direct engine and made a graph. queries: nullptr for a build.
 Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, const Task& task,
-          const Plan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
+          const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
   Stopwatch total, watch;
   Graph graph;
   graph.square = queries == nullptr;
@@ -51,25 +51,31 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.stats[Stat::seconds_prepare] = watch.lap();
 
   NeighbourLists lists(graph.rows, k, &budget);
-  const DirectTile& tile = *direct_tiles().front();
-  run_direct({rows, columns, task.metric, plan.grid, leave_out, plan.threads}, tile, lists, &budget, monitor);
+  const CpuCounts counts =
+      plan.engine->run({rows, columns, task.metric, plan.grid, leave_out, plan.threads}, lists, &budget, monitor);
+  if (counts.violations > 0)
+    fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = counts.violations},
+         "%lld keys lay outside their proved bounds: please report this with the data",
+         static_cast<long long>(counts.violations));
   graph.stats[Stat::seconds_tile] = watch.lap();
 
-  emit(lists, rows, task, Proof::fp64, plan.threads, &budget, monitor, graph);
+  emit(lists, rows, task, plan.engine == &cpu_engines().back() ? Proof::fp64 : Proof::filter, plan.threads, &budget,
+       monitor, graph);
   graph.stats[Stat::seconds_emit] = watch.lap();
 
   graph.stats[Stat::rows] = static_cast<double>(graph.rows);
   graph.stats[Stat::columns] = static_cast<double>(graph.columns);
   graph.stats[Stat::pairs] = plan.grid.pairs();
   graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
+  graph.stats[Stat::keys] = static_cast<double>(counts.keys);
   graph.stats[Stat::proved] = static_cast<double>(graph.rows);
   graph.stats[Stat::ties_at_k] = static_cast<double>(std::count(graph.ties.begin(), graph.ties.end(), 1));
   graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget.peak());
   graph.text.metric = task.metric.name;
   graph.text.precision = "exact";
-  graph.text.engine = "direct";
+  graph.text.engine = plan.engine->name;
   graph.text.selector = "heap";
-  graph.text.device = std::string("cpu: ") + tile.target + ", " + std::to_string(plan.threads) + " threads";
+  graph.text.device = std::string("cpu: ") + cpu_target() + ", " + std::to_string(plan.threads) + " threads";
   graph.text.version = KNNG_VERSION_TEXT;
   graph.text.value = task.similarity ? "similarity" : "distance";
   graph.text.self = task.self_first ? "first" : "exclude";
@@ -82,7 +88,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
 Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k, Monitor& monitor) {
   require_k(data, k, false, false);
   const Task task = make_task(settings, data, false);
-  const Plan plan = plan_task(task, data, 0, k, data.held_bytes());
+  const TaskPlan plan = plan_task(task, data, 0, k, data.held_bytes());
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, data.held_bytes());
   Graph graph;
@@ -95,7 +101,7 @@ Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& 
   require_k(data, k, true, leave_out != nullptr);
   const Task task = make_task(settings, data, true);
   const std::int64_t held = checked_add(data.held_bytes(), queries.held_bytes(), "q");
-  const Plan plan = plan_task(task, data, queries.rows(), k, held);
+  const TaskPlan plan = plan_task(task, data, queries.rows(), k, held);
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, held);
   Graph graph;

@@ -9,10 +9,10 @@
 #include <limits>
 
 #include "core/float_env.h"
-#include "prepare/canonical_rows.h"
 #include "exec/emit.h"
 #include "exec/task.h"
 #include "merge/neighbour_lists.h"
+#include "prepare/canonical_rows.h"
 
 namespace libknng {
 namespace {

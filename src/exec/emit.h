@@ -5,10 +5,10 @@
 #include <span>
 
 #include "core/monitor.h"
-#include "prepare/canonical_rows.h"
 #include "exec/task.h"
 #include "graph/graph.h"
 #include "merge/neighbour_lists.h"
+#include "prepare/canonical_rows.h"
 
 namespace libknng {
 

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "backend/cpu/direct_workspace.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "prepare/canonical_rows.h"
@@ -22,7 +21,6 @@ void require_default(const Settings& settings, Setting s, std::string_view also,
 }  // namespace
 
 Task make_task(const Settings& settings, const Dataset& data, bool query) {
-  require_default(settings, Setting::engine, "direct", "this build has engine=direct only");
   require_default(settings, Setting::selector, "auto", "it belongs to engine=tiled, which this build has not");
   require_default(settings, Setting::precision, "exact",
                   "it belongs to the tiled and fused engines, which this build has not");
@@ -44,6 +42,16 @@ Task make_task(const Settings& settings, const Dataset& data, bool query) {
   if (const std::int64_t limit = settings.integer(Setting::max_host_bytes)) task.max_host_bytes = limit;
   task.tile_rows = settings.integer(Setting::tile_rows);
   task.tile_cols = settings.integer(Setting::tile_cols);
+  const std::string& engine = settings.text(Setting::engine);
+  for (const CpuEngine& e : cpu_engines())
+    if (engine == e.name) task.engine = &e;
+  if (!task.engine && engine != "auto")
+    fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s is not available: this build has engine=fused and engine=direct",
+         engine.c_str());
+  if (task.engine && !task.engine->can_run(task.metric, data.dim()))
+    fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = data.dim()},
+         "engine=%s cannot do metric=%s in dimension %lld: engine=direct can", task.engine->name, task.metric.name,
+         static_cast<long long>(data.dim()));
   return task;
 }
 
@@ -58,7 +66,8 @@ void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
          static_cast<long long>(k), static_cast<long long>(k) + (n - others), static_cast<long long>(n));
 }
 
-Plan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int64_t k, std::int64_t held_bytes) {
+TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int64_t k,
+                   std::int64_t held_bytes) {
   Problem problem;
   problem.square = queries == 0;
   problem.rows = problem.square ? data.rows() : queries;
@@ -69,13 +78,27 @@ Plan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std:
   problem.value_bytes = find_dtype(task.value_dtype)->bytes;
   problem.held_bytes = held_bytes;
   problem.prepared_bytes = CanonicalRows::bytes_per_row(task.metric, data.dim());
-  problem.workspace_bytes = DirectWorkspace::bytes;
   problem.threads = task.threads;
   problem.threads_fixed = task.threads_fixed;
   problem.max_host_bytes = task.max_host_bytes;
   problem.tile_rows = task.tile_rows;
   problem.tile_cols = task.tile_cols;
-  return make_plan(problem);
+  const auto plan_for = [&](const CpuEngine& engine) {
+    problem.panel = engine.panel;
+    problem.operand_bytes = engine.operand_bytes(problem.columns, problem.dim);
+    if (!problem.square)
+      problem.operand_bytes = checked_add(problem.operand_bytes, engine.operand_bytes(problem.rows, problem.dim), "q");
+    problem.workspace_bytes = engine.workspace_bytes;
+    return TaskPlan{make_plan(problem), &engine};
+  };
+  if (task.engine) return plan_for(*task.engine);
+  for (const CpuEngine& engine : cpu_engines()) {
+    if (&engine == &cpu_engines().back()) break;
+    if (!engine.can_run(task.metric, problem.dim) || !engine.pays(problem.columns, k)) continue;
+    const TaskPlan plan = plan_for(engine);
+    if (plan.host_bytes <= task.max_host_bytes) return plan;
+  }
+  return plan_for(cpu_engines().back());
 }
 
 void require_budget(const Task& task, const Plan& plan) {

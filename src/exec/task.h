@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "backend/cpu/engine.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"
 #include "options/options.h"
@@ -19,6 +20,7 @@ struct Task {
   bool threads_fixed = false;
   std::int64_t max_host_bytes = INT64_MAX;
   std::int64_t tile_rows = 0, tile_cols = 0;
+  const CpuEngine* engine = nullptr;  // nullptr: the best that can run and fits the budget
 };
 
 // Throws KNNG_ERR_OPTION for settings that contradict each other, KNNG_ERR_UNSUPPORTED for what this build has not.
@@ -28,8 +30,12 @@ Task make_task(const Settings& settings, const Dataset& data, bool query);
 // Throws KNNG_ERR_STATE or KNNG_ERR_RANGE if k does not fit. `left_out`: queries may leave out a row.
 void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out);
 
-// The plan of a build (queries = 0, held: bytes of rows) or of a query.
-Plan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int64_t k, std::int64_t held_bytes);
+// The plan of a build (queries = 0) or of a query, and the engine that it is for; held_bytes: of rows, the library's.
+struct TaskPlan : Plan {
+  const CpuEngine* engine = nullptr;
+};
+TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int64_t k,
+                   std::int64_t held_bytes);
 // Throws KNNG_ERR_BUDGET, with the smallest budget that works, if the plan does not fit.
 void require_budget(const Task& task, const Plan& plan);
 

@@ -12,6 +12,7 @@ constexpr std::array<StatInfo, kStats> kTable = {{
     {"columns", "rows of the data set that could be neighbours"},
     {"pairs", "pairs of rows evaluated by the first pass (each once, when half of the matrix serves both sides)"},
     {"tiles", "tiles of the distance matrix evaluated by the first pass"},
+    {"keys", "canonical keys evaluated: all pairs, or those that a filter could not leave out"},
     {"candidates_max", "most candidates that a row kept for refinement; 0 if there was no filter"},
     {"proved", "rows whose neighbours are proved; all of them under precision=exact"},
     {"refined", "rows whose candidates of a filter were evaluated in canonical fp64"},

@@ -11,6 +11,7 @@ enum class Stat : int {
   columns,
   pairs,
   tiles,
+  keys,
   candidates_max,
   proved,
   refined,

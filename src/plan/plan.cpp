@@ -13,21 +13,20 @@ namespace {
 // converting it costs as much as about 30 pairs a row: large blocks win until they leave the third level.
 constexpr std::int64_t kBlockBytes = 2 << 20;
 constexpr std::int64_t kMostTile = 512;
-constexpr std::int64_t kLeastTile = 4;
 constexpr std::int64_t kTilesPerThread = 8;
 
 std::int64_t comfortable_tile(const Problem& p) {
   std::int64_t tile = kBlockBytes / (8 * p.dim);
   // Enough tiles to keep all threads busy to the end.
   tile = std::min(tile, ceil_div(std::max(p.rows, p.columns), kTilesPerThread * p.threads));
-  return std::clamp(round_up(tile, kLeastTile), kLeastTile, kMostTile);
+  return std::clamp(tile / p.panel * p.panel, p.panel, kMostTile / p.panel * p.panel);
 }
 
 std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t tile_cols, int threads) {
   const std::int64_t width = p.k + (p.self_first ? 1 : 0);
   const std::int64_t entries = checked_mul(p.rows, width, "k");
   const std::int64_t points = p.columns + (p.square ? 0 : p.rows);
-  const std::int64_t prepared = checked_mul(points, p.prepared_bytes, "rows");
+  const std::int64_t prepared = checked_add(checked_mul(points, p.prepared_bytes, "rows"), p.operand_bytes, "rows");
   const std::int64_t lists = NeighbourLists::bytes(p.rows, p.k);
   const std::int64_t tiling = checked_mul(p.workspace_bytes(tile_rows, tile_cols, p.dim), threads, "threads");
   std::int64_t emitting = checked_add(checked_mul(entries, p.value_bytes, "k"), p.rows, "k");
@@ -41,27 +40,27 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
 
 Plan make_plan(const Problem& p) {
   const std::int64_t tile = comfortable_tile(p);
-  std::int64_t tile_rows = p.tile_rows ? p.tile_rows : std::min(tile, round_up(p.rows, kLeastTile));
+  std::int64_t tile_rows = p.tile_rows ? p.tile_rows : std::min(tile, round_up(p.rows, p.panel));
   std::int64_t tile_cols = p.tile_cols ? p.tile_cols : tile;
   int threads = p.threads;
   const auto fits = [&] { return peak_bytes(p, tile_rows, tile_cols, threads) <= p.max_host_bytes; };
   while (!fits()) {
-    if (!p.tile_rows && tile_rows > kLeastTile) {
-      tile_rows = std::max(kLeastTile, tile_rows / 2);
-    } else if (!p.tile_cols && tile_cols > kLeastTile) {
-      tile_cols = std::max(kLeastTile, tile_cols / 2);
+    if (!p.tile_rows && tile_rows > p.panel) {
+      tile_rows = std::max(p.panel, tile_rows / 2 / p.panel * p.panel);
+    } else if (!p.tile_cols && tile_cols > p.panel) {
+      tile_cols = std::max(p.panel, tile_cols / 2 / p.panel * p.panel);
     } else if (!p.threads_fixed && threads > 1) {
       threads /= 2;
     } else {
       break;
     }
-    if (!p.tile_cols && tile_cols > 2 * tile_rows) tile_cols = std::max(kLeastTile, tile_cols / 2);
+    if (!p.tile_cols && tile_cols > 2 * tile_rows) tile_cols = std::max(p.panel, tile_cols / 2 / p.panel * p.panel);
   }
   Plan plan;
   plan.grid = {p.rows, p.columns, tile_rows, tile_cols, p.square};
   plan.threads = threads;
   plan.host_bytes = peak_bytes(p, tile_rows, tile_cols, threads);
-  plan.smallest_host = peak_bytes(p, p.tile_rows ? p.tile_rows : kLeastTile, p.tile_cols ? p.tile_cols : kLeastTile,
+  plan.smallest_host = peak_bytes(p, p.tile_rows ? p.tile_rows : p.panel, p.tile_cols ? p.tile_cols : p.panel,
                                   p.threads_fixed ? p.threads : 1);
   return plan;
 }

@@ -18,6 +18,8 @@ struct Problem {
   std::int64_t value_bytes = 4;     // of a reported value
   std::int64_t held_bytes = 0;      // rows that the library holds already
   std::int64_t prepared_bytes = 0;  // what prepare keeps for a point (constants, ranks)
+  std::int64_t operand_bytes = 0;   // what the engine keeps for all points
+  std::int64_t panel = 4;           // tiles are best a multiple of it
   // Working memory of one thread of the engine, for tiles of that size.
   std::int64_t (*workspace_bytes)(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) = nullptr;
   int threads = 1;

@@ -171,13 +171,47 @@ std::int64_t run_tile(const DirectStrip& strip) {
   return found;
 }
 
+template <class T>
+double pair_key(const double* u, const double* v, std::int64_t dim, double p, double scale) {
+  using Real = SimdOps::Real;
+  Real s[kChunks][T::kSums];
+  for (int chunk = 0; chunk < kChunks; ++chunk)
+    for (int k = 0; k < T::kSums; ++k) s[chunk][k] = SimdOps::set(0.0);
+  std::int64_t t = 0;
+  for (; t + kCanonicalLanes <= dim; t += kCanonicalLanes)
+    for (int chunk = 0; chunk < kChunks; ++chunk)
+      T::template accumulate<SimdOps>(s[chunk], SimdOps::load(u + t + chunk * kLanes),
+                                      SimdOps::load(v + t + chunk * kLanes), p);
+  if (t < dim) {  // zeros behind the last coordinate change no sum
+    HWY_ALIGN double rest[2][kCanonicalLanes] = {};
+    std::copy(u + t, u + dim, rest[0]);
+    std::copy(v + t, v + dim, rest[1]);
+    for (int chunk = 0; chunk < kChunks; ++chunk)
+      T::template accumulate<SimdOps>(s[chunk], SimdOps::load(rest[0] + chunk * kLanes),
+                                      SimdOps::load(rest[1] + chunk * kLanes), p);
+  }
+  double sums[T::kSums];
+  for (int k = 0; k < T::kSums; ++k) {
+    for (int h = kChunks / 2; h > 0; h /= 2)
+      for (int chunk = 0; chunk < h; ++chunk) s[chunk][k] = T::template join<SimdOps>(s[chunk][k], s[chunk + h][k]);
+    HWY_ALIGN double lanes[kLanes];
+    SimdOps::store(s[0][k], lanes);
+    for (int h = kLanes / 2; h > 0; h /= 2)
+      for (int l = 0; l < h; ++l) lanes[l] = T::template join<ScalarOps>(lanes[l], lanes[l + h]);
+    sums[k] = lanes[0];
+  }
+  return T::template finish<ScalarOps>(sums, scale);
+}
+
 const DirectTile* direct_tile() {
   static const DirectTile tile = {
       hwy::TargetName(HWY_TARGET),
       kLanes,
       pack_row<kLanes>,
       {run_tile<SquaredDifference>, run_tile<Product>, run_tile<AbsoluteDifference>, run_tile<LargestDifference>,
-       run_tile<PowerDifference>, run_tile<Canberra>, run_tile<BrayCurtis>, run_tile<JensenShannon>}};
+       run_tile<PowerDifference>, run_tile<Canberra>, run_tile<BrayCurtis>, run_tile<JensenShannon>},
+      {pair_key<SquaredDifference>, pair_key<Product>, pair_key<AbsoluteDifference>, pair_key<LargestDifference>,
+       pair_key<PowerDifference>, pair_key<Canberra>, pair_key<BrayCurtis>, pair_key<JensenShannon>}};
   return &tile;
 }
 

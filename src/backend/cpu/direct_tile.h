@@ -34,6 +34,8 @@ struct DirectStrip {
 
 // Returns the number of survivors.
 using DirectTileFunction = std::int64_t(const DirectStrip& strip);
+// The canonical key of one pair of rows, dim values each.
+using PairFunction = double(const double* u, const double* v, std::int64_t dim, double p, double scale);
 using PackFunction = void(const double* u, std::int64_t dim, std::int64_t r, double* panel);
 
 struct DirectTile {
@@ -41,6 +43,7 @@ struct DirectTile {
   int lanes;  // N of packed.h
   PackFunction* pack;
   DirectTileFunction* run[kTerms];  // by Term
+  PairFunction* pair[kTerms];       // by Term
 };
 
 // Those compiled that run here, best first; never empty.

@@ -1,0 +1,43 @@
+// One thread's part of the direct engine: the canonical key of every pair of a tile, kept if it may belong.
+#pragma once
+
+#include <span>
+
+#include "backend/cpu/direct_tile.h"
+#include "backend/cpu/direct_workspace.h"
+#include "backend/cpu/engine.h"
+#include "merge/shared_lists.h"
+
+namespace libknng {
+
+class DirectWorker {
+ public:
+  // skip_directionless: pairs with a row without direction are somebody else's.
+  DirectWorker(const CpuProblem& problem, bool skip_directionless, DirectWorkspace& space, SharedLists& lists)
+      : problem_(problem),
+        skip_directionless_(skip_directionless),
+        tile_(*direct_tiles().front()),
+        space_(space),
+        lists_(lists) {}
+
+  void run(const Tile& t);
+
+  // The current cut-offs of some rows, which only fall: a stale one lets through too much, never too little.
+  void read_cutoffs(std::int64_t first, std::int64_t count, double* out);
+  // Offers pairs, given by their places in strips that start at first_row and t.first_column, to the lists of both.
+  void offer(const Tile& t, std::int64_t first_row, std::int64_t rows, std::span<const Survivor> survivors);
+
+ private:
+  void pack(const CanonicalRows& points, std::int64_t first, std::int64_t count, double* panels);
+  void run_strip(const Tile& t, std::int64_t first, std::int64_t rows);
+  bool dropped(std::int64_t row, std::int64_t id) const noexcept;
+
+  const CpuProblem& problem_;
+  bool skip_directionless_;
+  const DirectTile& tile_;
+  DirectWorkspace& space_;
+  SharedLists& lists_;
+  std::int64_t packed_row_block_ = -1;
+};
+
+}  // namespace libknng

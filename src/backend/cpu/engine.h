@@ -1,0 +1,51 @@
+// The engines of the CPU, as one ordered table: the first that can do a job is the best for it, the last can do any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "core/buffer.h"
+#include "core/monitor.h"
+#include "merge/neighbour_lists.h"
+#include "metric/metric.h"
+#include "plan/tile_grid.h"
+#include "prepare/canonical_rows.h"
+
+namespace libknng {
+
+struct CpuProblem {
+  const CanonicalRows& rows;
+  const CanonicalRows& columns;  // the same object if grid.square
+  const Metric& metric;
+  TileGrid grid;
+  const std::int64_t* leave_out = nullptr;  // queries: the id that a row must not return, -1 for none
+  int threads = 1;
+};
+
+// What an engine counted.
+struct CpuCounts {
+  std::int64_t keys = 0;        // canonical keys evaluated
+  std::int64_t violations = 0;  // keys outside the bounds of their filter
+};
+
+struct CpuEngine {
+  const char* name;
+  std::int64_t panel;  // tiles are best a multiple of it
+  bool (*can_run)(const Metric& metric, std::int64_t dim);
+  // Whether engine=auto should take it rather than one further down.
+  bool (*pays)(std::int64_t columns, std::int64_t k);
+  // Memory beside the canonical rows and the lists: for all points, and for each thread.
+  std::int64_t (*operand_bytes)(std::int64_t points, std::int64_t dim);
+  std::int64_t (*workspace_bytes)(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+  // Offers to `lists` every pair that belongs, and others, each once. Runs on the calling thread's OpenMP team; throws
+  // KNNG_ERR_CANCELLED when stopped, the lists are then partial.
+  CpuCounts (*run)(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);
+};
+
+std::span<const CpuEngine> cpu_engines();
+
+// The SIMD target that they run on.
+const char* cpu_target();
+
+}  // namespace libknng

@@ -1,0 +1,116 @@
+#include "backend/cpu/filter_tile.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/filter_tile.cpp"
+#include "backend/cpu/hwy_targets.h"
+// After hwy_targets.h, which limits the targets.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+HWY_BEFORE_NAMESPACE();
+namespace libknng {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+using Floats = hn::Vec<FloatTag>;
+constexpr int kFloats = HWY_LANES(float);
+// 8 x 3 accumulators of 32 registers with AVX-512; 4 x 3 of 16 elsewhere.
+constexpr int kVectors = 3;
+constexpr int kRows = kFloats == 16 ? 8 : 4;
+constexpr int kColumns = kVectors * kFloats;
+static_assert(kFilterPanel % kColumns == 0 && kFilterPanel % kRows == 0);
+
+// Products of kRows rows with kColumns columns, and which of them survive.
+HWY_INLINE std::int64_t run_block(const FilterStrip& s, std::int64_t row, std::int64_t column, FilterSurvivor* out) {
+  const FloatTag d;
+  const float* a = s.rows + row / kFilterPanel * kFilterPanel * s.dim + row % kFilterPanel;
+  const float* b = s.columns + column / kFilterPanel * kFilterPanel * s.dim + column % kFilterPanel;
+  Floats acc[kRows][kVectors];
+  for (int i = 0; i < kRows; ++i)
+    for (int v = 0; v < kVectors; ++v) acc[i][v] = hn::Zero(d);
+  for (std::int64_t t = 0; t < s.dim; ++t, a += kFilterPanel, b += kFilterPanel) {
+    const Floats b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + kFloats), b2 = hn::LoadU(d, b + 2 * kFloats);
+    for (int i = 0; i < kRows; ++i) {
+      const Floats x = hn::Set(d, a[i]);
+      acc[i][0] = hn::MulAdd(x, b0, acc[i][0]);
+      acc[i][1] = hn::MulAdd(x, b1, acc[i][1]);
+      acc[i][2] = hn::MulAdd(x, b2, acc[i][2]);
+    }
+  }
+  const std::int64_t row_base = s.first_row / kFilterPanel * kFilterPanel;
+  const std::int64_t column_base = s.first_column / kFilterPanel * kFilterPanel;
+  std::int64_t found = 0;
+  for (int v = 0; v < kVectors; ++v) {
+    const std::int64_t first = column + v * kFloats;
+    const Floats column_half = hn::LoadU(d, s.column_half + first);
+    const Floats column_threshold = hn::LoadU(d, s.column_threshold + (first - column_base));
+    for (int i = 0; i < kRows; ++i) {
+      const auto for_row = hn::Ge(hn::Sub(acc[i][v], column_half), hn::Set(d, s.row_threshold[row + i - row_base]));
+      const auto for_column = hn::Ge(hn::Sub(acc[i][v], hn::Set(d, s.row_half[row + i])), column_threshold);
+      const auto survives = hn::Or(for_row, for_column);
+      if (HWY_LIKELY(hn::AllFalse(d, survives))) continue;
+      HWY_ALIGN float products[kFloats];
+      std::uint8_t bits[8] = {};
+      hn::Store(acc[i][v], d, products);
+      hn::StoreMaskBits(d, survives, bits);
+      for (int l = 0; l < kFloats; ++l) {
+        if (!(bits[l / 8] >> (l % 8) & 1)) continue;
+        const std::int64_t r = row + i, c = first + l;
+        if (r < s.first_row || r >= s.first_row + s.row_count || c < s.first_column ||
+            c >= s.first_column + s.column_count)
+          continue;
+        if (s.square && c <= r) continue;
+        out[found++] = {products[l], static_cast<std::int32_t>(r - s.first_row),
+                        static_cast<std::int32_t>(c - s.first_column)};
+      }
+    }
+  }
+  return found;
+}
+
+FilterProgress run_filter(const FilterStrip& s, std::int64_t first_column_panel) {
+  const std::int64_t last_row = s.first_row + s.row_count, last_column = s.first_column + s.column_count;
+  std::int64_t found = 0;
+  std::int64_t panel = std::max(first_column_panel, s.first_column / kFilterPanel);
+  for (; panel * kFilterPanel < last_column; ++panel) {
+    if (s.capacity - found < s.row_count * kFilterPanel) break;
+    const std::int64_t from = panel * kFilterPanel;
+    for (std::int64_t row = s.first_row / kRows * kRows; row < last_row; row += kRows) {
+      if (s.square && from + kFilterPanel - 1 <= row) break;  // on and below the diagonal from here on
+      for (std::int64_t column = from; column < from + kFilterPanel; column += kColumns)
+        found += run_block(s, row, column, s.survivors + found);
+    }
+  }
+  return {panel, found};
+}
+
+const FilterTile* filter_tile() {
+  static const FilterTile tile = {hwy::TargetName(HWY_TARGET), run_filter};
+  return &tile;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace libknng
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace libknng {
+
+std::span<const FilterTile* const> filter_tiles() {
+  static constexpr SimdVariant<const FilterTile*()> kVariants[] = {KNNG_SIMD_VARIANTS(filter_tile)};
+  static const FilterTile* tiles[std::size(kVariants)];
+  static const std::size_t count = [] {
+    std::size_t supported = 0;
+    for (const auto& variant : kVariants)
+      if (simd_target_supported(variant.target)) tiles[supported++] = variant.run();
+    return supported;
+  }();
+  return {tiles, count};
+}
+
+}  // namespace libknng
+#endif

@@ -1,0 +1,14 @@
+// The fused engine: a single-precision filter leaves out the pairs that provably cannot belong, and the canonical key
+// of every other pair is evaluated at once. See engine.h for the contract.
+#pragma once
+
+#include "backend/cpu/engine.h"
+
+namespace libknng {
+
+bool fused_can_run(const Metric& metric, std::int64_t dim);
+bool fused_pays(std::int64_t columns, std::int64_t k);
+std::int64_t fused_workspace_bytes(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);
+
+}  // namespace libknng
