@@ -120,7 +120,8 @@ void describe(CLI::App& app, Raw& raw) {
   app.set_version_flag("--version", version_text(), "print the version and leave");
   app.require_subcommand(0, 1);
 
-  constexpr const char* data_doc = "data files (.npy, -ubyte, .idx, also with .gz); several are one data set";
+  constexpr const char* data_doc =
+      "data files (.npy, IDX, .fvecs, .bvecs, .fbin, .u8bin, .i8bin); several are one data set";
   CLI::App* build = add_command(app, raw, Command::build, "build", "the exact k-nearest-neighbour graph of all rows");
   add_data(build, raw, data_doc);
   add_k(build, raw);

@@ -29,8 +29,7 @@ void describe_graph(const Arguments& a) {
        {"metric", "value", "self", "precision", "engine", "selector", "device", "version", "fingerprint"})
     if (const std::string value = text(g.get(), name); !value.empty()) line(name, value);
   const char* name = nullptr;
-  for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr) == KNNG_OK; ++i)
-    line(name, print("%.10g", stat(g.get(), name)));
+  for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr) == KNNG_OK; ++i) line(name, number(stat(g.get(), name)));
   if (a.report) report_shape(g.get());
 }
 

@@ -17,8 +17,9 @@ namespace {
 // Also takes away what the terminal itself echoed behind the bar, such as ^C.
 constexpr const char* kEraseRest = "\033[K";
 constexpr auto kBarDelay = std::chrono::milliseconds(300);
-constexpr auto kFirstLine = std::chrono::seconds(1);
-constexpr auto kLineInterval = std::chrono::seconds(5);
+constexpr auto kFirstLine = std::chrono::milliseconds(1000);
+// Hours of work shall not fill a log: the interval grows with the time spent.
+constexpr double kShortestInterval = 5, kLongestInterval = 60, kIntervalShare = 0.05;  // seconds; share of the stage
 
 bool is_terminal() {
   const char* term = std::getenv("TERM");
@@ -57,7 +58,7 @@ std::string progress_bar(const std::string& stage, double fraction, const std::s
 }
 
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(is_terminal()), stage_start_(Clock::now()) {
-  next_ = stage_start_ + (terminal_ ? std::chrono::milliseconds(kBarDelay) : std::chrono::milliseconds(kFirstLine));
+  next_ = stage_start_ + (terminal_ ? kBarDelay : kFirstLine);
 }
 
 void Progress::expect(double amount, const char* unit) {
@@ -111,7 +112,8 @@ void Progress::show(const char* stage, double fraction) {
   } else {
     std::fprintf(stderr, "knng: %s %.0f %%%s%s%s%s\n", stage, 100 * fraction, speed.empty() ? "" : ", ", speed.c_str(),
                  left.empty() ? "" : ", ", left.c_str());
-    next_ = now + kLineInterval;
+    const double interval = std::clamp(kIntervalShare * elapsed, kShortestInterval, kLongestInterval);
+    next_ = now + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * interval));
   }
 }
 

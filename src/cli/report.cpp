@@ -107,7 +107,12 @@ void report_work(const knng_graph* g, std::int64_t dim, double read_seconds) {
   const double flop = 2 * rows * stat(g, "columns") * static_cast<double>(dim);
   if (total > 0)
     line("speed", print("%.1f equivalent GFLOP/s (2 x rows x columns x dimension / time)", flop / total / 1e9));
-  line("proved", with_share(stat(g, "proved"), rows));
+  std::string proved = with_share(stat(g, "proved"), rows);
+  for (const auto& [name, how] :
+       {std::pair{"redone_fp32", " redone in fp32"}, {"redone_fp64", " redone with all pairs"}})
+    if (const double redone = stat(g, name); redone > 0)
+      proved += ", " + count(static_cast<std::int64_t>(redone)) + how;
+  line("proved", proved);
   std::string peak = bytes(stat(g, "bytes_host_peak")) + " held by the library";
   if (const double device = stat(g, "bytes_device_peak"); device > 0) peak += ", " + bytes(device) + " on a device";
   line("memory peak", peak + ", " + bytes(process_peak()) + " the process");

@@ -8,13 +8,14 @@
 namespace cli {
 namespace {
 
-std::string scaled(double value, double step, const char* const* units, int last) {
+// Three digits; whole numbers of the first unit unless `fractions`.
+std::string scaled(double value, double step, const char* const* units, int last, bool fractions) {
   int u = 0;
   while (u < last && value >= 0.9995 * step) {
     value /= step;
     ++u;
   }
-  const int digits = u == 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  const int digits = u == 0 && !fractions ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return print("%.*f%s", digits, value, units[u]);
 }
 
@@ -43,12 +44,12 @@ std::string count(std::int64_t n) {
 
 std::string bytes(double n) {
   static constexpr const char* kUnits[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB"};
-  return scaled(n, 1024, kUnits, 5);
+  return scaled(n, 1024, kUnits, 5, false);
 }
 
 std::string rate(double per_second) {
   static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
-  return scaled(per_second, 1000, kUnits, 4);
+  return scaled(per_second, 1000, kUnits, 4, true);
 }
 
 std::string seconds(double s) {
@@ -60,7 +61,10 @@ std::string seconds(double s) {
   return print("%lld h %02lld min", static_cast<long long>(whole / 3600), static_cast<long long>(whole / 60 % 60));
 }
 
-std::string number(double value) { return print("%.6g", value); }
+std::string number(double value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  return print(value == std::floor(value) && std::fabs(value) < kExact ? "%.0f" : "%.6g", value);
+}
 
 std::string percent(double part, double of) { return print("%.1f %%", of > 0 ? 100 * part / of : 0.0); }
 

@@ -9,8 +9,8 @@ namespace cli {
 std::string count(std::int64_t n);            // 70,000
 std::string bytes(double n);                  // 52.3 MiB
 std::string seconds(double s);                // 0.42 s, 12.3 s, 3 min 05 s, 2 h 07 min
-std::string rate(double per_second);          // 950, 12.3k, 4.56M
-std::string number(double value);             // 6 significant digits
+std::string rate(double per_second);          // 3.21, 950, 12.3k, 4.56M
+std::string number(double value);             // whole numbers in full, others with 6 digits
 std::string percent(double part, double of);  // 12.3 %
 
 [[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...);

@@ -26,6 +26,9 @@ sed -n '/^\.SH OPTIONS/,/^\.SH OUTPUT/p' manual | grep '^\.B' >manual_options
 options_of manual_options >all_manual
 diff all_help all_manual >out || die "options of the help (<) and of the manual page (>) differ"
 
+expect 0 "$knng" --version
+grep -q "^\.TH KNNG 1 .* \"$(cat out)\" " manual || die "the manual page is not of this version: $(cat out)"
+
 for code in 0 1 2 3 4 5 6 7 130; do
   sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' manual | grep -qx ".B $code" || die "exit code $code is not in the manual page"
 done
