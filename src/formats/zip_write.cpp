@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "formats/failure.h"
 #include "formats/zip.h"
@@ -63,14 +64,46 @@ zip_int64_t pieces_call(void* user, void* data, zip_uint64_t bytes, zip_source_c
   }
 }
 
-// The archive as it is written. To libzip it is an empty file that can be rewritten.
-struct Output {
-  explicit Output(const knng_formats_output& to) : file(to) {}
+// The archive as it is written. To libzip it is an empty file that can be rewritten. libzip writes 8 KiB at a time;
+// here they become large writes.
+class Output {
+ public:
+  explicit Output(const knng_formats_output& to) : file_(to), block_(kBlock) {}
 
-  const knng_formats_output& file;
+  bool write(const void* src, std::int64_t bytes) {
+    const auto* from = static_cast<const char*>(src);
+    for (std::int64_t done = 0; done < bytes;) {
+      if ((at != first_ + filled_ || filled_ == kBlock) && !flush()) return false;
+      const std::int64_t now = std::min(bytes - done, kBlock - filled_);
+      std::memcpy(block_.data() + filled_, from + done, static_cast<std::size_t>(now));
+      filled_ += now;
+      done += now;
+      at += now;
+    }
+    size = std::max(size, at);
+    return true;
+  }
+  bool flush() {
+    if (filled_ > 0 && file_.write_at(file_.user, first_, block_.data(), filled_) != 0) {
+      zip_error_set(&error, ZIP_ER_WRITE, EIO);
+      return false;
+    }
+    first_ = at;
+    filled_ = 0;
+    return true;
+  }
+
   std::int64_t at = 0;
   std::int64_t size = 0;
   ZipError error;
+
+ private:
+  static constexpr std::int64_t kBlock = std::int64_t{1} << 20;
+
+  const knng_formats_output& file_;
+  std::vector<char> block_;
+  std::int64_t first_ = 0;  // where block_ belongs
+  std::int64_t filled_ = 0;
 };
 
 zip_int64_t output_call(void* user, void* data, zip_uint64_t bytes, zip_source_cmd_t command) {
@@ -84,13 +117,8 @@ zip_int64_t output_call(void* user, void* data, zip_uint64_t bytes, zip_source_c
     }
     case ZIP_SOURCE_BEGIN_WRITE: self.at = self.size = 0; return 0;
     case ZIP_SOURCE_WRITE:
-      if (self.file.write_at(self.file.user, self.at, data, static_cast<std::int64_t>(bytes)) != 0) {
-        zip_error_set(&self.error, ZIP_ER_WRITE, EIO);
-        return -1;
-      }
-      self.at += static_cast<std::int64_t>(bytes);
-      self.size = std::max(self.size, self.at);
-      return static_cast<zip_int64_t>(bytes);
+      return self.write(data, static_cast<std::int64_t>(bytes)) ? static_cast<zip_int64_t>(bytes) : -1;
+    case ZIP_SOURCE_COMMIT_WRITE: return self.flush() ? 0 : -1;
     case ZIP_SOURCE_SEEK_WRITE: {
       const zip_int64_t to = zip_source_seek_compute_offset(
           static_cast<zip_uint64_t>(self.at), static_cast<zip_uint64_t>(self.size), data, bytes, &self.error);
@@ -104,7 +132,6 @@ zip_int64_t output_call(void* user, void* data, zip_uint64_t bytes, zip_source_c
     case ZIP_SOURCE_CLOSE:
     case ZIP_SOURCE_SEEK:
     case ZIP_SOURCE_TELL:
-    case ZIP_SOURCE_COMMIT_WRITE:
     case ZIP_SOURCE_ROLLBACK_WRITE:
     case ZIP_SOURCE_REMOVE: return 0;
     case ZIP_SOURCE_ERROR: return zip_error_to_data(&self.error, data, bytes);
