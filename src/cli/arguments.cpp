@@ -29,7 +29,7 @@ std::string version_text() {
 class Formatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string) const override {
-    const std::string name = app->get_name();
+    const std::string& name = app->get_name();
     std::string line = "\nUsage: knng";
     if (app->get_parent() == nullptr) return line + " COMMAND [OPTIONS]\n\n       knng COMMAND --help\n";
     line += " " + name;

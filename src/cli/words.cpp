@@ -22,14 +22,14 @@ std::string scaled(double value, double step, const char* const* units, int last
 }  // namespace
 
 std::string print(const char* format, ...) {
-  std::va_list args, again;
+  std::va_list args;
   va_start(args, format);
-  va_copy(again, args);
   const int length = std::vsnprintf(nullptr, 0, format, args);
   va_end(args);
   std::string text(static_cast<std::size_t>(std::max(length, 0)) + 1, '\0');
-  std::vsnprintf(text.data(), text.size(), format, again);
-  va_end(again);
+  va_start(args, format);
+  std::vsnprintf(text.data(), text.size(), format, args);
+  va_end(args);
   text.pop_back();
   return text;
 }
