@@ -50,7 +50,8 @@ class NeighbourLists {
     const double displaced = keys[0];
     sift_down(keys, ids, k_, key, id);
     // What was discarded before is at least `displaced`: it ties with the new k-th key only if that has not fallen.
-    tied_[row] = keys[0] == displaced;
+    // Of a list that is not full nothing was discarded.
+    tied_[row] = keys[0] == displaced && displaced != kNoKey;
   }
 
   // Heap to ascending order, in place; no offers afterwards.
