@@ -27,7 +27,9 @@ struct TileGrid {
 
   // The first column block in which row block `b` has work.
   std::int64_t first_column_block(std::int64_t b) const noexcept {
-    return square ? (b * tile_rows + 1) / tile_cols : 0;
+    if (!square) return 0;
+    const std::int64_t first = b * tile_rows + 1;  // right of the diagonal; the last row has nothing there
+    return first < columns ? first / tile_cols : column_blocks();
   }
 
   std::int64_t tiles() const noexcept {

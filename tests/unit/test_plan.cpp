@@ -1,0 +1,261 @@
+// Tiles cover every pair once, the queue hands out every tile once, and plans keep to budgets and to what was asked
+// for.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "backend/cpu/engine.h"
+#include "core/error.h"
+#include "plan/plan.h"
+#include "plan/tile_grid.h"
+#include "values.h"
+
+#include "harness/cmocka.h"
+
+using namespace libknng;
+
+namespace {
+
+std::vector<Tile> tiles_of(const TileGrid& grid) {
+  TileQueue queue(grid);
+  std::vector<Tile> tiles;
+  for (Tile t; queue.next(t);) tiles.push_back(t);
+  Tile none;
+  assert_false(queue.next(none));
+  return tiles;
+}
+
+// Every pair above the diagonal (square) or every pair, in exactly one tile; no tile without work.
+void assert_covers(const TileGrid& grid) {
+  std::vector<int> times(static_cast<std::size_t>(grid.rows * grid.columns));
+  double pairs = 0;
+  std::int64_t row_block = 0;
+  const std::vector<Tile> tiles = tiles_of(grid);
+  for (const Tile& t : tiles) {
+    assert_true(t.rows >= 1 && t.rows <= grid.tile_rows && t.columns >= 1 && t.columns <= grid.tile_cols);
+    assert_int_equal(t.first_row, t.row_block * grid.tile_rows);
+    assert_int_equal(t.first_column, t.column_block * grid.tile_cols);
+    assert_true(t.first_row + t.rows <= grid.rows && t.first_column + t.columns <= grid.columns);
+    assert_true(t.row_block >= row_block);  // a thread keeps the rows that it prepared
+    row_block = t.row_block;
+    double work = 0;
+    for (std::int64_t i = t.first_row; i < t.first_row + t.rows; ++i)
+      for (std::int64_t j = t.first_column; j < t.first_column + t.columns; ++j) {
+        if (grid.square && j <= i) continue;
+        ++times[static_cast<std::size_t>(i * grid.columns + j)];
+        ++work;
+      }
+    assert_true(work > 0);
+    assert_true(grid.pairs_of(t) == work);
+    pairs += work;
+  }
+  for (std::int64_t i = 0; i < grid.rows; ++i)
+    for (std::int64_t j = 0; j < grid.columns; ++j)
+      assert_int_equal(times[static_cast<std::size_t>(i * grid.columns + j)], !grid.square || i < j);
+  assert_int_equal(grid.tiles(), tiles.size());
+  assert_true(grid.pairs() == pairs);
+}
+
+void triangles_are_covered_once(void**) {
+  for (std::int64_t n = 1; n <= 12; ++n)
+    for (std::int64_t tile_rows = 1; tile_rows <= 14; ++tile_rows)
+      for (std::int64_t tile_cols = 1; tile_cols <= 14; ++tile_cols) assert_covers({n, n, tile_rows, tile_cols, true});
+}
+
+void rectangles_are_covered_once(void**) {
+  for (std::int64_t n = 1; n <= 7; ++n)
+    for (std::int64_t m = 1; m <= 7; ++m)
+      for (std::int64_t tile_rows = 1; tile_rows <= 8; ++tile_rows)
+        for (std::int64_t tile_cols = 1; tile_cols <= 8; ++tile_cols)
+          assert_covers({n, m, tile_rows, tile_cols, false});
+}
+
+void larger_shapes_are_covered_once(void**) {
+  values::Random random(6);
+  for (int i = 0; i < 300; ++i) {
+    const std::int64_t n = 1 + random.below(150), m = 1 + random.below(150);
+    const bool square = i % 2 == 0;
+    assert_covers({n, square ? n : m, 1 + random.below(40), 1 + random.below(40), square});
+  }
+}
+
+void threads_get_every_tile_once(void**) {
+  for (const bool square : {true, false}) {
+    const TileGrid grid = {1000, square ? 1000 : 777, 7, 11, square};
+    std::vector<std::atomic<int>> times(static_cast<std::size_t>(grid.row_blocks() * grid.column_blocks()));
+    TileQueue queue(grid);
+    std::atomic<bool> go{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&] {
+        while (!go) std::this_thread::yield();
+        for (Tile t; queue.next(t);)
+          ++times[static_cast<std::size_t>(t.row_block * grid.column_blocks() + t.column_block)];
+      });
+    go = true;
+    for (std::thread& t : threads) t.join();
+    std::int64_t tiles = 0;
+    for (const std::atomic<int>& count : times) {
+      assert_in_range(count.load(), 0, 1);
+      tiles += count;
+    }
+    assert_int_equal(tiles, grid.tiles());
+  }
+}
+
+// ---- plans
+
+Problem random_problem(values::Random& random, const CpuEngine& engine) {
+  Problem p;
+  p.columns = 2 + random.below(random.below(2) == 0 ? 60 : 200'000);
+  p.square = random.below(3) != 0;
+  p.rows = p.square ? p.columns : 1 + random.below(5000);
+  p.dim = 1 + random.below(random.below(3) == 0 ? 30'000 : 300);
+  p.k = 1 + random.below(std::min<std::int64_t>(p.columns - 1, 200));
+  p.self_first = p.square && random.below(2) == 0;
+  p.value_bytes = random.below(2) == 0 ? 4 : 8;
+  p.held_bytes = random.below(2) * random.below(1'000'000);
+  p.prepared_bytes = random.below(2) * 32;
+  p.operand_bytes = engine.operand_bytes(p.columns, p.dim) + (p.square ? 0 : engine.operand_bytes(p.rows, p.dim));
+  p.panel = engine.panel;
+  p.workspace_bytes = engine.workspace_bytes;
+  p.threads = 1 + static_cast<int>(random.below(20));
+  p.threads_fixed = random.below(2) == 0;
+  if (random.below(3) == 0) p.tile_rows = 1 + random.below(3000);
+  if (random.below(3) == 0) p.tile_cols = 1 + random.below(3000);
+  return p;
+}
+
+// What a plan with exactly these choices holds.
+std::int64_t bytes_of(Problem p, std::int64_t tile_rows, std::int64_t tile_cols, int threads) {
+  p.tile_rows = tile_rows;
+  p.tile_cols = tile_cols;
+  p.threads = threads;
+  p.threads_fixed = true;
+  const Plan plan = make_plan(p);
+  assert_int_equal(plan.grid.tile_rows, tile_rows);
+  assert_int_equal(plan.grid.tile_cols, tile_cols);
+  assert_int_equal(plan.threads, threads);
+  assert_int_equal(plan.smallest_host, plan.host_bytes);  // nothing was free
+  return plan.host_bytes;
+}
+
+void assert_keeps_what_was_asked(const Problem& p, const Plan& plan) {
+  assert_int_equal(plan.grid.rows, p.rows);
+  assert_int_equal(plan.grid.columns, p.columns);
+  assert_int_equal(plan.grid.square, p.square);
+  if (p.tile_rows) assert_int_equal(plan.grid.tile_rows, p.tile_rows);
+  if (p.tile_cols) assert_int_equal(plan.grid.tile_cols, p.tile_cols);
+  if (!p.tile_rows) assert_int_equal(plan.grid.tile_rows % p.panel, 0);
+  if (!p.tile_cols) assert_int_equal(plan.grid.tile_cols % p.panel, 0);
+  assert_true(plan.grid.tile_rows > 0 && plan.grid.tile_cols > 0);
+  assert_in_range(plan.threads, p.threads_fixed ? p.threads : 1, p.threads);
+  assert_int_equal(plan.host_bytes, bytes_of(p, plan.grid.tile_rows, plan.grid.tile_cols, plan.threads));
+}
+
+template <class F>
+void for_problems(int count, F&& f) {
+  values::Random random(8);
+  for (int i = 0; i < count; ++i)
+    for (const CpuEngine& engine : cpu_engines()) f(random, random_problem(random, engine));
+}
+
+void plans_keep_what_was_asked_for(void**) {
+  for_problems(500, [](values::Random&, const Problem& p) {
+    const Plan plan = make_plan(p);
+    assert_keeps_what_was_asked(p, plan);
+    assert_int_equal(plan.threads, p.threads);  // without a budget nothing is given up
+    assert_true(plan.smallest_host <= plan.host_bytes);
+    assert_true(plan.host_bytes >= p.held_bytes);
+  });
+}
+
+void plans_fit_every_budget_that_can_be_met(void**) {
+  for_problems(300, [](values::Random& random, Problem p) {
+    const Plan free = make_plan(p);
+    const std::int64_t smallest = free.smallest_host;
+    std::vector<std::int64_t> budgets = {free.host_bytes, free.host_bytes - 1, smallest + 1, smallest, smallest - 1, 1};
+    for (int i = 0; i < 10; ++i) budgets.push_back(smallest + random.below(free.host_bytes - smallest + 1));
+    std::sort(budgets.rbegin(), budgets.rend());
+    std::int64_t before = INT64_MAX;
+    for (const std::int64_t budget : budgets) {
+      p.max_host_bytes = budget;
+      const Plan plan = make_plan(p);
+      assert_keeps_what_was_asked(p, plan);
+      assert_int_equal(plan.smallest_host, smallest);  // whatever the budget is
+      if (budget >= smallest)
+        assert_true(plan.host_bytes <= budget);
+      else
+        assert_int_equal(plan.host_bytes, smallest);
+      assert_true(plan.host_bytes <= before);  // a smaller budget never takes more
+      before = plan.host_bytes;
+    }
+  });
+}
+
+void smallest_host_is_the_least_of_all_choices(void**) {
+  for_problems(100, [](values::Random& random, const Problem& p) {
+    const std::int64_t smallest = make_plan(p).smallest_host;
+    for (int i = 0; i < 20; ++i) {
+      const std::int64_t tile_rows = p.tile_rows ? p.tile_rows : p.panel * (1 + random.below(i < 10 ? 5 : 200));
+      const std::int64_t tile_cols = p.tile_cols ? p.tile_cols : p.panel * (1 + random.below(i % 2 == 0 ? 5 : 200));
+      const int threads = p.threads_fixed ? p.threads : 1 + static_cast<int>(random.below(p.threads));
+      assert_true(bytes_of(p, tile_rows, tile_cols, threads) >= smallest);
+    }
+    const std::int64_t least = bytes_of(p, p.tile_rows ? p.tile_rows : p.panel, p.tile_cols ? p.tile_cols : p.panel,
+                                        p.threads_fixed ? p.threads : 1);
+    assert_int_equal(least, smallest);
+  });
+}
+
+void more_of_anything_takes_no_less(void**) {
+  for_problems(200, [](values::Random&, const Problem& p) {
+    const std::int64_t bytes = bytes_of(p, 64, 64, p.threads);
+    const auto with = [&](auto change) {
+      Problem more = p;
+      change(more);
+      return bytes_of(more, 64, 64, more.threads);
+    };
+    assert_true(with([](Problem& m) { m.held_bytes += 1000; }) == bytes + 1000);
+    assert_true(with([](Problem& m) { ++m.k; }) >= bytes);
+    assert_true(with([](Problem& m) { ++m.columns, m.rows += m.square; }) >= bytes);
+    assert_true(with([](Problem& m) { ++m.threads; }) >= bytes);
+    assert_true(with([](Problem& m) { m.value_bytes *= 2; }) >= bytes);
+    assert_true(with([](Problem& m) { m.prepared_bytes += 8; }) >= bytes);
+    assert_true(with([](Problem& m) { m.dim += 64; }) >= bytes);
+  });
+}
+
+void sizes_beyond_64_bits_are_refused(void**) {
+  const CpuEngine& engine = cpu_engines().back();
+  Problem p;
+  p.rows = p.columns = std::int64_t{1} << 40;
+  p.k = std::int64_t{1} << 30;
+  p.dim = 3;
+  p.workspace_bytes = engine.workspace_bytes;
+  knng_status code = KNNG_OK;
+  try {
+    make_plan(p);
+  } catch (const Error& e) {
+    code = e.code();
+  }
+  assert_int_equal(code, KNNG_ERR_RANGE);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(triangles_are_covered_once),
+      cmocka_unit_test(rectangles_are_covered_once),
+      cmocka_unit_test(larger_shapes_are_covered_once),
+      cmocka_unit_test(threads_get_every_tile_once),
+      cmocka_unit_test(plans_keep_what_was_asked_for),
+      cmocka_unit_test(plans_fit_every_budget_that_can_be_met),
+      cmocka_unit_test(smallest_host_is_the_least_of_all_choices),
+      cmocka_unit_test(more_of_anything_takes_no_less),
+      cmocka_unit_test(sizes_beyond_64_bits_are_refused),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
