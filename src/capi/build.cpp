@@ -20,7 +20,7 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out) 
       fail(KNNG_ERR_RANGE, "nq", {.given = nq, .limit = 0}, "nq=%lld must not be negative", static_cast<long long>(nq));
     require_k(data, k, nq > 0, false);
     const Task task = make_task(h->settings, data, nq > 0);
-    const TaskPlan plan = plan_task(task, data, nq, k, data.held_bytes());
+    const TaskPlan plan = plan_task(task, data, nq, data.dtype(), k, data.held_bytes());
     knng_plan result{};
     result.struct_size = sizeof result;
     result.devices = 1;

@@ -88,7 +88,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
 Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k, Monitor& monitor) {
   require_k(data, k, false, false);
   const Task task = make_task(settings, data, false);
-  const TaskPlan plan = plan_task(task, data, 0, k, data.held_bytes());
+  const TaskPlan plan = plan_task(task, data, 0, 0, k, data.held_bytes());
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, data.held_bytes());
   Graph graph;
@@ -101,7 +101,7 @@ Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& 
   require_k(data, k, true, leave_out != nullptr);
   const Task task = make_task(settings, data, true);
   const std::int64_t held = checked_add(data.held_bytes(), queries.held_bytes(), "q");
-  const TaskPlan plan = plan_task(task, data, queries.rows(), k, held);
+  const TaskPlan plan = plan_task(task, data, queries.rows(), queries.dtype(), k, held);
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, held);
   Graph graph;

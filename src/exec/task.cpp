@@ -66,8 +66,8 @@ void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
          static_cast<long long>(k), static_cast<long long>(k) + (n - others), static_cast<long long>(n));
 }
 
-TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int64_t k,
-                   std::int64_t held_bytes) {
+TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype,
+                   std::int64_t k, std::int64_t held_bytes) {
   Problem problem;
   problem.square = queries == 0;
   problem.rows = problem.square ? data.rows() : queries;
@@ -83,12 +83,17 @@ TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, 
   problem.max_host_bytes = task.max_host_bytes;
   problem.tile_rows = task.tile_rows;
   problem.tile_cols = task.tile_cols;
+  const std::int32_t dtype = problem.square || query_dtype == data.dtype() ? data.dtype() : 0;
   const auto plan_for = [&](const CpuEngine& engine) {
     problem.panel = engine.panel;
-    problem.operand_bytes = engine.operand_bytes(problem.columns, problem.dim);
+    problem.operand_bytes = engine.operand_bytes(task.metric, dtype, problem.columns, problem.dim);
     if (!problem.square)
-      problem.operand_bytes = checked_add(problem.operand_bytes, engine.operand_bytes(problem.rows, problem.dim), "q");
-    problem.workspace_bytes = engine.workspace_bytes;
+      problem.operand_bytes =
+          checked_add(problem.operand_bytes, engine.operand_bytes(task.metric, dtype, problem.rows, problem.dim), "q");
+    problem.workspace_bytes = [&engine, &task, dtype, dim = problem.dim](std::int64_t tile_rows,
+                                                                         std::int64_t tile_cols) {
+      return engine.workspace_bytes(task.metric, dtype, tile_rows, tile_cols, dim);
+    };
     return TaskPlan{make_plan(problem), &engine};
   };
   if (task.engine) return plan_for(*task.engine);

@@ -34,8 +34,8 @@ void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out);
 struct TaskPlan : Plan {
   const CpuEngine* engine = nullptr;
 };
-TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int64_t k,
-                   std::int64_t held_bytes);
+TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype,
+                   std::int64_t k, std::int64_t held_bytes);
 // Throws KNNG_ERR_BUDGET, with the smallest budget that works, if the plan does not fit.
 void require_budget(const Task& task, const Plan& plan);
 

@@ -28,7 +28,7 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
   const std::int64_t points = p.columns + (p.square ? 0 : p.rows);
   const std::int64_t prepared = checked_add(checked_mul(points, p.prepared_bytes, "rows"), p.operand_bytes, "rows");
   const std::int64_t lists = NeighbourLists::bytes(p.rows, p.k);
-  const std::int64_t tiling = checked_mul(p.workspace_bytes(tile_rows, tile_cols, p.dim), threads, "threads");
+  const std::int64_t tiling = checked_mul(p.workspace_bytes(tile_rows, tile_cols), threads, "threads");
   std::int64_t emitting = checked_add(checked_mul(entries, p.value_bytes, "k"), p.rows, "k");
   if (p.self_first) emitting = checked_add(emitting, checked_mul(entries, 8, "k"), "k");
   const std::int64_t working = checked_add(checked_add(prepared, lists, "k"), std::max(tiling, emitting), "k");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "plan/tile_grid.h"
 
@@ -21,7 +22,7 @@ struct Problem {
   std::int64_t operand_bytes = 0;   // what the engine keeps for all points
   std::int64_t panel = 4;           // tiles are best a multiple of it
   // Working memory of one thread of the engine, for tiles of that size.
-  std::int64_t (*workspace_bytes)(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) = nullptr;
+  std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols)> workspace_bytes;
   int threads = 1;
   bool threads_fixed = false;  // asked for: keep them even if fewer would fit better
   std::int64_t max_host_bytes = INT64_MAX;

@@ -23,6 +23,8 @@ class CanonicalRows {
 
   std::int64_t rows() const noexcept { return data_.rows(); }
   std::int64_t dim() const noexcept { return data_.dim(); }
+  // Type of the rows as stored.
+  std::int32_t dtype() const noexcept { return data_.dtype(); }
   // u of a row: dim() values.
   void load(std::int64_t row, double* out) const noexcept;
   // Whether rows without a direction exist, and which they are.

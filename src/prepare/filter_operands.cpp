@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::int64_t kCentreRows = 4096;
 
-double largest_difference(const CanonicalRows& rows, const std::vector<double>& centre, int threads, Monitor& monitor) {
+double largest_difference(const CanonicalRows& rows, const std::vector<double>& centre, int threads, Budget* budget,
+                          Monitor& monitor) {
   const std::int64_t d = rows.dim();
-  std::vector<double> scratch(static_cast<std::size_t>(d * threads));
+  Buffer<double> scratch(d * threads, budget);
   double largest = 0;
 #pragma omp parallel num_threads(threads) reduction(max : largest)
   {
@@ -37,7 +38,7 @@ double largest_difference(const CanonicalRows& rows, const std::vector<double>& 
 }  // namespace
 
 FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, int threads,
-                            Monitor& monitor) {
+                            Budget* budget, Monitor& monitor) {
   const std::int64_t n = rows.rows(), d = rows.dim();
   FilterFrame frame;
   frame.centre.assign(static_cast<std::size_t>(d), 0.0);
@@ -49,8 +50,9 @@ FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, con
       for (std::size_t t = 0; t < u.size(); ++t) frame.centre[t] += u[t] / static_cast<double>(count);
     }
   }
-  double largest = largest_difference(rows, frame.centre, threads, monitor);
-  if (&queries != &rows) largest = std::max(largest, largest_difference(queries, frame.centre, threads, monitor));
+  double largest = largest_difference(rows, frame.centre, threads, budget, monitor);
+  if (&queries != &rows)
+    largest = std::max(largest, largest_difference(queries, frame.centre, threads, budget, monitor));
   if (largest > 0) frame.exponent = -std::ilogb(largest);
   return frame;
 }

@@ -20,7 +20,7 @@ struct FilterFrame {
   // The mean of up to a few thousand rows spread over `rows` (0 for inner products, which do not survive a shift), and
   // the scale at which the largest difference from it, on either side, is about 1.
   static FilterFrame of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, int threads,
-                        Monitor& monitor);
+                        Budget* budget, Monitor& monitor);
 };
 
 class FilterOperands {

@@ -36,8 +36,10 @@ struct CpuEngine {
   // Whether engine=auto should take it rather than one further down.
   bool (*pays)(std::int64_t columns, std::int64_t k);
   // Memory beside the canonical rows and the lists: for all points, and for each thread.
-  std::int64_t (*operand_bytes)(std::int64_t points, std::int64_t dim);
-  std::int64_t (*workspace_bytes)(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+  // dtype: of the rows as stored, 0 if queries have another than the data set.
+  std::int64_t (*operand_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim);
+  std::int64_t (*workspace_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t tile_rows,
+                                  std::int64_t tile_cols, std::int64_t dim);
   // Offers to `lists` every pair that belongs, and others, each once. Runs on the calling thread's OpenMP team; throws
   // KNNG_ERR_CANCELLED when stopped, the lists are then partial.
   CpuCounts (*run)(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);

@@ -1,5 +1,5 @@
-// The fused engine: a single-precision filter leaves out the pairs that provably cannot belong, and the canonical key
-// of every other pair is evaluated at once. See engine.h for the contract.
+// The fused engine: a filter in fast arithmetic leaves out the pairs that provably cannot belong, and the canonical key
+// of every other pair decides at once. See engine.h for the contract.
 #pragma once
 
 #include "backend/cpu/engine.h"
@@ -8,7 +8,9 @@ namespace libknng {
 
 bool fused_can_run(const Metric& metric, std::int64_t dim);
 bool fused_pays(std::int64_t columns, std::int64_t k);
-std::int64_t fused_workspace_bytes(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim);
+std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, std::int64_t tile_rows,
+                                   std::int64_t tile_cols, std::int64_t dim);
 CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);
 
 }  // namespace libknng
