@@ -39,7 +39,7 @@ enum {
   KNNG_ERR_OPTION = -3,      /**< an unknown setting or statistic, or a value that the setting does not take */
   KNNG_ERR_DATA = -4,        /**< NaN, infinity, negative values for hellinger, keys that would overflow */
   KNNG_ERR_STATE = -5,       /**< the object is not ready for this call, e.g. it has no rows yet */
-  KNNG_ERR_MEMORY = -6,      /**< the system had no memory left */
+  KNNG_ERR_MEMORY = -6,      /**< the system had no memory, or no thread, left */
   KNNG_ERR_BUDGET = -7,      /**< max_host_bytes or max_device_bytes is too small; the message has the smallest */
   KNNG_ERR_CANCELLED = -8,   /**< stopped by the stop flag or by the progress callback */
   KNNG_ERR_IO = -9,          /**< a file could not be opened, read or written */

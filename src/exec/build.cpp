@@ -27,7 +27,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-// What build and query share: lists are filled by the direct engine and made a graph. queries: nullptr for a build.
+// What build and query share: lists are filled by an engine and made a graph. queries: nullptr for a build.
 Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, const Task& task,
           const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
   Stopwatch total, watch;
@@ -68,13 +68,14 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.stats[Stat::pairs] = plan.grid.pairs();
   graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
   graph.stats[Stat::keys] = static_cast<double>(counts.keys);
+  graph.stats[Stat::refined] = counts.inexact ? static_cast<double>(graph.rows) : 0;
   graph.stats[Stat::proved] = static_cast<double>(graph.rows);
   graph.stats[Stat::ties_at_k] = static_cast<double>(std::count(graph.ties.begin(), graph.ties.end(), 1));
   graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget.peak());
   graph.text.metric = task.metric.name;
   graph.text.precision = "exact";
   graph.text.engine = plan.engine->name;
-  graph.text.selector = "heap";
+  graph.text.selector = "none";
   graph.text.device = std::string("cpu: ") + cpu_target() + ", " + std::to_string(plan.threads) + " threads";
   graph.text.version = KNNG_VERSION_TEXT;
   graph.text.value = task.similarity ? "similarity" : "distance";

@@ -74,6 +74,10 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
     // Values are largest at the end of a list, or, for large products, at its start.
     const double* keys = lists.keys().data() + row * k;
     const std::int64_t at = std::isfinite(rounded_value(task, keys[k - 1])) ? 0 : k - 1;
+    if (task.value_dtype == KNNG_F64)
+      fail(KNNG_ERR_RANGE, "p", {.row = row, .col = shift + at},
+           "row %lld, neighbour %lld: with p=%g the distance overflows fp64", static_cast<long long>(row),
+           static_cast<long long>(at), task.metric.p);
     fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = shift + at},
          "row %lld, neighbour %lld: %g does not fit fp32; set value_type=f64", static_cast<long long>(row),
          static_cast<long long>(at), reported_value(task.metric, keys[at], task.similarity));

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/dtype.h"
@@ -22,8 +23,7 @@ void require_default(const Settings& settings, Setting s, std::string_view also,
 
 Task make_task(const Settings& settings, const Dataset& data, bool query) {
   require_default(settings, Setting::selector, "auto", "it belongs to engine=tiled, which this build has not");
-  require_default(settings, Setting::precision, "exact",
-                  "it belongs to the tiled and fused engines, which this build has not");
+  require_default(settings, Setting::precision, "exact", "this build proves every row");
   require_default(settings, Setting::device, "cpu", "this build has no CUDA backend");
 
   Task task;
@@ -97,13 +97,19 @@ TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, 
     return TaskPlan{make_plan(problem), &engine};
   };
   if (task.engine) return plan_for(*task.engine);
+  // engine=auto takes the first engine that pays and fits; the smallest budget is that of whichever needs least.
+  TaskPlan chosen;
+  std::int64_t smallest = INT64_MAX;
   for (const CpuEngine& engine : cpu_engines()) {
-    if (&engine == &cpu_engines().back()) break;
-    if (!engine.can_run(task.metric, problem.dim) || !engine.pays(problem.columns, k)) continue;
+    if (!engine.can_run(task.metric, problem.dim)) continue;
     const TaskPlan plan = plan_for(engine);
-    if (plan.host_bytes <= task.max_host_bytes) return plan;
+    smallest = std::min(smallest, plan.smallest_host);
+    const bool last = &engine == &cpu_engines().back();
+    if (!chosen.engine && (last || (engine.pays(problem.columns, k) && plan.host_bytes <= task.max_host_bytes)))
+      chosen = plan;
   }
-  return plan_for(cpu_engines().back());
+  chosen.smallest_host = smallest;
+  return chosen;
 }
 
 void require_budget(const Task& task, const Plan& plan) {

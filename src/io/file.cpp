@@ -82,8 +82,9 @@ std::int64_t File::read_some(std::int64_t offset, std::byte* dst, std::int64_t b
     if (got < 0) {
       const int error = errno;
       if (error == EINTR) continue;
-      fail(KNNG_ERR_IO, "path", "cannot read %s at byte %lld: %s", shown(path_).c_str(),
-           static_cast<long long>(offset + done), system_text(error).c_str());
+      const std::int64_t at = offset + done;
+      fail(KNNG_ERR_IO, "path", "cannot read %s at byte %lld: %s", shown(path_).c_str(), static_cast<long long>(at),
+           system_text(error).c_str());
     }
     done += got;
   }
@@ -94,9 +95,10 @@ void File::read(std::int64_t offset, std::byte* dst, std::int64_t bytes) const {
   const std::int64_t got = read_some(offset, dst, bytes);
   if (got == bytes) return;
   if (offset + got < size()) fail_changed();
-  fail(KNNG_ERR_FORMAT, "path", {.given = size(), .limit = offset + bytes},
+  const std::int64_t needed = offset + bytes;
+  fail(KNNG_ERR_FORMAT, "path", {.given = size(), .limit = needed},
        "%s is truncated: it has %lld bytes and should have at least %lld", shown(path_).c_str(),
-       static_cast<long long>(size()), static_cast<long long>(offset + bytes));
+       static_cast<long long>(size()), static_cast<long long>(needed));
 }
 
 void File::require_unchanged() const {

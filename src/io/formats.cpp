@@ -34,7 +34,7 @@ const knng_formats_seam& formats_seam(const std::string& path) {
        shown(path).c_str(), why_not.c_str());
 }
 
-void fail_at_seam(const std::string& name, const knng_formats_error& error, std::exception_ptr pending) {
+void fail_at_seam(const std::string& name, const knng_formats_error& error, const std::exception_ptr& pending) {
   if (pending) std::rethrow_exception(pending);
   fail(error.status, "path", "%s: %s", shown(name).c_str(), error.text);
 }

@@ -20,7 +20,8 @@ std::string seam_objection(const void* table);
 const knng_formats_seam& formats_seam(const std::string& path);
 
 // Throws what went wrong on the other side; `pending` (a failure of our own callbacks) stands first.
-[[noreturn]] void fail_at_seam(const std::string& name, const knng_formats_error& error, std::exception_ptr pending);
+[[noreturn]] void fail_at_seam(const std::string& name, const knng_formats_error& error,
+                               const std::exception_ptr& pending);
 
 // A file lent to the formats library.
 class LentFile {

@@ -18,8 +18,8 @@ namespace {
 
 constexpr char kIndices[] = "indices.npy", kDistances[] = "distances.npy", kTies[] = "ties.npy", kProof[] = "proof.npy",
                kText[] = "knng_text.npy";
-constexpr NpyType kIdTypes[] = {{'i', 8, KNNG_I64}, {'i', 4, KNNG_I32}};
-constexpr NpyType kValueTypes[] = {{'f', 4, KNNG_F32}, {'f', 8, KNNG_F64}};
+constexpr NpyType kIdTypes[] = {{8, KNNG_I64, 'i'}, {4, KNNG_I32, 'i'}};
+constexpr NpyType kValueTypes[] = {{4, KNNG_F32, 'f'}, {8, KNNG_F64, 'f'}};
 
 struct Array {
   Buffer<std::byte> data;

@@ -13,7 +13,7 @@ namespace libknng {
 namespace {
 
 constexpr NpyType kRowTypes[] = {
-    {'f', 4, KNNG_F32}, {'f', 8, KNNG_F64}, {'f', 2, KNNG_F16}, {'u', 1, KNNG_U8}, {'i', 1, KNNG_I8},
+    {4, KNNG_F32, 'f'}, {8, KNNG_F64, 'f'}, {2, KNNG_F16, 'f'}, {1, KNNG_U8, 'u'}, {1, KNNG_I8, 'i'},
 };
 // Memory for columns of a file in Fortran order.
 constexpr std::int64_t kColumnBytes = std::int64_t{8} << 20;

@@ -24,9 +24,9 @@ struct NpyHeader {
 
 // An element type that a reader takes.
 struct NpyType {
-  char kind;
   std::int64_t item_bytes;
   std::int32_t dtype;
+  char kind;
 };
 
 // Reads up to the first item. Throws KNNG_ERR_FORMAT.

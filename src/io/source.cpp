@@ -26,9 +26,10 @@ void Source::read(std::byte* dst, std::int64_t bytes) {
   position_ += got;
   if (got == bytes) return;
   require_unchanged();
-  fail(KNNG_ERR_FORMAT, "path", {.given = position_, .limit = position_ - got + bytes},
+  const std::int64_t needed = position_ - got + bytes;
+  fail(KNNG_ERR_FORMAT, "path", {.given = position_, .limit = needed},
        "%s is truncated: its data end after %lld bytes, at least %lld were expected", shown(name_).c_str(),
-       static_cast<long long>(position_), static_cast<long long>(position_ - got + bytes));
+       static_cast<long long>(position_), static_cast<long long>(needed));
 }
 
 void Source::seek(std::int64_t position) {

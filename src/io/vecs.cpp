@@ -46,10 +46,11 @@ class VecsReader final : public RowReader {
         const std::byte* const record = block_.data() + i * record_bytes_;
         std::int32_t dim = 0;
         std::memcpy(&dim, record, kPrefixBytes);
+        const std::int64_t row = row0 + i;
         if (dim != cols_)
-          fail(KNNG_ERR_FORMAT, "path", {.row = row0 + i, .given = dim, .limit = cols_},
+          fail(KNNG_ERR_FORMAT, "path", {.row = row, .given = dim, .limit = cols_},
                "%s: row %lld has dimension %d, the first has %lld", shown(source_->name()).c_str(),
-               static_cast<long long>(row0 + i), dim, static_cast<long long>(cols_));
+               static_cast<long long>(row), dim, static_cast<long long>(cols_));
         std::memcpy(dst + (done + i) * cols_ * item_bytes_, record + kPrefixBytes,
                     static_cast<std::size_t>(cols_ * item_bytes_));
       }

@@ -8,17 +8,25 @@
 //
 // A term has kSums sums s[], all starting from +0; `p` is the exponent of minkowski, `scale` is Metric::scale.
 
-// scale x sum (u - v)^2: the Euclidean family, and cosine and correlation after their transforms.
-struct SquaredDifference {
+// What most terms share: one sum, which is the key.
+struct PlainSum {
   static constexpr int kSums = 1;
+  template <class Ops>
+  KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
+    return Ops::add(a, b);
+  }
+  template <class Ops>
+  KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double) {
+    return s[0];
+  }
+};
+
+// scale x sum (u - v)^2: the Euclidean family, and cosine and correlation after their transforms.
+struct SquaredDifference : PlainSum {
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double) {
     const typename Ops::Real difference = Ops::sub(u, v);
     s[0] = Ops::fma(difference, difference, s[0]);
-  }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
-    return Ops::add(a, b);
   }
   template <class Ops>
   KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double scale) {
@@ -27,15 +35,10 @@ struct SquaredDifference {
 };
 
 // -sum u v, so that the largest product is the smallest key; 0 - s has no negative zero.
-struct Product {
-  static constexpr int kSums = 1;
+struct Product : PlainSum {
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double) {
     s[0] = Ops::fma(u, v, s[0]);
-  }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
-    return Ops::add(a, b);
   }
   template <class Ops>
   KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double) {
@@ -44,25 +47,15 @@ struct Product {
 };
 
 // sum |u - v|: manhattan.
-struct AbsoluteDifference {
-  static constexpr int kSums = 1;
+struct AbsoluteDifference : PlainSum {
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double) {
     s[0] = Ops::add(s[0], Ops::abs(Ops::sub(u, v)));
   }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
-    return Ops::add(a, b);
-  }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double) {
-    return s[0];
-  }
 };
 
 // max |u - v|: chebyshev.
-struct LargestDifference {
-  static constexpr int kSums = 1;
+struct LargestDifference : PlainSum {
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double) {
     s[0] = Ops::max(s[0], Ops::abs(Ops::sub(u, v)));
@@ -71,32 +64,18 @@ struct LargestDifference {
   KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
     return Ops::max(a, b);
   }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double) {
-    return s[0];
-  }
 };
 
 // sum |u - v|^p: minkowski.
-struct PowerDifference {
-  static constexpr int kSums = 1;
+struct PowerDifference : PlainSum {
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double p) {
     s[0] = Ops::add(s[0], pow<Ops>(Ops::abs(Ops::sub(u, v)), Ops::set(p)));
   }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
-    return Ops::add(a, b);
-  }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double) {
-    return s[0];
-  }
 };
 
 // sum |u - v| / (|u| + |v|), 0/0 = 0.
-struct Canberra {
-  static constexpr int kSums = 1;
+struct Canberra : PlainSum {
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double) {
     using Real = typename Ops::Real;
@@ -105,27 +84,15 @@ struct Canberra {
     const Real ratio = Ops::div(Ops::abs(Ops::sub(u, v)), below);
     s[0] = Ops::add(s[0], Ops::select(Ops::equal(below, zero), zero, ratio));
   }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
-    return Ops::add(a, b);
-  }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double) {
-    return s[0];
-  }
 };
 
 // sum |u - v| / sum |u + v|, 0 if the lower sum is 0.
-struct BrayCurtis {
+struct BrayCurtis : PlainSum {
   static constexpr int kSums = 2;
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double) {
     s[0] = Ops::add(s[0], Ops::abs(Ops::sub(u, v)));
     s[1] = Ops::add(s[1], Ops::abs(Ops::add(u, v)));
-  }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
-    return Ops::add(a, b);
   }
   template <class Ops>
   KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double) {
@@ -135,8 +102,7 @@ struct BrayCurtis {
 };
 
 // scale x sum (u log(u / m) + v log(v / m)), m = (u + v) / 2, with 0 log 0 = 0; never below 0.
-struct JensenShannon {
-  static constexpr int kSums = 1;
+struct JensenShannon : PlainSum {
   template <class Ops>
   KNNG_HD static inline typename Ops::Real part(typename Ops::Real u, typename Ops::Real m) {
     using Real = typename Ops::Real;
@@ -151,10 +117,6 @@ struct JensenShannon {
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double) {
     const typename Ops::Real m = Ops::mul(Ops::set(0.5), Ops::add(u, v));
     s[0] = Ops::add(s[0], Ops::add(part<Ops>(u, m), part<Ops>(v, m)));
-  }
-  template <class Ops>
-  KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
-    return Ops::add(a, b);
   }
   template <class Ops>
   KNNG_HD static inline typename Ops::Real finish(const typename Ops::Real* s, double scale) {

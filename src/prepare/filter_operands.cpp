@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kCentreRows = 4096;
 
-double largest_difference(const CanonicalRows& rows, const std::vector<double>& centre, int threads, Budget* budget,
+double largest_difference(const CanonicalRows& rows, const Buffer<double>& centre, int threads, Budget* budget,
                           Monitor& monitor) {
   const std::int64_t d = rows.dim();
   Buffer<double> scratch(d * threads, budget);
@@ -27,8 +27,7 @@ double largest_difference(const CanonicalRows& rows, const std::vector<double>& 
     for (std::int64_t i = 0; i < rows.rows(); ++i) {
       if (monitor.stopped()) continue;
       rows.load(i, u);
-      for (std::int64_t t = 0; t < d; ++t)
-        largest = std::max(largest, std::fabs(u[t] - centre[static_cast<std::size_t>(t)]));
+      for (std::int64_t t = 0; t < d; ++t) largest = std::max(largest, std::fabs(u[t] - centre[t]));
     }
   }
   monitor.check();
@@ -41,13 +40,13 @@ FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, con
                             Budget* budget, Monitor& monitor) {
   const std::int64_t n = rows.rows(), d = rows.dim();
   FilterFrame frame;
-  frame.centre.assign(static_cast<std::size_t>(d), 0.0);
+  frame.centre = Buffer<double>(d, 0.0, budget);
   if (metric.term != Term::product) {
     const std::int64_t count = std::min(n, kCentreRows);
-    std::vector<double> u(static_cast<std::size_t>(d));
+    Buffer<double> u(d, budget);
     for (std::int64_t s = 0; s < count; ++s) {
       rows.load(s * (n / count), u.data());
-      for (std::size_t t = 0; t < u.size(); ++t) frame.centre[t] += u[t] / static_cast<double>(count);
+      for (std::int64_t t = 0; t < d; ++t) frame.centre[t] += u[t] / static_cast<double>(count);
     }
   }
   double largest = largest_difference(rows, frame.centre, threads, budget, monitor);
@@ -59,8 +58,9 @@ FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, con
 
 std::int64_t FilterOperands::bytes(std::int64_t rows, std::int64_t dim) {
   const std::int64_t padded = round_up(rows, kFilterPanel);
-  return checked_add(checked_mul(checked_mul(padded, dim, "rows"), 4, "rows"),
-                     checked_add(padded * 4, rows * static_cast<std::int64_t>(sizeof(OperandNorms)), "rows"), "rows");
+  const std::int64_t of_point = checked_add(checked_mul(dim, 4, "dim"), 4, "dim");
+  return checked_add(checked_mul(padded, of_point, "rows"),
+                     rows * static_cast<std::int64_t>(sizeof(OperandNorms)) + 8 * dim, "rows");
 }
 
 FilterOperands::FilterOperands(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame,
@@ -92,7 +92,7 @@ FilterOperands::FilterOperands(const Metric& metric, const CanonicalRows& rows, 
         rows.load(i, u);
         double square_sum = 0, residual_sum = 0, row_sum = 0;
         for (std::int64_t t = 0; t < d; ++t) {
-          const double x = (shifted ? u[t] - frame.centre[static_cast<std::size_t>(t)] : u[t]) * scale_a * scale_b;
+          const double x = (shifted ? u[t] - frame.centre[t] : u[t]) * scale_a * scale_b;
           const auto a = static_cast<float>(x);
           const double rounded = a, residual = x - rounded;
           square_sum += rounded * rounded;

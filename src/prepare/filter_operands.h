@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/buffer.h"
 #include "core/monitor.h"
@@ -14,8 +13,8 @@ namespace libknng {
 
 // What both sides of a product have in common. Any centre is right; one near the points' mean makes small operands.
 struct FilterFrame {
-  std::vector<double> centre;  // dim values
-  int exponent = 0;            // operands are scaled by 2^exponent
+  Buffer<double> centre;  // dim values
+  int exponent = 0;       // operands are scaled by 2^exponent
 
   // The mean of up to a few thousand rows spread over `rows` (0 for inner products, which do not survive a shift), and
   // the scale at which the largest difference from it, on either side, is about 1.

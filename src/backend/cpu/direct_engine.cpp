@@ -30,7 +30,7 @@ CpuCounts run_direct(const CpuProblem& problem, NeighbourLists& lists, Budget* b
     }
   }
   monitor.check();
-  return {static_cast<std::int64_t>(grid.pairs()), 0};
+  return {static_cast<std::int64_t>(grid.pairs()), 0, false};
 }
 
 }  // namespace libknng

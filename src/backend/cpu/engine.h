@@ -27,6 +27,7 @@ struct CpuProblem {
 struct CpuCounts {
   std::int64_t keys = 0;        // canonical keys evaluated
   std::int64_t violations = 0;  // keys outside the bounds of their filter
+  bool inexact = false;         // a filter's arithmetic was not that of the keys
 };
 
 struct CpuEngine {

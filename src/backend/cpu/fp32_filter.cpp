@@ -125,6 +125,7 @@ class Fp32Worker final : public TileFilterWorker {
         keys_[kept++] = {key, pair.row, pair.column};
     }
     counts_.keys += count;
+    counts_.inexact = true;
     if (kept > 0) lists.offer(t, t.first_row, t.rows, {keys_.data(), static_cast<std::size_t>(kept)});
   }
 

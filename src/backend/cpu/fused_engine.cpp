@@ -145,6 +145,7 @@ CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* bu
   for (const FusedWorker& worker : workers) {
     counts.keys += worker.counts().keys;
     counts.violations += worker.counts().violations;
+    counts.inexact = counts.inexact || worker.counts().inexact;
   }
   return counts;
 }
