@@ -20,6 +20,7 @@ constexpr double kRootFloor = 0x1p-500;
 
 float round_down(double x) noexcept {
   if (x > FLT_MAX) return FLT_MAX;
+  if (!(x >= -FLT_MAX)) return -std::numeric_limits<float>::infinity();
   const auto f = static_cast<float>(x);
   return static_cast<double>(f) > x ? std::nextafter(f, -std::numeric_limits<float>::infinity()) : f;
 }
@@ -61,27 +62,30 @@ double KeyBound::distance(double key, double sign) const noexcept {
   return std::max(0.0, std::ldexp(root, exponent_) + sign * kRootFloor);
 }
 
+// What underflow may take from a canonical sum of products, in units of x_i.x_j, and from 4^s C.
+double KeyBound::product_floor() const noexcept { return std::ldexp(key_floor_, 2 * exponent_) + kSumFloor; }
+
 float KeyBound::half(const OperandNorms& j) const noexcept {
   return product_ ? 0.0f : round_down(0.5 * (1 - unit_gamma_) * j.lower * kDown);
 }
 
 float KeyBound::threshold(const OperandNorms& i, double cutoff, const Others& others) const noexcept {
   if (!(cutoff < std::numeric_limits<double>::infinity())) return -std::numeric_limits<float>::infinity();
-  double positive, negative;  // summed apart, so that their roundings are relative to what is there
+  double positive, negative;  // apart, without cancellation
   if (product_) {
     const double a = std::sqrt(i.upper), b = std::sqrt(others.upper);
     const double error = unit_gamma_ * a * b + a * others.residual + b * i.residual + i.residual * others.residual +
                          key_error_ * (a + i.residual) * (b + others.residual);
     const double least = std::ldexp(-cutoff, 2 * exponent_);
     positive = std::max(0.0, least);
-    negative = error * kUp + std::max(0.0, -least) + kSumFloor;
+    negative = error * kUp + std::max(0.0, -least) + product_floor();
   } else {
     const double apart = distance(cutoff, 1) + i.residual + others.residual;
     positive = 0.5 * (1 - unit_gamma_) * i.lower;
     negative = 0.5 * apart * apart * kUp;
   }
-  return round_down(positive * kDown - negative * kUp - unit_eta_ * kUp -
-                    std::fabs(positive * kDown - negative) * 0x1p-50);
+  // kDown and kUp have room for the roundings of this sum too, which are relative to all of its parts.
+  return round_down(positive * kDown - negative * kUp - unit_eta_ * kUp);
 }
 
 bool KeyBound::holds(const OperandNorms& i, const OperandNorms& j, float acc, double key) const noexcept {
@@ -89,12 +93,12 @@ bool KeyBound::holds(const OperandNorms& i, const OperandNorms& j, float acc, do
   const double rounding = (unit_gamma_ * a * b + unit_eta_) * kUp;
   if (product_) {
     const double error = rounding + a * j.residual + b * i.residual + i.residual * j.residual +
-                         key_error_ * (a + i.residual) * (b + j.residual) + kSumFloor;
+                         key_error_ * (a + i.residual) * (b + j.residual) + product_floor();
     return std::fabs(std::ldexp(key, 2 * exponent_) + static_cast<double>(acc)) <= error * kUp;
   }
   // | |x_i - x_j| - |a_i - a_j| | <= r_i + r_j, and |a_i - a_j|^2 = |a_i|^2 + |a_j|^2 - 2 a_i.a_j.
   const double residual = i.residual + j.residual;
-  const double sum = (i.upper + j.upper) * kUp;
+  const double sum = (i.upper + j.upper) * kUp;  // the three roundings below are of numbers below 2.2 sum
   const double least = (i.lower + j.lower) * kDown - 2 * static_cast<double>(acc) - 2 * rounding - sum * 0x1p-50;
   const double most = sum - 2 * static_cast<double>(acc) + 2 * rounding + sum * 0x1p-50;
   const double above = (distance(key, 1) + residual) * kUp;

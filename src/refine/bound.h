@@ -61,9 +61,10 @@ class KeyBound {
   int exponent_;
 
   double distance(double key, double sign) const noexcept;
+  double product_floor() const noexcept;
 };
 
-// The largest float that is not above x, the smallest that is not below.
+// The largest float that is not above x; -inf, which claims nothing, if x is NaN.
 float round_down(double x) noexcept;
 
 }  // namespace libknng

@@ -1,0 +1,590 @@
+// The bound of the filter (docs/internals/error-bound.md) under attack, through the filter's own kernels: products
+// against exact arithmetic, what is measured of operands, what a threshold may leave out, what a lowered constant
+// breaks.
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "backend/cpu/filter_tile.h"
+#include "metric/canonical.h"
+#include "points.h"
+#include "prepare/filter_operands.h"
+#include "refine/bound.h"
+
+#include "harness/cmocka.h"
+
+using namespace libknng;
+using points::make_rows;
+using points::Rows;
+using values::kInfinity;
+
+namespace {
+
+constexpr float kTakesAll = -std::numeric_limits<float>::infinity();
+constexpr std::int64_t kDims[] = {1, 2, 3, 31, 32, 33, 784, 2000, 20000};
+
+// ---- exact arithmetic
+
+// A sum of doubles without rounding, as doubles that do not overlap (Shewchuk 1997).
+class ExactSum {
+ public:
+  void add(double x) {
+    std::size_t kept = 0;
+    for (double y : parts_) {
+      if (std::fabs(x) < std::fabs(y)) std::swap(x, y);
+      const double sum = x + y;
+      const double lost = y - (sum - x);
+      if (lost != 0) parts_[kept++] = lost;
+      x = sum;
+    }
+    parts_.resize(kept);
+    parts_.push_back(x);
+  }
+  // Rounded.
+  long double value() const {
+    long double sum = 0;
+    for (const double part : parts_) sum += part;
+    return sum;
+  }
+
+ private:
+  std::vector<double> parts_;
+};
+
+// ---- through the kernels
+
+// Products of all points of two operand arrays, by row.
+std::vector<float> products(const FilterTile& tile, const float* rows, std::int64_t row_count, const float* columns,
+                            std::int64_t column_count, std::int64_t dim) {
+  const auto padded = [](std::int64_t n) { return static_cast<std::size_t>(round_up(n, kFilterPanel)); };
+  std::vector<float> row_half(padded(row_count)), column_half(padded(column_count));
+  std::vector<float> row_threshold(padded(row_count), kTakesAll), column_threshold(padded(column_count), kTakesAll);
+  std::vector<FilterSurvivor> survivors(static_cast<std::size_t>(row_count * kFilterPanel));
+  FilterStrip strip;
+  strip.rows = rows;
+  strip.columns = columns;
+  strip.row_count = row_count;
+  strip.column_count = column_count;
+  strip.dim = dim;
+  strip.row_half = row_half.data();
+  strip.column_half = column_half.data();
+  strip.row_threshold = row_threshold.data();
+  strip.column_threshold = column_threshold.data();
+  strip.survivors = survivors.data();
+  strip.capacity = static_cast<std::int64_t>(survivors.size());
+  std::vector<float> all(static_cast<std::size_t>(row_count * column_count), NAN);
+  for (std::int64_t panel = 0; panel * kFilterPanel < column_count;) {
+    const FilterProgress done = tile.run(strip, panel);
+    panel = done.next_column_panel;
+    for (std::int64_t s = 0; s < done.survivors; ++s)
+      all[static_cast<std::size_t>(survivors[static_cast<std::size_t>(s)].row * column_count +
+                                   survivors[static_cast<std::size_t>(s)].column)] =
+          survivors[static_cast<std::size_t>(s)].product;
+  }
+  for (const float product : all) assert_false(std::isnan(product));
+  return all;
+}
+
+using Row = std::vector<float>;
+
+std::vector<float> panels_of(const std::vector<Row>& rows) {
+  const std::size_t d = rows.front().size(), panel = kFilterPanel;
+  std::vector<float> panels((rows.size() + panel - 1) / panel * panel * d);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t t = 0; t < d; ++t) panels[(i / panel * d + t) * panel + i % panel] = rows[i][t];
+  return panels;
+}
+
+// Everything that the fp32 filter knows of a data set.
+struct Prepared {
+  Prepared(const Metric& m, std::int32_t dtype, const Rows& rows)
+      : metric(m),
+        data(points::stored(dtype, rows)),
+        points(data, metric, 1, nullptr, call.monitor, "rows"),
+        frame(FilterFrame::of(metric, points, points, 1, nullptr, call.monitor)),
+        bound(metric, rows.d, frame.exponent, fp32_unit(rows.d)),
+        operands(metric, points, frame, bound, 1, nullptr, call.monitor) {}
+
+  std::vector<double> row(std::int64_t i) const {
+    std::vector<double> u(static_cast<std::size_t>(points.dim()));
+    points.load(i, u.data());
+    return u;
+  }
+  float operand(std::int64_t i, std::int64_t t) const {
+    return operands.panels()[(i / kFilterPanel * points.dim() + t) * kFilterPanel + i % kFilterPanel];
+  }
+
+  points::Call call;
+  Metric metric;
+  Dataset data;
+  CanonicalRows points;
+  FilterFrame frame;
+  KeyBound bound;
+  FilterOperands operands;
+};
+
+// ---- the product
+
+struct Attack {
+  const char* name;
+  Row a, b;
+};
+
+std::vector<Attack> attacks(std::int64_t d) {
+  values::Random random(static_cast<std::uint64_t>(d));
+  std::vector<Attack> all;
+  const auto attack = [&](const char* name, auto a, auto b) {
+    Attack made{name, {}, {}};
+    for (std::int64_t t = 0; t < d; ++t) {
+      made.a.push_back(static_cast<float>(a(t)));
+      made.b.push_back(static_cast<float>(b(t)));
+    }
+    all.push_back(made);
+  };
+  const auto both = [&](const char* name, auto a) { attack(name, a, a); };
+  both("one rounding of a product", [](std::int64_t t) { return t == 0 ? 1 + 0x1p-12 : 0.0; });
+  both("ties to even swallow all but the first", [](std::int64_t t) { return t == 0 ? 1.0 : 0x1p-12; });
+  both("swallowed", [](std::int64_t t) { return t == 0 ? 1.0 : 0x1p-12 * (1 - 0x1p-24); });
+  attack(
+      "every addition rounds up", [](std::int64_t t) { return t == 0 ? 1.0 : 0x1p-12; },
+      [](std::int64_t t) { return t == 0 ? 1.0 : 0x1p-12 * (1 + 0x1p-12); });
+  attack(
+      "every addition rounds away below 0", [](std::int64_t t) { return t == 0 ? -1.0 : -0x1p-12; },
+      [](std::int64_t t) { return t == 0 ? 1.0 : 0x1p-12 * (1 + 0x1p-12); });
+  attack(
+      "what was swallowed remains", [](std::int64_t t) { return t == 0 ? 1.0 : 0x1p-12; },
+      [d](std::int64_t t) { return t == 0       ? 1.0
+                                   : t == d - 1 ? -0x1p12
+                                                : 0x1p-12; });
+  both("the largest last", [d](std::int64_t t) { return t == d - 1 ? 1.0 : 0x1p-12; });
+  both("above powers of two", [](std::int64_t t) { return 1 + 0x1p-23 * static_cast<double>(t % 4096 + 1); });
+  attack(
+      "signs by turns", [](std::int64_t t) { return t % 2 == 0 ? 1 + 0x1p-12 : -1 - 0x1p-11; },
+      [](std::int64_t t) { return 1 + 0x1p-13 * static_cast<double>(t % 3); });
+  const auto wide = [&](std::int64_t) { return std::ldexp(random.uniform(), -static_cast<int>(random.below(140))); };
+  attack("every magnitude", wide, wide);
+  both("half of the smallest number, less a little", [](std::int64_t) { return 0x1p-75 * (1 - 0x1p-20); });
+  both("half of the smallest number, and a little", [](std::int64_t) { return 0x1p-75 * (1 + 0x1p-20); });
+  both("denormal operands", [&](std::int64_t) { return std::ldexp(random.uniform(), -140); });
+  const auto gaussian = [&](std::int64_t) { return points::normal(random); };
+  attack("gaussian", gaussian, gaussian);
+  return all;
+}
+
+// The exact product of two rows, and the bound of what the filter may make of it.
+struct Truth {
+  ExactSum product;
+  long double bound;
+};
+
+Truth truth_of(const Row& a, const Row& b) {
+  Truth truth;
+  long double aa = 0, bb = 0;
+  for (std::size_t t = 0; t < a.size(); ++t) {
+    truth.product.add(static_cast<double>(a[t]) * static_cast<double>(b[t]));
+    aa += static_cast<long double>(a[t]) * a[t];
+    bb += static_cast<long double>(b[t]) * b[t];
+  }
+  const ProductUnit unit = fp32_unit(static_cast<std::int64_t>(a.size()));
+  truth.bound = static_cast<long double>(unit.gamma) * std::sqrt(aa) * std::sqrt(bb) + unit.eta;
+  return truth;
+}
+
+void products_stay_within_the_bound(void**) {
+  const FloatEnv env;
+  for (const std::int64_t d : kDims) {
+    const std::vector<Attack> all = attacks(d);
+    std::vector<Row> rows, columns;
+    for (const Attack& attack : all) {
+      rows.push_back(attack.a);
+      columns.push_back(attack.b);
+    }
+    const auto n = static_cast<std::int64_t>(all.size());
+    const std::vector<float> a = panels_of(rows), b = panels_of(columns);
+    std::vector<Truth> truths;
+    for (const Row& row : rows)
+      for (const Row& column : columns) truths.push_back(truth_of(row, column));
+    for (const FilterTile* tile : filter_tiles()) {
+      const std::vector<float> found = products(*tile, a.data(), n, b.data(), n, d);
+      long double worst = 0;
+      for (std::size_t pair = 0; pair < found.size(); ++pair) {
+        ExactSum error = truths[pair].product;
+        error.add(-static_cast<double>(found[pair]));
+        const long double ratio = std::fabs(error.value()) / truths[pair].bound;
+        if (!(ratio <= 1))
+          print_error("%s, d %lld, '%s' x '%s': %.4Lf of the bound\n", tile->target, static_cast<long long>(d),
+                      all[pair / all.size()].name, all[pair % all.size()].name, ratio);
+        assert_true(ratio <= 1);
+        worst = std::max(worst, ratio);
+      }
+      print_message("%s, d = %lld: the worst product uses %.4Lf of its bound\n", tile->target,
+                    static_cast<long long>(d), worst);
+      // An attack that does not come near is none.
+      assert_true(worst >= (d >= 31 ? 0.9L : 0.45L));
+    }
+  }
+}
+
+// The part of the bound for underflow, by itself.
+void vanishing_products_use_half_of_eta(void**) {
+  const FloatEnv env;
+  for (const std::int64_t d : kDims) {
+    const Row row(static_cast<std::size_t>(d), static_cast<float>(0x1p-75 * (1 - 0x1p-20)));
+    const std::vector<float> panels = panels_of({row});
+    for (const FilterTile* tile : filter_tiles()) {
+      assert_float_equal(products(*tile, panels.data(), 1, panels.data(), 1, d).front(), 0, 0);
+      assert_true(truth_of(row, row).product.value() > 0.49L * fp32_unit(d).eta);
+    }
+  }
+}
+
+// ---- data
+
+// Hellinger takes no negative value.
+Rows fit_for(const Metric& metric, Rows rows) {
+  const double limit = largest_magnitude(metric, rows.d);
+  for (double& value : rows.values) {
+    if (refuses_negative(metric.transform)) value = std::fabs(value);
+    value = std::clamp(value, -limit, limit);
+  }
+  return rows;
+}
+
+std::vector<Metric> product_metrics() {
+  std::vector<Metric> all;
+  for (const Metric& m : metrics())
+    if (m.term == Term::squared_difference || m.term == Term::product) all.push_back(m);
+  all.push_back(find_metric("minkowski", 2));
+  return all;
+}
+
+std::vector<Rows> nasty_rows() {
+  values::Random random(7);
+  const auto gaussian = [&](double scale, double offset) {
+    return [&random, scale, offset](std::int64_t, std::int64_t) { return offset + scale * points::normal(random); };
+  };
+  std::vector<Rows> all;
+  for (const std::int64_t d : {1, 2, 7, 33, 300}) all.push_back(make_rows("gaussian", 60, d, gaussian(1, 0)));
+  all.push_back(make_rows("offset", 50, 20, gaussian(1, 1e6)));
+  for (const double scale : {1e-310, 1e-200, 0x1p-537, 1e-160, 1e-155, 1e-100, 1e-30, 1e30, 1e150})
+    all.push_back(make_rows("scaled", 50, 9, gaussian(scale, 0)));
+  all.push_back(make_rows("small among large", 50, 9, [&](std::int64_t i, std::int64_t) {
+    return std::ldexp(points::normal(random), i < 2 ? 500 : -100);
+  }));
+  all.push_back(make_rows("grid", 50, 4, [&](std::int64_t, std::int64_t) { return double(random.below(3)); }));
+  all.push_back(make_rows("equal", 50, 5, [](std::int64_t, std::int64_t t) { return 0.1 * double(t + 1); }));
+  all.push_back(make_rows("nearly equal", 50, 5, [&](std::int64_t, std::int64_t t) {
+    return 0.1 * double(t + 1) * (1 + 0x1p-52 * double(random.below(4)));
+  }));
+  all.push_back(make_rows("outlier", 50, 6,
+                          [&](std::int64_t i, std::int64_t) { return i == 30 ? 1e12 : points::normal(random); }));
+  all.push_back(make_rows("zero rows", 50, 6,
+                          [&](std::int64_t i, std::int64_t) { return i % 10 == 3 ? 0.0 : points::normal(random); }));
+  for (const std::int64_t d : {1, 5, 40})
+    all.push_back(
+        make_rows("nasty", 60, d, [&](std::int64_t, std::int64_t) { return values::nasty(random, DBL_MAX); }));
+  for (const std::int64_t d : {1, 2, 5, 16, 40, 1000}) {
+    all.push_back(points::swallowed(25, d, static_cast<std::uint64_t>(d)));
+    all.push_back(points::vanishing(25, d, static_cast<std::uint64_t>(d)));
+  }
+  for (const std::int64_t d : {1, 2}) {
+    all.push_back(points::rounded_away(25, d, true));
+    all.push_back(points::rounded_away(25, d, false));
+  }
+  return all;
+}
+
+// ---- what is measured
+
+// Norms and residuals cover the exact ones and are not far from them. Long double has 11 bits more than the fp64 sums.
+void measurements_cover_the_operands(void**) {
+  for (const Metric& metric : product_metrics()) {
+    for (const Rows& raw : nasty_rows()) {
+      const Prepared p(metric, KNNG_F64, fit_for(metric, raw));
+      const bool shifted = metric.term != Term::product;
+      for (std::int64_t i = 0; i < raw.n; ++i) {
+        long double square = 0, off = 0, size = 0;
+        const std::vector<double> u = p.row(i);
+        for (std::int64_t t = 0; t < raw.d; ++t) {
+          const auto at = static_cast<std::size_t>(t);
+          const long double centre = shifted ? p.frame.centre[at] : 0.0;
+          const long double x = std::ldexp(u[at] - centre, p.frame.exponent), a = p.operand(i, t);
+          assert_true(std::fabs(x) < 2.0001L && std::fabs(a) <= 2);
+          square += a * a;
+          off += (x - a) * (x - a);
+          size += x * x;
+        }
+        off = std::sqrt(off);
+        const OperandNorms& n = p.operands.norms(i);
+        assert_true(static_cast<long double>(n.lower) <= square && square <= static_cast<long double>(n.upper));
+        assert_true(square - static_cast<long double>(n.lower) <= square * 0x1p-35L);
+        assert_true(static_cast<long double>(n.upper) - square <= square * 0x1p-35L + 0x1p-1000L);
+        assert_true(off <= static_cast<long double>(n.residual));
+        assert_true(static_cast<long double>(n.residual) - off <=
+                    off * 0x1p-35L + std::sqrt(size) * 0x1p-51L + 0x1p-499L);
+        const float half = p.operands.halves()[i];
+        assert_true(p.points.directionless(i) ? half == kInfinity : half <= std::sqrt(square) * std::sqrt(square) / 2);
+      }
+      for (std::int64_t i = raw.n; i < round_up(raw.n, kFilterPanel); ++i)
+        assert_true(p.operands.halves()[i] == std::numeric_limits<float>::infinity());
+    }
+  }
+}
+
+// ---- what is left out
+
+// The survivor test of the tile: fp32 throughout.
+bool survives(float product, float half, float threshold) { return product - half >= threshold; }
+
+// For every list and every cut-off that can occur, all pairs up to it survive, whatever block the partner stands in.
+void nothing_that_belongs_is_left_out(void**) {
+  const FloatEnv env;
+  for (const Metric& metric : product_metrics()) {
+    for (const Rows& raw : nasty_rows()) {
+      const Prepared p(metric, KNNG_F64, fit_for(metric, raw));
+      std::vector<std::vector<double>> rows;
+      for (std::int64_t i = 0; i < raw.n; ++i) rows.push_back(p.row(i));
+      std::vector<double> keys(static_cast<std::size_t>(raw.n * raw.n)), cutoffs;
+      KeyBound::Others all;
+      for (std::int64_t i = 0; i < raw.n; ++i) {
+        if (p.points.directionless(i)) continue;
+        all.upper = std::max(all.upper, p.operands.norms(i).upper);
+        all.residual = std::max(all.residual, p.operands.norms(i).residual);
+        for (std::int64_t j = 0; j < i; ++j) {
+          const double key =
+              canonical_key(metric, rows[static_cast<std::size_t>(i)], rows[static_cast<std::size_t>(j)]);
+          keys[static_cast<std::size_t>(i * raw.n + j)] = keys[static_cast<std::size_t>(j * raw.n + i)] = key;
+          if (!p.points.directionless(j)) cutoffs.push_back(key);
+        }
+      }
+      std::sort(cutoffs.begin(), cutoffs.end());
+      cutoffs.erase(std::unique(cutoffs.begin(), cutoffs.end()), cutoffs.end());
+
+      for (const FilterTile* tile : filter_tiles()) {
+        const std::vector<float> found = products(*tile, p.operands.panels(), raw.n, p.operands.panels(), raw.n, raw.d);
+        const auto lost = [&](std::int64_t i, std::int64_t j, const char* what) {
+          print_error("%s, %s, %s, d %lld, pair (%lld, %lld): %s\n", tile->target, metric.name, raw.name,
+                      static_cast<long long>(raw.d), static_cast<long long>(i), static_cast<long long>(j), what);
+          return false;
+        };
+        for (std::int64_t i = 0; i < raw.n; ++i) {
+          if (p.points.directionless(i)) continue;
+          const OperandNorms& norms = p.operands.norms(i);
+          std::vector<std::int64_t> others;
+          for (std::int64_t j = 0; j < raw.n; ++j)
+            if (j != i && !p.points.directionless(j)) others.push_back(j);
+          const auto key = [&](std::int64_t j) { return keys[static_cast<std::size_t>(i * raw.n + j)]; };
+          const auto product = [&](std::int64_t j) { return found[static_cast<std::size_t>(i * raw.n + j)]; };
+          for (const std::int64_t j : others) {
+            assert_true(p.bound.holds(norms, p.operands.norms(j), product(j), key(j)) ||
+                        lost(i, j, "outside its bounds"));
+            const KeyBound::Others alone{p.operands.norms(j).upper, p.operands.norms(j).residual};
+            assert_true(survives(product(j), p.operands.halves()[j], p.bound.threshold(norms, key(j), alone)) ||
+                        lost(i, j, "left out, alone in its block"));
+          }
+          // By ascending key; the smallest difference so far speaks for all up to a cut-off.
+          std::sort(others.begin(), others.end(), [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
+          std::size_t next = 0;
+          std::int64_t least = -1;
+          for (const double cutoff : cutoffs) {
+            for (; next < others.size() && key(others[next]) <= cutoff; ++next)
+              if (const std::int64_t j = others[next];
+                  least < 0 || product(j) - p.operands.halves()[j] < product(least) - p.operands.halves()[least])
+                least = j;
+            if (least >= 0)
+              assert_true(survives(product(least), p.operands.halves()[least], p.bound.threshold(norms, cutoff, all)) ||
+                          lost(i, least, "left out"));
+          }
+        }
+      }
+    }
+  }
+}
+
+void an_open_list_takes_all(void**) {
+  for (const Metric& metric : product_metrics()) {
+    const KeyBound bound(metric, 10, 0, fp32_unit(10));
+    assert_true(bound.threshold({1, 1, 0}, kInfinity, {1, 0}) == kTakesAll);
+  }
+}
+
+// A bound that is not a number claims nothing.
+void rounding_down(void**) {
+  const FloatEnv env;
+  const double cases[] = {0,        1,        -1,        0.1,        -0.1,    1 + 0x1p-24, -1 - 0x1p-24,
+                          0x1p-149, 0x1p-150, -0x1p-150, -0x1p-1074, FLT_MAX, -FLT_MAX};
+  for (const double x : cases) {
+    const float down = round_down(x);
+    assert_true(static_cast<double>(down) <= x);
+    assert_true(static_cast<double>(std::nextafter(down, std::numeric_limits<float>::infinity())) > x);
+  }
+  assert_true(round_down(1e300) == FLT_MAX && round_down(kInfinity) == FLT_MAX);
+  assert_true(round_down(-1e300) == kTakesAll && round_down(-kInfinity) == kTakesAll);
+  assert_true(round_down(std::numeric_limits<double>::quiet_NaN()) == kTakesAll);
+}
+
+// ---- the constants carry weight
+
+// Equal rows whose product loses almost all that gamma allows: with a smaller gamma the pair with key 0 is lost, and
+// the check notices.
+void a_lowered_gamma_is_noticed(void**) {
+  const FloatEnv env;
+  constexpr std::int64_t d = 2000;
+  Row row(d, 0x1p-12f);
+  row[0] = 1;
+  const double square = 1 + (d - 1) * 0x1p-24;
+  const std::vector<float> panels = panels_of({row});
+  const ProductUnit unit = fp32_unit(d);
+  for (const char* name : {"euclidean", "cosine", "inner_product"}) {
+    const Metric metric = find_metric(name, 2);
+    const OperandNorms norms = operand_norms(square, 0, square, d);
+    const double key = metric.term == Term::product ? -square : 0.0;
+    for (const FilterTile* tile : filter_tiles()) {
+      const float product = products(*tile, panels.data(), 1, panels.data(), 1, d).front();
+      for (const double share : {1.0, 0.9, 0.5, 0.2}) {
+        const KeyBound bound(metric, d, 0, {unit.gamma * share, unit.eta});
+        const float threshold = bound.threshold(norms, key, {norms.upper, norms.residual});
+        assert_int_equal(survives(product, bound.half(norms), threshold), share == 1);
+        assert_int_equal(bound.holds(norms, norms, product, key), share == 1);
+      }
+    }
+  }
+}
+
+// Residuals that are not counted lose pairs that rounding moved, and the check notices.
+void forgotten_residuals_are_noticed(void**) {
+  const FloatEnv env;
+  for (const char* name : {"sqeuclidean", "inner_product"}) {
+    const Metric metric = find_metric(name, 2);
+    const KeyBound bound(metric, 1, 0, fp32_unit(1));
+    int lost = 0, noticed = 0;
+    for (int step = 0; step < 100; ++step) {
+      // Points on both sides are rounded further apart; of points on one side, to a smaller product.
+      const bool product = metric.term == Term::product;
+      const double v = 1 + step * 0x1p-12 + 0x1p-24 + (product ? -0x1p-50 : 0x1p-50), u = product ? v : -v;
+      const auto a = static_cast<float>(u), b = static_cast<float>(v);
+      const double off = std::fabs(v - static_cast<double>(b));
+      const double square = static_cast<double>(b) * static_cast<double>(b);
+      const double key = product ? -u * v : (u - v) * (u - v);
+      const auto passes = [&](double residual) {
+        const OperandNorms norms = operand_norms(square, residual * residual, v * v, 1);
+        return survives(a * b, bound.half(norms), bound.threshold(norms, key, {norms.upper, norms.residual}));
+      };
+      const auto holds = [&](double residual) {
+        const OperandNorms norms = operand_norms(square, residual * residual, v * v, 1);
+        return bound.holds(norms, norms, a * b, key);
+      };
+      assert_true(passes(off) && holds(off));
+      lost += !passes(0);
+      noticed += !holds(0);
+    }
+    // In one dimension gamma and the rounding of the threshold are as much as the residuals of a product.
+    assert_true(lost >= (metric.term == Term::product ? 0 : 10));
+    assert_int_equal(noticed, 100);
+  }
+}
+
+// Two candidates of one list: by approximate keys the first is nearer, and it is left out; the second seems further,
+// and belongs. What is left out says nothing about what could not be left out, because every pair has a bound of its
+// own.
+void the_nearest_left_out_is_not_the_dangerous_one(void**) {
+  const FloatEnv env;
+  constexpr std::int64_t d = 1000;
+  const Metric metric = find_metric("inner_product", 2);
+  Row list(d, 0x1p-12f), harmless(d, 0), dangerous(d, 0x1p-12f);
+  list[0] = dangerous[0] = list[d - 1] = 1;
+  dangerous[d - 1] = -1 + 0x1p-10f;  // 998 products of 2^-24 are swallowed before this one takes 1 away
+  harmless[0] = 0x1p-10f + 500 * 0x1p-24f;
+  const std::vector<Row> rows = {list, harmless, dangerous};
+  const std::vector<float> panels = panels_of(rows);
+  std::vector<OperandNorms> norms;
+  std::vector<double> keys;
+  for (const Row& row : rows) {
+    const double square = static_cast<double>(truth_of(row, row).product.value());
+    norms.push_back(operand_norms(square, 0, square, d));
+    keys.push_back(static_cast<double>(-truth_of(list, row).product.value()));
+  }
+  const double cutoff = keys[2];
+  assert_true(keys[1] > cutoff);
+  const KeyBound bound(metric, d, 0, fp32_unit(d));
+  for (const FilterTile* tile : filter_tiles()) {
+    const std::vector<float> found = products(*tile, panels.data(), 3, panels.data(), 3, d);
+    assert_true(-found[1] < -found[2]);
+    const auto kept = [&](std::size_t j) {
+      return survives(found[j], bound.half(norms[j]),
+                      bound.threshold(norms[0], cutoff, {norms[j].upper, norms[j].residual}));
+    };
+    assert_false(kept(1));
+    assert_true(kept(2));
+  }
+}
+
+// ---- sharpness
+
+// A filter that leaves nothing out is sound as well.
+void pairs_beyond_the_cutoff_are_left_out(void**) {
+  const FloatEnv env;
+  constexpr std::int64_t n = 480, d = 128, k = 10;
+  values::Random random(3);
+  for (const char* name : {"euclidean", "cosine", "inner_product"}) {
+    const Prepared p(find_metric(name, 2), KNNG_F32,
+                     make_rows("gaussian", n, d, [&](std::int64_t, std::int64_t) { return points::normal(random); }));
+    const std::vector<float> found =
+        products(*filter_tiles().front(), p.operands.panels(), n, p.operands.panels(), n, d);
+    KeyBound::Others all;
+    std::vector<std::vector<double>> rows;
+    for (std::int64_t i = 0; i < n; ++i) {
+      all.upper = std::max(all.upper, p.operands.norms(i).upper);
+      all.residual = std::max(all.residual, p.operands.norms(i).residual);
+      rows.push_back(p.row(i));
+    }
+    std::int64_t beyond = 0, beyond_kept = 0, far = 0, far_kept = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::vector<double> keys, sorted;
+      for (std::int64_t j = 0; j < n; ++j)
+        keys.push_back(
+            i == j ? kInfinity
+                   : canonical_key(p.metric, rows[static_cast<std::size_t>(i)], rows[static_cast<std::size_t>(j)]));
+      sorted = keys;
+      std::nth_element(sorted.begin(), sorted.begin() + (k - 1), sorted.end());
+      const double cutoff = sorted[k - 1];
+      const float threshold = p.bound.threshold(p.operands.norms(i), cutoff, all);
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double key = keys[static_cast<std::size_t>(j)];
+        if (j == i || key <= cutoff) continue;
+        const bool kept = survives(found[static_cast<std::size_t>(i * n + j)], p.operands.halves()[j], threshold);
+        beyond += 1;
+        beyond_kept += kept;
+        if (key <= cutoff + 0.01 * std::fabs(cutoff)) continue;
+        far += 1;
+        far_kept += kept;
+      }
+    }
+    print_message("%s, d = %lld: %lld of %lld pairs beyond the cut-off survive, %lld of %lld beyond 1.01 of it\n", name,
+                  static_cast<long long>(d), static_cast<long long>(beyond_kept), static_cast<long long>(beyond),
+                  static_cast<long long>(far_kept), static_cast<long long>(far));
+    assert_true(far > n * n / 2);
+    assert_true(static_cast<double>(far_kept) < 0.01 * static_cast<double>(far));
+    assert_true(static_cast<double>(beyond_kept) < 0.01 * static_cast<double>(beyond));
+  }
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(products_stay_within_the_bound),
+      cmocka_unit_test(vanishing_products_use_half_of_eta),
+      cmocka_unit_test(measurements_cover_the_operands),
+      cmocka_unit_test(nothing_that_belongs_is_left_out),
+      cmocka_unit_test(an_open_list_takes_all),
+      cmocka_unit_test(rounding_down),
+      cmocka_unit_test(a_lowered_gamma_is_noticed),
+      cmocka_unit_test(forgotten_residuals_are_noticed),
+      cmocka_unit_test(the_nearest_left_out_is_not_the_dangerous_one),
+      cmocka_unit_test(pairs_beyond_the_cutoff_are_left_out),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
