@@ -122,7 +122,7 @@ static void threads_and_tiles_change_nothing(void** state) {
     knng_graph* reference = NULL;
     for (size_t s = 0; s < sizeof settings / sizeof *settings; ++s) {
       knng* h = HANDLE(&rows, "device", "cpu", "threads", settings[s][0], "tile_rows", settings[s][1], "tile_cols",
-                       settings[s][2]);
+                       settings[s][2], "engine", engines_for(&metrics[m])[s % 2]);
       set_metric(h, &metrics[m]);
       knng_graph* g = built(h, 20);
       if (reference) {
@@ -145,7 +145,8 @@ static void repetition_changes_nothing(void** state) {
   test_rows rows = rows_grid(KNNG_U8, 500, 3, 4, 56);
   knng* h = HANDLE(&rows, "device", "cpu", "threads", "4", "tile_rows", "8", "tile_cols", "8");
   knng_graph* reference = built(h, 10);
-  for (int i = 0; i < (small_run() ? 5 : 60); ++i) {
+  for (int i = 0; i < (small_run() ? 10 : 80); ++i) {
+    expect_ok(knng_set(h, "engine", i % 2 ? "direct" : "fused"), "engine");
     knng_graph* g = built(h, 10);
     expect_same_graph(reference, g, "repeated");
     knng_graph_destroy(g);

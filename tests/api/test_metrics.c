@@ -65,7 +65,8 @@ static void values_as_asked(void** state) {
         task.similarity = variant >> 1 & 1;
         const char* type = types[variant >> 2];
         knng* h = HANDLE(&rows, "device", "cpu", "self", task.self_first ? "first" : "exclude", "value",
-                         task.similarity ? "similarity" : "distance", "value_type", type);
+                         task.similarity ? "similarity" : "distance", "value_type", type, "engine",
+                         engines_for(metric)[(variant ^ variant >> 1 ^ variant >> 2) & 1]);
         set_metric(h, metric);
         char label[100];
         snprintf(label, sizeof label, "%s p=%s %s variant %d", metric->metric, metric->p, dtype_label(dtypes[t]),

@@ -208,8 +208,10 @@ static void statistics_are_named(void** state) {
     expect_ok(knng_stat_name(count, &name, NULL), name);
     assert_true(stat_of(g, name) >= 0);
   }
-  assert_int_equal(count, 21);
-  EXPECT_ERROR(knng_stat_name(count, &name, &doc), KNNG_ERR_RANGE, "21");
+  assert_true(count >= 21); /* the list may grow */
+  char text[16];
+  snprintf(text, sizeof text, "%d", count);
+  EXPECT_ERROR(knng_stat_name(count, &name, &doc), KNNG_ERR_RANGE, text);
   EXPECT_ERROR(knng_stat_name(0, NULL, NULL), KNNG_ERR_ARGUMENT, "name");
   knng_graph_destroy(g);
   knng_destroy(h);

@@ -135,30 +135,41 @@ double stat_of(const knng_graph* g, const char* name) {
   return value;
 }
 
+const char* const* engines_for(const metric_case* m) {
+  static const char *const product[] = {"direct", "fused", "auto", NULL}, *const plain[] = {"direct", "auto", NULL};
+  return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0) ? product : plain;
+}
+
+static void check_one(const knng* h, int64_t k, const oracle_graph* expected, const char* label) {
+  knng_graph* g = NULL;
+  const knng_status status = knng_build(h, k, NULL, &g);
+  if (!expected) {
+    if (status != KNNG_ERR_DATA) fail_msg("%s: status %d instead of KNNG_ERR_DATA", label, (int)status);
+    assert_null(g);
+    return;
+  }
+  expect_ok(status, label);
+  expect_graph(g, expected, label);
+  knng_graph_destroy(g);
+}
+
 void check_build(const test_rows* rows, const metric_case* m, int64_t k, const oracle_graph* expected,
                  const char* const* threads, const tile_size* tiles, int tile_count) {
   knng* h = HANDLE(rows, "device", "cpu");
   set_metric(h, m);
-  for (; *threads; ++threads)
-    for (int t = 0; t < tile_count; ++t) {
-      char label[200];
-      snprintf(label, sizeof label, "%s p=%s %s %lld x %lld k=%lld threads=%s tile=%s x %s", m->metric, m->p,
-               dtype_label(rows->dtype), (long long)rows->n, (long long)rows->d, (long long)k, *threads, tiles[t].rows,
-               tiles[t].cols);
-      expect_ok(knng_set(h, "threads", *threads), "threads");
-      expect_ok(knng_set(h, "tile_rows", tiles[t].rows), "tile_rows");
-      expect_ok(knng_set(h, "tile_cols", tiles[t].cols), "tile_cols");
-      knng_graph* g = NULL;
-      const knng_status status = knng_build(h, k, NULL, &g);
-      if (!expected) {
-        if (status != KNNG_ERR_DATA) fail_msg("%s: status %d instead of KNNG_ERR_DATA", label, (int)status);
-        assert_null(g);
-        continue;
+  for (const char* const* engine = engines_for(m); *engine; ++engine)
+    for (const char* const* thread = threads; *thread; ++thread)
+      for (int t = 0; t < tile_count; ++t) {
+        char label[200];
+        snprintf(label, sizeof label, "%s p=%s %s %lld x %lld k=%lld engine=%s threads=%s tile=%s x %s", m->metric,
+                 m->p, dtype_label(rows->dtype), (long long)rows->n, (long long)rows->d, (long long)k, *engine, *thread,
+                 tiles[t].rows, tiles[t].cols);
+        expect_ok(knng_set(h, "engine", *engine), *engine);
+        expect_ok(knng_set(h, "threads", *thread), "threads");
+        expect_ok(knng_set(h, "tile_rows", tiles[t].rows), "tile_rows");
+        expect_ok(knng_set(h, "tile_cols", tiles[t].cols), "tile_cols");
+        check_one(h, k, expected, label);
       }
-      expect_ok(status, label);
-      expect_graph(g, expected, label);
-      knng_graph_destroy(g);
-    }
   knng_destroy(h);
 }
 

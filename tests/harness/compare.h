@@ -42,13 +42,17 @@ void expect_graph(const knng_graph* g, const oracle_graph* expected, const char*
 void expect_same_graph(const knng_graph* a, const knng_graph* b, const char* label);
 double stat_of(const knng_graph* g, const char* name);
 
-/* Builds under threads x tiles and compares each with the oracle; refusal is what is expected if the metric does not
- * take the rows. `value_type`: NULL leaves it. */
+/* Builds under engines x threads x tiles and compares each with the oracle; refusal is what is expected without an
+ * oracle graph, if the metric does not take the rows. */
 typedef struct tile_size {
   const char *rows, *cols;
 } tile_size;
 void check_build(const test_rows* rows, const metric_case* m, int64_t k, const oracle_graph* expected,
                  const char* const* threads, const tile_size* tiles, int tile_count);
+
+/* The engines that do a metric, NULL ends the list: the direct one does all, the fused one those that are sums of
+ * squared differences or products. "auto" is among them, since it is what users get. */
+const char* const* engines_for(const metric_case* m);
 
 /* 1 if the suite runs under a sanitizer and shall be brief (environment KNNG_TEST_SMALL). */
 int small_run(void);

@@ -1,0 +1,347 @@
+/* What a caller can get wrong: each mistake has its code and a message that names argument, value and limit, and the
+ * handle works afterwards as if nothing had happened. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/compare.h"
+
+typedef struct fixture {
+  test_rows rows;
+  knng* h;
+  knng_graph* g; /* before all mistakes */
+} fixture;
+
+static int setup(void** state) {
+  static fixture f;
+  f.rows = rows_grid(KNNG_F32, 40, 3, 5, 91);
+  f.h = HANDLE(&f.rows, "device", "cpu");
+  f.g = built(f.h, 6);
+  *state = &f;
+  return 0;
+}
+
+static int teardown(void** state) {
+  fixture* f = *state;
+  int64_t n = 0;
+  expect_ok(knng_shape(f->h, &n, NULL, NULL), "knng_shape");
+  assert_int_equal(n, 40);
+  knng_graph* g = built(f->h, 6);
+  expect_same_graph(f->g, g, "before and after the mistakes");
+  knng_graph_destroy(g);
+  knng_graph_destroy(f->g);
+  knng_destroy(f->h);
+  rows_free(&f->rows);
+  return 0;
+}
+
+static void null_pointers(void** state) {
+  const fixture* f = *state;
+  unsigned char bytes[40];
+  knng_matrix m = matrix_of(&f->rows), ids = knng_host(KNNG_I64, 40, 6, NULL),
+              column = knng_host(KNNG_U8, 40, 1, bytes);
+  knng_graph* g = f->g;
+  knng_sparse* s = NULL;
+  double number;
+  int64_t id;
+  char buf[8];
+  EXPECT_ERROR(knng_create(NULL, 3, KNNG_F32), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_add(NULL, &m), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_add(f->h, NULL), KNNG_ERR_ARGUMENT, "rows", "NULL");
+  EXPECT_ERROR(knng_borrow(NULL, &m), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_borrow(f->h, NULL), KNNG_ERR_ARGUMENT, "rows", "NULL");
+  EXPECT_ERROR(knng_add_file(f->h, NULL, NULL), KNNG_ERR_ARGUMENT, "path", "NULL");
+  EXPECT_ERROR(knng_add_file(NULL, "x.npy", NULL), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_shape(NULL, &id, NULL, NULL), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_estimate(f->h, 0, 3, NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_build(f->h, 3, NULL, NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_build(NULL, 3, NULL, &g), KNNG_ERR_ARGUMENT, "h", "NULL");
+  assert_null(g);
+  g = f->g;
+  EXPECT_ERROR(knng_query_file(f->h, NULL, 3, NULL, &g), KNNG_ERR_ARGUMENT, "path", "NULL");
+  assert_null(g);
+  EXPECT_ERROR(knng_check(f->h, NULL, 0, NULL, &id), KNNG_ERR_ARGUMENT, "g", "NULL");
+  EXPECT_ERROR(knng_check(f->h, f->g, 0, NULL, NULL), KNNG_ERR_ARGUMENT, "first_wrong", "NULL");
+  EXPECT_ERROR(knng_graph_import(&g, NULL, NULL), KNNG_ERR_ARGUMENT, "ids", "NULL");
+  EXPECT_ERROR(knng_graph_import(NULL, &ids, NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_graph_view(NULL, &m, NULL), KNNG_ERR_ARGUMENT, "g", "NULL");
+  expect_ok(knng_graph_view(f->g, NULL, NULL), "nothing to show");
+  EXPECT_ERROR(knng_graph_copy(NULL, 0, &ids, NULL), KNNG_ERR_ARGUMENT, "g", "NULL");
+  EXPECT_ERROR(knng_graph_copy(f->g, 0, &ids, NULL), KNNG_ERR_ARGUMENT, "ids", "data", "NULL");
+  EXPECT_ERROR(knng_graph_rows(f->g, NULL, &column), KNNG_ERR_ARGUMENT, "what", "NULL");
+  EXPECT_ERROR(knng_graph_rows(f->g, "ties", NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_graph_stat(f->g, NULL, &number), KNNG_ERR_ARGUMENT, "name", "NULL");
+  EXPECT_ERROR(knng_graph_stat(f->g, "rows", NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_graph_text(NULL, "metric", buf, 8, NULL), KNNG_ERR_ARGUMENT, "g", "NULL");
+  EXPECT_ERROR(knng_graph_save(f->g, NULL, NULL), KNNG_ERR_ARGUMENT, "path", "NULL");
+  EXPECT_ERROR(knng_graph_load(NULL, "x.knng"), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_graph_load(&g, NULL), KNNG_ERR_ARGUMENT, "path", "NULL");
+  EXPECT_ERROR(knng_graph_sparse(f->g, NULL, &s), KNNG_ERR_ARGUMENT, "rule", "NULL");
+  EXPECT_ERROR(knng_graph_sparse(NULL, "union", &s), KNNG_ERR_ARGUMENT, "g", "NULL");
+  EXPECT_ERROR(knng_graph_sparse(f->g, "union", NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_sparse_view(NULL, &m, NULL, NULL, NULL), KNNG_ERR_ARGUMENT, "s", "NULL");
+  knng_destroy(NULL);
+  knng_graph_destroy(NULL);
+  knng_sparse_destroy(NULL);
+}
+
+/* The same mistakes in knng_add, knng_borrow and knng_query. */
+static void expect_matrix_error(const fixture* f, const knng_matrix* m, knng_status code, const char* word,
+                                const char* value) {
+  knng_graph* g = NULL;
+  EXPECT_ERROR(knng_add(f->h, m), code, word, value);
+  EXPECT_ERROR(knng_borrow(f->h, m), code, word, value);
+  EXPECT_ERROR(knng_query(f->h, m, NULL, 3, NULL, &g), code, word, value);
+  assert_null(g);
+}
+
+static void matrices(void** state) {
+  const fixture* f = *state;
+  const knng_matrix good = matrix_of(&f->rows);
+  knng_matrix m = good;
+  m.struct_size = 0;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "struct_size", "0");
+  m.struct_size = 16;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "struct_size", "16");
+  m = good;
+  m.rows = 0;
+  expect_matrix_error(f, &m, KNNG_ERR_RANGE, "rows", "0");
+  m.rows = -5;
+  expect_matrix_error(f, &m, KNNG_ERR_RANGE, "rows", "-5");
+  m = good;
+  m.cols = 0;
+  expect_matrix_error(f, &m, KNNG_ERR_RANGE, "cols", "0");
+  m.cols = -1;
+  expect_matrix_error(f, &m, KNNG_ERR_RANGE, "cols", "-1");
+  m.cols = 4;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "4", "3");
+  m = good;
+  m.data = NULL;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "data", "NULL");
+  m.data = (char*)good.data + 1;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "data", "4");
+  m = good;
+  m.dtype = 0x999;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "dtype", "0x999");
+  m.dtype = KNNG_I64; /* for ids, never for rows */
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "int64", "float32");
+  m = good;
+  m.rows = INT64_MAX;
+  expect_matrix_error(f, &m, KNNG_ERR_RANGE, "9223372036854775807", "63 bits");
+  m = good;
+  m.row_stride = INT64_MAX / 2;
+  m.col_stride = 1;
+  expect_matrix_error(f, &m, KNNG_ERR_RANGE, "63 bits", "");
+  m = good;
+  m.space = 77;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "space", "77");
+  m.space = KNNG_CUDA;
+  expect_matrix_error(f, &m, KNNG_ERR_UNSUPPORTED, "space", "CUDA");
+
+  struct {
+    knng_matrix known;
+    int64_t unknown;
+  } newer = {good, 0};
+  newer.known.struct_size = sizeof newer;
+  knng* h = HANDLE(NULL, NULL);
+  expect_ok(knng_add(h, &newer.known), "unknown members that are 0");
+  knng_destroy(h);
+  newer.unknown = 1;
+  char first_unknown[32];
+  snprintf(first_unknown, sizeof first_unknown, "byte %d", (int)sizeof(knng_matrix));
+  expect_matrix_error(f, &newer.known, KNNG_ERR_UNSUPPORTED, first_unknown, "newer");
+
+  m = good;
+  m.dtype = KNNG_F64;
+  m.rows = 10;
+  knng_matrix aligned = m;
+  double x[30] = {0};
+  aligned.data = x;
+  EXPECT_ERROR(knng_add(f->h, &aligned), KNNG_ERR_ARGUMENT, "float64", "float32");
+}
+
+static void not_finite(void** state) {
+  const fixture* f = *state;
+  static const int32_t dtypes[] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16};
+  static const double bad[] = {NAN, INFINITY, -INFINITY};
+  for (int t = 0; t < 4; ++t)
+    for (int b = 0; b < 3; ++b)
+      for (int place = 0; place < 3; ++place) {
+        const int64_t n = 50, d = 21,
+                      row = place == 0   ? 0
+                            : place == 1 ? 33
+                                         : 49,
+                      col = place == 0   ? 0
+                            : place == 1 ? 7
+                                         : 20;
+        test_rows rows = rows_normal(dtypes[t], n, d, 92);
+        encode(dtypes[t], rows.data, row * d + col, bad[b]);
+        char r[24], c[24];
+        snprintf(r, sizeof r, "%d", (int)row);
+        snprintf(c, sizeof c, "%d", (int)col);
+        const knng_matrix m = matrix_of(&rows);
+        knng* h = HANDLE(NULL, NULL);
+        for (int borrow = 0; borrow < 2; ++borrow) {
+          EXPECT_ERROR(borrow ? knng_borrow(h, &m) : knng_add(h, &m), KNNG_ERR_DATA, "row", r, "column", c);
+          knng_error e;
+          e.struct_size = sizeof e;
+          knng_last_error_get(&e);
+          assert_int_equal(e.row, row);
+          assert_int_equal(e.col, col);
+        }
+        int64_t left = -1;
+        expect_ok(knng_shape(h, &left, NULL, NULL), "knng_shape");
+        assert_int_equal(left, 0);
+        knng_destroy(h);
+        rows_free(&rows);
+      }
+  (void)f;
+}
+
+static void neighbours(void** state) {
+  const fixture* f = *state;
+  static const int64_t wrong[] = {0, -1, INT64_MIN, 40, 41, 1000000, INT64_MAX};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)wrong[i]);
+    knng_graph* g = f->g;
+    EXPECT_ERROR(knng_build(f->h, wrong[i], NULL, &g), KNNG_ERR_RANGE, "k=", text);
+    assert_null(g);
+    if (wrong[i] >= 40) EXPECT_ERROR(knng_build(f->h, wrong[i], NULL, &g), KNNG_ERR_RANGE, "40");
+    knng_error e;
+    e.struct_size = sizeof e;
+    knng_last_error_get(&e);
+    assert_string_equal(e.argument, "k");
+    assert_true(e.given == wrong[i]);
+    knng_plan plan;
+    plan.struct_size = sizeof plan;
+    EXPECT_ERROR(knng_estimate(f->h, 0, wrong[i], &plan), KNNG_ERR_RANGE, "k=", text);
+  }
+  knng_plan plan;
+  plan.struct_size = 4;
+  EXPECT_ERROR(knng_estimate(f->h, 0, 3, &plan), KNNG_ERR_ARGUMENT, "struct_size", "4");
+  plan.struct_size = sizeof plan;
+  EXPECT_ERROR(knng_estimate(f->h, -1, 3, &plan), KNNG_ERR_RANGE, "nq", "-1");
+}
+
+static void handles(void** state) {
+  (void)state;
+  knng* h = NULL;
+  EXPECT_ERROR(knng_create(&h, -1, KNNG_F32), KNNG_ERR_RANGE, "dim", "-1");
+  EXPECT_ERROR(knng_create(&h, (int64_t)1 << 31, KNNG_F32), KNNG_ERR_RANGE, "dim", "2147483648", "2147483647");
+  EXPECT_ERROR(knng_create(&h, 3, 0x123), KNNG_ERR_ARGUMENT, "dtype", "0x123");
+  EXPECT_ERROR(knng_create(&h, 3, KNNG_I64), KNNG_ERR_ARGUMENT, "int64");
+  assert_null(h);
+  expect_ok(knng_create(&h, 2147483647, KNNG_U8), "the largest dimension");
+  knng_destroy(h);
+  h = HANDLE(NULL, NULL);
+  knng_graph* g = NULL;
+  knng_plan plan;
+  plan.struct_size = sizeof plan;
+  EXPECT_ERROR(knng_build(h, 1, NULL, &g), KNNG_ERR_STATE, "rows");
+  EXPECT_ERROR(knng_estimate(h, 0, 1, &plan), KNNG_ERR_STATE, "rows");
+  test_rows rows = rows_normal(KNNG_F32, 1, 3, 93);
+  const knng_matrix m = matrix_of(&rows);
+  EXPECT_ERROR(knng_query(h, &m, NULL, 1, NULL, &g), KNNG_ERR_STATE, "rows");
+  expect_ok(knng_add(h, &m), "one row");
+  EXPECT_ERROR(knng_build(h, 1, NULL, &g), KNNG_ERR_RANGE, "k=1", "2", "1");
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static void data_that_a_metric_cannot_take(void** state) {
+  (void)state;
+  test_rows rows = rows_positive(KNNG_F64, 30, 4, 94);
+  knng_graph* g = NULL;
+  knng_error e;
+  e.struct_size = sizeof e;
+  for (int js = 0; js < 2; ++js) {
+    ((double*)rows.data)[11 * 4 + 2] = -0.5;
+    knng* h = HANDLE(&rows, "device", "cpu", "metric", js ? "jensenshannon" : "hellinger");
+    EXPECT_ERROR(knng_build(h, 2, NULL, &g), KNNG_ERR_DATA, js ? "jensenshannon" : "hellinger", "11", "2", "-0.5");
+    knng_last_error_get(&e);
+    assert_int_equal(e.row, 11);
+    assert_int_equal(e.col, 2);
+    expect_ok(knng_set(h, "metric", "euclidean"), "euclidean");
+    knng_graph_destroy(built(h, 2));
+    knng_destroy(h);
+    ((double*)rows.data)[11 * 4 + 2] = -0.0; /* no negative value */
+    h = HANDLE(&rows, "device", "cpu", "metric", js ? "jensenshannon" : "hellinger");
+    knng_graph_destroy(built(h, 2));
+    knng_destroy(h);
+  }
+  for (int t = 0; t < 4; ++t) ((double*)rows.data)[17 * 4 + t] = 0;
+  knng* h = HANDLE(&rows, "device", "cpu", "metric", "jensenshannon");
+  EXPECT_ERROR(knng_build(h, 2, NULL, &g), KNNG_ERR_DATA, "jensenshannon", "17");
+  knng_last_error_get(&e);
+  assert_int_equal(e.row, 17);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static void contradictions_and_what_is_not_there(void** state) {
+  const fixture* f = *state;
+  static const char* const unsupported[][2] = {{"device", "cuda"}, {"device", "cuda:0"}, {"engine", "tiled"}};
+  knng_graph* g = NULL;
+  for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; ++i) {
+    knng* h = HANDLE(&f->rows, unsupported[i][0], unsupported[i][1]);
+    const knng_status status = knng_build(h, 3, NULL, &g);
+    if (status == KNNG_ERR_DEVICE)
+      EXPECT_ERROR(status, KNNG_ERR_DEVICE, unsupported[i][1]);
+    else
+      EXPECT_ERROR(status, KNNG_ERR_UNSUPPORTED, unsupported[i][0], unsupported[i][1]);
+    assert_null(g);
+    knng_destroy(h);
+  }
+  knng* h = HANDLE(&f->rows, "metric", "euclidean", "value", "similarity");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_OPTION, "value=similarity", "euclidean", "cosine");
+  knng_destroy(h);
+  assert_null(g);
+  /* Explicit requests are met or refused: the fused engine has no filter for these. */
+  h = HANDLE(&f->rows, "metric", "manhattan", "engine", "fused");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=fused", "manhattan", "direct");
+  knng_destroy(h);
+  assert_null(g);
+}
+
+static void words(void** state) {
+  const fixture* f = *state;
+  double number = 0;
+  char buf[64];
+  int64_t needed = 0;
+  unsigned char bytes[40];
+  knng_matrix out = knng_host(KNNG_U8, 40, 1, bytes);
+  knng_sparse* s = NULL;
+  EXPECT_ERROR(knng_graph_stat(f->g, "speed", &number), KNNG_ERR_OPTION, "speed", "ties_at_k", "seconds_total");
+  EXPECT_ERROR(knng_graph_text(f->g, "colour", buf, sizeof buf, NULL), KNNG_ERR_OPTION, "colour", "fingerprint",
+               "metric");
+  EXPECT_ERROR(knng_graph_text(f->g, "metric", buf, 3, &needed), KNNG_ERR_RANGE, "3", "10");
+  assert_int_equal(needed, 10);
+  EXPECT_ERROR(knng_graph_rows(f->g, "hubs", &out), KNNG_ERR_OPTION, "hubs", "ties", "indegree", "component", "proof");
+  EXPECT_ERROR(knng_graph_sparse(f->g, "unions", &s), KNNG_ERR_OPTION, "unions", "directed", "mutual", "snn");
+  EXPECT_ERROR(knng_graph_sparse(f->g, "union:median", &s), KNNG_ERR_OPTION, "union:median", "directed");
+  assert_null(s);
+  EXPECT_ERROR(knng_graph_save(f->g, "graph.xyz", NULL), KNNG_ERR_OPTION, "graph.xyz", "knng", "npz");
+  EXPECT_ERROR(knng_graph_save(f->g, "graph.knng", "xyz"), KNNG_ERR_OPTION, "xyz", "knng", "npz");
+  out.rows = 39;
+  EXPECT_ERROR(knng_graph_rows(f->g, "ties", &out), KNNG_ERR_ARGUMENT, "39", "40");
+  out.rows = 40;
+  out.dtype = KNNG_F32;
+  EXPECT_ERROR(knng_graph_rows(f->g, "ties", &out), KNNG_ERR_ARGUMENT, "");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(null_pointers),
+      cmocka_unit_test(matrices),
+      cmocka_unit_test(not_finite),
+      cmocka_unit_test(neighbours),
+      cmocka_unit_test(handles),
+      cmocka_unit_test(data_that_a_metric_cannot_take),
+      cmocka_unit_test(contradictions_and_what_is_not_there),
+      cmocka_unit_test(words),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

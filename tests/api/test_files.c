@@ -1,0 +1,323 @@
+/* Files through the public API: graphs saved and loaded whole, rows and queries from files, and refusals that leave
+ * nothing half done. The formats themselves are tested byte by byte with their rooms. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/cmocka.h"
+#include "harness/compare.h"
+#include "harness/threads.h"
+
+static char folder[] = "files-XXXXXX";
+
+static int enter_folder(void** state) {
+  (void)state;
+  return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void** state) {
+  (void)state;
+  char command[64];
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  return chdir("..") == 0 && system(command) == 0 ? 0 : -1;
+}
+
+static void write_file(const char* path, const void* data, size_t size) {
+  FILE* f = fopen(path, "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(data, 1, size, f), size);
+  fclose(f);
+}
+
+static size_t read_whole(const char* path, unsigned char* out, size_t most) {
+  FILE* f = fopen(path, "rb");
+  assert_non_null(f);
+  const size_t got = fread(out, 1, most, f);
+  fclose(f);
+  return got;
+}
+
+static knng_graph* loaded(const char* path) {
+  knng_graph* g = NULL;
+  expect_ok(knng_graph_load(&g, path), path);
+  assert_non_null(g);
+  return g;
+}
+
+static void graphs_come_back_whole(void** state) {
+  (void)state;
+  static const char* const suffixes[] = {"knng", "npz"};
+  for (int variant = 0; variant < 8; ++variant) {
+    test_rows rows = rows_grid(variant & 1 ? KNNG_F64 : KNNG_F32, 70, 3, 4, 141);
+    knng* h = HANDLE(&rows, "device", "cpu", "self", variant & 2 ? "first" : "exclude", "metric", "cosine", "value",
+                     variant & 4 ? "similarity" : "distance");
+    knng_graph* g = built(h, 8);
+    for (int s = 0; s < 2; ++s) {
+      char path[32];
+      snprintf(path, sizeof path, "graph%d.%s", variant, suffixes[s]);
+      expect_ok(knng_graph_save(g, path, NULL), path);
+      expect_ok(knng_graph_save(g, "named", suffixes[s]), "named format");
+      knng_graph *back = loaded(path), *named = loaded("named");
+      expect_same_graph(g, back, path);
+      expect_same_graph(g, named, "named format");
+      if (s == 0) { /* this format keeps everything */
+        unsigned char a[70], b[70];
+        knng_matrix ma = knng_host(KNNG_U8, 70, 1, a), mb = knng_host(KNNG_U8, 70, 1, b);
+        static const char* const columns[] = {"ties", "proof"};
+        for (int c = 0; c < 2; ++c) {
+          expect_ok(knng_graph_rows(g, columns[c], &ma), columns[c]);
+          expect_ok(knng_graph_rows(back, columns[c], &mb), columns[c]);
+          assert_memory_equal(a, b, sizeof a);
+        }
+        const char* name = NULL;
+        for (int32_t i = 0; knng_stat_name(i, &name, NULL) == KNNG_OK; ++i)
+          assert_true(stat_of(g, name) == stat_of(back, name));
+        static const char* const texts[] = {"metric",  "precision",   "engine", "selector", "device",
+                                            "version", "fingerprint", "value",  "self"};
+        for (int t = 0; t < 9; ++t) {
+          char left[200], right[200];
+          expect_ok(knng_graph_text(g, texts[t], left, sizeof left, NULL), texts[t]);
+          expect_ok(knng_graph_text(back, texts[t], right, sizeof right, NULL), texts[t]);
+          assert_string_equal(left, right);
+        }
+        int64_t wrong = 0;
+        expect_ok(knng_check(h, back, 0, NULL, &wrong), "knng_check");
+        assert_int_equal(wrong, -1);
+      }
+      knng_graph_destroy(back);
+      knng_graph_destroy(named);
+    }
+    knng_graph_destroy(g);
+    knng_destroy(h);
+    rows_free(&rows);
+  }
+}
+
+/* A damaged file is never taken for a graph: every truncation, and every byte changed. */
+static void damage_is_noticed(void** state) {
+  (void)state;
+  test_rows rows = rows_grid(KNNG_F32, 12, 2, 4, 143);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  knng_graph* g = built(h, 2);
+  expect_ok(knng_graph_save(g, "whole.knng", NULL), "save");
+  static unsigned char bytes[20000];
+  const size_t size = read_whole("whole.knng", bytes, sizeof bytes);
+  assert_true(size > 0 && size < sizeof bytes);
+  knng_graph* back = NULL;
+  for (size_t cut = 0; cut < size; cut += cut < 200 ? 1 : 7) {
+    write_file("damaged.knng", bytes, cut);
+    EXPECT_ERROR(knng_graph_load(&back, "damaged.knng"), KNNG_ERR_FORMAT, "damaged.knng");
+    assert_null(back);
+  }
+  for (size_t at = 0; at < size; ++at)
+    for (int bit = 0; bit < 8; bit += 7) {
+      bytes[at] ^= (unsigned char)(1 << bit);
+      write_file("damaged.knng", bytes, size);
+      const knng_status status = knng_graph_load(&back, "damaged.knng");
+      if (status == KNNG_OK) fail_msg("byte %d can change without being noticed", (int)at);
+      if (status != KNNG_ERR_FORMAT && status != KNNG_ERR_UNSUPPORTED)
+        fail_msg("byte %d: status %d", (int)at, (int)status);
+      assert_null(back);
+      bytes[at] ^= (unsigned char)(1 << bit);
+    }
+  bytes[size] = 0; /* one byte too many */
+  write_file("damaged.knng", bytes, size + 1);
+  EXPECT_ERROR(knng_graph_load(&back, "damaged.knng"), KNNG_ERR_FORMAT, "damaged.knng");
+  write_file("damaged.knng", bytes, size);
+  knng_graph_destroy(loaded("damaged.knng"));
+  EXPECT_ERROR(knng_graph_load(&back, "missing.knng"), KNNG_ERR_IO, "missing.knng", "No such file");
+  EXPECT_ERROR(knng_graph_load(&back, "."), KNNG_ERR_IO, ".");
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+/* A file system that is full, played by a limit on file sizes. */
+static void failed_writes_leave_the_old_file(void** state) {
+  (void)state;
+  test_rows rows = rows_grid(KNNG_F32, 2000, 2, 9, 144);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  knng_graph* g = built(h, 9);
+  static const char* const targets[] = {"target.knng", "target.npz"};
+  for (int t = 0; t < 2; ++t) {
+    write_file(targets[t], "old", 3);
+    const int before = entries_of(".");
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    const struct rlimit small = {4096, limit.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    const knng_status status = knng_graph_save(g, targets[t], NULL);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, handler);
+    EXPECT_ERROR(status, KNNG_ERR_IO, targets[t]);
+    unsigned char content[8];
+    assert_int_equal(read_whole(targets[t], content, sizeof content), 3);
+    assert_memory_equal(content, "old", 3);
+    assert_int_equal(entries_of("."), before);
+    expect_ok(knng_graph_save(g, targets[t], NULL), "with space again");
+    assert_int_equal(entries_of("."), before);
+    knng_graph* back = loaded(targets[t]);
+    expect_same_graph(g, back, targets[t]);
+    knng_graph_destroy(back);
+  }
+  EXPECT_ERROR(knng_graph_save(g, "no/such/folder/graph.knng", NULL), KNNG_ERR_IO, "no/such/folder");
+  assert_int_equal(mkdir("folder.knng", 0777), 0);
+  EXPECT_ERROR(knng_graph_save(g, "folder.knng", NULL), KNNG_ERR_IO, "folder.knng");
+  assert_int_equal(entries_of("folder.knng"), 0);
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+/* NumPy's format 1.0: magic, version, header length, a Python dictionary, the array. */
+static void write_npy(const char* path, const char* descr, int fortran, int64_t n, int64_t d, const void* data,
+                      size_t size) {
+  char header[256];
+  const int text =
+      snprintf(header + 10, sizeof header - 10, "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }", descr,
+               fortran ? "True" : "False", (long long)n, (long long)d);
+  const int total = (10 + text + 1 + 63) / 64 * 64;
+  memset(header + 10 + text, ' ', (size_t)(total - 10 - text));
+  header[total - 1] = '\n';
+  memcpy(header, "\x93NUMPY\x01\x00", 8);
+  header[8] = (char)((total - 10) & 255);
+  header[9] = (char)((total - 10) >> 8);
+  FILE* f = fopen(path, "wb");
+  assert_non_null(f);
+  fwrite(header, 1, (size_t)total, f);
+  fwrite(data, 1, size, f);
+  fclose(f);
+}
+
+static void expect_file_rows(const char* path, const test_rows* rows) {
+  knng* h = HANDLE(NULL, NULL);
+  expect_ok(knng_add_file(h, path, NULL), path);
+  int64_t n = 0, d = 0;
+  int32_t dtype = 0;
+  expect_ok(knng_shape(h, &n, &d, &dtype), path);
+  assert_true(n == rows->n && d == rows->d && dtype == rows->dtype);
+  double* back = malloc(sizeof(double) * (size_t)(n * d));
+  knng_matrix m = knng_host(KNNG_F64, n, d, back);
+  expect_ok(knng_read(h, 0, &m), path);
+  assert_memory_equal(back, rows->x, sizeof(double) * (size_t)(n * d));
+  free(back);
+  knng_destroy(h);
+}
+
+static void rows_from_numpy_files(void** state) {
+  (void)state;
+  static const struct {
+    int32_t dtype;
+    const char *little, *big;
+  } types[] = {{KNNG_F32, "<f4", ">f4"},
+               {KNNG_F64, "<f8", ">f8"},
+               {KNNG_F16, "<f2", ">f2"},
+               {KNNG_U8, "|u1", "|u1"},
+               {KNNG_I8, "|i1", "|i1"}};
+  for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+    const int64_t n = 31, d = 5, size = dtype_size(types[t].dtype);
+    test_rows rows = rows_normal(types[t].dtype, n, d, 145);
+    char turned[31 * 5 * 8], swapped[31 * 5 * 8];
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < d; ++j)
+        for (int64_t b = 0; b < size; ++b) {
+          const char byte = ((char*)rows.data)[(i * d + j) * size + b];
+          turned[(j * n + i) * size + b] = byte;
+          swapped[(i * d + j) * size + size - 1 - b] = byte;
+        }
+    write_npy("rows.npy", types[t].little, 0, n, d, rows.data, (size_t)(n * d * size));
+    expect_file_rows("rows.npy", &rows);
+    write_npy("rows.npy", types[t].little, 1, n, d, turned, (size_t)(n * d * size));
+    expect_file_rows("rows.npy", &rows);
+    write_npy("rows.npy", types[t].big, 0, n, d, swapped, (size_t)(n * d * size));
+    expect_file_rows("rows.npy", &rows);
+    rows_free(&rows);
+  }
+}
+
+static void rows_from_idx_files(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_U8, 10, 6, 146);
+  unsigned char file[16 + 60] = {0, 0, 8, 3, 0, 0, 0, 10, 0, 0, 0, 2, 0, 0, 0, 3}; /* 10 x 2 x 3 bytes */
+  memcpy(file + 16, rows.data, 60);
+  write_file("rows-ubyte", file, sizeof file);
+  expect_file_rows("rows-ubyte", &rows);
+  write_file("rows.idx", file, sizeof file);
+  expect_file_rows("rows.idx", &rows);
+  assert_int_equal(system("gzip -kf rows-ubyte"), 0);
+  expect_file_rows("rows-ubyte.gz", &rows);
+  rows_free(&rows);
+}
+
+static void queries_from_a_file(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 60, 5, 147), queries = rows_normal(KNNG_F64, 9, 5, 148);
+  write_npy("queries.npy", "<f8", 0, 9, 5, queries.data, 9 * 5 * 8);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  const knng_matrix m = matrix_of(&queries);
+  knng_graph *memory = NULL, *file = NULL;
+  expect_ok(knng_query(h, &m, NULL, 7, NULL, &memory), "knng_query");
+  expect_ok(knng_query_file(h, "queries.npy", 7, NULL, &file), "knng_query_file");
+  expect_same_graph(memory, file, "queries from memory and file");
+  knng_graph_destroy(file);
+  EXPECT_ERROR(knng_query_file(h, "none.npy", 7, NULL, &file), KNNG_ERR_IO, "none.npy");
+  assert_null(file);
+  knng_graph_destroy(memory);
+  knng_destroy(h);
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
+static void bad_row_files(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 20, 4, 149);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  float x[80];
+  memcpy(x, rows.data, sizeof x);
+  EXPECT_ERROR(knng_add_file(h, "missing.npy", NULL), KNNG_ERR_IO, "missing.npy", "No such file");
+  EXPECT_ERROR(knng_add_file(h, ".", NULL), KNNG_ERR_UNSUPPORTED, ".");
+  write_file("rows.xyz", "1 2 3", 5);
+  EXPECT_ERROR(knng_add_file(h, "rows.xyz", NULL), KNNG_ERR_UNSUPPORTED, "rows.xyz", ".npy");
+  write_file("empty.npy", "", 0);
+  EXPECT_ERROR(knng_add_file(h, "empty.npy", NULL), KNNG_ERR_FORMAT, "empty.npy");
+  write_file("text.npy", "this is no array of numbers, whatever its name says", 51);
+  EXPECT_ERROR(knng_add_file(h, "text.npy", NULL), KNNG_ERR_FORMAT, "text.npy");
+  write_npy("short.npy", "<f4", 0, 20, 4, x, sizeof x - 1);
+  EXPECT_ERROR(knng_add_file(h, "short.npy", NULL), KNNG_ERR_FORMAT, "short.npy");
+  write_npy("wide.npy", "<f4", 0, 16, 5, x, sizeof x);
+  EXPECT_ERROR(knng_add_file(h, "wide.npy", NULL), KNNG_ERR_ARGUMENT, "5", "4");
+  write_npy("double.npy", "<f8", 0, 10, 4, x, sizeof x);
+  EXPECT_ERROR(knng_add_file(h, "double.npy", NULL), KNNG_ERR_ARGUMENT, "float64", "float32");
+  write_npy("integers.npy", "<i4", 0, 20, 4, x, sizeof x);
+  EXPECT_ERROR(knng_add_file(h, "integers.npy", NULL), KNNG_ERR_UNSUPPORTED, "integers.npy", "i4");
+  write_npy("huge.npy", "<f4", 0, INT64_MAX, 4, x, sizeof x);
+  assert_int_not_equal(knng_add_file(h, "huge.npy", NULL), KNNG_OK);
+  ((uint32_t*)(void*)x)[4 * 9 + 2] = 0x7f800000; /* infinity */
+  write_npy("infinite.npy", "<f4", 0, 20, 4, x, sizeof x);
+  EXPECT_ERROR(knng_add_file(h, "infinite.npy", NULL), KNNG_ERR_DATA, "9", "2");
+  int64_t n = 0;
+  expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+  assert_int_equal(n, 20);
+  knng_graph_destroy(built(h, 3));
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(graphs_come_back_whole),
+      cmocka_unit_test(damage_is_noticed),
+      cmocka_unit_test(failed_writes_leave_the_old_file),
+      cmocka_unit_test(rows_from_numpy_files),
+      cmocka_unit_test(rows_from_idx_files),
+      cmocka_unit_test(queries_from_a_file),
+      cmocka_unit_test(bad_row_files),
+  };
+  return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}

@@ -1,0 +1,68 @@
+/* Processes that fork, before and after builds: parent and child both go on building. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/cmocka.h"
+#include "harness/compare.h"
+
+static test_rows rows;
+static oracle_graph expected;
+
+static void build_and_compare(const knng* h) {
+  knng_graph* g = built(h, 6);
+  expect_graph(g, &expected, "fork");
+  knng_graph_destroy(g);
+}
+
+/* In the child a failure must not come back into cmocka: it exits, and a hang is killed. */
+static int child_builds(const knng* h) {
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(100);
+    knng_graph* g = NULL;
+    knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL);
+    const int ok = knng_build(h, 6, NULL, &g) == KNNG_OK && knng_graph_view(g, &ids, NULL) == KNNG_OK &&
+                   memcmp(ids.data, expected.ids, (size_t)(expected.rows * expected.width) * sizeof(int64_t)) == 0;
+    knng_graph_destroy(g);
+    _exit(ok ? 0 : 1);
+  }
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void fork_before_any_build(void** state) {
+  (void)state;
+  knng* h = HANDLE(&rows, "device", "cpu", "threads", "3");
+  assert_true(child_builds(h));
+  build_and_compare(h);
+  knng_destroy(h);
+}
+
+static void fork_after_builds(void** state) {
+  (void)state;
+  knng* h = HANDLE(&rows, "device", "cpu", "threads", "3");
+  for (int i = 0; i < 5; ++i) {
+    build_and_compare(h);
+    assert_true(child_builds(h));
+  }
+  build_and_compare(h);
+  knng_destroy(h);
+}
+
+int main(void) {
+  rows = rows_grid(KNNG_F32, 300, 6, 4, 81);
+  const oracle_task task = {"euclidean", 2, 0, 0};
+  expected = oracle_build(&task, rows.n, rows.d, rows.x, 6);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(fork_before_any_build),
+      cmocka_unit_test(fork_after_builds),
+  };
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  oracle_graph_free(&expected);
+  rows_free(&rows);
+  return failed;
+}

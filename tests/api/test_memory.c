@@ -1,0 +1,139 @@
+/* Memory: the budget holds, the smallest budget that is named works and one byte less does not, and estimates are what
+ * is measured. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/compare.h"
+
+static knng_plan planned(const knng* h, int64_t nq, int64_t k) {
+  knng_plan p;
+  memset(&p, 0, sizeof p);
+  p.struct_size = sizeof p;
+  expect_ok(knng_estimate(h, nq, k, &p), "knng_estimate");
+  assert_true(p.host_bytes > 0 && p.smallest_host > 0 && p.smallest_host <= p.host_bytes);
+  assert_true(p.tiles >= 1 && p.tile_rows >= 1 && p.tile_cols >= 1 && p.devices == 1);
+  return p;
+}
+
+static void set_bytes(knng* h, int64_t bytes) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)bytes);
+  expect_ok(knng_set(h, "max_host_bytes", text), text);
+}
+
+typedef struct problem {
+  int64_t n, d, k, nq;
+  const char *metric, *engine, *threads, *self;
+} problem;
+
+static const problem problems[] = {
+    {2000, 16, 10, 0, "euclidean", "auto", "2", "exclude"},
+    {2000, 16, 10, 0, "euclidean", "direct", "2", "exclude"},
+    {2000, 16, 10, 0, "euclidean", "fused", "2", "exclude"},
+    {700, 200, 50, 0, "cosine", "direct", "1", "first"},
+    {700, 200, 5, 0, "cosine", "fused", "4", "first"},
+    {1500, 30, 3, 0, "spearman", "direct", "3", "exclude"},
+    {1500, 30, 3, 0, "spearman", "fused", "3", "exclude"},
+    {500, 5, 499, 0, "manhattan", "auto", "0", "exclude"},
+    {900, 64, 4, 300, "euclidean", "direct", "2", "exclude"},
+    {1100, 64, 4, 300, "correlation", "fused", "2", "exclude"},
+    {2, 1, 1, 0, "euclidean", "auto", "1", "exclude"},
+};
+
+static knng_status run(const knng* h, const problem* p, const test_rows* queries, knng_graph** g) {
+  if (!p->nq) return knng_build(h, p->k, NULL, g);
+  const knng_matrix q = matrix_of(queries);
+  return knng_query(h, &q, NULL, p->k, NULL, g);
+}
+
+static void estimates_are_what_is_measured(void** state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i) {
+    const problem* p = &problems[i];
+    test_rows rows = rows_normal(KNNG_F32, p->n, p->d, 131), queries = rows_normal(KNNG_F32, p->nq + 1, p->d, 132);
+    queries.n = p->nq;
+    for (int borrow = 0; borrow < 2; ++borrow) {
+      knng* h = HANDLE(borrow ? NULL : &rows, "device", "cpu", "metric", p->metric, "engine", p->engine, "threads",
+                       p->threads, "self", p->self);
+      const knng_matrix m = matrix_of(&rows);
+      if (borrow) expect_ok(knng_borrow(h, &m), "knng_borrow");
+      const knng_plan plan = planned(h, p->nq, p->k);
+      knng_graph* g = NULL;
+      expect_ok(run(h, p, &queries, &g), "run");
+      const double peak = stat_of(g, "bytes_host_peak");
+      if (peak > (double)plan.host_bytes || peak < 0.9 * (double)plan.host_bytes)
+        fail_msg("problem %d: estimated %lld bytes, measured %.0f", (int)i, (long long)plan.host_bytes, peak);
+      assert_true(stat_of(g, "tiles") == (double)plan.tiles);
+      knng_graph_destroy(g);
+      knng_destroy(h);
+    }
+    rows_free(&rows);
+    rows_free(&queries);
+  }
+}
+
+static void the_smallest_budget_works_and_one_byte_less_does_not(void** state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i) {
+    const problem* p = &problems[i];
+    test_rows rows = rows_normal(KNNG_F32, p->n, p->d, 133), queries = rows_normal(KNNG_F32, p->nq + 1, p->d, 134);
+    queries.n = p->nq;
+    knng* h = HANDLE(&rows, "device", "cpu", "metric", p->metric, "engine", p->engine, "threads", p->threads, "self",
+                     p->self);
+    knng_graph *plain = NULL, *g = NULL;
+    expect_ok(run(h, p, &queries, &plain), "without a budget");
+    const int64_t smallest = planned(h, p->nq, p->k).smallest_host;
+    set_bytes(h, smallest - 1);
+    assert_true(planned(h, p->nq, p->k).smallest_host == smallest);
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)smallest);
+    EXPECT_ERROR(run(h, p, &queries, &g), KNNG_ERR_BUDGET, "max_host_bytes", text);
+    knng_error e;
+    e.struct_size = sizeof e;
+    knng_last_error_get(&e);
+    assert_true(e.limit == smallest && e.given == smallest - 1);
+    assert_string_equal(e.argument, "max_host_bytes");
+    assert_null(g);
+    for (int step = 0; step < 3; ++step) {
+      const int64_t bytes = smallest + step * (planned(h, p->nq, p->k).host_bytes / 7);
+      set_bytes(h, bytes);
+      expect_ok(run(h, p, &queries, &g), "within a budget");
+      expect_same_graph(plain, g, "any budget");
+      assert_true(stat_of(g, "bytes_host_peak") <= (double)bytes);
+      knng_graph_destroy(g);
+      g = NULL;
+    }
+    knng_graph_destroy(plain);
+    knng_destroy(h);
+    rows_free(&rows);
+    rows_free(&queries);
+  }
+}
+
+static void copies_count(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 1000, 10, 135);
+  const knng_matrix m = matrix_of(&rows);
+  knng* h = HANDLE(NULL, "max_host_bytes", "39999");
+  EXPECT_ERROR(knng_add(h, &m), KNNG_ERR_BUDGET, "39999", "40000");
+  set_bytes(h, 40000);
+  expect_ok(knng_add(h, &m), "exactly enough");
+  EXPECT_ERROR(knng_add(h, &m), KNNG_ERR_BUDGET, "40000", "80000");
+  expect_ok(knng_borrow(h, &m), "borrowed rows are the caller's");
+  int64_t n = 0;
+  expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+  assert_int_equal(n, 2000);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(estimates_are_what_is_measured),
+      cmocka_unit_test(the_smallest_budget_works_and_one_byte_less_does_not),
+      cmocka_unit_test(copies_count),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

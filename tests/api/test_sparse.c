@@ -1,0 +1,195 @@
+/* Sparse forms against their definitions, entry by entry, over dense matrices. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/compare.h"
+
+enum { n = 90, k = 6 };
+
+/* present: n x n; value: n x n. */
+static void expect_sparse(const knng_graph* g, const char* rule, int64_t rows, int64_t columns, const char* present,
+                          const double* value, int32_t dtype) {
+  knng_sparse* s = NULL;
+  expect_ok(knng_graph_sparse(g, rule, &s), rule);
+  knng_matrix indptr = knng_host(KNNG_I64, 0, 0, NULL), row = indptr, col = indptr, values = indptr;
+  expect_ok(knng_sparse_view(s, &indptr, &row, &col, &values), rule);
+  assert_int_equal(indptr.rows, rows + 1);
+  assert_true(indptr.dtype == KNNG_I64 && row.dtype == KNNG_I64 && col.dtype == KNNG_I64 && values.dtype == dtype);
+  const int64_t *p = indptr.data, *r = row.data, *c = col.data;
+  int64_t e = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    assert_int_equal(p[i], e);
+    for (int64_t j = 0; j < columns; ++j) {
+      if (!present[i * columns + j]) continue;
+      if (e >= row.rows || r[e] != i || c[e] != j)
+        fail_msg("%s: entry %lld is not (%lld, %lld)", rule, (long long)e, (long long)i, (long long)j);
+      const double expected = dtype == KNNG_F32 ? (double)(float)value[i * columns + j] : value[i * columns + j];
+      const double got = decode(dtype, values.data, e);
+      if (got != expected)
+        fail_msg("%s: (%lld, %lld) is %.17g instead of %.17g", rule, (long long)i, (long long)j, got, expected);
+      ++e;
+    }
+  }
+  assert_int_equal(p[rows], e);
+  assert_true(row.rows == e && col.rows == e && values.rows == e && row.cols == 1);
+  knng_sparse_destroy(s);
+}
+
+typedef struct dense {
+  char listed[n * n]; /* i lists j */
+  double value[n * n];
+  int64_t list[n * (k + 1)];
+} dense;
+
+static dense* dense_of(const knng_graph* g, int self_first) {
+  dense* d = calloc(1, sizeof *d);
+  assert_non_null(d);
+  knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL), values = ids;
+  expect_ok(knng_graph_view(g, &ids, &values), "view");
+  for (int64_t i = 0; i < n; ++i) {
+    d->list[i * (k + 1)] = i;
+    for (int64_t j = 0; j < k; ++j) {
+      const int64_t entry = i * ids.cols + j + self_first, id = ((int64_t*)ids.data)[entry];
+      d->list[i * (k + 1) + j + 1] = id;
+      d->listed[i * n + id] = 1;
+      d->value[i * n + id] = decode(values.dtype, values.data, entry);
+    }
+  }
+  return d;
+}
+
+static double combine(const char* how, double a, double b) {
+  if (strcmp(how, "max") == 0) return fmax(a, b);
+  if (strcmp(how, "min") == 0) return fmin(a, b);
+  if (strcmp(how, "product") == 0) return a * b;
+  return (a + b) / 2;
+}
+
+static void check_rules(const knng_graph* g, int self_first, int32_t dtype) {
+  dense* d = dense_of(g, self_first);
+  char* present = calloc(n * n, 1);
+  double* value = calloc(n * n, sizeof(double));
+  static const char* const hows[] = {"mean", "max", "min", "product", ""};
+  for (int mutual = 0; mutual < 2; ++mutual)
+    for (int h = 0; h < 5; ++h) {
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          const int a = d->listed[i * n + j], b = d->listed[j * n + i];
+          present[i * n + j] = (char)(i != j && (mutual ? a && b : a || b));
+          const double va = d->value[i * n + j], vb = d->value[j * n + i];
+          value[i * n + j] = a && b ? combine(hows[h], va, vb) : a ? va : vb;
+        }
+      char rule[32];
+      snprintf(rule, sizeof rule, "%s%s%s", mutual ? "mutual" : "union", *hows[h] ? ":" : "", hows[h]);
+      expect_sparse(g, rule, n, n, present, value, dtype);
+    }
+  static const char* const shared[] = {"snn:number", "snn:jaccard", "snn:rank", "snn"};
+  for (int r = 0; r < 4; ++r) {
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        int common = 0, smallest = 2 * k + 1;
+        for (int a = 0; a <= k; ++a)
+          for (int b = 0; b <= k; ++b)
+            if (d->list[i * (k + 1) + a] == d->list[j * (k + 1) + b]) {
+              ++common;
+              if (a + b < smallest) smallest = a + b;
+            }
+        present[i * n + j] = (char)(i != j && common > 0);
+        value[i * n + j] = r == 0 ? common : r == 1 ? (double)common / (2 * (k + 1) - common) : k - smallest / 2.0;
+      }
+    expect_sparse(g, shared[r], n, n, present, value, KNNG_F64);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    memcpy(present + i * n, d->listed + i * n, n);
+    memcpy(value + i * n, d->value + i * n, n * sizeof(double));
+    if (self_first) present[i * n + i] = 1;
+  }
+  expect_sparse(g, "directed", n, n, present, value, dtype);
+  free(present);
+  free(value);
+  free(d);
+}
+
+static void every_rule(void** state) {
+  (void)state;
+  for (int variant = 0; variant < 4; ++variant) {
+    test_rows rows = variant & 1 ? rows_grid(KNNG_F32, n, 3, 3, 111) : rows_normal(KNNG_F64, n, 5, 112);
+    knng* h = HANDLE(&rows, "device", "cpu", "self", variant & 2 ? "first" : "exclude");
+    knng_graph* g = built(h, k);
+    check_rules(g, variant >> 1, variant & 1 ? KNNG_F32 : KNNG_F64);
+    knng_graph_destroy(g);
+    knng_destroy(h);
+    rows_free(&rows);
+  }
+}
+
+/* Distances of other origin need not be symmetric: then the combination matters. */
+static void asymmetric_values(void** state) {
+  (void)state;
+  int64_t ids[n * k];
+  double values[n * k];
+  uint64_t seed = 113;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < k; ++j) {
+      ids[i * k + j] = (i + 1 + j * (1 + i % 3)) % n;
+      values[i * k + j] = j + uniform(&seed);
+    }
+  const knng_matrix im = knng_host(KNNG_I64, n, k, ids), vm = knng_host(KNNG_F64, n, k, values);
+  knng_graph* g = NULL;
+  expect_ok(knng_graph_import(&g, &im, &vm), "import");
+  check_rules(g, 0, KNNG_F64);
+  knng_graph_destroy(g);
+}
+
+static void queries_have_only_the_directed_form(void** state) {
+  (void)state;
+  static const int64_t ids[] = {7, 2, /**/ 1, -1};
+  static const float values[] = {0, 0.5f, /**/ 2, INFINITY};
+  const knng_matrix im = knng_host(KNNG_I64, 2, 2, ids), vm = knng_host(KNNG_F32, 2, 2, values);
+  knng_graph* g = NULL;
+  expect_ok(knng_graph_import(&g, &im, &vm), "import");
+  char present[16] = {0};
+  double value[16] = {0};
+  present[2] = present[7] = present[8 + 1] = 1;
+  value[2] = 0.5;
+  value[8 + 1] = 2;
+  expect_sparse(g, "directed", 2, 8, present, value, KNNG_F32);
+  static const char* const square[] = {"union", "mutual", "snn", "snn:jaccard"};
+  for (int i = 0; i < 4; ++i) {
+    knng_sparse* s = NULL;
+    EXPECT_ERROR(knng_graph_sparse(g, square[i], &s), KNNG_ERR_STATE, square[i]);
+    assert_null(s);
+  }
+  knng_graph_destroy(g);
+}
+
+static void forms_outlive_their_graph(void** state) {
+  (void)state;
+  test_rows rows = rows_grid(KNNG_F32, n, 3, 3, 114);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  knng_graph* g = built(h, k);
+  knng_sparse* s = NULL;
+  expect_ok(knng_graph_sparse(g, "union", &s), "union");
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  rows_free(&rows);
+  knng_matrix indptr = knng_host(KNNG_I64, 0, 0, NULL), value = indptr;
+  expect_ok(knng_sparse_view(s, &indptr, NULL, NULL, &value), "view");
+  double sum = 0;
+  for (int64_t e = 0; e < value.rows; ++e) sum += decode(value.dtype, value.data, e);
+  assert_true(((int64_t*)indptr.data)[n] == value.rows && isfinite(sum));
+  knng_sparse_destroy(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_rule),
+      cmocka_unit_test(asymmetric_values),
+      cmocka_unit_test(queries_have_only_the_directed_form),
+      cmocka_unit_test(forms_outlive_their_graph),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
