@@ -1,0 +1,215 @@
+#include "workloads.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <numbers>
+#include <stdexcept>
+#include <thread>
+
+#include "library.h"
+
+namespace bench {
+namespace {
+
+// splitmix64: any starting point gives a good sequence, so every row has its own.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // [0, 1)
+  double normal() {                                                         // Box and Muller
+    const double r = std::sqrt(-2 * std::log(1 - uniform()));
+    return r * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+Random row_random(std::uint64_t seed, std::int64_t row) {
+  return Random(Random(seed ^ (static_cast<std::uint64_t>(row + 1) * 0xd1342543de82ef95u)).next());
+}
+
+using Fill = std::function<void(Random& random, double* row)>;
+
+// Independent standard normal values: no structure at all, the worst case for anything that hopes for some.
+Fill gaussian(std::int64_t d, std::uint64_t) {
+  return [d](Random& random, double* row) {
+    for (std::int64_t t = 0; t < d; ++t) row[t] = random.normal();
+  };
+}
+
+Fill uniform(std::int64_t d, std::uint64_t) {
+  return [d](Random& random, double* row) {
+    for (std::int64_t t = 0; t < d; ++t) row[t] = random.uniform();
+  };
+}
+
+// 16 different values: ties everywhere.
+Fill integers(std::int64_t d, std::uint64_t) {
+  return [d](Random& random, double* row) {
+    for (std::int64_t t = 0; t < d; ++t) row[t] = static_cast<double>(random.next() >> 60);
+  };
+}
+
+// 100 blobs whose centres spread 10 times as far as their rows: the hard case for low precision.
+Fill blobs(std::int64_t d, std::uint64_t seed) {
+  constexpr std::int64_t kBlobs = 100;
+  std::vector<double> centres(static_cast<std::size_t>(kBlobs * d));
+  Random random(~seed);
+  for (double& c : centres) c = 10 * random.normal();
+  return [d, centres = std::move(centres)](Random& r, double* row) {
+    const double* centre = centres.data() + static_cast<std::int64_t>(r.next() % kBlobs) * d;
+    for (std::int64_t t = 0; t < d; ++t) row[t] = centre[t] + r.normal();
+  };
+}
+
+// A plane of 12 dimensions and noise, as in measurements with few causes (expression of genes, say).
+Fill factors(std::int64_t d, std::uint64_t seed) {
+  constexpr std::int64_t kFactors = 12;
+  std::vector<double> loads(static_cast<std::size_t>(kFactors * d));
+  Random random(~seed);
+  for (double& l : loads) l = random.normal();
+  return [d, loads = std::move(loads)](Random& r, double* row) {
+    std::array<double, kFactors> f{};
+    for (double& value : f) value = r.normal();
+    for (std::int64_t t = 0; t < d; ++t) {
+      double sum = 0.3 * r.normal();
+      for (std::int64_t i = 0; i < kFactors; ++i)
+        sum += f[static_cast<std::size_t>(i)] * loads[static_cast<std::size_t>(i * d + t)];
+      row[t] = sum;
+    }
+  };
+}
+
+struct Data {
+  const char* name;
+  Fill (*make)(std::int64_t d, std::uint64_t seed);
+};
+constexpr Data kData[] = {
+    {"gaussian", gaussian}, {"uniform", uniform}, {"blobs", blobs}, {"integers", integers}, {"factors", factors},
+};
+
+struct Type {
+  const char* name;
+  std::int32_t dtype;
+  const char* numpy;  // nullptr: NumPy has none that everybody reads
+};
+constexpr Type kTypes[] = {
+    {"f32", KNNG_F32, "<f4"}, {"f64", KNNG_F64, "<f8"}, {"u8", KNNG_U8, "|u1"},
+    {"i8", KNNG_I8, "|i1"},   {"f16", KNNG_F16, "<f2"}, {"bf16", KNNG_BF16, nullptr},
+};
+
+const Type& find_type(const std::string& name) {
+  for (const Type& t : kTypes)
+    if (name == t.name) return t;
+  throw std::invalid_argument("dtype=" + name + ": it takes f32, f64, f16, bf16, u8, i8");
+}
+
+Rows empty_rows(std::int32_t dtype, std::int64_t n, std::int64_t d) {
+  Rows rows;
+  rows.bytes.resize(static_cast<std::size_t>(n * d) * static_cast<std::size_t>((dtype & 0xff) / 8));
+  rows.view = knng_host(dtype, n, d, rows.bytes.data());
+  return rows;
+}
+
+// The first n rows of a data set as another type. The library refuses what the type cannot hold.
+Rows read_as(const knng* h, std::int32_t dtype, std::int64_t n, std::int64_t d) {
+  Rows rows = empty_rows(dtype, n, d);
+  check(knng_read(h, 0, &rows.view));
+  return rows;
+}
+
+Rows generate(const Data& data, const Workload& w, std::int32_t dtype) {
+  const Fill fill = data.make(w.d, w.seed);
+  Rows rows = empty_rows(dtype == KNNG_F64 ? KNNG_F64 : KNNG_F32, w.n, w.d);
+  const std::int64_t threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  std::vector<std::jthread> team;
+  for (std::int64_t part = 0; part < threads; ++part) {
+    team.emplace_back([&, part] {
+      std::vector<double> row(static_cast<std::size_t>(w.d));
+      for (std::int64_t i = w.n * part / threads; i < w.n * (part + 1) / threads; ++i) {
+        Random random = row_random(w.seed, i);
+        fill(random, row.data());
+        if (rows.view.dtype == KNNG_F64)
+          std::copy(row.begin(), row.end(), static_cast<double*>(rows.view.data) + i * w.d);
+        else
+          std::transform(row.begin(), row.end(), static_cast<float*>(rows.view.data) + i * w.d,
+                         [](double value) { return static_cast<float>(value); });
+      }
+    });
+  }
+  team.clear();
+  if (rows.view.dtype == dtype) return rows;
+  const Handle h = make_handle();
+  check(knng_borrow(h.get(), &rows.view));
+  return read_as(h.get(), dtype, w.n, w.d);
+}
+
+Rows fashion(const Workload& w, const std::string& directory, std::int32_t dtype) {
+  const Handle h = make_handle();
+  for (const char* part : {"/train-images-idx3-ubyte.gz", "/t10k-images-idx3-ubyte.gz"})
+    check(knng_add_file(h.get(), (directory + part).c_str(), nullptr));
+  std::int64_t n = 0;
+  std::int64_t d = 0;
+  check(knng_shape(h.get(), &n, &d, nullptr));
+  if (w.d != d || w.n > n)
+    throw std::invalid_argument("data=fashion has " + std::to_string(n) + " rows of " + std::to_string(d) + ", not " +
+                                std::to_string(w.n) + " of " + std::to_string(w.d));
+  return read_as(h.get(), dtype, w.n, w.d);
+}
+
+}  // namespace
+
+Workload named_workload(const std::string& name) {
+  if (name == "W1") return {"fashion", 70000, 784, 10, "u8", "sqeuclidean", 1};
+  if (name == "W2") return {"gaussian", 1000000, 128, 10, "f32", "sqeuclidean", 1};
+  if (name == "W3") return {"factors", 384126, 295, 20, "f32", "correlation", 1};
+  if (name == "W4") return {"factors", 1533876, 295, 20, "f32", "correlation", 1};
+  throw std::invalid_argument("workload=" + name + ": it takes " + workload_names());
+}
+
+const char* workload_names() { return "W1, W2, W3, W4"; }
+const char* data_names() { return "fashion, gaussian, uniform, blobs, integers, factors"; }
+
+Rows make_rows(const Workload& w, const std::string& directory) {
+  const std::int32_t dtype = find_type(w.dtype).dtype;
+  if (w.n < 1 || w.d < 1) throw std::invalid_argument("n and d must be at least 1");
+  if (w.data == "fashion") return fashion(w, directory, dtype);
+  for (const Data& data : kData)
+    if (w.data == data.name) return generate(data, w, dtype);
+  throw std::invalid_argument("data=" + w.data + ": it takes " + data_names());
+}
+
+void write_npy(const Rows& rows, const std::string& path) {
+  const Type* type = nullptr;
+  for (const Type& t : kTypes)
+    if (t.dtype == rows.view.dtype) type = &t;
+  if (!type || !type->numpy) throw std::runtime_error("NumPy has no type for these rows");
+  std::string header = std::string("{'descr': '") + type->numpy + "', 'fortran_order': False, 'shape': (" +
+                       std::to_string(rows.view.rows) + ", " + std::to_string(rows.view.cols) + "), }";
+  header.resize((header.size() + 1 + 10 + 63) / 64 * 64 - 10 - 1, ' ');
+  header += '\n';
+  const auto length = static_cast<unsigned>(header.size());
+  const std::string start =
+      std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(length & 255) + static_cast<char>(length >> 8) + header;
+  struct Close {
+    void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
+  };
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "wb"));
+  if (!file || std::fwrite(start.data(), 1, start.size(), file.get()) != start.size() ||
+      std::fwrite(rows.bytes.data(), 1, rows.bytes.size(), file.get()) != rows.bytes.size() ||
+      std::fflush(file.get()) != 0)
+    throw std::runtime_error(path + " cannot be written");
+}
+
+}  // namespace bench
