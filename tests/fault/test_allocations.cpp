@@ -1,0 +1,318 @@
+// Every allocation of the library fails once, in every call that allocates: the call answers KNNG_ERR_MEMORY, nothing
+// leaks, and the objects that were there before work afterwards. It must not know how the library allocates, only that
+// C++ code asks operator new. OpenMP's runtime and the C library use malloc and are left alone.
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include <unistd.h>
+
+#include "knng.h"
+
+extern "C" {
+#include "harness/rows.h"
+}
+#include "harness/cmocka.h"
+
+namespace {
+
+std::atomic<std::int64_t> countdown{-1};  // allocations until the one that fails; below 0: none fails
+std::atomic<std::int64_t> live{0};        // allocations that were not freed
+std::atomic<std::int64_t> failed{0};
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  if (countdown.load() >= 0 && countdown.fetch_sub(1) == 0) {
+    ++failed;
+    throw std::bad_alloc();
+  }
+  void* p = nullptr;
+  if (posix_memalign(&p, alignment < sizeof(void*) ? sizeof(void*) : alignment, size ? size : 1) != 0)
+    throw std::bad_alloc();
+  ++live;
+  return p;
+}
+
+void release(void* p) noexcept {
+  if (!p) return;
+  --live;
+  std::free(p);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size, 16); }
+void* operator new[](std::size_t size) { return allocate(size, 16); }
+void* operator new(std::size_t size, std::align_val_t a) { return allocate(size, static_cast<std::size_t>(a)); }
+void* operator new[](std::size_t size, std::align_val_t a) { return allocate(size, static_cast<std::size_t>(a)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return allocate(size, 16);
+  } catch (...) {
+    return nullptr;
+  }
+}
+void* operator new[](std::size_t size, const std::nothrow_t& n) noexcept { return operator new(size, n); }
+void operator delete(void* p) noexcept { release(p); }
+void operator delete[](void* p) noexcept { release(p); }
+void operator delete(void* p, std::size_t) noexcept { release(p); }
+void operator delete[](void* p, std::size_t) noexcept { release(p); }
+void operator delete(void* p, std::align_val_t) noexcept { release(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { release(p); }
+
+namespace {
+
+constexpr std::int64_t kRows = 60, kDim = 5, kNeighbours = 4;
+
+struct World {
+  test_rows rows;
+  knng* handle = nullptr;
+  knng_graph* graph = nullptr;
+};
+
+void require(knng_status status, const char* what) {
+  if (status != KNNG_OK) fail_msg("%s: status %d: %s", what, static_cast<int>(status), knng_last_error());
+}
+
+int setup(void** state) {
+  static World world;
+  world.rows = rows_grid(KNNG_F32, kRows, kDim, 4, 151);
+  require(knng_create(&world.handle, 0, 0), "create");
+  require(knng_set(world.handle, "threads", "2"), "threads");
+  const knng_matrix m = knng_host(KNNG_F32, kRows, kDim, world.rows.data);
+  require(knng_add(world.handle, &m), "add");
+  require(knng_build(world.handle, kNeighbours, nullptr, &world.graph), "build");
+  require(knng_graph_save(world.graph, "fault-source.knng", nullptr), "save");
+  *state = &world;
+  return 0;
+}
+
+int teardown(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  knng_graph_destroy(world.graph);
+  knng_destroy(world.handle);
+  rows_free(&world.rows);
+  unlink("fault-source.knng");
+  unlink("fault-target.knng");
+  unlink("fault-target.npz");
+  unlink("fault-rows.idx");
+  return 0;
+}
+
+// Calls `call` with the first, second, ... allocation failing, until none fails. `call` returns the status of the one
+// library call that is tested and destroys what it made.
+template <class Call>
+void every_allocation_fails(const char* what, World& world, std::int64_t at_least, Call&& call) {
+  require(call(), what);  // once in peace: what is made once per process is made now
+  std::int64_t failures = 0;
+  for (std::int64_t n = 0;; ++n) {
+    const std::int64_t before = live.load();
+    failed = 0;
+    countdown = n;
+    const knng_status status = call();
+    countdown = -1;
+    // Threads of the call may still be giving back what is theirs.
+    for (int i = 0; i < 1000 && live.load() != before; ++i) usleep(1000);
+    if (live.load() != before)
+      fail_msg("%s: allocation %lld failed, and %lld more are alive than before", what, static_cast<long long>(n),
+               static_cast<long long>(live.load() - before));
+    if (failed.load() == 0) {
+      require(status, what);
+      break;
+    }
+    ++failures;
+    // What is only a courtesy (a log line, say) may go missing instead.
+    if (status != KNNG_OK && status != KNNG_ERR_MEMORY)
+      fail_msg("%s: allocation %lld failed with status %d: %s", what, static_cast<long long>(n),
+               static_cast<int>(status), knng_last_error());
+    if (status == KNNG_ERR_MEMORY && knng_last_error()[0] == '\0') fail_msg("%s: no message", what);
+
+    knng_graph* again = nullptr;
+    require(knng_build(world.handle, kNeighbours, nullptr, &again), "build after a failure");
+    std::int64_t wrong = 0;
+    require(knng_check(world.handle, again, 0, nullptr, &wrong), "check after a failure");
+    assert_int_equal(wrong, -1);
+    knng_graph_destroy(again);
+  }
+  std::printf("%s: %lld allocations\n", what, static_cast<long long>(failures));
+  assert_true(failures >= at_least);
+}
+
+void handles(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  every_allocation_fails("knng_create", world, 1, [&] {
+    knng* h = nullptr;
+    const knng_status status = knng_create(&h, 0, 0);
+    if (status != KNNG_OK) assert_null(h);
+    knng_destroy(h);
+    return status;
+  });
+  every_allocation_fails("knng_share", world, 1, [&] {
+    knng* h = nullptr;
+    const knng_status status = knng_share(&h, world.handle);
+    if (status != KNNG_OK) assert_null(h);
+    knng_destroy(h);
+    return status;
+  });
+  every_allocation_fails("knng_set", world, 0, [&] { return knng_set(world.handle, "metric", "euclidean"); });
+}
+
+int released;
+void count_release(void*) { ++released; }
+
+void rows(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  const knng_matrix m = knng_host(KNNG_F32, kRows, kDim, world.rows.data);
+  knng_matrix borrowed = m;
+  borrowed.release = count_release;
+  const auto on_new_handle = [&](auto&& call) {
+    const std::int64_t armed = countdown.exchange(-1);  // the handle itself is not what is tested
+    knng* h = nullptr;
+    require(knng_create(&h, 0, 0), "create");
+    countdown = armed;
+    const knng_status status = call(h);
+    countdown = -1;
+    std::int64_t n = -1;
+    require(knng_shape(h, &n, nullptr, nullptr), "shape");
+    assert_int_equal(n, status == KNNG_OK ? kRows : 0);
+    knng_destroy(h);
+    return status;
+  };
+  every_allocation_fails("knng_add", world, 2, [&] { return on_new_handle([&](knng* h) { return knng_add(h, &m); }); });
+  every_allocation_fails("knng_borrow", world, 1, [&] {
+    released = 0;
+    const knng_status status = on_new_handle([&](knng* h) { return knng_borrow(h, &borrowed); });
+    assert_int_equal(released, status == KNNG_OK ? 1 : 0);
+    return status;
+  });
+  std::FILE* f = std::fopen("fault-rows.idx", "wb");
+  assert_non_null(f);
+  const unsigned char idx[12 + 60 * 5] = {0, 0, 8, 2, 0, 0, 0, 60, 0, 0, 0, 5};
+  std::fwrite(idx, 1, sizeof idx, f);
+  std::fclose(f);
+  every_allocation_fails("knng_add_file", world, 3, [&] {
+    return on_new_handle([&](knng* h) { return knng_add_file(h, "fault-rows.idx", nullptr); });
+  });
+}
+
+void builds(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  static const char* const settings[][2] = {{"euclidean", "direct"},
+                                            {"euclidean", "fused"},
+                                            {"spearman", "direct"},
+                                            {"spearman", "fused"},
+                                            {"manhattan", "auto"}};
+  for (const auto& s : settings) {
+    require(knng_set(world.handle, "metric", s[0]), s[0]);
+    require(knng_set(world.handle, "engine", s[1]), s[1]);
+    every_allocation_fails(s[0], world, 5, [&] {
+      knng_graph* g = nullptr;
+      const knng_status status = knng_build(world.handle, kNeighbours, nullptr, &g);
+      if (status != KNNG_OK) assert_null(g);
+      knng_graph_destroy(g);
+      return status;
+    });
+  }
+  require(knng_set(world.handle, "metric", "euclidean"), "euclidean");
+  require(knng_set(world.handle, "engine", "auto"), "auto");
+  const knng_matrix m = knng_host(KNNG_F32, 7, kDim, world.rows.data);
+  every_allocation_fails("knng_query", world, 5, [&] {
+    knng_graph* g = nullptr;
+    const knng_status status = knng_query(world.handle, &m, nullptr, kNeighbours, nullptr, &g);
+    if (status != KNNG_OK) assert_null(g);
+    knng_graph_destroy(g);
+    return status;
+  });
+  every_allocation_fails("knng_check", world, 2, [&] {
+    std::int64_t wrong = -2;
+    return knng_check(world.handle, world.graph, 0, nullptr, &wrong);
+  });
+}
+
+int progressed;
+std::int32_t on_progress(void*, const char*, double, double) {
+  ++progressed;
+  return 0;
+}
+void on_log(void*, std::int32_t, const char*) {}
+
+void builds_with_callbacks(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  const knng_control control = {sizeof control, 1, on_progress, on_log, nullptr, nullptr};
+  every_allocation_fails("knng_build with callbacks", world, 5, [&] {
+    knng_graph* g = nullptr;
+    const knng_status status = knng_build(world.handle, kNeighbours, &control, &g);
+    knng_graph_destroy(g);
+    return status;
+  });
+  assert_true(progressed > 0);
+}
+
+void graphs(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  for (const char* rule : {"directed", "union", "mutual:product", "snn"})
+    every_allocation_fails(rule, world, 2, [&] {
+      knng_sparse* s = nullptr;
+      const knng_status status = knng_graph_sparse(world.graph, rule, &s);
+      if (status != KNNG_OK) assert_null(s);
+      knng_sparse_destroy(s);
+      return status;
+    });
+  std::int64_t numbers[kRows];
+  knng_matrix out = knng_host(KNNG_I64, kRows, 1, numbers);
+  for (const char* what : {"component", "indegree"})
+    every_allocation_fails(what, world, 0, [&] { return knng_graph_rows(world.graph, what, &out); });
+  knng_matrix ids = knng_host(KNNG_I64, 0, 0, nullptr), values = ids;
+  require(knng_graph_view(world.graph, &ids, &values), "view");
+  every_allocation_fails("knng_graph_import", world, 2, [&] {
+    knng_graph* g = nullptr;
+    const knng_status status = knng_graph_import(&g, &ids, &values);
+    if (status != KNNG_OK) assert_null(g);
+    knng_graph_destroy(g);
+    return status;
+  });
+}
+
+void files(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  for (const char* path : {"fault-target.knng", "fault-target.npz"}) {
+    // The archive's library allocates with malloc, so that little is left to fail here.
+    every_allocation_fails(path, world, 1, [&] { return knng_graph_save(world.graph, path, nullptr); });
+    every_allocation_fails("knng_graph_load", world, 2, [&] {
+      knng_graph* g = nullptr;
+      const knng_status status = knng_graph_load(&g, path);
+      if (status != KNNG_OK) assert_null(g);
+      knng_graph_destroy(g);
+      return status;
+    });
+  }
+}
+
+// Errors are told even when there is no memory to tell them with.
+void errors(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  for (std::int64_t n = 0; n < 20; ++n) {
+    countdown = n;
+    const knng_status status = knng_set(world.handle, "metric", "nonsense");
+    countdown = -1;
+    assert_true(status == KNNG_ERR_OPTION || status == KNNG_ERR_MEMORY);
+    assert_true(knng_last_error()[0] != '\0');
+  }
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(handles), cmocka_unit_test(rows),
+      cmocka_unit_test(builds),  cmocka_unit_test(builds_with_callbacks),
+      cmocka_unit_test(graphs),  cmocka_unit_test(files),
+      cmocka_unit_test(errors),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

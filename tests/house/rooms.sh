@@ -1,0 +1,46 @@
+#!/bin/sh
+# No room includes one above it. The order is read from src/README.md: the list from the top down, then the rooms beside
+# the list, then those that everybody may use.   rooms.sh SOURCE_FOLDER
+set -eu
+cd "$1/src"
+
+# shellcheck disable=SC2046 # names without blanks
+awk '
+  # Sections of the table: 0 the list, 1 beside it, 2 everywhere.
+  FILENAME == "README.md" {
+    if ($0 ~ /^\| beside the list/) section = 1
+    if ($0 ~ /^\| everywhere/) section = 2
+    if (match($0, /^\| `[a-z]+\/`/)) {
+      room = substr($0, 4, RLENGTH - 5)
+      kind[room] = section + 0
+      place[room] = ++count
+    }
+    next
+  }
+  FNR == 1 { from = FILENAME; sub(/\/.*/, "", from) }
+  /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
+    target = $0
+    sub(/^[^<"]*[<"]/, "", target)
+    sub(/[>"].*/, "", target)
+    file = FILENAME ":" FNR ": " target
+    if (!(from in place)) { print FILENAME ": room " from " is not in src/README.md"; wrong = 1; next }
+    if (target ~ /^(cuda|cublas|mpi)/ && from !~ /^(backend|cluster)$/) { print file ": not in this room"; wrong = 1 }
+    if (target ~ /^knng[.\/]/) next                    # public headers: everybody
+    if (target !~ /\//) {
+      # A file of the same room, or of the system.
+      next
+    }
+    to = target
+    sub(/\/.*/, "", to)
+    if (!(to in place) || to == from) next
+    edges++
+    if (from == "cli") { print file ": the command sees knng.h only"; wrong = 1 }
+    else if (kind[to] == 2 && kind[from] != 2) next
+    else if (from == "formats") { if (target !~ /^io\/.*seam/ ) { print file ": formats sees the seam only"; wrong = 1 } }
+    else if (kind[from] == 2 && kind[to] == 2) next
+    else if (kind[from] == 2 || kind[to] == 1 || place[to] < place[from]) { print file ": upwards from " from; wrong = 1 }
+  }
+  END {
+    if (count < 10 || edges < 50) { print "only " count " rooms and " edges " includes were seen"; wrong = 1 }
+    exit wrong
+  }' README.md $(find . -mindepth 2 \( -name '*.h' -o -name '*.cpp' \) | sed 's|^\./||' | sort)

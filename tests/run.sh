@@ -1,0 +1,37 @@
+#!/bin/sh
+# The test suite, from a clean checkout and from anywhere: installs what is missing (Debian 12; as root or with sudo),
+# builds into .build/, runs all tests, or those of one label.
+#   sh tests/run.sh [LABEL]    unit, api, abi, fault, install, cli, fuzz, house, slow
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+build=$root/.build
+
+# shellcheck source-path=SCRIPTDIR source=../src/cmake/debian-packages.sh
+. "$root/src/cmake/debian-packages.sh"
+need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib1g-dev libzip-dev libpng-dev \
+  libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy
+
+echo "Building in $build (what the tools say is in tests.log there)"
+if [ -f "$build/CMakeCache.txt" ]; then
+  set -- "${1:-}" # whatever generator made it
+else
+  set -- "${1:-}" -G Ninja
+fi
+label=$1
+shift
+werror=OFF
+[ "${CI:-}" = true ] && werror=ON
+mkdir -p "$build"
+if ! { cmake -S "$root" -B "$build" "$@" -DCMAKE_BUILD_TYPE=Release -DKNNG_BUILD_TESTS=ON -DKNNG_BUILD_CLI=ON \
+  -DKNNG_FORMATS=ON -DKNNG_BUILD_EXAMPLES=ON -DKNNG_WERROR=$werror &&
+  cmake --build "$build" --parallel "$(nproc)"; } >"$build/tests.log" 2>&1; then
+  cat "$build/tests.log" >&2
+  exit 1
+fi
+
+cd "$build"
+if [ -n "$label" ]; then
+  exec ctest --output-on-failure --no-tests=error -L "^$label\$"
+fi
+exec ctest --output-on-failure --no-tests=error
