@@ -2,6 +2,8 @@
 // library brings along. Knows nothing of metrics.
 #pragma once
 
+#include <cfloat>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -89,6 +91,43 @@ inline Rows rounded_away(std::int64_t n, std::int64_t d, bool up) {
     if (t > 0) return 0.0;
     return 1 + static_cast<double>(i) * 0x1p-12 + 0x1p-24 + (up ? 0x1p-50 : -0x1p-50) * static_cast<double>(i % 5 + 1);
   }));
+}
+
+// Scales, repetitions and constructions at which a bound could go wrong; 25 to 60 rows each, values up to DBL_MAX.
+inline std::vector<Rows> nasty_rows() {
+  values::Random random(7);
+  const auto gaussian = [&](double scale, double offset) {
+    return [&random, scale, offset](std::int64_t, std::int64_t) { return offset + scale * normal(random); };
+  };
+  std::vector<Rows> all;
+  for (const std::int64_t d : {1, 2, 7, 33, 300}) all.push_back(make_rows("gaussian", 60, d, gaussian(1, 0)));
+  all.push_back(make_rows("offset", 50, 20, gaussian(1, 1e6)));
+  for (const double scale : {1e-310, 1e-200, 0x1p-537, 1e-160, 1e-155, 1e-100, 1e-30, 1e30, 1e150})
+    all.push_back(make_rows("scaled", 50, 9, gaussian(scale, 0)));
+  all.push_back(make_rows("small among large", 50, 9, [&](std::int64_t i, std::int64_t) {
+    return std::ldexp(normal(random), i < 2 ? 500 : -100);
+  }));
+  all.push_back(make_rows("grid", 50, 4, [&](std::int64_t, std::int64_t) { return double(random.below(3)); }));
+  all.push_back(make_rows("equal", 50, 5, [](std::int64_t, std::int64_t t) { return 0.1 * double(t + 1); }));
+  all.push_back(make_rows("nearly equal", 50, 5, [&](std::int64_t, std::int64_t t) {
+    return 0.1 * double(t + 1) * (1 + 0x1p-52 * double(random.below(4)));
+  }));
+  all.push_back(
+      make_rows("outlier", 50, 6, [&](std::int64_t i, std::int64_t) { return i == 30 ? 1e12 : normal(random); }));
+  all.push_back(
+      make_rows("zero rows", 50, 6, [&](std::int64_t i, std::int64_t) { return i % 10 == 3 ? 0.0 : normal(random); }));
+  for (const std::int64_t d : {1, 5, 40})
+    all.push_back(
+        make_rows("nasty", 60, d, [&](std::int64_t, std::int64_t) { return values::nasty(random, DBL_MAX); }));
+  for (const std::int64_t d : {1, 2, 5, 16, 40, 1000}) {
+    all.push_back(swallowed(25, d, static_cast<std::uint64_t>(d)));
+    all.push_back(vanishing(25, d, static_cast<std::uint64_t>(d)));
+  }
+  for (const std::int64_t d : {1, 2}) {
+    all.push_back(rounded_away(25, d, true));
+    all.push_back(rounded_away(25, d, false));
+  }
+  return all;
 }
 
 }  // namespace points
