@@ -19,7 +19,7 @@
 
 namespace {
 
-constexpr int kPeakRepeats = 10;
+constexpr int kPeakRepeats = 30;
 
 struct Arguments {
   bench::Workload workload;
