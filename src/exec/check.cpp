@@ -90,12 +90,11 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
       if (monitor.stopped()) continue;
       for (std::int64_t s = 0; s < count; ++s) {
         const std::int64_t i = row_of(first + s);
-        lists.sort(list + s);
+        const Neighbour* expected = lists.sort(list + s);
         Difference wrong;
         if (shift) compare(graph, i, 0, i, self_value(task, {u + s * d, size}), wrong);
         for (std::int64_t j = 0; j < k && !wrong.found(); ++j)
-          compare(graph, i, shift + j, lists.ids()[(list + s) * k + j],
-                  rounded_value(task, lists.keys()[(list + s) * k + j]), wrong);
+          compare(graph, i, shift + j, expected[j].id, rounded_value(task, expected[j].key), wrong);
         if (!wrong.found()) continue;
         monitor.log(1, wrong.text);
         for (std::int64_t known = first_wrong.load(); i < known && !first_wrong.compare_exchange_weak(known, i);) {

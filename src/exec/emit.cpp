@@ -35,7 +35,8 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
   graph.value_dtype = task.value_dtype;
   graph.values = Buffer<std::byte>(checked_mul(n * width, task.value_dtype == KNNG_F64 ? 8 : 4, "k"), budget);
   graph.proof = Buffer<std::uint8_t>(n, static_cast<std::uint8_t>(proof), budget);
-  if (shift > 0) graph.ids = Buffer<std::int64_t>(n * width, budget);
+  graph.ids = Buffer<std::int64_t>(n * width, budget);
+  graph.ties = Buffer<std::uint8_t>(n, budget);
   Buffer<double> scratch(task.self_first && task.metric.term == Term::product ? rows.dim() * threads : 0, budget);
 
   monitor.stage("result", static_cast<double>(n));
@@ -49,7 +50,8 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
     for (std::int64_t i = 0; i < n; ++i) {
       if (monitor.stopped()) continue;
       monitor.advance(1);
-      lists.sort(i);
+      const Neighbour* list = lists.sort(i);
+      graph.ties[i] = lists.tied(i);
       bool fits = true;
       if (shift > 0) {
         if (!u.empty()) rows.load(i, u.data());
@@ -60,8 +62,8 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
       }
       for (std::int64_t j = 0; j < k; ++j) {
         const std::int64_t entry = i * width + shift + j;
-        const double value = rounded_value(task, lists.keys()[i * k + j]);
-        if (shift > 0) graph.ids[entry] = lists.ids()[i * k + j];
+        const double value = rounded_value(task, list[j].key);
+        graph.ids[entry] = list[j].id;
         fits = fits && std::isfinite(value);
         store(graph, entry, value);
       }
@@ -72,18 +74,16 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
   monitor.check();
   if (const std::int64_t row = too_large.load(); row < n) {
     // Values are largest at the end of a list, or, for large products, at its start.
-    const double* keys = lists.keys().data() + row * k;
-    const std::int64_t at = std::isfinite(rounded_value(task, keys[k - 1])) ? 0 : k - 1;
+    const Neighbour* list = lists.sort(row);
+    const std::int64_t at = std::isfinite(rounded_value(task, list[k - 1].key)) ? 0 : k - 1;
     if (task.value_dtype == KNNG_F64)
       fail(KNNG_ERR_RANGE, "p", {.row = row, .col = shift + at},
            "row %lld, neighbour %lld: with p=%g the distance overflows fp64", static_cast<long long>(row),
            static_cast<long long>(at), task.metric.p);
     fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = shift + at},
          "row %lld, neighbour %lld: %g does not fit fp32; set value_type=f64", static_cast<long long>(row),
-         static_cast<long long>(at), reported_value(task.metric, keys[at], task.similarity));
+         static_cast<long long>(at), reported_value(task.metric, list[at].key, task.similarity));
   }
-  if (shift == 0) graph.ids = lists.take_ids();
-  graph.ties = lists.take_tied();
   graph.ids.release_from_budget();
   graph.values.release_from_budget();
   graph.ties.release_from_budget();

@@ -12,7 +12,7 @@
 
 namespace libknng {
 
-// Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set, and takes the lists' memory.
+// Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set.
 // Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold. Runs on the calling thread's OpenMP team.
 void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
           Monitor& monitor, Graph& graph);

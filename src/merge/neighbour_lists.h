@@ -1,6 +1,8 @@
 // For every row, the k smallest (key, id) seen so far, under the total order in which equal keys go to the smaller id;
-// the result does not depend on the order of arrival. Each list is a binary heap with its largest entry, the cut-off,
-// at the root. Not synchronised: whoever offers to a row holds that row's block. Knows nothing of keys' meaning.
+// the result does not depend on the order of arrival. A list is a reservoir: entries below the cut-off are appended,
+// and when it is full the k smallest stay (std::nth_element) and the largest of them is the new cut-off. That costs a
+// few operations an entry whatever k is, where a heap pays log k. Not synchronised: whoever offers to a row holds that
+// row's group (shared_lists.h). Knows nothing of keys' meaning.
 #pragma once
 
 #include <algorithm>
@@ -11,91 +13,94 @@
 
 namespace libknng {
 
+struct Neighbour {
+  double key;
+  std::int64_t id;
+
+  friend bool operator<(const Neighbour& a, const Neighbour& b) noexcept {
+    return a.key < b.key || (a.key == b.key && a.id < b.id);
+  }
+};
+
 class NeighbourLists {
  public:
-  static constexpr double kNoKey = std::numeric_limits<double>::infinity();
-  static constexpr std::int64_t kNoId = std::numeric_limits<std::int64_t>::max();
+  // The cut-off of a list that is not full: above every pair.
+  static constexpr Neighbour kNone = {std::numeric_limits<double>::infinity(),
+                                      std::numeric_limits<std::int64_t>::max()};
 
-  // Every list starts with k entries (kNoKey, kNoId), larger than any pair.
   NeighbourLists(std::int64_t rows, std::int64_t k, Budget* budget)
       : k_(k),
-        keys_(checked_mul(rows, k, "k"), kNoKey, budget),
-        ids_(checked_mul(rows, k, "k"), kNoId, budget),
-        tied_(rows, std::uint8_t{0}, budget) {}
+        capacity_(capacity(k)),
+        entries_(checked_mul(rows, capacity_, "k"), budget),
+        states_(rows, State{kNone, 0, 0}, budget) {}
 
   // Bytes that lists of this size hold.
   static std::int64_t bytes(std::int64_t rows, std::int64_t k) {
-    return checked_add(checked_mul(checked_mul(rows, k, "k"), 16, "k"), rows, "k");
+    return checked_mul(
+        rows,
+        checked_add(checked_mul(capacity(k), sizeof(Neighbour), "k"), static_cast<std::int64_t>(sizeof(State)), "k"),
+        "k");
   }
 
   std::int64_t k() const noexcept { return k_; }
-  // The largest key of the list: no pair with a larger key can belong.
-  double cutoff(std::int64_t row) const noexcept { return keys_[row * k_]; }
 
-  void clear(std::int64_t row) noexcept {
-    std::fill_n(keys_.data() + row * k_, k_, kNoKey);
-    std::fill_n(ids_.data() + row * k_, k_, kNoId);
-    tied_[row] = 0;
-  }
+  // No pair with a larger key can belong. It only falls.
+  double cutoff(std::int64_t row) const noexcept { return states_[row].cutoff.key; }
+
+  void clear(std::int64_t row) noexcept { states_[row] = {kNone, 0, 0}; }
 
   // Each (row, id) may be offered once.
   void offer(std::int64_t row, double key, std::int64_t id) noexcept {
-    double* keys = keys_.data() + row * k_;
-    std::int64_t* ids = ids_.data() + row * k_;
-    if (key > keys[0]) return;
-    if (key == keys[0] && id > ids[0]) {
-      tied_[row] = 1;
+    State& s = states_[row];
+    const Neighbour pair{key, id};
+    if (!(pair < s.cutoff)) {
+      s.tied |= key == s.cutoff.key;
       return;
     }
-    const double displaced = keys[0];
-    sift_down(keys, ids, k_, key, id);
-    // What was discarded before is at least `displaced`: it ties with the new k-th key only if that has not fallen.
-    // Of a list that is not full nothing was discarded.
-    tied_[row] = keys[0] == displaced && displaced != kNoKey;
+    entries_[row * capacity_ + s.count++] = pair;
+    if (s.count == capacity_ || (s.count == k_ && s.cutoff.key == kNone.key)) select(row);
   }
 
-  // Heap to ascending order, in place; no offers afterwards.
-  void sort(std::int64_t row) noexcept {
-    double* keys = keys_.data() + row * k_;
-    std::int64_t* ids = ids_.data() + row * k_;
-    for (std::int64_t last = k_ - 1; last > 0; --last) {
-      const double key = keys[last];
-      const std::int64_t id = ids[last];
-      keys[last] = keys[0];
-      ids[last] = ids[0];
-      sift_down(keys, ids, last, key, id);
-    }
+  // The list in ascending order, with kNone in places without a pair; no offers afterwards.
+  const Neighbour* sort(std::int64_t row) noexcept {
+    State& s = states_[row];
+    if (s.count > k_) select(row);
+    Neighbour* list = entries_.data() + row * capacity_;
+    while (s.count < k_) list[s.count++] = kNone;
+    std::sort(list, list + k_);
+    return list;
   }
 
-  // 1 if a pair left out has the key of the list's last entry.
-  const Buffer<std::uint8_t>& tied() const noexcept { return tied_; }
-  const Buffer<double>& keys() const noexcept { return keys_; }
-  const Buffer<std::int64_t>& ids() const noexcept { return ids_; }
-  Buffer<std::uint8_t> take_tied() noexcept { return std::move(tied_); }
-  Buffer<std::int64_t> take_ids() noexcept { return std::move(ids_); }
+  // After sort(): whether a pair that was left out has the key of the list's last entry.
+  bool tied(std::int64_t row) const noexcept { return states_[row].tied != 0; }
 
  private:
-  // Puts (key, id) at the root of a heap of `size` entries in place of what is there.
-  static void sift_down(double* keys, std::int64_t* ids, std::int64_t size, double key, std::int64_t id) noexcept {
-    std::int64_t hole = 0;
-    for (std::int64_t child = 1; child < size; child = 2 * hole + 1) {
-      if (child + 1 < size && before(keys[child], ids[child], keys[child + 1], ids[child + 1])) ++child;
-      if (!before(key, id, keys[child], ids[child])) break;
-      keys[hole] = keys[child];
-      ids[hole] = ids[child];
-      hole = child;
-    }
-    keys[hole] = key;
-    ids[hole] = id;
-  }
-  static bool before(double key_a, std::int64_t id_a, double key_b, std::int64_t id_b) noexcept {
-    return key_a < key_b || (key_a == key_b && id_a < id_b);
+  struct State {
+    Neighbour cutoff;
+    std::int32_t tied;
+    std::int32_t count;
+  };
+
+  // Room behind the k entries: enough to spread the cost of a selection, little enough for a fresh cut-off.
+  static std::int64_t capacity(std::int64_t k) { return checked_add(k, std::clamp<std::int64_t>(k / 2, 8, 4096), "k"); }
+
+  // Keeps the k smallest.
+  void select(std::int64_t row) noexcept {
+    State& s = states_[row];
+    Neighbour* list = entries_.data() + row * capacity_;
+    std::nth_element(list, list + (k_ - 1), list + s.count);
+    const Neighbour last = list[k_ - 1];
+    // What was left out before is not below the old cut-off: it ties with the new one only if the key has not fallen.
+    if (last.key != s.cutoff.key) s.tied = 0;
+    for (std::int64_t i = k_; i < s.count; ++i) s.tied |= list[i].key == last.key;
+    s.cutoff = last;
+    s.count = static_cast<std::int32_t>(k_);
   }
 
   std::int64_t k_;
-  Buffer<double> keys_;
-  Buffer<std::int64_t> ids_;
-  Buffer<std::uint8_t> tied_;
+  std::int64_t capacity_;
+  Buffer<Neighbour> entries_;
+  Buffer<State> states_;
 };
 
 }  // namespace libknng

@@ -29,8 +29,9 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
   const std::int64_t prepared = checked_add(checked_mul(points, p.prepared_bytes, "rows"), p.operand_bytes, "rows");
   const std::int64_t lists = NeighbourLists::bytes(p.rows, p.k);
   const std::int64_t tiling = checked_mul(p.workspace_bytes(tile_rows, tile_cols), threads, "threads");
-  std::int64_t emitting = checked_add(checked_mul(entries, p.value_bytes, "k"), p.rows, "k");
-  if (p.self_first) emitting = checked_add(emitting, checked_mul(entries + threads * p.dim, 8, "k"), "k");
+  // Ids, values, ties and proof.
+  std::int64_t emitting = checked_add(checked_mul(entries, 8 + p.value_bytes, "k"), 2 * p.rows, "k");
+  if (p.self_first) emitting = checked_add(emitting, checked_mul(p.dim, 8 * threads, "threads"), "k");
   const std::int64_t working = checked_add(checked_add(prepared, lists, "k"), std::max(tiling, emitting), "k");
   const std::int64_t fingerprint = p.square ? fingerprint_bytes(p.rows, p.dim, threads) : 0;
   return checked_add(p.held_bytes, std::max(working, fingerprint), "rows");
