@@ -135,10 +135,16 @@ double stat_of(const knng_graph* g, const char* name) {
   return value;
 }
 
-const char* const* engines_for(const metric_case* m) {
-  static const char *const product[] = {"direct", "fused", "auto", NULL}, *const plain[] = {"direct", "auto", NULL};
-  return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0) ? product : plain;
+static int has_filter(const metric_case* m) {
+  return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0);
 }
+
+const char* const* engines_for(const metric_case* m) {
+  static const char *const product[] = {"direct", "fused", NULL}, *const plain[] = {"direct", NULL};
+  return has_filter(m) ? product : plain;
+}
+
+const char* fastest_engine(const metric_case* m) { return has_filter(m) ? "fused" : "auto"; }
 
 static void check_one(const knng* h, int64_t k, const oracle_graph* expected, const char* label) {
   knng_graph* g = NULL;

@@ -51,8 +51,10 @@ void check_build(const test_rows* rows, const metric_case* m, int64_t k, const o
                  const char* const* threads, const tile_size* tiles, int tile_count);
 
 /* The engines that do a metric, NULL ends the list: the direct one does all, the fused one those that are sums of
- * squared differences or products. "auto" is among them, since it is what users get. */
+ * squared differences or products. */
 const char* const* engines_for(const metric_case* m);
+/* The fused engine where it can, else what the library chooses. */
+const char* fastest_engine(const metric_case* m);
 
 /* 1 if the suite runs under a sanitizer and shall be brief (environment KNNG_TEST_SMALL). */
 int small_run(void);
