@@ -105,7 +105,8 @@ TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, 
     const TaskPlan plan = plan_for(engine);
     smallest = std::min(smallest, plan.smallest_host);
     const bool last = &engine == &cpu_engines().back();
-    if (!chosen.engine && (last || (engine.pays(problem.columns, k) && plan.host_bytes <= task.max_host_bytes)))
+    if (!chosen.engine &&
+        (last || (engine.pays(problem.rows, problem.columns, k) && plan.host_bytes <= task.max_host_bytes)))
       chosen = plan;
   }
   chosen.smallest_host = smallest;

@@ -35,7 +35,7 @@ struct CpuEngine {
   std::int64_t panel;  // tiles are best a multiple of it
   bool (*can_run)(const Metric& metric, std::int64_t dim);
   // Whether engine=auto should take it rather than one further down.
-  bool (*pays)(std::int64_t columns, std::int64_t k);
+  bool (*pays)(std::int64_t rows, std::int64_t columns, std::int64_t k);
   // Memory beside the canonical rows and the lists: for all points, and for each thread.
   // dtype: of the rows as stored, 0 if queries have another than the data set.
   std::int64_t (*operand_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim);
