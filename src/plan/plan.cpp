@@ -26,9 +26,11 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
   const std::int64_t width = p.k + (p.self_first ? 1 : 0);
   const std::int64_t entries = checked_mul(p.rows, width, "k");
   const std::int64_t points = p.columns + (p.square ? 0 : p.rows);
-  const std::int64_t prepared = checked_add(checked_mul(points, p.prepared_bytes, "rows"), p.operand_bytes, "rows");
+  const std::int64_t prepared = checked_mul(points, p.prepared_bytes, "rows");
   const std::int64_t lists = NeighbourLists::bytes(p.rows, p.k);
-  const std::int64_t tiling = checked_mul(p.workspace_bytes(tile_rows, tile_cols), threads, "threads");
+  // The engine's operands end with its tiles, before the result is made.
+  const std::int64_t tiling =
+      checked_add(p.operand_bytes, checked_mul(p.workspace_bytes(tile_rows, tile_cols), threads, "threads"), "rows");
   // Ids, values, ties and proof.
   std::int64_t emitting = checked_add(checked_mul(entries, 8 + p.value_bytes, "k"), 2 * p.rows, "k");
   if (p.self_first) emitting = checked_add(emitting, checked_mul(p.dim, 8 * threads, "threads"), "k");

@@ -366,6 +366,13 @@ void metrics_are_found_by_name(void**) {
   }
 }
 
+void values_of_the_key_zero_are_plus_zero_or_one(void**) {
+  for (const Metric& metric : all_metrics()) {
+    assert_int_equal(bits(reported_value(metric, 0.0, false)), bits(0.0));
+    assert_int_equal(bits(reported_value(metric, 0.0, true)), bits(metric.term == Term::product ? 0.0 : 1.0));
+  }
+}
+
 void minkowski_of_one_and_two_are_manhattan_and_euclidean(void**) {
   values::Random random(1);
   for (int i = 0; i < 200; ++i) {
@@ -397,6 +404,7 @@ int main() {
       cmocka_unit_test(keys_at_the_largest_magnitude_are_finite),
       cmocka_unit_test(beyond_twice_the_largest_magnitude_keys_overflow),
       cmocka_unit_test(metrics_are_found_by_name),
+      cmocka_unit_test(values_of_the_key_zero_are_plus_zero_or_one),
       cmocka_unit_test(minkowski_of_one_and_two_are_manhattan_and_euclidean),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
