@@ -356,17 +356,18 @@ void cut_everywhere(void**) {
       {"y.fbin", bytes_of(std::uint64_t{2}) + bytes_of(std::uint64_t{3}) + std::string(24, 'x')},
   };
   for (const auto& [name, whole] : files) {
+    const auto path = dir / name;
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      scratch::write(dir / name, whole.substr(0, size));
-      const Outcome o = outcome([&] { read_rows(dir / name); });
+      scratch::write(path, whole.substr(0, size));
+      const Outcome o = outcome([&] { read_rows(path); });
       // The first half of a header of 64-bit counts is a whole header of 32-bit counts, without columns.
       if (o.code != (name == std::string("y.fbin") && size == 8 ? KNNG_ERR_RANGE : KNNG_ERR_FORMAT))
         fail_msg("%s at %zu: %d %s", name, size, o.code, o.message.c_str());
     }
-    scratch::write(dir / name, whole + "x");
-    assert_int_equal(outcome([&] { read_rows(dir / name); }).code, KNNG_ERR_FORMAT);
-    scratch::write(dir / name, whole);
-    assert_int_equal(outcome([&] { read_rows(dir / name); }).code, KNNG_OK);
+    scratch::write(path, whole + "x");
+    assert_int_equal(outcome([&] { read_rows(path); }).code, KNNG_ERR_FORMAT);
+    scratch::write(path, whole);
+    assert_int_equal(outcome([&] { read_rows(path); }).code, KNNG_OK);
   }
   // Rows of .fvecs are complete by themselves: cut between two, the file is a shorter one.
   const std::string three = vecs(bytes_of(1.0f), 2, 3);
