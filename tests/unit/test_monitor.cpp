@@ -317,6 +317,8 @@ void signals_are_for_the_hosts_threads(void**) {
 
 void no_thread_is_left(void**) {
   run(Caller().control(), [](Monitor&) {});  // whatever the first use of a library starts
+  // A thread that has been joined leaves the system's list a moment later.
+  std::this_thread::sleep_for(milliseconds(50));
   const int before = threads_of_process();
   for (int i = 0; i < 5; ++i) {
     std::atomic<int> team{0};
@@ -334,8 +336,7 @@ void no_thread_is_left(void**) {
     }
     assert_int_equal(team, 4);
     assert_true(during > before);
-    // A thread that has been joined leaves the system's list a moment later.
-    assert_true(comes_true([&] { return threads_of_process() == before; }));
+    assert_true(comes_true([&] { return threads_of_process() <= before; }));
   }
 }
 

@@ -82,7 +82,8 @@ void larger_shapes_are_covered_once(void**) {
 
 void threads_get_every_tile_once(void**) {
   for (const bool square : {true, false}) {
-    const TileGrid grid = {600, square ? 600 : 400, 1, 1, square};  // many: what is not locked gets lost
+    // Many, so that threads without a lock would meet.
+    const TileGrid grid = {2000, 2000, 1, square ? 1 : 2, square};
     std::vector<std::atomic<int>> times(static_cast<std::size_t>(grid.row_blocks() * grid.column_blocks()));
     TileQueue queue(grid);
     std::atomic<bool> go{false};
