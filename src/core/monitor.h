@@ -24,7 +24,8 @@ class Monitor {
   void stage(const char* name, double total) noexcept;
   void advance(double amount) noexcept { done_.fetch_add(amount, std::memory_order_relaxed); }
   bool stopped() const noexcept {
-    return stop_.load(std::memory_order_relaxed) || (control_.stop && *control_.stop != 0);
+    // The flag is the caller's and no std::atomic, but other threads write it.
+    return stop_.load(std::memory_order_relaxed) || (control_.stop && __atomic_load_n(control_.stop, __ATOMIC_RELAXED));
   }
   void check() const;                              // throws KNNG_ERR_CANCELLED if stopped
   void log(int level, const char* text) noexcept;  // lost if there is no memory for it

@@ -173,7 +173,7 @@ static void* raise_later(void* argument) {
   const struct timespec wait = {0, 200 * 1000 * 1000};
   nanosleep(&wait, NULL);
   r->raised = seconds_now();
-  *r->flag = 1;
+  __atomic_store_n(r->flag, 1, __ATOMIC_RELAXED);
   return NULL;
 }
 

@@ -109,7 +109,7 @@ static double jensen_shannon(int64_t d, const double* x, const double* y) {
 static int is(const oracle_task* task, const char* metric) { return strcmp(task->metric, metric) == 0; }
 
 /* Average ranks from 1, as 2 rank - (d + 1): counts below and equal decide. */
-static void centred_ranks(int64_t d, const double* x, double* ranks) {
+FAST_FMA static void centred_ranks(int64_t d, const double* x, double* ranks) {
   for (int64_t t = 0; t < d; ++t) {
     int64_t below = 0, equal = 0;
     for (int64_t s = 0; s < d; ++s) {
@@ -207,25 +207,30 @@ double oracle_value(const oracle_task* task, double key) {
   return key;
 }
 
-void oracle_nearest(const oracle_task* task, const oracle_points* a, int64_t i, const oracle_points* b,
-                    int64_t leave_out, int64_t k, int64_t* ids, double* keys, unsigned char* tie) {
-  int64_t held = 0;
-  unsigned char tied = 0;
-  for (int64_t j = 0; j < b->n; ++j) {
+/* A list under way: the `held` smallest so far, and whether one that was left out is at the last key. */
+typedef struct nearest {
+  int64_t held;
+  unsigned char tied;
+} nearest;
+
+/* Rows first to last - 1 of b, in order; ids only grow from call to call. */
+static void offer(const oracle_task* task, const oracle_points* a, int64_t i, const oracle_points* b, int64_t first,
+                  int64_t last, int64_t leave_out, int64_t k, int64_t* ids, double* keys, nearest* list) {
+  for (int64_t j = first; j < last; ++j) {
     if (j == leave_out) continue;
     const double key = oracle_key(task, a, i, b, j);
-    /* j only grows: among equal keys the one that came first stays in front. */
-    if (held == k && !(key < keys[k - 1])) {
-      tied = (unsigned char)(tied || key == keys[k - 1]);
+    /* Among equal keys the one that came first stays in front. */
+    if (list->held == k && !(key < keys[k - 1])) {
+      list->tied = (unsigned char)(list->tied || key == keys[k - 1]);
       continue;
     }
-    if (held == k) {
+    if (list->held == k) {
       const double dropped = keys[k - 1];
-      tied = (unsigned char)((k > 1 ? fmax(keys[k - 2], key) : key) == dropped);
+      list->tied = (unsigned char)((k > 1 ? fmax(keys[k - 2], key) : key) == dropped);
     } else {
-      ++held;
+      ++list->held;
     }
-    int64_t at = held - 1;
+    int64_t at = list->held - 1;
     for (; at > 0 && key < keys[at - 1]; --at) {
       keys[at] = keys[at - 1];
       ids[at] = ids[at - 1];
@@ -233,7 +238,13 @@ void oracle_nearest(const oracle_task* task, const oracle_points* a, int64_t i, 
     keys[at] = key;
     ids[at] = j;
   }
-  if (tie) *tie = tied;
+}
+
+void oracle_nearest(const oracle_task* task, const oracle_points* a, int64_t i, const oracle_points* b,
+                    int64_t leave_out, int64_t k, int64_t* ids, double* keys, unsigned char* tie) {
+  nearest list = {0, 0};
+  offer(task, a, i, b, 0, b->n, leave_out, k, ids, keys, &list);
+  if (tie) *tie = list.tied;
 }
 
 static oracle_graph make_graph(int64_t rows, int64_t k, int64_t width) {
@@ -268,11 +279,18 @@ oracle_graph oracle_query(const oracle_task* task, int64_t n, int64_t d, const d
                           const int64_t* leave_out, int64_t k) {
   oracle_graph g = make_graph(nq, k, k);
   oracle_points base = oracle_transform(task, n, d, x), queries = oracle_transform(task, nq, d, q);
+  nearest* lists = allocate(nq, sizeof *lists);
+  /* In blocks that stay in the cache while all queries see them. */
+  enum { block = 64 };
+  for (int64_t first = 0; first < n; first += block)
+    for (int64_t i = 0; i < nq; ++i)
+      offer(task, &queries, i, &base, first, first + block < n ? first + block : n, leave_out ? leave_out[i] : -1, k,
+            g.ids + i * k, g.values + i * k, &lists[i]);
   for (int64_t i = 0; i < nq; ++i) {
-    oracle_nearest(task, &queries, i, &base, leave_out ? leave_out[i] : -1, k, g.ids + i * k, g.values + i * k,
-                   g.ties + i);
+    g.ties[i] = lists[i].tied;
     for (int64_t j = 0; j < k; ++j) g.values[i * k + j] = oracle_value(task, g.values[i * k + j]);
   }
+  free(lists);
   oracle_points_free(&base);
   oracle_points_free(&queries);
   return g;

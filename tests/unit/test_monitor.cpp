@@ -201,7 +201,7 @@ void flag_can_stop_the_work(void**) {
     std::atomic<bool> started{false};
     std::thread other([&] {
       running = comes_true([&] { return started.load(); });
-      caller.stop = 1;
+      __atomic_store_n(&caller.stop, 1, __ATOMIC_RELAXED);
     });
     const knng_status code = code_of([&] {
       run(control, [&](Monitor& monitor) {
