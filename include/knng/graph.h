@@ -62,7 +62,8 @@ KNNG_API knng_status knng_graph_rows(const knng_graph *g, const char *what, knng
  * @return KNNG_OK; KNNG_ERR_OPTION for an unknown name (the known ones are listed); KNNG_ERR_ARGUMENT. @since 0.1 */
 KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, double *out);
 
-/** A text of the build: "metric" "precision" "engine" "selector" "device" "version" "fingerprint" "value" "self".
+/** A text of the build: "metric" "p" "precision" "engine" "selector" "device" "version" "fingerprint" "value" "self".
+ * p is the exponent of minkowski and "" for the other metrics.
  * fingerprint is a hash of the data: equal data give equal fingerprints on every machine, whatever their dtype. A graph
  * of queries has none: its fingerprint is "".
  * @param g    the graph

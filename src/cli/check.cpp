@@ -1,5 +1,4 @@
 // knng check: a graph from anywhere against the library's plain fp64 evaluation of its data.
-#include <algorithm>
 #include <cstdio>
 
 #include "commands.h"
@@ -15,15 +14,9 @@ namespace {
 // nothing.
 Settings with_graph_texts(const knng_graph* g, const Settings& given) {
   Settings all;
-  for (const char* name : {"metric", "value", "self"})
+  for (const char* name : {"metric", "p", "value", "self"})
     if (const std::string value = text(g, name); !value.empty() && value != "unknown") all.emplace_back(name, value);
   all.insert(all.end(), given.begin(), given.end());
-
-  // Graphs keep the metric's name, not its exponent.
-  const auto is = [](const char* key) { return [key](const auto& setting) { return setting.first == key; }; };
-  if (text(g, "metric") == "minkowski" && std::none_of(given.begin(), given.end(), is("p")) &&
-      std::none_of(given.begin(), given.end(), is("metric")))
-    throw Failure(kUsage, "the graph was made with the metric minkowski: its exponent is needed (-p P)");
   return all;
 }
 

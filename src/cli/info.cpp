@@ -26,7 +26,7 @@ void describe_graph(const Arguments& a) {
   line("neighbours", ids.cols);
   line("value_type", dtype_name(values.dtype));
   for (const char* name :
-       {"metric", "value", "self", "precision", "engine", "selector", "device", "version", "fingerprint"})
+       {"metric", "p", "value", "self", "precision", "engine", "selector", "device", "version", "fingerprint"})
     if (const std::string value = text(g.get(), name); !value.empty()) line(name, value);
   const char* name = nullptr;
   for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr) == KNNG_OK; ++i) line(name, number(stat(g.get(), name)));

@@ -73,6 +73,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.stats[Stat::ties_at_k] = static_cast<double>(std::count(graph.ties.begin(), graph.ties.end(), 1));
   graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget.peak());
   graph.text.metric = task.metric.name;
+  graph.text.p = task.p_text;
   graph.text.precision = "exact";
   graph.text.engine = plan.engine->name;
   graph.text.selector = "none";

@@ -28,6 +28,7 @@ Task make_task(const Settings& settings, const Dataset& data, bool query) {
 
   Task task;
   task.metric = find_metric(settings.text(Setting::metric), settings.real(Setting::p));
+  if (settings.is(Setting::metric, "minkowski")) task.p_text = settings.text(Setting::p);
   task.similarity = settings.is(Setting::value, "similarity");
   if (task.similarity && !task.metric.similarity)
     fail(KNNG_ERR_OPTION, "value",

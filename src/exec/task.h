@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "backend/cpu/engine.h"
 #include "dataset/dataset.h"
@@ -13,6 +14,7 @@ namespace libknng {
 
 struct Task {
   Metric metric;
+  std::string p_text;  // of minkowski, else empty
   bool similarity = false;
   bool self_first = false;
   std::int32_t value_dtype = KNNG_F32;

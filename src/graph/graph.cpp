@@ -7,22 +7,21 @@
 namespace libknng {
 namespace {
 
-struct TextName {
-  const char* name;
-  std::string GraphText::*text;
-};
-
-constexpr TextName kTexts[] = {
-    {"metric", &GraphText::metric},           {"precision", &GraphText::precision}, {"engine", &GraphText::engine},
-    {"selector", &GraphText::selector},       {"device", &GraphText::device},       {"version", &GraphText::version},
-    {"fingerprint", &GraphText::fingerprint}, {"value", &GraphText::value},         {"self", &GraphText::self},
+constexpr GraphTextField kTexts[] = {
+    {"metric", &GraphText::metric},       {"p", &GraphText::p},
+    {"precision", &GraphText::precision}, {"engine", &GraphText::engine},
+    {"selector", &GraphText::selector},   {"device", &GraphText::device},
+    {"version", &GraphText::version},     {"fingerprint", &GraphText::fingerprint},
+    {"value", &GraphText::value},         {"self", &GraphText::self},
 };
 
 }  // namespace
 
+std::span<const GraphTextField> graph_texts() noexcept { return kTexts; }
+
 const std::string& graph_text(const Graph& g, const char* name) {
   std::string known;
-  for (const TextName& t : kTexts) {
+  for (const GraphTextField& t : kTexts) {
     if (std::string_view(name) == t.name) return g.text.*t.text;
     known.append(known.empty() ? "" : ", ").append(t.name);
   }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/buffer.h"
@@ -16,7 +17,7 @@ namespace libknng {
 enum class Proof : std::uint8_t { none = 0, filter = 1, two_piece = 2, fp32 = 3, fp64 = 4 };
 
 struct GraphText {
-  std::string metric, precision, engine, selector, device, version, fingerprint, value, self;
+  std::string metric, p, precision, engine, selector, device, version, fingerprint, value, self;
 };
 
 struct Graph {
@@ -26,9 +27,9 @@ struct Graph {
   bool square = false;       // rows and columns are the same points
   bool self_first = false;   // entry 0 of list i is i
 
-  Buffer<std::int64_t> ids;     // rows x width, -1 without a neighbour
-  std::int32_t value_dtype = 0; // KNNG_F32 or KNNG_F64
-  Buffer<std::byte> values;     // rows x width of value_dtype, +inf without a neighbour
+  Buffer<std::int64_t> ids;      // rows x width, -1 without a neighbour
+  std::int32_t value_dtype = 0;  // KNNG_F32 or KNNG_F64
+  Buffer<std::byte> values;      // rows x width of value_dtype, +inf without a neighbour
 
   Buffer<std::uint8_t> ties;   // rows: 1 if a row left out is as far as the k-th
   Buffer<std::uint8_t> proof;  // rows: Proof
@@ -43,6 +44,13 @@ struct Graph {
                                    : reinterpret_cast<const double*>(values.data())[entry];
   }
 };
+
+// The one table of texts, in the order in which they are listed.
+struct GraphTextField {
+  const char* name;
+  std::string GraphText::*text;
+};
+std::span<const GraphTextField> graph_texts() noexcept;
 
 // A text of the build by name; throws KNNG_ERR_OPTION with the known names.
 const std::string& graph_text(const Graph& g, const char* name);

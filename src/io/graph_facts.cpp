@@ -8,16 +8,6 @@
 namespace libknng {
 namespace {
 
-struct TextField {
-  const char* name;
-  std::string GraphText::*member;
-};
-constexpr TextField kTexts[] = {
-    {"metric", &GraphText::metric},           {"precision", &GraphText::precision}, {"engine", &GraphText::engine},
-    {"selector", &GraphText::selector},       {"device", &GraphText::device},       {"version", &GraphText::version},
-    {"fingerprint", &GraphText::fingerprint}, {"value", &GraphText::value},         {"self", &GraphText::self},
-};
-
 template <class Number>
 std::string number_text(Number x) {
   char buffer[40];  // to_chars: the shortest text that reads back as the same bits, in any locale
@@ -63,8 +53,8 @@ bool read_fact(std::string_view name, std::string_view value, Graph& g) {
     return value == "0" || value == "1";
   }
   if (name.starts_with(kText)) {
-    for (const TextField& field : kTexts)
-      if (name.substr(kText.size()) == field.name) g.text.*field.member = unescaped(value);
+    for (const GraphTextField& field : graph_texts())
+      if (name.substr(kText.size()) == field.name) g.text.*field.text = unescaped(value);
   } else if (name.starts_with(kStat)) {
     for (int i = 0; i < kStats; ++i)
       if (name.substr(kStat.size()) == stat_table()[static_cast<std::size_t>(i)].name)
@@ -92,7 +82,7 @@ std::string write_facts(const Graph& g) {
   add("columns", number_text(g.columns));
   add("square", g.square ? "1" : "0");
   add("self_first", g.self_first ? "1" : "0");
-  for (const TextField& field : kTexts) add(std::string("text.") + field.name, escaped(g.text.*field.member));
+  for (const GraphTextField& field : graph_texts()) add(std::string("text.") + field.name, escaped(g.text.*field.text));
   for (int i = 0; i < kStats; ++i)
     add(std::string("stat.") + stat_table()[static_cast<std::size_t>(i)].name,
         number_text(g.stats[static_cast<Stat>(i)]));

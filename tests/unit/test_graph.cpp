@@ -251,8 +251,9 @@ void components_of_chains(void**) {
 
 void texts_by_name(void**) {
   Graph g;
-  g.text = {"cosine", "exact", "direct", "auto", "cpu", "0.1.0", "abc", "similarity", "exclude"};
+  g.text = {"cosine", "2.5", "exact", "direct", "auto", "cpu", "0.1.0", "abc", "similarity", "exclude"};
   assert_string_equal(graph_text(g, "metric").c_str(), "cosine");
+  assert_string_equal(graph_text(g, "p").c_str(), "2.5");
   assert_string_equal(graph_text(g, "precision").c_str(), "exact");
   assert_string_equal(graph_text(g, "engine").c_str(), "direct");
   assert_string_equal(graph_text(g, "selector").c_str(), "auto");
@@ -265,7 +266,7 @@ void texts_by_name(void**) {
     const knng_error e = samples::error_of([&] { graph_text(g, name); });
     assert_int_equal(e.code, KNNG_ERR_OPTION);
     assert_non_null(
-        std::strstr(e.message, "metric, precision, engine, selector, device, version, fingerprint, value, self"));
+        std::strstr(e.message, "metric, p, precision, engine, selector, device, version, fingerprint, value, self"));
   }
 }
 
