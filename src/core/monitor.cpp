@@ -84,7 +84,7 @@ void Monitor::deliver(bool always) {
     }
     for (const auto& [level, text] : lines) control_.log(control_.user, level, text.c_str());
   }
-  if (!control_.progress) return;
+  if (!control_.progress || stop_.load()) return;  // who asked to stop is not asked again
   const auto now = std::chrono::steady_clock::now();
   const char* stage = stage_.load();
   const bool due = now - shown_ >= std::chrono::milliseconds(control_.interval_ms) || stage != shown_stage_;

@@ -41,7 +41,11 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
 
 }  // namespace
 
-Plan make_plan(const Problem& p) {
+Plan make_plan(const Problem& problem) {
+  Problem p = problem;
+  // A tile that was asked for is no larger than the matrix.
+  p.tile_rows = std::min(p.tile_rows, p.rows);
+  p.tile_cols = std::min(p.tile_cols, p.columns);
   const std::int64_t tile = comfortable_tile(p);
   std::int64_t tile_rows = p.tile_rows ? p.tile_rows : std::min(tile, round_up(p.rows, p.panel));
   std::int64_t tile_cols = p.tile_cols ? p.tile_cols : tile;

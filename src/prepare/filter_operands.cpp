@@ -12,7 +12,23 @@
 namespace libknng {
 namespace {
 
-constexpr std::int64_t kCentreRows = 4096;
+constexpr std::int64_t kCentreRows = 255;
+
+// The median of each coordinate over some rows spread over the data: an outlier among them moves it little. Takes less
+// memory than the operands of twice as many rows.
+Buffer<double> median_row(const CanonicalRows& rows, Budget* budget) {
+  const std::int64_t n = rows.rows(), d = rows.dim(), count = std::max<std::int64_t>(1, std::min(n / 2, kCentreRows));
+  Buffer<double> centre(d, budget);
+  Buffer<double> sample(checked_mul(count, d, "rows"), budget);
+  Buffer<double> values(count, budget);
+  for (std::int64_t s = 0; s < count; ++s) rows.load(s * (n / count), sample.data() + s * d);
+  for (std::int64_t t = 0; t < d; ++t) {
+    for (std::int64_t s = 0; s < count; ++s) values[s] = sample[s * d + t];
+    std::nth_element(values.begin(), values.begin() + count / 2, values.end());
+    centre[t] = values[count / 2];
+  }
+  return centre;
+}
 
 double largest_difference(const CanonicalRows& rows, const Buffer<double>& centre, int threads, Budget* budget,
                           Monitor& monitor) {
@@ -38,17 +54,8 @@ double largest_difference(const CanonicalRows& rows, const Buffer<double>& centr
 
 FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, int threads,
                             Budget* budget, Monitor& monitor) {
-  const std::int64_t n = rows.rows(), d = rows.dim();
   FilterFrame frame;
-  frame.centre = Buffer<double>(d, 0.0, budget);
-  if (metric.term != Term::product) {
-    const std::int64_t count = std::min(n, kCentreRows);
-    Buffer<double> u(d, budget);
-    for (std::int64_t s = 0; s < count; ++s) {
-      rows.load(s * (n / count), u.data());
-      for (std::int64_t t = 0; t < d; ++t) frame.centre[t] += u[t] / static_cast<double>(count);
-    }
-  }
+  frame.centre = metric.term == Term::product ? Buffer<double>(rows.dim(), 0.0, budget) : median_row(rows, budget);
   double largest = largest_difference(rows, frame.centre, threads, budget, monitor);
   if (&queries != &rows)
     largest = std::max(largest, largest_difference(queries, frame.centre, threads, budget, monitor));

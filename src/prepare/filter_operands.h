@@ -11,13 +11,13 @@
 
 namespace libknng {
 
-// What both sides of a product have in common. Any centre is right; one near the points' mean makes small operands.
+// What both sides of a product have in common. Any centre is right; one amid the points makes small operands.
 struct FilterFrame {
   Buffer<double> centre;  // dim values
   int exponent = 0;       // operands are scaled by 2^exponent
 
-  // The mean of up to a few thousand rows spread over `rows` (0 for inner products, which do not survive a shift), and
-  // the scale at which the largest difference from it, on either side, is about 1.
+  // The median of some rows (0 for inner products, which do not survive a shift), and the scale at which the largest
+  // difference from it, on either side, is about 1.
   static FilterFrame of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, int threads,
                         Budget* budget, Monitor& monitor);
 };

@@ -137,11 +137,11 @@ void the_filter_leaves_out_what_is_far(void**) {
     for (const char* threads : {"1", "2"}) {
       const double share = check(fit, {metric, KNNG_F32, 5, {"48", "144"}, threads});
       print_message("%s, %s threads: %.1f %% left out\n", metric, threads, 100 * share);
-      assert_true(share > 0.6);
+      assert_true(share > 0.5);
     }
   }
-  assert_true(check(gaussian("bytes", 1500, 32, 30, 128), {"euclidean", KNNG_U8, 5, {"48", "144"}, "1"}) > 0.6);
-  assert_true(check(gaussian("bytes", 1500, 32, 30, 0), {"inner_product", KNNG_I8, 5, {"48", "144"}, "1"}) > 0.6);
+  assert_true(check(gaussian("bytes", 1500, 32, 30, 128), {"euclidean", KNNG_U8, 5, {"48", "144"}, "1"}) > 0.5);
+  assert_true(check(gaussian("bytes", 1500, 32, 30, 0), {"inner_product", KNNG_I8, 5, {"48", "144"}, "1"}) > 0.5);
 }
 
 std::vector<Rows> structured_rows() {

@@ -82,7 +82,7 @@ class FusedWorker {
 };
 
 // Pairs with a row without direction all have the same key: the smallest ids win, and one more shows the tie.
-void offer_directionless(const CpuProblem& problem, NeighbourLists& lists) {
+void offer_directionless(const CpuProblem& problem, NeighbourLists& lists, Monitor& monitor) {
   const CanonicalRows& rows = problem.rows;
   const CanonicalRows& columns = problem.columns;
   if (!rows.any_directionless() && !columns.any_directionless()) return;
@@ -94,7 +94,9 @@ void offer_directionless(const CpuProblem& problem, NeighbourLists& lists) {
     if (!(problem.grid.square && i == j) && !(problem.leave_out && problem.leave_out[i] == j))
       lists.offer(i, kNoDirectionKey, j);
   };
+#pragma omp parallel for schedule(static) num_threads(problem.threads)
   for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    if (monitor.stopped()) continue;
     if (rows.directionless(i))
       for (std::int64_t j = 0; j < std::min(wanted, columns.rows()); ++j) offer(i, j);
     else
@@ -134,7 +136,7 @@ CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* bu
   std::vector<FusedWorker> workers;
   workers.reserve(static_cast<std::size_t>(problem.threads));
   for (int i = 0; i < problem.threads; ++i) workers.emplace_back(problem, *filter, budget);
-  offer_directionless(problem, lists);
+  offer_directionless(problem, lists, monitor);
   SharedLists shared(lists, grid.rows);
   TileQueue queue(grid);
   monitor.stage("distances", grid.pairs());
