@@ -43,12 +43,13 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
 
 Plan make_plan(const Problem& problem) {
   Problem p = problem;
-  // A tile that was asked for is no larger than the matrix.
-  p.tile_rows = std::min(p.tile_rows, p.rows);
-  p.tile_cols = std::min(p.tile_cols, p.columns);
+  // No tile is larger than the matrix, in whole panels.
+  const std::int64_t most_rows = round_up(p.rows, p.panel), most_cols = round_up(p.columns, p.panel);
+  p.tile_rows = std::min(p.tile_rows, most_rows);
+  p.tile_cols = std::min(p.tile_cols, most_cols);
   const std::int64_t tile = comfortable_tile(p);
-  std::int64_t tile_rows = p.tile_rows ? p.tile_rows : std::min(tile, round_up(p.rows, p.panel));
-  std::int64_t tile_cols = p.tile_cols ? p.tile_cols : tile;
+  std::int64_t tile_rows = p.tile_rows ? p.tile_rows : std::min(tile, most_rows);
+  std::int64_t tile_cols = p.tile_cols ? p.tile_cols : std::min(tile, most_cols);
   int threads = p.threads;
   const auto fits = [&] { return peak_bytes(p, tile_rows, tile_cols, threads) <= p.max_host_bytes; };
   while (!fits()) {

@@ -153,8 +153,8 @@ std::int64_t bytes_of(Problem p, std::int64_t tile_rows, std::int64_t tile_cols,
   p.threads = threads;
   p.threads_fixed = true;
   const Plan plan = make_plan(p);
-  assert_int_equal(plan.grid.tile_rows, tile_rows);
-  assert_int_equal(plan.grid.tile_cols, tile_cols);
+  assert_int_equal(plan.grid.tile_rows, std::min(tile_rows, round_up(p.rows, p.panel)));
+  assert_int_equal(plan.grid.tile_cols, std::min(tile_cols, round_up(p.columns, p.panel)));
   assert_int_equal(plan.threads, threads);
   assert_int_equal(plan.smallest_host, plan.host_bytes);  // nothing was free
   return plan.host_bytes;
@@ -164,8 +164,9 @@ void assert_keeps_what_was_asked(const Problem& p, const Plan& plan) {
   assert_int_equal(plan.grid.rows, p.rows);
   assert_int_equal(plan.grid.columns, p.columns);
   assert_int_equal(plan.grid.square, p.square);
-  if (p.tile_rows) assert_int_equal(plan.grid.tile_rows, p.tile_rows);
-  if (p.tile_cols) assert_int_equal(plan.grid.tile_cols, p.tile_cols);
+  // But no tile is larger than the matrix, in whole panels.
+  if (p.tile_rows) assert_int_equal(plan.grid.tile_rows, std::min(p.tile_rows, round_up(p.rows, p.panel)));
+  if (p.tile_cols) assert_int_equal(plan.grid.tile_cols, std::min(p.tile_cols, round_up(p.columns, p.panel)));
   if (!p.tile_rows) assert_int_equal(plan.grid.tile_rows % p.panel, 0);
   if (!p.tile_cols) assert_int_equal(plan.grid.tile_cols % p.panel, 0);
   assert_true(plan.grid.tile_rows > 0 && plan.grid.tile_cols > 0);
@@ -233,8 +234,8 @@ void every_thread_has_its_working_memory(void**) {
   for (const Engine& engine : kEngines) {
     Problem p;
     p.square = false;
-    p.rows = 10;
-    p.columns = 20;
+    p.rows = 100;
+    p.columns = 200;
     p.dim = 50;
     p.k = 1;
     p.workspace_bytes = [&engine](std::int64_t tile_rows, std::int64_t tile_cols) {
