@@ -200,6 +200,7 @@ static void no_thread_and_no_file_stays(void** state) {
     knng_sparse* s = NULL;
     expect_ok(knng_graph_sparse(g, "snn", &s), "knng_graph_sparse");
     assert_int_equal(threads_settled(threads), threads);
+    knng_graph_destroy(q);
     EXPECT_ERROR(knng_build(h, 500, NULL, &q), KNNG_ERR_RANGE, "500");
     assert_null(q);
     assert_int_equal(threads_settled(threads), threads);
