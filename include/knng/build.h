@@ -63,8 +63,10 @@ KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k,
  * @param h      handle with the rows from which the graph is said to come
  * @param g      a graph with as many rows as h
  * @param sample how many rows to check, spread evenly; 0: all
- * @param c      progress, log (tells what differs) and stop, or NULL
- * @param[out] first_wrong the first row, among those checked, that differs; -1: none does
+ * @param c      progress, log (a warning if the graph was made with other settings; how many rows differ, and how the
+ * first one does) and stop, or NULL
+ * @param[out] first_wrong the first row, among those checked, that differs; -1: none does. Set only if the call
+ * returns KNNG_OK
  * @return KNNG_OK whether or not a row differs; KNNG_ERR_ARGUMENT for a graph of another shape; others as knng_build().
  * @since 0.1 */
 KNNG_API knng_status knng_check(const knng *h, const knng_graph *g, int64_t sample, const knng_control *c,

@@ -79,6 +79,8 @@ enum {
  * header is fine: bytes that the library does not know must be 0 in input (else KNNG_ERR_UNSUPPORTED), and of an
  * output struct only the part that both know is written. knng_host() fills one in for packed host memory.
  *
+ * Strides may be negative. Elements of an input may overlap or repeat (stride 0); those of an output must not.
+ *
  * As an output that shows memory (the view functions) dtype, space, rows, cols, strides and data are set by the
  * library. As an output that is written to (the copy functions) they describe the caller's memory.
  */
@@ -106,7 +108,8 @@ typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
   uint32_t interval_ms; /**< longest time between two calls of progress; 0: 100 ms */
   /** Called with the stage's name and how much of its work is done, in units that are only good for a ratio. A stage
-   * that is over quickly may not be seen. A nonzero result stops the call with KNNG_ERR_CANCELLED. */
+   * that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
+   * the call with KNNG_ERR_CANCELLED; progress is then not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
   /** Called with one line of text without a newline; level: 0 information, 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);

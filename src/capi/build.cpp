@@ -18,6 +18,10 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out) 
     require(out, "out");
     if (nq < 0)
       fail(KNNG_ERR_RANGE, "nq", {.given = nq, .limit = 0}, "nq=%lld must not be negative", static_cast<long long>(nq));
+    constexpr std::int64_t most = INT64_MAX >> 20;
+    if (nq > most)
+      fail(KNNG_ERR_RANGE, "nq", {.given = nq, .limit = most}, "nq=%lld is above %lld", static_cast<long long>(nq),
+           static_cast<long long>(most));
     require_k(data, k, nq > 0, false);
     const Task task = make_task(h->settings, data, nq > 0);
     const TaskPlan plan = plan_task(task, data, nq, data.dtype(), k, data.held_bytes());

@@ -1,5 +1,6 @@
 #include "capi/structs.h"
 
+#include <cstdlib>
 #include <limits>
 
 #include "core/checked.h"
@@ -52,7 +53,8 @@ BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
   }
   if (view.row_stride == std::numeric_limits<std::int64_t>::min() ||
       view.col_stride == std::numeric_limits<std::int64_t>::min())
-    fail(KNNG_ERR_RANGE, argument, "%s: the strides are out of range", argument);
+    fail(KNNG_ERR_RANGE, argument, "%s: row_stride=%lld, col_stride=%lld: a stride is out of range", argument,
+         static_cast<long long>(view.row_stride), static_cast<long long>(view.col_stride));
   const std::int64_t extent =
       checked_add(checked_mul(m.rows, view.row_stride < 0 ? -view.row_stride : view.row_stride, argument),
                   checked_mul(m.cols, view.col_stride < 0 ? -view.col_stride : view.col_stride, argument), argument);
@@ -68,8 +70,15 @@ MatrixView readable(const knng_matrix* m, const char* argument) {
 
 MutableMatrixView writable(const knng_matrix* m, const char* argument) {
   const auto view = checked_view<std::byte>(read_struct(m, kMatrixLeast, argument), argument);
-  if ((view.rows > 1 && view.row_stride == 0) || (view.cols > 1 && view.col_stride == 0))
-    fail(KNNG_ERR_ARGUMENT, argument, "%s: a stride of 0 would write elements over each other", argument);
+  // Elements are apart if one stride steps over everything that the other reaches.
+  const std::int64_t row = std::abs(view.row_stride), col = std::abs(view.col_stride);
+  const bool apart = (view.cols == 1 || col > 0) && (view.rows == 1 || row > 0) &&
+                     (view.rows == 1 || view.cols == 1 || row > col * (view.cols - 1) || col > row * (view.rows - 1));
+  if (!apart)
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = view.row_stride},
+         "%s: row_stride=%lld and col_stride=%lld would write elements over each other in a matrix of %lld x %lld",
+         argument, static_cast<long long>(view.row_stride), static_cast<long long>(view.col_stride),
+         static_cast<long long>(view.rows), static_cast<long long>(view.cols));
   return view;
 }
 

@@ -11,6 +11,9 @@
 
 namespace libknng {
 
+// No struct will ever be larger: what claims to be is not initialised.
+inline constexpr std::size_t kLargestStruct = 4096;
+
 // Size of the struct as the caller knows it; `least` bytes of it must be there.
 template <class T>
 std::size_t struct_size(const T* in, std::size_t least, const char* argument) {
@@ -19,6 +22,11 @@ std::size_t struct_size(const T* in, std::size_t least, const char* argument) {
     fail(KNNG_ERR_ARGUMENT, "struct_size",
          {.given = static_cast<std::int64_t>(size), .limit = static_cast<std::int64_t>(least)},
          "%s: struct_size=%zu, at least %zu is needed: set it to the size of the struct", argument, size, least);
+  if (size > kLargestStruct)
+    fail(KNNG_ERR_ARGUMENT, "struct_size",
+         {.given = static_cast<std::int64_t>(size), .limit = static_cast<std::int64_t>(kLargestStruct)},
+         "%s: struct_size=%zu, at most %zu is possible: set it to the size of the struct", argument, size,
+         kLargestStruct);
   return size;
 }
 

@@ -49,7 +49,7 @@ std::int32_t row_dtype_bytes(std::int32_t code, const char* argument) {
     if (kDtypes[i].code == code) return kDtypes[i].bytes;
   const Dtype* known = find_dtype(code);
   fail(KNNG_ERR_ARGUMENT, argument, {.given = code},
-       "%s=0x%03x%s%s%s is no type for rows: float32, float64, float16, bfloat16, uint8 and int8 are", argument,
+       "%s: dtype=0x%03x%s%s%s is no type for rows: float32, float64, float16, bfloat16, uint8 and int8 are", argument,
        static_cast<unsigned>(code), known ? " (" : "", known ? known->name : "", known ? ")" : "");
 }
 

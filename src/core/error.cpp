@@ -15,6 +15,12 @@ knng_error make(knng_status code, const char* argument, const Where& where) noex
   return e;
 }
 
+// What callers gave may hold line ends and escapes.
+void keep_one_line(char* text) noexcept {
+  for (; *text; ++text)
+    if ((*text > 0 && *text < ' ') || *text == 127) *text = '?';
+}
+
 }  // namespace
 
 void fail(knng_status code, const char* argument, const char* format, ...) {
@@ -23,6 +29,7 @@ void fail(knng_status code, const char* argument, const char* format, ...) {
   va_start(args, format);
   std::vsnprintf(e.message, sizeof e.message, format, args);
   va_end(args);
+  keep_one_line(e.message);
   throw Error(e);
 }
 
@@ -32,6 +39,7 @@ void fail(knng_status code, const char* argument, const Where& where, const char
   va_start(args, format);
   std::vsnprintf(e.message, sizeof e.message, format, args);
   va_end(args);
+  keep_one_line(e.message);
   throw Error(e);
 }
 

@@ -77,7 +77,8 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.text.precision = "exact";
   graph.text.engine = plan.engine->name;
   graph.text.selector = "none";
-  graph.text.device = std::string("cpu: ") + cpu_target() + ", " + std::to_string(plan.threads) + " threads";
+  graph.text.device = std::string("cpu: ") + cpu_target() + ", " + std::to_string(plan.threads) +
+                      (plan.threads == 1 ? " thread" : " threads");
   graph.text.version = KNNG_VERSION_TEXT;
   graph.text.value = task.similarity ? "similarity" : "distance";
   graph.text.self = task.self_first ? "first" : "exclude";

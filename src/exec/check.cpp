@@ -3,10 +3,10 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <limits>
+#include <mutex>
+#include <string>
 
 #include "core/float_env.h"
 #include "exec/emit.h"
@@ -20,9 +20,10 @@ namespace {
 // Rows checked together, so that every other row is transformed once for all of them.
 constexpr std::int64_t kTogether = 16;
 
-// Room for the description of a difference: nothing is allocated inside the team.
+// What is wrong with a row: its first entry that differs, and whether an id does. Nothing is allocated inside the team.
 struct Difference {
   char text[200] = "";
+  bool in_ids = false;
   bool found() const noexcept { return text[0] != '\0'; }
 };
 
@@ -30,9 +31,48 @@ void compare(const Graph& graph, std::int64_t i, std::int64_t at, std::int64_t i
   const std::int64_t entry = i * graph.width + at;
   const double found = graph.value(entry);
   if (graph.ids[entry] == id && std::memcmp(&found, &value, sizeof value) == 0) return;
+  out.in_ids = out.in_ids || graph.ids[entry] != id;
+  if (out.found()) return;
   std::snprintf(out.text, sizeof out.text, "row %lld, entry %lld: id %lld, value %.17g; should be id %lld, value %.17g",
                 static_cast<long long>(i), static_cast<long long>(at), static_cast<long long>(graph.ids[entry]), found,
                 static_cast<long long>(id), value);
+}
+
+// What is wrong with the graph: the first row that differs, whatever the order in which rows are checked.
+class Findings {
+ public:
+  void add(std::int64_t row, const Difference& difference) {
+    const std::lock_guard lock(mutex_);
+    ++(difference.in_ids ? in_ids_ : in_values_);
+    if (first_row_ >= 0 && row > first_row_) return;
+    first_row_ = row;
+    first_ = difference;
+  }
+
+  // -1: none.
+  std::int64_t first_row() const noexcept { return first_row_; }
+
+  void log(std::int64_t checked, Monitor& monitor) const {
+    if (first_row_ < 0) return;
+    char text[160];
+    std::snprintf(text, sizeof text, "of %lld rows checked, %lld differ in ids, %lld in values only; the first:",
+                  static_cast<long long>(checked), static_cast<long long>(in_ids_), static_cast<long long>(in_values_));
+    monitor.log(1, text);
+    monitor.log(1, first_.text);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::int64_t first_row_ = -1, in_ids_ = 0, in_values_ = 0;
+  Difference first_;
+};
+
+// A graph that says how it was made is hardly meant to be held against other settings.
+void warn_about(const char* what, const std::string& of_graph, const std::string& of_handle, Monitor& monitor) {
+  if (of_graph.empty() || of_graph == "unknown" || of_graph == of_handle) return;
+  monitor.log(1, ("the graph was made with " + std::string(what) + "=" + of_graph + ", the handle has " + what + "=" +
+                  of_handle)
+                     .c_str());
 }
 
 }  // namespace
@@ -56,7 +96,11 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
   };
 
   Budget budget(task.max_host_bytes, data.held_bytes());
-  std::atomic<std::int64_t> first_wrong{std::numeric_limits<std::int64_t>::max()};
+  warn_about("metric", graph.text.metric, settings.text(Setting::metric), monitor);
+  warn_about("p", graph.text.p, settings.text(Setting::p), monitor);
+  warn_about("value", graph.text.value, settings.text(Setting::value), monitor);
+  warn_about("self", graph.text.self, settings.text(Setting::self), monitor);
+  Findings findings;
   monitor.run([&] {
     const CanonicalRows rows(data, task.metric, task.threads, &budget, monitor, "rows");
     const std::int64_t groups = ceil_div(checked, kTogether);
@@ -93,17 +137,15 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
         const Neighbour* expected = lists.sort(list + s);
         Difference wrong;
         if (shift) compare(graph, i, 0, i, self_value(task, {u + s * d, size}), wrong);
-        for (std::int64_t j = 0; j < k && !wrong.found(); ++j)
+        for (std::int64_t j = 0; j < k; ++j)
           compare(graph, i, shift + j, expected[j].id, rounded_value(task, expected[j].key), wrong);
-        if (!wrong.found()) continue;
-        monitor.log(1, wrong.text);
-        for (std::int64_t known = first_wrong.load(); i < known && !first_wrong.compare_exchange_weak(known, i);) {
-        }
+        if (wrong.found()) findings.add(i, wrong);
       }
     }
     monitor.check();
+    findings.log(checked, monitor);
   });
-  return first_wrong.load() < n ? first_wrong.load() : -1;
+  return findings.first_row();
 }
 
 }  // namespace libknng

@@ -1,14 +1,31 @@
 #include "exec/load.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <string_view>
 
 #include "core/dtype.h"
+#include "io/file.h"
 #include "io/reader.h"
 
 namespace libknng {
 namespace {
 
 constexpr std::int64_t kBlockBytes = 8 << 20;
+
+// What is wrong with the rows of a file is said with the file's name, not with that of the argument.
+template <class F>
+auto naming_file(const std::string& path, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    knng_error info = e.info();
+    constexpr std::string_view argument = "path: ";
+    if (!std::string_view(info.message).starts_with(argument)) throw;
+    std::snprintf(info.message, sizeof info.message, "%s: %s", shown(path).c_str(), e.info().message + argument.size());
+    throw Error(info);
+  }
+}
 
 std::shared_ptr<const Chunk> read_rows(RowReader& reader, Budget& budget, Monitor& monitor) {
   const std::int64_t n = reader.rows(), d = reader.cols();
@@ -37,19 +54,23 @@ Budget budget_for(const Settings& settings, const Dataset& data) {
 }
 
 void add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
-  const auto reader = open_reader(path);
-  data.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
-  Budget budget = budget_for(settings, data);
-  data.append(read_rows(*reader, budget, monitor));
+  naming_file(path, [&] {
+    const auto reader = open_reader(path);
+    data.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
+    Budget budget = budget_for(settings, data);
+    data.append(read_rows(*reader, budget, monitor));
+  });
 }
 
 Dataset load_queries(const Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
-  const auto reader = open_reader(path);
-  Dataset queries(data.dim(), 0);
-  queries.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
-  Budget budget = budget_for(settings, data);
-  queries.append(read_rows(*reader, budget, monitor));
-  return queries;
+  return naming_file(path, [&] {
+    const auto reader = open_reader(path);
+    Dataset queries(data.dim(), 0);
+    queries.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
+    Budget budget = budget_for(settings, data);
+    queries.append(read_rows(*reader, budget, monitor));
+    return queries;
+  });
 }
 
 }  // namespace libknng

@@ -35,9 +35,11 @@ constexpr Option kOptions[kSettings] = {
      "type of the reported values; auto: f64 for float64 rows, else f32"},
     {Setting::threads, "threads", Kind::integer, "0", "0 to 4096", 0, 4096,
      "CPU threads; 0: as many as OpenMP would use"},
-    {Setting::max_host_bytes, "max_host_bytes", Kind::bytes, "0", "0 to 9007199254740992", 0, kMaxInteger,
+    {Setting::max_host_bytes, "max_host_bytes", Kind::bytes, "0",
+     "0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB", 0, kMaxInteger,
      "most host memory the library may hold, rows it copied included; 0: no limit"},
-    {Setting::max_device_bytes, "max_device_bytes", Kind::bytes, "0", "0 to 9007199254740992", 0, kMaxInteger,
+    {Setting::max_device_bytes, "max_device_bytes", Kind::bytes, "0",
+     "0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB", 0, kMaxInteger,
      "most memory of one device; 0: what is free"},
     {Setting::tile_rows, "tile_rows", Kind::integer, "0", "0 to 1048576", 0, 1048576, "rows of a tile; 0: planned"},
     {Setting::tile_cols, "tile_cols", Kind::integer, "0", "0 to 1048576", 0, 1048576, "columns of a tile; 0: planned"},
@@ -62,8 +64,8 @@ const Option& find(std::string_view key) {
 // The metric table has the metrics' names.
 const char* range_of(const Option& o) { return o.range ? o.range : metric_names(); }
 
-[[noreturn]] void refuse(const Option& o, std::string_view value, const char* source) {
-  fail(KNNG_ERR_OPTION, o.name, "%s%s=%.*s: it takes %s", source, o.name,
+[[noreturn]] void refuse(const Option& o, std::string_view value, const char* source, const Where& where = {}) {
+  fail(KNNG_ERR_OPTION, o.name, where, "%s%s=%.*s: it takes %s", source, o.name,
        static_cast<int>(std::min<std::size_t>(value.size(), 80)), value.data(), range_of(o));
 }
 
@@ -118,7 +120,8 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
       std::int64_t number = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
       if (error != std::errc() || end != value.data() + value.size()) refuse(o, value, source);
-      if (static_cast<double>(number) < o.low || static_cast<double>(number) > o.high) refuse(o, value, source);
+      if (static_cast<double>(number) < o.low || static_cast<double>(number) > o.high)
+        refuse(o, value, source, {.given = number, .limit = static_cast<std::int64_t>(number > 0 ? o.high : o.low)});
       return {buf, std::to_chars(buf, buf + sizeof buf, number).ptr};
     }
     case Kind::real: {
