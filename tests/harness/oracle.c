@@ -12,7 +12,7 @@
  * time; fma() rounds once either way. Sanitizers do not bear the resolvers. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FAST_FMA __attribute__((target_clones("arch=haswell", "default")))
+#define FAST_FMA __attribute__((target_clones("fma", "default")))
 #else
 #define FAST_FMA
 #endif
