@@ -15,7 +15,10 @@ namespace {
 // The file that holds the code at `address`, as the kernel names it: absolute even where the loader was given a
 // relative name. "" if unknown.
 std::string mapped_file(const void* address) {
-  const std::unique_ptr<std::FILE, decltype(&std::fclose)> maps(std::fopen("/proc/self/maps", "re"), &std::fclose);
+  struct Close {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> maps(std::fopen("/proc/self/maps", "re"));
   if (!maps) return "";
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   char* line = nullptr;

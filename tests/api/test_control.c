@@ -40,7 +40,7 @@ static int32_t on_progress(void* user, const char* stage, double done, double to
   }
   if (w->stop_at && w->calls >= w->stop_at) {
     if (!w->flag) return 1;
-    *w->flag = 1;
+    __atomic_store_n(w->flag, 1, __ATOMIC_RELAXED);
   }
   return 0;
 }
