@@ -3,8 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <string>
 
@@ -30,7 +30,7 @@ struct Difference {
 void compare(const Graph& graph, std::int64_t i, std::int64_t at, std::int64_t id, double value, Difference& out) {
   const std::int64_t entry = i * graph.width + at;
   const double found = graph.value(entry);
-  if (graph.ids[entry] == id && std::memcmp(&found, &value, sizeof value) == 0) return;
+  if (graph.ids[entry] == id && std::bit_cast<std::uint64_t>(found) == std::bit_cast<std::uint64_t>(value)) return;
   out.in_ids = out.in_ids || graph.ids[entry] != id;
   if (out.found()) return;
   std::snprintf(out.text, sizeof out.text, "row %lld, entry %lld: id %lld, value %.17g; should be id %lld, value %.17g",

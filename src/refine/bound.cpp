@@ -16,6 +16,13 @@ constexpr double kDown = 1 - 0x1p-49;
 constexpr double kSumFloor = 0x1p-1040;
 constexpr double kRootFloor = 0x1p-500;
 
+// Relative error of a canonical sum: ceil(d / 32) additions in a lane, 5 to fold the lanes, 2 for the difference
+// squared; twice for 1 / (1 - x).
+double key_error(std::int64_t dim) {
+  const std::int64_t roundings = dim / 32 + 9;
+  return static_cast<double>(roundings) * 0x1p-52;
+}
+
 }  // namespace
 
 float round_down(double x) noexcept {
@@ -50,8 +57,7 @@ KeyBound::KeyBound(const Metric& metric, std::int64_t dim, int exponent, const P
       scale_(metric.scale),
       unit_gamma_(unit.gamma),
       unit_eta_(unit.eta),
-      // ceil(d / 32) additions in a lane, 5 to fold the lanes, 2 for the difference squared; twice for 1 / (1 - x).
-      key_error_(static_cast<double>(dim / 32 + 9) * 0x1p-52),
+      key_error_(key_error(dim)),
       key_floor_(kSumFloor),
       exponent_(exponent) {}
 
