@@ -16,8 +16,7 @@ readelf -SW "$work/lib/libknng.so" | grep -q '\.debug_info' || {
   echo "the library has no debug information" >&2
   exit 1
 }
-abidw --headers-dir "$root/include" --drop-private-types --exported-interfaces-only --no-comp-dir-path --no-corpus-path --no-show-locs \
-  --out-file "$out" "$work/lib/libknng.so"
-# Files are named from the root of the tree.
-sed -i "s|$root/||g" "$out"
-grep -q 'knng_build' "$out"
+abidw --headers-dir "$root/include" --drop-private-types --exported-interfaces-only --no-comp-dir-path \
+  --no-corpus-path --no-show-locs --out-file "$work/abi" "$work/lib/libknng.so"
+grep -q 'knng_build' "$work/abi"
+sed "s|$root/||g" "$work/abi" >"$out" # the same file wherever it is made
