@@ -1,7 +1,7 @@
 #!/bin/sh
 # The test suite, from a clean checkout and from anywhere: installs what is missing (Debian 12; as root or with sudo),
 # builds into .build/, runs all tests, or those of one label.
-#   sh tests/run.sh [LABEL]    unit, api, abi, fault, install, cli, fuzz, house, slow
+#   sh tests/run.sh [LABEL]    unit, api, abi, fault, install, cli, fuzz, gpu, house, slow
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)

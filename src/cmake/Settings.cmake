@@ -7,6 +7,9 @@ option(KNNG_BUILD_TESTS "Build the tests (needs cmocka)" OFF)
 option(KNNG_BUILD_EXAMPLES "Build the programs of docs/examples" OFF)
 option(KNNG_BUILD_DOCS "Build the reference with Doxygen" OFF)
 option(KNNG_FORMATS "Build the formats library for .gz and .npz (needs zlib and libzip)" ON)
+set(KNNG_CUDA AUTO CACHE STRING "Build the CUDA library: AUTO (where nvcc 12.0 or newer is), ON, OFF")
+set_property(CACHE KNNG_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(KNNG_CUDA_ARCHITECTURES "80-real;90a-real" CACHE STRING "What the CUDA library is compiled for")
 option(KNNG_WERROR "Treat warnings as errors" OFF)
 set(KNNG_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
 
@@ -42,8 +45,9 @@ add_library(knng_flags INTERFACE)
 target_compile_options(knng_flags INTERFACE
   # The canonical keys are defined by their order of operations: no contraction, no reassociation, ever.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -fno-fast-math>
-  -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>
-  $<$<BOOL:${KNNG_WERROR}>:-Werror>)
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wshadow>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>
+  $<$<AND:$<BOOL:${KNNG_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
 if(KNNG_SANITIZE)
   target_compile_options(knng_flags INTERFACE -fsanitize=${KNNG_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(knng_flags INTERFACE -fsanitize=${KNNG_SANITIZE})

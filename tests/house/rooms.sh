@@ -43,4 +43,4 @@ awk '
   END {
     if (count < 10 || edges < 50) { print "only " count " rooms and " edges " includes were seen"; wrong = 1 }
     exit wrong
-  }' README.md $(find . -mindepth 2 \( -name '*.h' -o -name '*.cpp' \) | sed 's|^\./||' | sort)
+  }' README.md $(find . -mindepth 2 \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) | sed 's|^\./||' | sort)

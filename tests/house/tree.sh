@@ -17,19 +17,19 @@ for name in *; do
 done
 
 find include src pkgconfig docs tests -type f \( -name '*.c' -o -name '*.cpp' -o -name '*.h' -o -name '*.sh' \
-  -o -name '*.cmake' -o -name '*.md' -o -name CMakeLists.txt \) | sort >"${TMPDIR:-/tmp}/knng-tree.$$"
+  -o -name '*.cu' -o -name '*.cuh' -o -name '*.cmake' -o -name '*.md' -o -name CMakeLists.txt \) | sort >"${TMPDIR:-/tmp}/knng-tree.$$"
 while read -r file; do
   lines=$(wc -l <"$file")
   case $file in
     *golden*) ;; # tables of numbers
-    *.c | *.cpp | *.h) [ "$lines" -le 600 ] || complain "$file has $lines lines, more than 600" ;;
+    *.c | *.cpp | *.h | *.cu | *.cuh) [ "$lines" -le 600 ] || complain "$file has $lines lines, more than 600" ;;
   esac
   case $file in
     tests/house/tree.sh) ;; # it names the words
     *) ! grep -nE '(TODO|FIXME|/home/|/Users/)' "$file" || complain "in $file" ;;
   esac
   case $file in
-    src/*.cpp | src/*.h | tests/*.c | tests/*.cpp)
+    src/*.cpp | src/*.h | src/*.cu | src/*.cuh | tests/*.c | tests/*.cpp | tests/*.cu)
       # The first comment says what a file is for; a .cpp beside its header may leave that to the header.
       head -n 3 "$file" | grep -qE '^(//|/\*|#)' || complain "$file does not begin with what it is for"
       ;;
