@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "backend/cpu/hwy_targets.h"
+#include "core/hwy_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/unit/test_elementary.cpp"

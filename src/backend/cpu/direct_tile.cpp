@@ -2,7 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/direct_tile.cpp"
-#include "backend/cpu/hwy_targets.h"
+#include "core/hwy_targets.h"
 // After hwy_targets.h, which limits the targets.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

@@ -2,45 +2,24 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/filter_tile.cpp"
-#include "backend/cpu/hwy_targets.h"
+#include "core/hwy_targets.h"
 // After hwy_targets.h, which limits the targets.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 
+#include "backend/cpu/product-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace libknng {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-using FloatTag = hn::ScalableTag<float>;
-using Floats = hn::Vec<FloatTag>;
-constexpr int kFloats = HWY_LANES(float);
-// 8 x 3 accumulators of 32 registers with AVX-512; 4 x 3 of 16 elsewhere.
-constexpr int kVectors = 3;
-constexpr int kRows = kFloats == 16 ? 8 : 4;
-constexpr int kColumns = kVectors * kFloats;
-static_assert(kFilterPanel % kColumns == 0 && kFilterPanel % kRows == 0);
-
 // Products of kRows rows with kColumns columns, and which of them survive.
 HWY_INLINE std::int64_t run_block(const FilterStrip& s, std::int64_t row, std::int64_t column, FilterSurvivor* out) {
   const FloatTag d;
-  const float* a = s.rows + row / kFilterPanel * kFilterPanel * s.dim + row % kFilterPanel;
-  const float* b = s.columns + column / kFilterPanel * kFilterPanel * s.dim + column % kFilterPanel;
   Floats acc[kRows][kVectors];
-  for (int i = 0; i < kRows; ++i)
-    for (int v = 0; v < kVectors; ++v) acc[i][v] = hn::Zero(d);
-  for (std::int64_t t = 0; t < s.dim; ++t, a += kFilterPanel, b += kFilterPanel) {
-    const Floats b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + kFloats), b2 = hn::LoadU(d, b + 2 * kFloats);
-    for (int i = 0; i < kRows; ++i) {
-      const Floats x = hn::Set(d, a[i]);
-      acc[i][0] = hn::MulAdd(x, b0, acc[i][0]);
-      acc[i][1] = hn::MulAdd(x, b1, acc[i][1]);
-      acc[i][2] = hn::MulAdd(x, b2, acc[i][2]);
-    }
-  }
+  multiply(s.rows, s.columns, s.dim, row, column, acc);
   const std::int64_t row_base = s.first_row / kFilterPanel * kFilterPanel;
   const std::int64_t column_base = s.first_column / kFilterPanel * kFilterPanel;
   std::int64_t found = 0;

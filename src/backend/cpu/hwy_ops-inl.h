@@ -3,7 +3,7 @@
 // Every operation gives in each lane the bits of ScalarOps. Highway's MulAdd is not fused on targets without FMA, so
 // there the lanes go through std::fma. The file is re-included once per target by foreach_target.h (hence the toggled
 // guard). It must not know about metrics or about dispatch.
-#include "backend/cpu/hwy_targets.h"
+#include "core/hwy_targets.h"
 
 #if defined(KNNG_BACKEND_CPU_HWY_OPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KNNG_BACKEND_CPU_HWY_OPS_INL_H

@@ -8,11 +8,11 @@
 //     kernels keep vectors in structs and arrays.
 // Highway's own dispatch needs its shared library; this table does not, so libhwy is never linked. Dispatch is one
 // table look-up outside all loops. It must not know what the kernels compute.
-#ifndef KNNG_BACKEND_CPU_HWY_TARGETS_H
-#define KNNG_BACKEND_CPU_HWY_TARGETS_H
+#ifndef KNNG_CORE_HWY_TARGETS_H
+#define KNNG_CORE_HWY_TARGETS_H
 
 #ifdef HIGHWAY_HWY_DETECT_TARGETS_H_
-#error "include backend/cpu/hwy_targets.h before any Highway header"
+#error "include core/hwy_targets.h before any Highway header"
 #endif
 
 #ifdef __x86_64__
@@ -96,4 +96,4 @@ Function* best_simd_variant(const SimdVariant<Function> (&table)[N]) {
 #endif
 #define KNNG_SIMD_VARIANTS(function) KNNG_SIMD_AVX512(function) KNNG_SIMD_AVX2(function) KNNG_SIMD_BASELINE(function)
 
-#endif  // KNNG_BACKEND_CPU_HWY_TARGETS_H
+#endif  // KNNG_CORE_HWY_TARGETS_H
