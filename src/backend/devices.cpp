@@ -3,10 +3,16 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "backend/cpu/direct_tile.h"
+#include "backend/registry.h"
+#include "core/error.h"
 
 namespace libknng {
 namespace {
@@ -40,19 +46,81 @@ knng_device describe_cpu() {
   return d;
 }
 
-knng_device describe_cuda() {
+knng_device describe_cuda(const knng_backend_seam& cuda, std::int32_t i) {
+  knng_device d{};
+  cuda.describe(i, &d);
+  d.struct_size = sizeof d;
+  return d;
+}
+
+knng_device no_cuda(const std::string& why_not) {
   knng_device d{};
   d.struct_size = sizeof d;
   d.memory = d.memory_free = -1;
   std::snprintf(d.name, sizeof d.name, "cuda");
-  std::snprintf(d.why_not, sizeof d.why_not, "this build has no CUDA backend");
+  std::snprintf(d.why_not, sizeof d.why_not, "%s", why_not.c_str());
   return d;
 }
 
+// The backend and the number of its devices; without devices, why.
+struct Cuda {
+  std::string why_not;  // before what fills it
+  const knng_backend_seam* backend;
+  std::int32_t devices = 0;
+
+  Cuda() : backend(cuda_backend(why_not)) {
+    if (!backend) return;
+    std::array<char, 200> reason{};
+    devices = backend->device_count(reason.data(), reason.size());
+    if (devices == 0) why_not = reason.data();
+  }
+};
+
 }  // namespace
 
-std::int32_t device_count() noexcept { return 2; }
+std::int32_t device_count() { return 1 + std::max(1, Cuda().devices); }
 
-knng_device describe_device(std::int32_t i) { return i == 0 ? describe_cpu() : describe_cuda(); }
+knng_device describe_device(std::int32_t i) {
+  if (i == 0) return describe_cpu();
+  const Cuda cuda;
+  return i - 1 < cuda.devices ? describe_cuda(*cuda.backend, i - 1) : no_cuda(cuda.why_not);
+}
+
+DeviceSet find_devices(std::string_view chosen) {
+  const Cuda cuda;
+  const std::string text(chosen);
+  if (cuda.devices == 0)
+    fail(KNNG_ERR_DEVICE, "device", "device=%s: there is no CUDA device: %s", text.c_str(), cuda.why_not.c_str());
+  DeviceSet set{cuda.backend, {}};
+  if (chosen == "cuda") {
+    set.devices = usable_devices().devices;
+    if (set.devices.empty())
+      fail(KNNG_ERR_DEVICE, "device", "device=cuda: none of %d CUDA devices can be used, the first: %s", cuda.devices,
+           describe_cuda(*cuda.backend, 0).why_not);
+    return set;
+  }
+  for (chosen.remove_prefix(5); !chosen.empty(); chosen.remove_prefix(std::min<std::size_t>(1, chosen.size()))) {
+    std::int32_t number = 0;
+    const char* const end = std::from_chars(chosen.data(), chosen.data() + chosen.size(), number).ptr;
+    chosen.remove_prefix(static_cast<std::size_t>(end - chosen.data()));
+    if (number >= cuda.devices)
+      fail(KNNG_ERR_DEVICE, "device", {.given = number, .limit = cuda.devices - 1},
+           "device=%s: there is no CUDA device %d, the last is %d", text.c_str(), number, cuda.devices - 1);
+    if (const knng_device d = describe_cuda(*cuda.backend, number); !d.usable)
+      fail(KNNG_ERR_DEVICE, "device", {.given = number}, "device=%s: CUDA device %d cannot be used: %s", text.c_str(),
+           number, d.why_not);
+    set.devices.push_back(number);
+  }
+  return set;
+}
+
+DeviceSet usable_devices() {
+  const Cuda cuda;
+  DeviceSet set;
+  for (std::int32_t i = 0; i < cuda.devices; ++i)
+    if (describe_cuda(*cuda.backend, i).usable) set.devices.push_back(i);
+  if (!set.devices.empty()) set.backend = cuda.backend;
+  return set;
+}
 
 }  // namespace libknng

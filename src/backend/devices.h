@@ -1,14 +1,30 @@
-// The processors that work can run on, as knng_device_get() lists them.
+// The processors that work can run on, as knng_device_get() lists them: the CPU, then those of the CUDA backend, or one
+// entry that says why there are none.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
+#include "backend/seam.h"
 #include "knng/types.h"
 
 namespace libknng {
 
-std::int32_t device_count() noexcept;
+std::int32_t device_count();
 // 0 <= i < device_count().
 knng_device describe_device(std::int32_t i);
+
+// Devices of a backend that are to work together; none: the CPU.
+struct DeviceSet {
+  const knng_backend_seam* backend = nullptr;
+  std::vector<std::int32_t> devices;
+};
+
+// What setting device=`chosen` ("cuda" or "cuda:N,M,...") means here. Throws KNNG_ERR_DEVICE if a device is not there
+// or cannot be used.
+DeviceSet find_devices(std::string_view chosen);
+// The devices that device=auto may take: all usable ones, or none.
+DeviceSet usable_devices();
 
 }  // namespace libknng

@@ -27,7 +27,9 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out) 
     const TaskPlan plan = plan_task(task, data, nq, data.dtype(), k, data.held_bytes());
     knng_plan result{};
     result.struct_size = sizeof result;
-    result.devices = 1;
+    result.devices = plan.device.set.backend ? static_cast<std::uint32_t>(plan.device.set.devices.size()) : 1;
+    result.device_bytes = plan.device.bytes;
+    result.smallest_device = plan.device.smallest;
     result.host_bytes = plan.host_bytes;
     result.smallest_host = plan.smallest_host;
     result.tile_rows = plan.grid.tile_rows;

@@ -48,6 +48,23 @@ class Budget {
   std::atomic<std::int64_t> peak_;
 };
 
+// Memory that somebody else holds for us, counted for as long as this lives. A null budget counts nothing.
+class Charge {
+ public:
+  Charge(Budget* budget, std::int64_t bytes) : budget_(budget), bytes_(bytes) {
+    if (budget_) budget_->take(bytes_);
+  }
+  ~Charge() {
+    if (budget_) budget_->give(bytes_);
+  }
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+
+ private:
+  Budget* budget_;
+  std::int64_t bytes_;
+};
+
 // An array of trivial elements, 64-byte aligned, uninitialised, owned. A null budget counts nothing.
 template <class T>
 class Buffer {

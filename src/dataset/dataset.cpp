@@ -14,6 +14,20 @@ const T* element(const MatrixView& m, std::int64_t row) noexcept {
   return reinterpret_cast<const T*>(m.data) + row * m.row_stride;
 }
 
+// Rows [first, first + count), packed row-major.
+void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* out) noexcept {
+  visit_row_dtype(m.dtype, [&](auto* tag) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    T* to = reinterpret_cast<T*>(out);
+    if (m.packed()) {
+      std::memcpy(to, element<T>(m, first), static_cast<std::size_t>(count * m.cols) * sizeof(T));
+      return;
+    }
+    for (std::int64_t i = first; i < first + count; ++i)
+      for (std::int64_t t = 0; t < m.cols; ++t) *to++ = element<T>(m, i)[t * m.col_stride];
+  });
+}
+
 }  // namespace
 
 void require_finite(const MatrixView& m, const char* argument) {
@@ -90,19 +104,23 @@ std::size_t Dataset::chunk_of(std::int64_t row) const noexcept {
   return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), row) - firsts_.begin()) - 1;
 }
 
+void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const noexcept {
+  const std::int64_t row_bytes = dim_ * find_dtype(dtype_)->bytes;
+  while (count > 0) {
+    const std::size_t c = chunk_of(first);
+    const MatrixView& m = chunks_[c]->view();
+    const std::int64_t here = std::min(count, firsts_[c] + m.rows - first);
+    pack_rows(m, first - firsts_[c], here, out);
+    out += here * row_bytes;
+    first += here;
+    count -= here;
+  }
+}
+
 std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument) {
   const std::int64_t size = row_dtype_bytes(m.dtype, argument);
   Buffer<std::byte> data(checked_mul(checked_mul(m.rows, m.cols, argument), size, argument), &budget);
-  if (m.packed()) {
-    std::memcpy(data.data(), m.data, static_cast<std::size_t>(data.bytes()));
-  } else {
-    visit_row_dtype(m.dtype, [&](auto* tag) {
-      using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
-      T* to = reinterpret_cast<T*>(data.data());
-      for (std::int64_t i = 0; i < m.rows; ++i)
-        for (std::int64_t t = 0; t < m.cols; ++t) *to++ = element<T>(m, i)[t * m.col_stride];
-    });
-  }
+  pack_rows(m, 0, m.rows, data.data());
   data.release_from_budget();  // counted by Dataset::held_bytes() from now on
   auto chunk = std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
   require_finite(chunk->view(), argument);

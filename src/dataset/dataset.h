@@ -72,6 +72,9 @@ class Dataset {
     load_row(chunks_[c]->view(), row - firsts_[c], out);
   }
 
+  // Rows [first, first + count) as they are stored, packed row-major.
+  void pack(std::int64_t first, std::int64_t count, std::byte* out) const noexcept;
+
  private:
   std::size_t chunk_of(std::int64_t row) const noexcept;
 

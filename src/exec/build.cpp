@@ -1,11 +1,12 @@
 #include "exec/build.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "backend/cpu/engine.h"
+#include "core/stopwatch.h"
 #include "dataset/fingerprint.h"
+#include "exec/device_run.h"
 #include "exec/emit.h"
 #include "exec/task.h"
 #include "prepare/canonical_rows.h"
@@ -13,24 +14,40 @@
 namespace libknng {
 namespace {
 
-class Stopwatch {
- public:
-  // Seconds since the last call, or since it was made.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - since_).count();
-    since_ = now;
-    return seconds;
-  }
+// Fills the graph on the CPU: lists are filled by an engine and made a result.
+void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
+                const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
+  Stopwatch watch;
+  const CanonicalRows columns(data, task.metric, plan.threads, budget, monitor, "rows");
+  std::optional<CanonicalRows> query_rows;
+  if (queries) query_rows.emplace(*queries, task.metric, plan.threads, budget, monitor, "q");
+  const CanonicalRows& rows = queries ? *query_rows : columns;
+  graph.stats[Stat::seconds_prepare] = watch.lap();
 
- private:
-  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
-};
+  NeighbourLists lists(graph.rows, k, budget);
+  const CpuCounts counts =
+      plan.engine->run({rows, columns, task.metric, plan.grid, leave_out, plan.threads}, lists, budget, monitor);
+  if (counts.violations > 0)
+    fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = counts.violations},
+         "%lld keys lay outside their proved bounds: please report this with the data",
+         static_cast<long long>(counts.violations));
+  graph.stats[Stat::seconds_tile] = watch.lap();
 
-// What build and query share: lists are filled by an engine and made a graph. queries: nullptr for a build.
+  emit(lists, rows, task, plan.engine == &cpu_engines().back() ? Proof::fp64 : Proof::filter, plan.threads, budget,
+       monitor, graph);
+  graph.stats[Stat::seconds_emit] = watch.lap();
+  graph.stats[Stat::keys] = static_cast<double>(counts.keys);
+  graph.stats[Stat::refined] = counts.inexact ? static_cast<double>(graph.rows) : 0;
+  graph.text.engine = plan.engine->name;
+  graph.text.selector = "none";
+  graph.text.device = std::string("cpu: ") + cpu_target() + ", " + std::to_string(plan.threads) +
+                      (plan.threads == 1 ? " thread" : " threads");
+}
+
+// What build and query share. queries: nullptr for a build.
 Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, const Task& task,
           const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
-  Stopwatch total, watch;
+  Stopwatch total;
   Graph graph;
   graph.square = queries == nullptr;
   graph.rows = queries ? queries->rows() : data.rows();
@@ -38,47 +55,28 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.self_first = task.self_first;
   graph.width = k + (task.self_first ? 1 : 0);
 
+  Stopwatch watch;
   if (!queries) {
     monitor.stage("fingerprint", static_cast<double>(data.rows()));
     const Fingerprint print = fingerprint(data, plan.threads, &budget, monitor);
     graph.text.fingerprint = print.text;
     graph.stats[Stat::duplicates] = static_cast<double>(print.duplicates);
   }
-  const CanonicalRows columns(data, task.metric, plan.threads, &budget, monitor, "rows");
-  std::optional<CanonicalRows> query_rows;
-  if (queries) query_rows.emplace(*queries, task.metric, plan.threads, &budget, monitor, "q");
-  const CanonicalRows& rows = queries ? *query_rows : columns;
-  graph.stats[Stat::seconds_prepare] = watch.lap();
+  const double seconds_fingerprint = watch.lap();
+  const auto run_there = plan.device.set.backend ? &run_on_devices : &run_on_cpu;
+  run_there(task, plan, data, queries, leave_out, k, &budget, monitor, graph);
 
-  NeighbourLists lists(graph.rows, k, &budget);
-  const CpuCounts counts =
-      plan.engine->run({rows, columns, task.metric, plan.grid, leave_out, plan.threads}, lists, &budget, monitor);
-  if (counts.violations > 0)
-    fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = counts.violations},
-         "%lld keys lay outside their proved bounds: please report this with the data",
-         static_cast<long long>(counts.violations));
-  graph.stats[Stat::seconds_tile] = watch.lap();
-
-  emit(lists, rows, task, plan.engine == &cpu_engines().back() ? Proof::fp64 : Proof::filter, plan.threads, &budget,
-       monitor, graph);
-  graph.stats[Stat::seconds_emit] = watch.lap();
-
+  graph.stats[Stat::seconds_prepare] += seconds_fingerprint;
   graph.stats[Stat::rows] = static_cast<double>(graph.rows);
   graph.stats[Stat::columns] = static_cast<double>(graph.columns);
   graph.stats[Stat::pairs] = plan.grid.pairs();
   graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
-  graph.stats[Stat::keys] = static_cast<double>(counts.keys);
-  graph.stats[Stat::refined] = counts.inexact ? static_cast<double>(graph.rows) : 0;
   graph.stats[Stat::proved] = static_cast<double>(graph.rows);
   graph.stats[Stat::ties_at_k] = static_cast<double>(std::count(graph.ties.begin(), graph.ties.end(), 1));
   graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget.peak());
   graph.text.metric = task.metric.name;
   graph.text.p = task.p_text;
   graph.text.precision = "exact";
-  graph.text.engine = plan.engine->name;
-  graph.text.selector = "none";
-  graph.text.device = std::string("cpu: ") + cpu_target() + ", " + std::to_string(plan.threads) +
-                      (plan.threads == 1 ? " thread" : " threads");
   graph.text.version = KNNG_VERSION_TEXT;
   graph.text.value = task.similarity ? "similarity" : "distance";
   graph.text.self = task.self_first ? "first" : "exclude";

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -29,14 +30,27 @@ double self_value(const Task& task, std::span<const double> u) noexcept {
   return rounded_value(task, task.metric.term == Term::product ? canonical_key(task.metric, u, u) : 0.0);
 }
 
+void allocate_result(const Task& task, Budget* budget, Graph& graph) {
+  const std::int64_t n = graph.rows, entries = checked_mul(n, graph.width, "k");
+  graph.value_dtype = task.value_dtype;
+  graph.values = Buffer<std::byte>(checked_mul(entries, task.value_dtype == KNNG_F64 ? 8 : 4, "k"), budget);
+  graph.proof = Buffer<std::uint8_t>(n, budget);
+  graph.ids = Buffer<std::int64_t>(entries, budget);
+  graph.ties = Buffer<std::uint8_t>(n, budget);
+}
+
+void release_result(Graph& graph) noexcept {
+  graph.ids.release_from_budget();
+  graph.values.release_from_budget();
+  graph.ties.release_from_budget();
+  graph.proof.release_from_budget();
+}
+
 void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
           Monitor& monitor, Graph& graph) {
   const std::int64_t n = graph.rows, k = lists.k(), width = graph.width, shift = width - k;
-  graph.value_dtype = task.value_dtype;
-  graph.values = Buffer<std::byte>(checked_mul(n * width, task.value_dtype == KNNG_F64 ? 8 : 4, "k"), budget);
-  graph.proof = Buffer<std::uint8_t>(n, static_cast<std::uint8_t>(proof), budget);
-  graph.ids = Buffer<std::int64_t>(n * width, budget);
-  graph.ties = Buffer<std::uint8_t>(n, budget);
+  allocate_result(task, budget, graph);
+  std::fill(graph.proof.begin(), graph.proof.end(), static_cast<std::uint8_t>(proof));
   Buffer<double> scratch(task.self_first && task.metric.term == Term::product ? rows.dim() * threads : 0, budget);
 
   monitor.stage("result", static_cast<double>(n));
@@ -84,10 +98,7 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
          "row %lld, neighbour %lld: %g does not fit fp32; set value_type=f64", static_cast<long long>(row),
          static_cast<long long>(at), reported_value(task.metric, list[at].key, task.similarity));
   }
-  graph.ids.release_from_budget();
-  graph.values.release_from_budget();
-  graph.ties.release_from_budget();
-  graph.proof.release_from_budget();
+  release_result(graph);
 }
 
 }  // namespace libknng

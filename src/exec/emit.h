@@ -12,6 +12,11 @@
 
 namespace libknng {
 
+// Makes ids, values, ties and proof of a graph whose shape is set, charged to `budget`; and lets them go from it, to
+// outlive the call.
+void allocate_result(const Task& task, Budget* budget, Graph& graph);
+void release_result(Graph& graph) noexcept;
+
 // Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set.
 // Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold. Runs on the calling thread's OpenMP team.
 void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,

@@ -7,69 +7,33 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "exec/device_task.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {
 namespace {
 
-// Settings whose engines are not in this build are refused, not ignored.
-void require_default(const Settings& settings, Setting s, std::string_view also, const char* why) {
-  const std::string& value = settings.text(s);
-  if (value == option(s).fallback || value == also) return;
-  fail(KNNG_ERR_UNSUPPORTED, option(s).name, "%s=%s is not available: %s", option(s).name, value.c_str(), why);
+// The engine of the CPU that was asked for, or nullptr: the best that can run and fits the budget.
+const CpuEngine* asked_engine(const Task& task, std::int64_t dim) {
+  if (task.selector != "auto")
+    fail(KNNG_ERR_UNSUPPORTED, "selector",
+         "selector=%s is not available: on the CPU it belongs to engine=tiled, which this build has not",
+         task.selector.c_str());
+  if (task.engine == "auto") return nullptr;
+  for (const CpuEngine& engine : cpu_engines()) {
+    if (task.engine != engine.name) continue;
+    if (engine.can_run(task.metric, dim)) return &engine;
+    fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = dim},
+         "engine=%s cannot do metric=%s in dimension %lld: engine=direct can", engine.name, task.metric.name,
+         static_cast<long long>(dim));
+  }
+  fail(KNNG_ERR_UNSUPPORTED, "engine",
+       "engine=%s is not available: on the CPU there are engine=fused and engine=direct", task.engine.c_str());
 }
 
-}  // namespace
-
-Task make_task(const Settings& settings, const Dataset& data, bool query) {
-  require_default(settings, Setting::selector, "auto", "it belongs to engine=tiled, which this build has not");
-  require_default(settings, Setting::precision, "exact", "this build proves every row");
-  require_default(settings, Setting::device, "cpu", "this build has no CUDA backend");
-
-  Task task;
-  task.metric = find_metric(settings.text(Setting::metric), settings.real(Setting::p));
-  if (settings.is(Setting::metric, "minkowski")) task.p_text = settings.text(Setting::p);
-  task.similarity = settings.is(Setting::value, "similarity");
-  if (task.similarity && !task.metric.similarity)
-    fail(KNNG_ERR_OPTION, "value",
-         "value=similarity goes with metric=cosine, correlation, spearman or inner_product, not with metric=%s",
-         task.metric.name);
-  task.self_first = !query && settings.is(Setting::self, "first");
-  const std::string& value_type = settings.text(Setting::value_type);
-  task.value_dtype = value_type == "f64" || (value_type == "auto" && data.dtype() == KNNG_F64) ? KNNG_F64 : KNNG_F32;
-  task.threads = static_cast<int>(settings.integer(Setting::threads));
-  task.threads_fixed = task.threads > 0;
-  if (!task.threads_fixed) task.threads = omp_get_max_threads();
-  if (const std::int64_t limit = settings.integer(Setting::max_host_bytes)) task.max_host_bytes = limit;
-  task.tile_rows = settings.integer(Setting::tile_rows);
-  task.tile_cols = settings.integer(Setting::tile_cols);
-  const std::string& engine = settings.text(Setting::engine);
-  for (const CpuEngine& e : cpu_engines())
-    if (engine == e.name) task.engine = &e;
-  if (!task.engine && engine != "auto")
-    fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s is not available: this build has engine=fused and engine=direct",
-         engine.c_str());
-  if (task.engine && !task.engine->can_run(task.metric, data.dim()))
-    fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = data.dim()},
-         "engine=%s cannot do metric=%s in dimension %lld: engine=direct can", task.engine->name, task.metric.name,
-         static_cast<long long>(data.dim()));
-  return task;
-}
-
-void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
-  const std::int64_t n = data.rows();
-  if (n == 0) fail(KNNG_ERR_STATE, "h", "the data set has no rows yet");
-  if (k < 1)
-    fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = 1}, "k=%lld must be at least 1", static_cast<long long>(k));
-  const std::int64_t others = query && !left_out ? n : n - 1;
-  if (k > others)
-    fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = others}, "k=%lld%s needs at least %llu rows, the data set has %lld",
-         static_cast<long long>(k), query && left_out ? " with leave_out" : "",
-         static_cast<unsigned long long>(k) + static_cast<unsigned long long>(n - others), static_cast<long long>(n));
-}
-
-TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype,
-                   std::int64_t k, std::int64_t held_bytes) {
+// The plan for engines of the CPU.
+TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
+                  std::int64_t held_bytes) {
   Problem problem;
   problem.square = queries == 0;
   problem.rows = problem.square ? data.rows() : queries;
@@ -96,9 +60,9 @@ TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, 
                                                                          std::int64_t tile_cols) {
       return engine.workspace_bytes(task.metric, dtype, tile_rows, tile_cols, dim);
     };
-    return TaskPlan{make_plan(problem), &engine};
+    return TaskPlan{make_plan(problem), &engine, {}};
   };
-  if (task.engine) return plan_for(*task.engine);
+  if (const CpuEngine* engine = asked_engine(task, problem.dim)) return plan_for(*engine);
   // engine=auto takes the first engine that pays and fits; the smallest budget is that of whichever needs least.
   TaskPlan chosen;
   std::int64_t smallest = INT64_MAX;
@@ -115,11 +79,65 @@ TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, 
   return chosen;
 }
 
-void require_budget(const Task& task, const Plan& plan) {
-  if (plan.host_bytes <= task.max_host_bytes) return;
-  fail(KNNG_ERR_BUDGET, "max_host_bytes", {.given = task.max_host_bytes, .limit = plan.smallest_host},
-       "max_host_bytes=%lld is too small: the smallest that works is %lld", static_cast<long long>(task.max_host_bytes),
-       static_cast<long long>(plan.smallest_host));
+}  // namespace
+
+Task make_task(const Settings& settings, const Dataset& data, bool query) {
+  if (!settings.is(Setting::precision, "exact"))
+    fail(KNNG_ERR_UNSUPPORTED, "precision", "precision=%s is not available: this build proves every row",
+         settings.text(Setting::precision).c_str());
+
+  Task task;
+  task.metric = find_metric(settings.text(Setting::metric), settings.real(Setting::p));
+  if (settings.is(Setting::metric, "minkowski")) task.p_text = settings.text(Setting::p);
+  task.similarity = settings.is(Setting::value, "similarity");
+  if (task.similarity && !task.metric.similarity)
+    fail(KNNG_ERR_OPTION, "value",
+         "value=similarity goes with metric=cosine, correlation, spearman or inner_product, not with metric=%s",
+         task.metric.name);
+  task.self_first = !query && settings.is(Setting::self, "first");
+  const std::string& value_type = settings.text(Setting::value_type);
+  task.value_dtype = value_type == "f64" || (value_type == "auto" && data.dtype() == KNNG_F64) ? KNNG_F64 : KNNG_F32;
+  task.threads = static_cast<int>(settings.integer(Setting::threads));
+  task.threads_fixed = task.threads > 0;
+  if (!task.threads_fixed) task.threads = omp_get_max_threads();
+  if (const std::int64_t limit = settings.integer(Setting::max_host_bytes)) task.max_host_bytes = limit;
+  task.tile_rows = settings.integer(Setting::tile_rows);
+  task.tile_cols = settings.integer(Setting::tile_cols);
+  if (const std::int64_t limit = settings.integer(Setting::max_device_bytes)) task.max_device_bytes = limit;
+  task.device = settings.text(Setting::device);
+  task.engine = settings.text(Setting::engine);
+  task.selector = settings.text(Setting::selector);
+  return task;
+}
+
+void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
+  const std::int64_t n = data.rows();
+  if (n == 0) fail(KNNG_ERR_STATE, "h", "the data set has no rows yet");
+  if (k < 1)
+    fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = 1}, "k=%lld must be at least 1", static_cast<long long>(k));
+  const std::int64_t others = query && !left_out ? n : n - 1;
+  if (k > others)
+    fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = others}, "k=%lld%s needs at least %llu rows, the data set has %lld",
+         static_cast<long long>(k), query && left_out ? " with leave_out" : "",
+         static_cast<unsigned long long>(k) + static_cast<unsigned long long>(n - others), static_cast<long long>(n));
+}
+
+TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype,
+                   std::int64_t k, std::int64_t held_bytes) {
+  TaskPlan plan;
+  if (plan_devices(task, data, queries, query_dtype, k, held_bytes, plan)) return plan;
+  return plan_cpu(task, data, queries, query_dtype, k, held_bytes);
+}
+
+void require_budget(const Task& task, const TaskPlan& plan) {
+  const auto require = [](const char* name, std::int64_t limit, std::int64_t needed, std::int64_t smallest) {
+    if (needed > limit)
+      fail(KNNG_ERR_BUDGET, name, {.given = limit, .limit = smallest},
+           "%s=%lld is too small: the smallest that works is %lld", name, static_cast<long long>(limit),
+           static_cast<long long>(smallest));
+  };
+  require("max_host_bytes", task.max_host_bytes, plan.host_bytes, plan.smallest_host);
+  require("max_device_bytes", task.max_device_bytes, plan.device.bytes, plan.device.smallest);
 }
 
 }  // namespace libknng

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/cpu/engine.h"
+#include "backend/devices.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"
 #include "options/options.h"
@@ -22,23 +23,36 @@ struct Task {
   bool threads_fixed = false;
   std::int64_t max_host_bytes = INT64_MAX;
   std::int64_t tile_rows = 0, tile_cols = 0;
-  const CpuEngine* engine = nullptr;  // nullptr: the best that can run and fits the budget
+  std::int64_t max_device_bytes = INT64_MAX;
+  std::string device, engine, selector;  // as they were asked for
 };
 
-// Throws KNNG_ERR_OPTION for settings that contradict each other, KNNG_ERR_UNSUPPORTED for what this build has not.
-// On the calling thread, whose OpenMP settings decide about threads=0.
+// Throws KNNG_ERR_OPTION for settings that contradict each other, KNNG_ERR_UNSUPPORTED for what this build has not. On
+// the calling thread, whose OpenMP settings decide about threads=0.
 Task make_task(const Settings& settings, const Dataset& data, bool query);
 
 // Throws KNNG_ERR_STATE or KNNG_ERR_RANGE if k does not fit. `left_out`: queries may leave out a row.
 void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out);
 
-// The plan of a build (queries = 0) or of a query, and the engine that it is for; held_bytes: of rows, the library's.
+// How devices other than the CPU do a task.
+struct DeviceTask {
+  DeviceSet set;  // empty: the CPU does it
+  std::string engine, selector;
+  std::int64_t capacity = 0;  // candidates of a list
+  std::int64_t bytes = 0;     // of each device, at its peak
+  std::int64_t smallest = 0;  // with the smallest tiles
+};
+
+// The plan of a build (queries = 0) or of a query, and what it is for: an engine of the CPU, or devices.
 struct TaskPlan : Plan {
   const CpuEngine* engine = nullptr;
+  DeviceTask device;
 };
+// held_bytes: of rows, the library's. Throws KNNG_ERR_DEVICE for devices that are not there, KNNG_ERR_UNSUPPORTED for
+// an engine or selector that cannot do the task there.
 TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype,
                    std::int64_t k, std::int64_t held_bytes);
 // Throws KNNG_ERR_BUDGET, with the smallest budget that works, if the plan does not fit.
-void require_budget(const Task& task, const Plan& plan);
+void require_budget(const Task& task, const TaskPlan& plan);
 
 }  // namespace libknng

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/float_env.h"
 
@@ -36,7 +37,12 @@ bool is_faulty(const Metric& m, double limit, std::span<const double> x) noexcep
   return m.transform == Transform::share && !positive_sum;
 }
 
-[[noreturn]] void report(const Metric& m, double limit, std::span<const double> x, std::int64_t row, const char* what) {
+}  // namespace
+
+void refuse_row(const Dataset& data, const Metric& m, std::int64_t row, const char* what) {
+  const double limit = largest_magnitude(m, data.dim());
+  std::vector<double> x(static_cast<std::size_t>(data.dim()));
+  data.load(row, x.data());
   for (std::size_t t = 0; t < x.size(); ++t) {
     const auto col = static_cast<std::int64_t>(t);
     if (x[t] < 0 && refuses_negative(m.transform))
@@ -51,8 +57,6 @@ bool is_faulty(const Metric& m, double limit, std::span<const double> x) noexcep
   fail(KNNG_ERR_DATA, what, {.row = row}, "%s: row %lld sums to 0; metric=%s needs a positive sum", what,
        static_cast<long long>(row), m.name);
 }
-
-}  // namespace
 
 std::int64_t CanonicalRows::bytes_per_row(const Metric& metric, std::int64_t dim) {
   std::int64_t bytes = has_constants(metric.transform) ? static_cast<std::int64_t>(sizeof(RowConstants)) : 0;
@@ -109,9 +113,7 @@ CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, int thre
   monitor.check();
   any_directionless_ = directionless.load();
   if (fault.row.load() == std::numeric_limits<std::int64_t>::max()) return;
-  const std::span<double> x(scratch.data(), size);
-  data.load(fault.row.load(), x.data());
-  report(metric, limit, x, fault.row.load(), what);
+  refuse_row(data, metric, fault.row.load(), what);
 }
 
 void CanonicalRows::load(std::int64_t row, double* out) const noexcept {

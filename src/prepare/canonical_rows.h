@@ -11,6 +11,9 @@
 
 namespace libknng {
 
+// Throws KNNG_ERR_DATA: what the metric cannot take in this row. `what` names the rows.
+[[noreturn]] void refuse_row(const Dataset& data, const Metric& metric, std::int64_t row, const char* what);
+
 class CanonicalRows {
  public:
   // Checks the data against the metric: KNNG_ERR_DATA names row and column. `what` names the rows in messages.

@@ -1,0 +1,138 @@
+/* The seam between libknng and a library of devices (libknng_cuda.so): plain C, one function that hands over one table.
+ * Both sides carry the hash of this header (KNNG_BACKEND_BUILD_ID), so that everything here may change from one build to
+ * the next.
+ *
+ * A device evaluates tiles of the matrix of pairs and keeps, for every row, the candidates with the smallest proved
+ * lower bounds of their keys. What the library does with several devices (planning, dealing out tiles, merging, climbing
+ * the ladder of precisions) it does through these calls, so that it can be tested with devices that are none.
+ *
+ * Rules: no exception, longjmp or output crosses the seam. A call that fails returns a knng_status other than KNNG_OK
+ * and fills in the error; a session that failed is good for close() only. Calls on one session come from one thread at a
+ * time, calls on different sessions may run together. Not part of the public API. */
+#ifndef KNNG_BACKEND_SEAM_H
+#define KNNG_BACKEND_SEAM_H
+
+#include <stdint.h>
+
+#include "knng/types.h"
+
+#define KNNG_BACKEND_SEAM_VERSION 1u
+#define KNNG_CUDA_FILE "libknng_cuda.so"
+#define KNNG_CUDA_ENTRY "knng_cuda_entry"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct knng_backend_error {
+  int32_t status;    /* a knng_status */
+  int32_t of_rows;   /* 1: point `row` breaks a rule of the metric; the library words it. 2: the same, of the queries */
+  int64_t row;       /* -1: none */
+  int64_t given;     /* -1: none */
+  int64_t limit;     /* -1: none */
+  char argument[32]; /* setting or argument at fault, or "" */
+  char text[280];    /* what is wrong, without the device's name */
+} knng_backend_error;
+
+/* Points as they are stored, read by any thread in any order. */
+typedef struct knng_backend_rows {
+  const void* user;
+  int64_t count;
+  int64_t dim;
+  int32_t dtype;
+  /* Copies points [first, first + count), packed, dim values each. */
+  void (*read)(const void* user, int64_t first, int64_t count, void* dst);
+} knng_backend_rows;
+
+/* How a metric is evaluated; the numbers are those of metric/metric.h. */
+typedef struct knng_backend_metric {
+  int32_t transform;
+  int32_t term;
+  int32_t report;
+  int32_t similarity; /* report 1 - key, or for products -key */
+  double scale;
+  double p;
+  double largest; /* |x| beyond which a key could overflow */
+} knng_backend_metric;
+
+typedef struct knng_backend_problem {
+  knng_backend_rows rows;    /* points that get lists */
+  knng_backend_rows columns; /* points that can be neighbours; square: the same points */
+  int32_t square;
+  int32_t self_first;
+  int32_t value_dtype; /* KNNG_F32 or KNNG_F64 */
+  knng_backend_metric metric;
+  const int64_t* leave_out; /* rows.count ids that a row must not return, -1 for none; or NULL */
+  int64_t k;
+  const char* engine;   /* "tiled" or "direct" */
+  const char* selector; /* "insertion", "batch_sort" or "quick" */
+  /* From the plan. */
+  int64_t tile_rows, tile_cols; /* of the largest tile */
+  int64_t capacity;             /* candidates that a list keeps, more than k */
+  int64_t max_bytes;            /* of device memory */
+} knng_backend_problem;
+
+/* Precisions of the products, in the order in which they are tried; the numbers are those of Proof in graph/graph.h.
+ * engine=direct has the last alone. */
+enum { KNNG_RUNG_FILTER = 1, KNNG_RUNG_TWO_PIECE = 2, KNNG_RUNG_FP32 = 3, KNNG_RUNG_FP64 = 4 };
+
+/* Where results go, host memory: entry 0 is that of point 0, whatever rows a call is for. */
+typedef struct knng_backend_result {
+  int64_t* ids;   /* rows x width */
+  void* values;   /* rows x width of value_dtype */
+  uint8_t* ties;  /* rows */
+  uint8_t* proof; /* rows: the rung that proved the row, 0 if it is not proved: then its list means nothing */
+  /* Counted up by the calls. */
+  int64_t keys;       /* canonical keys evaluated */
+  int64_t violations; /* of bounds */
+  int64_t candidates; /* most in a list */
+  int64_t too_large;  /* smallest row with a value that is finite but not in value_dtype, INT64_MAX if there is none */
+} knng_backend_result;
+
+typedef struct knng_backend_session knng_backend_session;
+
+/* What the entry returns; static. The first three members never move. */
+typedef struct knng_backend_seam {
+  uint32_t struct_size;
+  uint32_t version;
+  const char* build_id;
+  const char* name; /* as in device=cuda */
+  /* Devices, as people are told of them. Without one that can be used: 0, and why. */
+  int32_t (*device_count)(char* why_not, int64_t size);
+  void (*describe)(int32_t device, knng_device* out); /* all members but struct_size */
+  /* Whether the problem's engine and selector can do its metric and size. */
+  int32_t (*can_run)(const knng_backend_problem* problem, knng_backend_error* error);
+  /* Device memory that a session takes, and the host memory that it takes beside: pure. */
+  int64_t (*session_bytes)(const knng_backend_problem* problem, int64_t* host_bytes);
+  /* The problem, with what it points to, outlives the session. Brings the points to the device and prepares them. */
+  int32_t (*open)(knng_backend_session** out, int32_t device, const knng_backend_problem* problem,
+                  knng_backend_error* error);
+  /* Empties the lists; tiles that follow are evaluated in this precision. */
+  int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
+  /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the
+   * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done. */
+  int32_t (*tile)(knng_backend_session* session, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
+                  knng_backend_error* error);
+  /* Returns when all tiles are done. */
+  int32_t (*settle)(knng_backend_session* session, knng_backend_error* error);
+  /* Adds the candidates that another session of the same problem, perhaps on another device, has found for rows
+   * [first, first + count). Both are settled; other rows of `from` may be read at the same time. */
+  int32_t (*absorb)(knng_backend_session* into, const knng_backend_session* from, int64_t first, int64_t count,
+                    knng_backend_error* error);
+  /* Canonical keys of the candidates of rows [first, first + count), sorted, proved or not. */
+  int32_t (*refine)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
+                    knng_backend_error* error);
+  /* Canonical keys of all pairs of the listed rows. */
+  int32_t (*redo)(knng_backend_session* session, const int64_t* rows, int64_t count, knng_backend_result* result,
+                  knng_backend_error* error);
+  /* Most device memory that the session held so far. */
+  int64_t (*peak_bytes)(const knng_backend_session* session);
+  void (*close)(knng_backend_session* session);
+} knng_backend_seam;
+
+typedef const knng_backend_seam* (*knng_backend_entry_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,303 @@
+#include "exec/device_run.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/float_env.h"
+#include "core/stopwatch.h"
+#include "exec/device_task.h"
+#include "exec/emit.h"
+#include "prepare/canonical_rows.h"
+
+namespace libknng {
+namespace {
+
+// Rows that are redone with all their pairs, at a time: a stop is noticed between them.
+constexpr std::int64_t kRedoneTogether = 256;
+// With fewer unproved rows than this share, all their pairs are evaluated canonically: less than another pass costs.
+constexpr std::int64_t kFewUnproved = 256;
+// Rows refined in one call, so that a stop is noticed.
+constexpr std::int64_t kRefinedTogether = std::int64_t{1} << 17;
+
+void read_rows(const void* user, std::int64_t first, std::int64_t count, void* dst) {
+  static_cast<const Dataset*>(user)->pack(first, count, static_cast<std::byte*>(dst));
+}
+
+// What all sessions share.
+struct Job {
+  const knng_backend_seam& backend;
+  const Metric& metric;
+  const Dataset& data;
+  const Dataset* queries;
+  knng_backend_problem problem;
+};
+
+// A session on one device; every call that fails throws.
+class Session {
+ public:
+  Session(const Job& job, std::int32_t device) : job_(job), device_(device) {
+    require(job.backend.open(&session_, device, &job.problem, &error_));
+  }
+  ~Session() {
+    if (session_) job_.backend.close(session_);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void begin(std::int32_t rung) { require(job_.backend.begin(session_, rung, &error_)); }
+  void run(const Tile& t) {
+    require(job_.backend.tile(session_, t.first_row, t.rows, t.first_column, t.columns, &error_));
+  }
+  void settle() { require(job_.backend.settle(session_, &error_)); }
+  void absorb(const Session& from, std::int64_t first, std::int64_t count) {
+    require(job_.backend.absorb(session_, from.session_, first, count, &error_));
+  }
+  void refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
+    require(job_.backend.refine(session_, first, count, &result, &error_));
+  }
+  void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
+    require(job_.backend.redo(session_, rows, count, &result, &error_));
+  }
+  std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_); }
+
+ private:
+  void require(std::int32_t status) const {
+    if (status == KNNG_OK) return;
+    if (error_.of_rows == 1) refuse_row(job_.data, job_.metric, error_.row, "rows");
+    if (error_.of_rows == 2) refuse_row(*job_.queries, job_.metric, error_.row, "q");
+    fail(static_cast<knng_status>(status), error_.argument,
+         {.row = error_.row, .given = error_.given, .limit = error_.limit}, "%s:%d: %s", job_.backend.name, device_,
+         error_.text);
+  }
+
+  const Job& job_;
+  std::int32_t device_;
+  knng_backend_session* session_ = nullptr;
+  knng_backend_error error_{};
+};
+
+// The devices at work, each with a thread.
+class Team {
+ public:
+  Team(const Job& job, const std::vector<std::int32_t>& devices) : sessions_(devices.size()) {
+    each([&](std::size_t i) { sessions_[i] = std::make_unique<Session>(job, devices[i]); });
+  }
+
+  std::size_t size() const noexcept { return sessions_.size(); }
+  Session& operator[](std::size_t i) noexcept { return *sessions_[i]; }
+
+  // Calls f(i) for each device; of several failures the first device's comes out.
+  template <class F>
+  void each(F&& f) {
+    const auto count = static_cast<std::int64_t>(sessions_.size());
+    std::vector<std::exception_ptr> failures(sessions_.size());
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(count))
+    for (std::int64_t i = 0; i < count; ++i) {
+      const FloatEnv env;
+      try {
+        f(static_cast<std::size_t>(i));
+      } catch (...) {
+        failures[static_cast<std::size_t>(i)] = std::current_exception();
+        failed_.store(true);
+      }
+    }
+    for (const std::exception_ptr& failure : failures)
+      if (failure) std::rethrow_exception(failure);
+  }
+  // Whether a device has failed: the others need not go on.
+  bool failed() const noexcept { return failed_.load(); }
+
+ private:
+  std::vector<std::unique_ptr<Session>> sessions_;
+  std::atomic<bool> failed_{false};
+};
+
+// Rows [first, first + count) of the i-th of `parts` equal shares.
+struct Share {
+  std::int64_t first, count;
+  Share(std::int64_t rows, std::size_t i, std::size_t parts)
+      : first(rows / static_cast<std::int64_t>(parts) * static_cast<std::int64_t>(i)),
+        count((i + 1 == parts ? rows : rows / static_cast<std::int64_t>(parts) * static_cast<std::int64_t>(i + 1)) -
+              first) {}
+};
+
+// Counts of the devices' results, each its own while it works.
+class Results {
+ public:
+  Results(std::size_t devices, Graph& graph)
+      : parts_(devices,
+               {graph.ids.data(), graph.values.data(), graph.ties.data(), graph.proof.data(), 0, 0, 0, INT64_MAX}) {}
+
+  knng_backend_result& operator[](std::size_t i) noexcept { return parts_[i]; }
+
+  knng_backend_result total() const {
+    knng_backend_result sum = parts_.front();
+    for (std::size_t i = 1; i < parts_.size(); ++i) {
+      sum.keys += parts_[i].keys;
+      sum.violations += parts_[i].violations;
+      sum.candidates = std::max(sum.candidates, parts_[i].candidates);
+      sum.too_large = std::min(sum.too_large, parts_[i].too_large);
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<knng_backend_result> parts_;
+};
+
+// Tiles of all pairs, in one precision, on whichever device is free.
+void run_tiles(Team& team, const TileGrid& grid, Monitor& monitor) {
+  TileQueue queue(grid);
+  monitor.stage("distances", grid.pairs());
+  team.each([&](std::size_t i) {
+    for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
+      team[i].run(t);
+      monitor.advance(grid.pairs_of(t));
+    }
+    team[i].settle();
+  });
+  monitor.check();
+}
+
+// Each device takes the lists of a share of the rows from all others.
+void join_lists(Team& team, std::int64_t rows) {
+  if (team.size() == 1) return;
+  team.each([&](std::size_t i) {
+    const Share share(rows, i, team.size());
+    for (std::size_t other = 0; other < team.size(); ++other)
+      if (other != i) team[i].absorb(team[other], share.first, share.count);
+  });
+}
+
+void refine_lists(Team& team, std::int64_t rows, Results& results, Monitor& monitor) {
+  monitor.stage("refine", static_cast<double>(rows));
+  team.each([&](std::size_t i) {
+    const Share share(rows, i, team.size());
+    for (std::int64_t done = 0; done < share.count && !monitor.stopped() && !team.failed();) {
+      const std::int64_t count = std::min(kRefinedTogether, share.count - done);
+      team[i].refine(share.first + done, count, results[i]);
+      done += count;
+      monitor.advance(static_cast<double>(count));
+    }
+  });
+  monitor.check();
+}
+
+void redo_rows(Team& team, const std::vector<std::int64_t>& rows, Results& results, Monitor& monitor) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  monitor.stage("redo", static_cast<double>(count));
+  std::atomic<std::int64_t> next{0};
+  team.each([&](std::size_t i) {
+    while (!monitor.stopped() && !team.failed()) {
+      const std::int64_t first = next.fetch_add(kRedoneTogether);
+      if (first >= count) break;
+      const std::int64_t together = std::min(kRedoneTogether, count - first);
+      team[i].redo(rows.data() + first, together, results[i]);
+      monitor.advance(static_cast<double>(together));
+    }
+  });
+  monitor.check();
+}
+
+std::vector<std::int64_t> unproved_rows(const Graph& graph) {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < graph.rows; ++i)
+    if (graph.proof[i] == static_cast<std::uint8_t>(Proof::none)) rows.push_back(i);
+  return rows;
+}
+
+// Where a graph was made, as in "cuda:0,1: NVIDIA H200".
+std::string device_text(const DeviceSet& set) {
+  std::string text = set.backend->name;
+  char separator = ':';
+  for (const std::int32_t device : set.devices) {
+    text.push_back(separator);
+    text.append(std::to_string(device));
+    separator = ',';
+  }
+  knng_device first{};
+  set.backend->describe(set.devices.front(), &first);
+  return text.append(": ").append(first.name);
+}
+
+[[noreturn]] void refuse_value(const Graph& graph, std::int64_t row) {
+  std::int64_t at = 0;
+  while (at + 1 < graph.width && std::isfinite(graph.value(row * graph.width + at))) ++at;
+  if (graph.value_dtype == KNNG_F64)
+    fail(KNNG_ERR_RANGE, "p", {.row = row, .col = at}, "row %lld, entry %lld: the distance overflows fp64",
+         static_cast<long long>(row), static_cast<long long>(at));
+  fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = at},
+       "row %lld, entry %lld: the distance does not fit fp32; set value_type=f64", static_cast<long long>(row),
+       static_cast<long long>(at));
+}
+
+}  // namespace
+
+void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
+                    const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
+  Stopwatch watch;
+  const DeviceSet& set = plan.device.set;
+  const std::int64_t n = graph.rows;
+  Job job{*set.backend, task.metric, data, queries,
+          describe_problem(task, plan, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k)};
+  job.problem.columns.user = &data;
+  job.problem.rows.user = queries ? queries : &data;
+  job.problem.columns.read = job.problem.rows.read = &read_rows;
+  job.problem.leave_out = leave_out;
+  std::int64_t session_host = 0;
+  job.backend.session_bytes(&job.problem, &session_host);
+  const Charge charge(budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));
+
+  allocate_result(task, budget, graph);
+  monitor.stage("prepare", 1);
+  Team team(job, set.devices);
+  graph.stats[Stat::seconds_copy] = watch.lap();
+
+  Results results(team.size(), graph);
+  const bool direct = plan.device.engine == "direct";
+  double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0;
+  std::vector<std::int64_t> unproved;
+  for (std::int32_t rung = direct ? KNNG_RUNG_FP64 : KNNG_RUNG_FILTER; rung <= KNNG_RUNG_FP64; ++rung) {
+    team.each([&](std::size_t i) { team[i].begin(rung); });
+    run_tiles(team, plan.grid, monitor);
+    seconds_tile += watch.lap();
+    join_lists(team, n);
+    seconds_merge += watch.lap();
+    refine_lists(team, n, results, monitor);
+    seconds_refine += watch.lap();
+    unproved = unproved_rows(graph);
+    if (rung == KNNG_RUNG_TWO_PIECE) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved.size());
+    if (rung >= KNNG_RUNG_FP32 || static_cast<std::int64_t>(unproved.size()) <= n / kFewUnproved) break;
+  }
+  redo_rows(team, unproved, results, monitor);
+  graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
+  graph.stats[Stat::seconds_tile] = seconds_tile;
+  graph.stats[Stat::seconds_merge] = seconds_merge;
+
+  const knng_backend_result total = results.total();
+  if (total.violations > 0)
+    fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = total.violations},
+         "%lld keys lay outside their proved bounds: please report this with the data",
+         static_cast<long long>(total.violations));
+  if (total.too_large < n) refuse_value(graph, total.too_large);
+  graph.stats[Stat::keys] = static_cast<double>(total.keys);
+  graph.stats[Stat::candidates_max] = static_cast<double>(total.candidates);
+  graph.stats[Stat::redone_fp64] = static_cast<double>(unproved.size());
+  graph.stats[Stat::refined] = direct ? 0 : static_cast<double>(n);
+  std::int64_t peak = 0;
+  for (std::size_t i = 0; i < team.size(); ++i) peak = std::max(peak, team[i].peak_bytes());
+  graph.stats[Stat::bytes_device_peak] = static_cast<double>(peak);
+  release_result(graph);
+  graph.text.engine = plan.device.engine;
+  graph.text.selector = plan.device.selector;
+  graph.text.device = device_text(set);
+}
+
+}  // namespace libknng

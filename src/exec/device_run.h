@@ -1,0 +1,21 @@
+// A build or query on the devices of a backend: a session on each, tiles from one queue, the lists that they found
+// joined, refined and proved, and the ladder of precisions for rows that are not. Knows devices only through the seam.
+#pragma once
+
+#include <cstdint>
+
+#include "core/monitor.h"
+#include "dataset/dataset.h"
+#include "exec/task.h"
+#include "graph/graph.h"
+
+namespace libknng {
+
+// Fills ids, values, ties, proof and statistics of a graph whose shape is set. queries: nullptr for a build. On a
+// driver thread; OpenMP gives each device a thread. Throws KNNG_ERR_DEVICE, naming the device, if one fails;
+// KNNG_ERR_DATA for rows that the metric cannot take; KNNG_ERR_RANGE for a value that fp32 cannot hold;
+// KNNG_ERR_CANCELLED.
+void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
+                    const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph);
+
+}  // namespace libknng

@@ -1,0 +1,133 @@
+#include "exec/device_task.h"
+
+#include <algorithm>
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "dataset/fingerprint.h"
+#include "plan/device_plan.h"
+
+namespace libknng {
+namespace {
+
+// Below so many coordinates compared the CPU is done before a device is awake.
+constexpr double kPays = 0x1p36;
+
+bool has_product_form(const Metric& metric) {
+  return metric.term == Term::squared_difference || metric.term == Term::product;
+}
+
+// The most memory that a session may take on any of the devices.
+std::int64_t free_bytes(const DeviceSet& set) {
+  std::int64_t least = INT64_MAX;
+  for (const std::int32_t i : set.devices) {
+    knng_device d{};
+    set.backend->describe(i, &d);
+    if (d.memory_free >= 0) least = std::min(least, d.memory_free);
+  }
+  return least;
+}
+
+// Which devices to try: asked for, or perhaps useful.
+DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries) {
+  if (task.device == "cpu") return {};
+  if (task.device != "auto") return find_devices(task.device);
+  const auto rows = static_cast<double>(queries ? queries : data.rows());
+  const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());
+  return work < kPays || task.engine == "fused" ? DeviceSet{} : usable_devices();
+}
+
+std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows, bool square, std::int64_t k,
+                        std::int64_t held_bytes, std::int64_t session_bytes) {
+  const std::int64_t entries = checked_mul(rows, k + (task.self_first ? 1 : 0), "k");
+  const std::int64_t result =
+      checked_add(checked_mul(entries, 8 + find_dtype(task.value_dtype)->bytes, "k"), 2 * rows, "k");
+  const std::int64_t print = square ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
+  return checked_add(held_bytes, std::max(checked_add(result, session_bytes, "k"), print), "rows");
+}
+
+}  // namespace
+
+knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, const Dataset& data, std::int64_t queries,
+                                      std::int32_t query_dtype, std::int64_t k) {
+  knng_backend_problem p{};
+  p.square = queries == 0;
+  p.columns = {nullptr, data.rows(), data.dim(), data.dtype(), nullptr};
+  p.rows = p.square ? p.columns : knng_backend_rows{nullptr, queries, data.dim(), query_dtype, nullptr};
+  p.self_first = task.self_first;
+  p.value_dtype = task.value_dtype;
+  const Metric& m = task.metric;
+  p.metric = {static_cast<std::int32_t>(m.transform),
+              static_cast<std::int32_t>(m.term),
+              static_cast<std::int32_t>(m.report),
+              task.similarity,
+              m.scale,
+              m.p,
+              largest_magnitude(m, data.dim())};
+  p.k = k;
+  p.engine = plan.device.engine.c_str();
+  p.selector = plan.device.selector.c_str();
+  p.tile_rows = plan.grid.tile_rows;
+  p.tile_cols = plan.grid.tile_cols;
+  p.capacity = plan.device.capacity;
+  p.max_bytes = task.max_device_bytes;
+  return p;
+}
+
+bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
+                  std::int64_t held_bytes, TaskPlan& plan) {
+  const bool asked = task.device != "auto";
+  DeviceTask& device = plan.device;
+  device.set = candidates(task, data, queries);
+  if (device.set.devices.empty()) return false;
+  const knng_backend_seam& backend = *device.set.backend;
+  device.engine = task.engine != "auto" ? task.engine : has_product_form(task.metric) ? "tiled" : "direct";
+  device.selector = task.selector != "auto" ? task.selector : "quick";
+  knng_backend_problem problem = describe_problem(task, plan, data, queries, query_dtype, k);
+  knng_backend_error error{};
+  if (const std::int32_t status = backend.can_run(&problem, &error); status != KNNG_OK) {
+    if (asked)
+      fail(static_cast<knng_status>(status), error.argument, {.given = error.given, .limit = error.limit}, "%s",
+           error.text);
+    return false;
+  }
+  DeviceProblem p;
+  p.rows = problem.rows.count;
+  p.columns = problem.columns.count;
+  p.k = k;
+  p.square = queries == 0;
+  p.devices = static_cast<int>(device.set.devices.size());
+  p.max_bytes = std::min(task.max_device_bytes, free_bytes(device.set));
+  p.tile_rows = task.tile_rows;
+  p.tile_cols = task.tile_cols;
+  if (p.square && (p.tile_rows || p.tile_cols)) {
+    if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)
+      fail(KNNG_ERR_OPTION, "tile_cols", {.given = p.tile_cols, .limit = p.tile_rows},
+           "tile_cols=%lld with tile_rows=%lld: a device takes square tiles of a graph",
+           static_cast<long long>(p.tile_cols), static_cast<long long>(p.tile_rows));
+    p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
+  }
+  std::int64_t session_host = 0;
+  p.session_bytes = [&](std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity) {
+    problem.tile_rows = tile_rows;
+    problem.tile_cols = tile_cols;
+    problem.capacity = capacity;
+    return backend.session_bytes(&problem, &session_host);
+  };
+  const DevicePlan made = make_device_plan(p);
+  if (!asked && made.bytes > p.max_bytes) return false;
+  if (made.bytes > p.max_bytes && made.bytes <= task.max_device_bytes)
+    fail(KNNG_ERR_DEVICE, "device", {.given = p.max_bytes, .limit = made.smallest},
+         "device=%s: %lld bytes are free on a device, at least %lld are needed", task.device.c_str(),
+         static_cast<long long>(p.max_bytes), static_cast<long long>(made.smallest));
+  plan.grid = made.grid;
+  plan.threads = task.threads;
+  device.capacity = made.capacity;
+  device.bytes = made.bytes;
+  device.smallest = made.smallest;
+  plan.host_bytes = plan.smallest_host =
+      host_bytes(task, data, p.rows, p.square, k, held_bytes, checked_mul(session_host, p.devices, "devices"));
+  return true;
+}
+
+}  // namespace libknng

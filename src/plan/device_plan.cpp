@@ -1,0 +1,63 @@
+#include "plan/device_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/checked.h"
+
+namespace libknng {
+namespace {
+
+// Products of a tile cost as much as writing them; fewer, larger tiles mean fewer launches and fewer merges.
+constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;
+constexpr std::int64_t kLongestSide = std::int64_t{1} << 18;
+constexpr std::int64_t kGrain = 128;  // sides are multiples of it
+constexpr double kTilesPerDevice = 16;
+
+std::int64_t whole_grains(std::int64_t side) { return std::max(kGrain, side / kGrain * kGrain); }
+
+// A list keeps more than k candidates, so that a bound that cannot tell neighbours from their rivals still proves most
+// rows. How many are enough is the bound's matter: rows that need more are found out and redone.
+std::int64_t list_capacity(const DeviceProblem& p) {
+  return std::min(round_up(checked_add(p.k, p.k / 8 + 16, "k"), 32), p.columns);
+}
+
+}  // namespace
+
+DevicePlan make_device_plan(const DeviceProblem& p) {
+  DevicePlan plan;
+  plan.capacity = list_capacity(p);
+  std::int64_t rows = p.tile_rows, cols = p.tile_cols;
+  if (p.square) {
+    // Half of (n / side)^2 tiles.
+    const double side = static_cast<double>(p.rows) / std::sqrt(2 * kTilesPerDevice * p.devices);
+    const auto longest = static_cast<std::int64_t>(std::sqrt(static_cast<double>(kMostPairs)));
+    if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, longest);
+    rows = cols = std::min(rows, p.rows);
+  } else {
+    if (!rows) rows = std::min(whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192});
+    rows = std::min(rows, p.rows);
+    if (!cols) cols = std::clamp(whole_grains(kMostPairs / rows), kGrain, kLongestSide);
+    cols = std::min(cols, p.columns);
+  }
+  const auto bytes = [&](std::int64_t r, std::int64_t c) { return p.session_bytes(r, c, plan.capacity); };
+  while (bytes(rows, cols) > p.max_bytes) {
+    const bool more_rows = !p.tile_rows && rows > kGrain, more_cols = !p.tile_cols && cols > kGrain;
+    if (p.square && more_rows) {
+      rows = cols = whole_grains(rows / 2);
+    } else if (!p.square && more_cols && (cols >= rows || !more_rows)) {
+      cols = whole_grains(cols / 2);
+    } else if (!p.square && more_rows) {
+      rows = whole_grains(rows / 2);
+    } else {
+      break;
+    }
+  }
+  plan.grid = {p.rows, p.columns, rows, cols, p.square};
+  plan.bytes = bytes(rows, cols);
+  plan.smallest =
+      bytes(p.tile_rows ? rows : std::min(kGrain, p.rows), p.tile_cols ? cols : std::min(kGrain, p.columns));
+  return plan;
+}
+
+}  // namespace libknng

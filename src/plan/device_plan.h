@@ -1,0 +1,34 @@
+// From the problem and the memory of devices to tiles and lists: a pure function, without data or device. How much a
+// device takes for a choice of tiles is the backend's to say.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "plan/tile_grid.h"
+
+namespace libknng {
+
+struct DeviceProblem {
+  std::int64_t rows = 0;     // lists to fill
+  std::int64_t columns = 0;  // candidates
+  std::int64_t k = 0;
+  bool square = true;                         // rows and columns are the same points
+  int devices = 1;                            // that work together
+  std::int64_t max_bytes = INT64_MAX;         // of each device
+  std::int64_t tile_rows = 0, tile_cols = 0;  // 0: free to choose; equal if square
+  // What a device holds with tiles of that size and lists of that many candidates.
+  std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity)> session_bytes;
+};
+
+struct DevicePlan {
+  TileGrid grid;              // square: of square tiles, so that each is on the diagonal or beside it
+  std::int64_t capacity = 0;  // candidates of a list
+  std::int64_t bytes = 0;     // of each device
+  std::int64_t smallest = 0;  // with the smallest tiles
+};
+
+// Bytes may be above the limit: then nothing smaller was possible and `smallest` says what is needed.
+DevicePlan make_device_plan(const DeviceProblem& problem);
+
+}  // namespace libknng
