@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "metric/elementary.h"
 #include "metric/ops.h"
+#include "metric/report.h"
 
 namespace libknng {
 namespace {
@@ -86,14 +87,7 @@ double largest_magnitude(const Metric& metric, std::int64_t dim) noexcept {
 }
 
 double reported_value(const Metric& metric, double key, bool similarity) noexcept {
-  if (similarity) return metric.term == Term::product ? 0.0 - key : 1.0 - key;
-  switch (metric.report) {
-    case Report::key: return key;
-    case Report::root: return std::sqrt(key);
-    case Report::half_root: return std::sqrt(0.5 * key);
-    case Report::p_root: return pow<ScalarOps>(key, 1.0 / metric.p);
-  }
-  return key;
+  return report<ScalarOps>(metric, key, similarity);
 }
 
 }  // namespace libknng

@@ -92,7 +92,13 @@ struct ScalarOps {
   // c - a b, rounded once.
   KNNG_HD static Real fnma(Real a, Real b, Real c) { return fma(-a, b, c); }
 
-  KNNG_HD static Real abs(Real a) { return from_bits(to_bits(a) & ~(std::uint64_t{1} << 63)); }
+  KNNG_HD static Real abs(Real a) {
+#ifdef __CUDA_ARCH__
+    return ::fabs(a);  // becomes a modifier of the operand
+#else
+    return from_bits(to_bits(a) & ~(std::uint64_t{1} << 63));
+#endif
+  }
 
   // As MAXPD and MINPD: the second operand when they are equal (+0 and -0 are) or when one is NaN.
   KNNG_HD static Real max(Real a, Real b) { return b < a ? a : b; }

@@ -1,0 +1,75 @@
+// The canonical sum in one warp: coordinate t belongs to lane t mod 32, and the lanes fold by halves (docs/internals/
+// canonical-key.md). Terms are metric/terms-inl.h under ScalarOps, so that a key has the CPU's bits. Knows nothing of
+// where rows lie.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "metric/canonical.h"
+#include "metric/terms.h"
+
+namespace libknng::cuda {
+
+inline constexpr unsigned kWarp = 0xffffffff;
+static_assert(kCanonicalLanes == 32, "a warp holds the canonical sum");
+
+// s[l] = join(s[l], s[l + h]) for h = 16, 8, 4, 2, 1. Joining commutes bit for bit, so that every lane ends with s[0].
+template <class Join>
+__device__ inline double fold_warp(double s, Join join) {
+#pragma unroll
+  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) s = join(s, __shfl_xor_sync(kWarp, s, h));
+  return s;
+}
+__device__ inline double fold_warp(double s) { return fold_warp(s, ScalarOps::add); }
+
+// The warp's sum over t < dim of values that f gives; every lane gets it.
+template <class F>
+__device__ inline double canonical_sum(std::int64_t dim, F f) {
+  double s = 0;
+  for (std::int64_t t = threadIdx.x % kCanonicalLanes; t < dim; t += kCanonicalLanes) s = ScalarOps::add(s, f(t));
+  return fold_warp(s);
+}
+
+// Folds the sums of kPairs pairs at once, s[pair] in every lane: the first steps fold two pairs in the two halves of
+// the lanes, so that kPairs = 4 takes 6 exchanges instead of 20. Lane l ends with the sum of pair l / (32 / kPairs).
+template <class T, int kPairs>
+__device__ inline double fold_pairs(double (&s)[kPairs]) {
+  static_assert(kPairs > 0 && (kPairs & (kPairs - 1)) == 0 && kPairs <= kCanonicalLanes);
+  const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
+  int h = kCanonicalLanes / 2;
+#pragma unroll
+  for (int kept = kPairs / 2; kept > 0; kept /= 2, h /= 2) {
+    const bool upper = (lane & h) != 0;
+#pragma unroll
+    for (int i = 0; i < kept; ++i) {
+      const double mine = upper ? s[i + kept] : s[i];
+      const double other = __shfl_xor_sync(kWarp, upper ? s[i] : s[i + kept], h);
+      s[i] = T::template join<ScalarOps>(mine, other);
+    }
+  }
+  double sum = s[0];
+#pragma unroll
+  for (; h > 0; h /= 2) sum = T::template join<ScalarOps>(sum, __shfl_xor_sync(kWarp, sum, h));
+  return sum;
+}
+
+// Which lane of fold_pairs() has the sum of a pair.
+template <int kPairs>
+__device__ inline int lane_of_pair(int pair) {
+  return pair * (kCanonicalLanes / kPairs);
+}
+
+// Terms with division, log or pow, of which few fit into registers and instruction cache at once.
+template <class T>
+inline constexpr bool kHeavyTerm =
+    std::is_same_v<T, PowerDifference> || std::is_same_v<T, Canberra> || std::is_same_v<T, JensenShannon>;
+
+// Whether some metric evaluates this term on rows of this transform (metric/metric.cpp).
+template <class T, Transform kFormula>
+inline constexpr bool kOccurs =
+    kFormula == Transform::identity
+        ? !std::is_same_v<T, JensenShannon>
+        : std::is_same_v<T, std::conditional_t<kFormula == Transform::share, JensenShannon, SquaredDifference>>;
+
+}  // namespace libknng::cuda

@@ -1,0 +1,229 @@
+#include "backend/cuda/refine.cuh"
+
+#include <algorithm>
+
+#include "backend/cuda/canonical.cuh"
+#include "backend/cuda/check.cuh"
+#include "backend/cuda/prepare.cuh"
+#include "backend/cuda/workspace.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarpsPerBlock = kThreads / kCanonicalLanes;
+
+// A batch of rows: pointers by place in the batch.
+struct Batch {
+  const double* u;  // canonical rows, count x dim
+  std::int64_t first, count, dim;
+  std::int64_t k, columns;
+  double p, scale;  // of the metric
+  bool square;
+  const std::int64_t* leave_out;      // by row
+  const RowConstants* row_constants;  // by row
+  FilterLists lists;
+  FilterBounds bounds;
+  const std::uint32_t* directionless;
+  std::int64_t directionless_count;
+  RowEntries entries;
+  ResultFindings* findings;
+};
+
+// Columns that a row must not get.
+struct Excluded {
+  std::uint32_t self, left_out;
+  __device__ bool operator()(std::uint32_t id) const { return id == self || id == left_out; }
+};
+
+// Whether the filter's bounds hold a key.
+__device__ bool within_bounds(const Batch& b, std::int64_t place, Candidate c, double key) {
+  if (!b.bounds.columns) return c.low == __double2float_rd(key);
+  const double scaled = ScalarOps::mul(key, b.bounds.scale);
+  const float sum = __fadd_ru(b.bounds.rows[place], b.bounds.columns[c.id]);
+  const float up = __fadd_ru(c.low, __fmul_ru(2.0f, sum));
+  return static_cast<double>(c.low) <= scaled && scaled <= static_cast<double>(up);
+}
+
+// Keys of up to kPairs columns with u, all of the warp: lane l gets that of pair l / (32 / kPairs). One value of u
+// serves all pairs, and their loads are in flight together.
+template <class T, int kPairs, class Source>
+__device__ double keys_of(const Source& columns, const double* u, const std::uint32_t (&ids)[kPairs], const Batch& b) {
+  using Row = decltype(columns.row(0));
+  double s[kPairs][T::kSums] = {};
+  Row rows[kPairs];
+#pragma unroll
+  for (int j = 0; j < kPairs; ++j) rows[j] = columns.row(ids[j]);
+  for (std::int64_t t = threadIdx.x % kCanonicalLanes; t < b.dim; t += kCanonicalLanes) {
+    const double x = u[t];
+    double y[kPairs];
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) y[j] = rows[j][t];
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) T::template accumulate<ScalarOps>(s[j], x, y[j], b.p);
+  }
+  double sums[T::kSums];
+#pragma unroll
+  for (int i = 0; i < T::kSums; ++i) {
+    double of_pairs[kPairs];
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) of_pairs[j] = s[j][i];
+    sums[i] = fold_pairs<T, kPairs>(of_pairs);
+  }
+  return T::template finish<ScalarOps>(sums, b.scale);
+}
+
+// One warp a row: entries of its candidates and of columns without direction.
+template <class Source, class T>
+__global__ void __launch_bounds__(kThreads) candidate_keys(Source columns, Batch b) {
+  constexpr int kPairs = kHeavyTerm<T> ? 1 : 4;
+  const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
+  if (i >= b.count) return;
+  const std::int64_t row = b.first + i;
+  double* keys = b.entries.keys + i * b.entries.slots;
+  std::uint32_t* ids = b.entries.ids + i * b.entries.slots;
+  const std::int64_t left_out = b.leave_out ? b.leave_out[row] : -1;
+  const Excluded excluded{b.square ? static_cast<std::uint32_t>(row) : kNoId,
+                          left_out >= 0 ? static_cast<std::uint32_t>(left_out) : kNoId};
+  const auto store = [&](std::int64_t at, std::uint32_t id, double key, bool drop) {
+    keys[at] = drop ? INFINITY : key;
+    ids[at] = drop ? kNoId : id;
+  };
+
+  if constexpr (Source::kDirections) {
+    if (b.row_constants[row].factor == 0) {
+      // Every column is equally far: the smallest ids win, and one more shows the tie.
+      const std::int64_t n = min(b.k + 2, b.columns);
+      for (std::int64_t c = lane; c < n; c += kCanonicalLanes) {
+        const auto id = static_cast<std::uint32_t>(c);
+        store(c, id, kNoDirectionKey, excluded(id));
+      }
+      if (lane == 0) b.entries.filled[i] = static_cast<std::int32_t>(n);
+      return;
+    }
+  }
+
+  const double* u = b.u + i * b.dim;
+  const Candidate* candidates = b.lists.candidates + i * b.lists.capacity;
+  const std::int64_t n = min(static_cast<std::int64_t>(b.lists.kept[i]), b.lists.capacity);
+  for (std::int64_t base = 0; base < n; base += kCanonicalLanes) {
+    const int count = static_cast<int>(min(n - base, static_cast<std::int64_t>(kCanonicalLanes)));
+    // Lanes beyond the last candidate repeat it: their keys go nowhere.
+    const Candidate mine = candidates[base + min(lane, count - 1)];
+    double key = 0;
+    for (int group = 0; group < count; group += kPairs) {
+      std::uint32_t together[kPairs];
+#pragma unroll
+      for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, mine.id, group + j);
+      const double folded = keys_of<T, kPairs>(columns, u, together, b);
+      const double given = __shfl_sync(kWarp, folded, lane_of_pair<kPairs>(lane - group));
+      if (lane >= group && lane < group + kPairs) key = given;
+    }
+    const bool directionless = columns.directionless(mine.id);
+    const bool wrong = lane < count && !directionless && !within_bounds(b, i, mine, key);
+    const unsigned violations = __ballot_sync(kWarp, wrong);
+    if (violations != 0 && lane == 0)
+      atomicAdd(&b.findings->violations, static_cast<unsigned long long>(__popc(violations)));
+    if (lane < count) store(base + lane, mine.id, key, directionless || excluded(mine.id));
+  }
+  for (std::int64_t c = lane; c < b.directionless_count; c += kCanonicalLanes) {
+    const std::uint32_t id = b.directionless[c];
+    store(n + c, id, kNoDirectionKey, excluded(id));
+  }
+  if (b.entries.self_keys) {
+    const auto self = static_cast<std::uint32_t>(row);
+    const double key = keys_of<T, 1>(columns, u, {self}, b);
+    if (lane == 0) b.entries.self_keys[i] = key;
+  }
+  if (lane == 0) b.entries.filled[i] = static_cast<std::int32_t>(n + b.directionless_count);
+}
+
+// Under inner_product the row's key with itself is like any other.
+bool wants_self_keys(const RefineJob& job) { return job.result.width > job.k && job.metric.term == Term::product; }
+
+std::int64_t slots(const RefineJob& job) {
+  return job.lists.capacity + (has_directions(job.metric.transform) ? job.k + 2 : 0);
+}
+
+// The arrays of a batch; returns their bytes.
+std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries& entries) {
+  const std::int64_t rows = job.rows_at_a_time;
+  Workspace space(memory);
+  entries.slots = slots(job);
+  u = space.take<double>(rows * job.columns.rows.dim);
+  entries.keys = space.take<double>(rows * entries.slots);
+  entries.ids = space.take<std::uint32_t>(rows * entries.slots);
+  entries.filled = space.take<std::int32_t>(rows);
+  entries.self_keys = wants_self_keys(job) ? space.take<double>(rows) : nullptr;
+  return space.used();
+}
+
+void launch_keys(const RefineJob& job, const Batch& batch, cudaStream_t stream) {
+  visit_source(job.columns, [&](const auto& source) {
+    using Source = std::remove_cvref_t<decltype(source)>;
+    visit_term(job.metric.term, [&](auto term) {
+      using T = decltype(term);
+      if constexpr (kOccurs<T, Source::kTransform>) {
+        const auto blocks = static_cast<unsigned>((batch.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
+        candidate_keys<Source, T><<<blocks, kThreads, 0, stream>>>(source, batch);
+        check_launch();
+      }
+    });
+  });
+}
+
+}  // namespace
+
+std::int64_t refine_workspace_bytes(const RefineJob& job) {
+  double* u;
+  RowEntries entries;
+  return lay_out(job, nullptr, u, entries);
+}
+
+void refine(const RefineJob& job, cudaStream_t stream) {
+  double* u;
+  Batch batch{};
+  lay_out(job, job.workspace, u, batch.entries);
+  batch.u = u;
+  batch.dim = job.columns.rows.dim;
+  batch.k = job.k;
+  batch.columns = job.columns.rows.rows;
+  batch.p = job.metric.p;
+  batch.scale = job.metric.scale;
+  batch.square = job.square;
+  batch.leave_out = job.leave_out;
+  batch.row_constants = job.rows.constants;
+  batch.directionless = job.directionless;
+  batch.directionless_count = job.directionless ? job.directionless_count : 0;
+  batch.findings = job.result.findings;
+
+  for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
+    batch.first = job.first + done;
+    batch.count = std::min(job.rows_at_a_time, job.count - done);
+    batch.lists = job.lists;
+    batch.lists.candidates += done * job.lists.capacity;
+    batch.lists.kept += done;
+    batch.bounds = job.bounds;
+    if (batch.bounds.rows) batch.bounds.rows += done;
+    load_canonical(job.rows, nullptr, batch.first, batch.count, u, stream);
+    launch_keys(job, batch, stream);
+
+    ResultJob store;
+    store.entries = batch.entries;
+    store.first = batch.first;
+    store.count = batch.count;
+    store.k = job.k;
+    store.columns = batch.columns;
+    store.square = job.square;
+    store.leave_out = job.leave_out;
+    store.constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
+    store.dropped = job.lists.dropped ? job.lists.dropped + done : nullptr;
+    store.kept = batch.lists.kept;
+    store.capacity = job.lists.capacity;
+    store.scale = job.bounds.scale;
+    store_result(store, job.metric, job.result, stream);
+  }
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,54 @@
+// Refinement: the canonical keys of a filter's candidates, the check of the filter's bounds, the proof, the result
+// (DESIGN: refine and prove). Knows nothing of how candidates were found.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/candidate.cuh"
+#include "backend/cuda/result.cuh"
+#include "backend/cuda/rows.cuh"
+#include "metric/metric.h"
+
+namespace libknng::cuda {
+
+// What a filter kept of rows [first, first + count): arrays by place in that range, in device memory.
+struct FilterLists {
+  const Candidate* candidates = nullptr;  // `capacity` a row; ids of a row are distinct
+  const std::uint32_t* kept = nullptr;    // candidates of a row; more than `capacity`: some were lost
+  std::int64_t capacity = 0;
+  const float* dropped = nullptr;  // smallest `low` that was left out, +inf if none; null: no proof is wanted
+};
+
+// low <= key x scale <= low + 2 (rows[i] + columns[j]). scale is 4^exponent / Metric::scale, a power of two.
+// Null pointers: the lists come from a direct tile, whose `low` is the key rounded down.
+struct FilterBounds {
+  double scale = 1;
+  const float* rows = nullptr;     // by place in the range
+  const float* columns = nullptr;  // by column
+};
+
+struct RefineJob {
+  CanonicalView rows, columns;
+  Metric metric;
+  std::int64_t k = 0;
+  std::int64_t first = 0, count = 0;
+  bool square = false;                      // rows and columns are the same
+  const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none
+  FilterLists lists;
+  FilterBounds bounds;
+  // The first k + 2 columns without direction, ascending (all, if there are fewer); null: there are none. Candidates
+  // without direction are ignored: these ids stand for them.
+  const std::uint32_t* directionless = nullptr;
+  std::int64_t directionless_count = 0;
+  ResultRows result;
+  // Rows in flight, from 1: enough to fill the device (some thousands), few enough that their fp64 rows stay in its L2.
+  std::int64_t rows_at_a_time = 0;
+  void* workspace = nullptr;  // of refine_workspace_bytes(), 256-byte aligned
+};
+
+std::int64_t refine_workspace_bytes(const RefineJob& job);
+
+// Asynchronous; a few launches for every rows_at_a_time rows.
+void refine(const RefineJob& job, cudaStream_t stream);
+
+}  // namespace libknng::cuda

@@ -1,0 +1,127 @@
+// Rows in device memory as their metric's canonical rows u: exact conversion of a stored value to fp64 and the
+// transform of canonical-key.md, made where a kernel needs it, so that no fp64 copy of the data is held. Types and
+// transforms are chosen on the host: kernels take a RowSource. Knows nothing of pairs of rows.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/dtype.h"
+#include "metric/canonical.h"
+#include "metric/ops.h"
+
+namespace libknng::cuda {
+
+// Strides in elements. data is device memory.
+struct DeviceRows {
+  const void* data = nullptr;
+  std::int32_t dtype = 0;  // a KNNG_* number
+  std::int64_t rows = 0, dim = 0;
+  std::int64_t row_stride = 0, col_stride = 0;
+};
+
+struct CanonicalView {
+  DeviceRows rows;
+  Transform transform = Transform::identity;
+  const RowConstants* constants = nullptr;    // one a row, for transforms that have some (has_constants)
+  const std::int16_t* short_ranks = nullptr;  // rank_unit: rows x dim, in the smaller type that holds them
+  const std::int32_t* long_ranks = nullptr;
+};
+
+constexpr bool has_constants(Transform t) { return has_directions(t) || t == Transform::share; }
+
+// Every row type fits fp64, and all but fp64 itself fit fp32.
+__device__ inline double exact(double x) { return x; }
+__device__ inline float exact(float x) { return x; }
+__device__ inline float exact(Half x) { return __half2float(__ushort_as_half(x.bits)); }
+__device__ inline float exact(BFloat x) { return __uint_as_float(static_cast<std::uint32_t>(x.bits) << 16); }
+__device__ inline float exact(std::uint8_t x) { return x; }
+__device__ inline float exact(std::int8_t x) { return x; }
+__device__ inline double exact(std::int16_t x) { return x; }  // ranks
+__device__ inline double exact(std::int32_t x) { return x; }
+
+// The three transforms to unit vectors are one formula with different constants.
+constexpr Transform formula(Transform t) { return has_directions(t) ? Transform::unit : t; }
+
+// As apply_transform() of metric/canonical.cpp, for one value.
+template <Transform kFormula>
+__device__ inline double canonical_value(const RowConstants& c, double x) {
+  if constexpr (kFormula == Transform::identity) {
+    return x;
+  } else if constexpr (kFormula == Transform::square_root) {
+    return ScalarOps::sqrt(x);
+  } else if constexpr (kFormula == Transform::share) {
+    return ScalarOps::div(x, c.factor);
+  } else {
+    const double scaled = ScalarOps::mul(ScalarOps::mul(ScalarOps::sub(x, c.mean), c.scale_a), c.scale_b);
+    return c.factor == 0 ? 0.0 : ScalarOps::mul(scaled, c.factor);
+  }
+}
+
+// One row: u[t]. Copied into registers.
+template <class T, Transform kFormula>
+struct SourceRow {
+  const T* x;
+  std::int64_t stride;
+  RowConstants constants;
+
+  __device__ double stored(std::int64_t t) const { return static_cast<double>(exact(x[t * stride])); }
+  __device__ double operator[](std::int64_t t) const { return canonical_value<kFormula>(constants, stored(t)); }
+};
+
+// What kernels are instantiated with.
+template <class T, Transform kFormula>
+struct RowSource {
+  static_assert(kFormula == formula(kFormula));
+  using Element = T;
+  static constexpr Transform kTransform = kFormula;
+  static constexpr bool kConstants = has_constants(kFormula), kDirections = has_directions(kFormula);
+
+  const T* data;
+  std::int64_t row_stride, col_stride;
+  const RowConstants* constants;
+
+  __device__ SourceRow<T, kFormula> row(std::int64_t i) const {
+    return {data + i * row_stride, col_stride, kConstants ? constants[i] : RowConstants{}};
+  }
+  // Whether the row has no direction: its keys are kNoDirectionKey.
+  __device__ bool directionless(std::int64_t i) const { return kDirections && constants[i].factor == 0; }
+};
+
+// Calls f with the RowSource of the rows as stored, without transform.
+template <class F>
+void visit_stored(const DeviceRows& rows, F&& f) {
+  visit_row_dtype(rows.dtype, [&](auto* tag) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    f(RowSource<T, Transform::identity>{static_cast<const T*>(rows.data), rows.row_stride, rows.col_stride, nullptr});
+  });
+}
+
+// Calls f with the view's RowSource.
+template <class F>
+void visit_source(const CanonicalView& view, F&& f) {
+  const DeviceRows& rows = view.rows;
+  if (view.transform == Transform::rank_unit) {
+    if (view.short_ranks)
+      f(RowSource<std::int16_t, Transform::unit>{view.short_ranks, rows.dim, 1, view.constants});
+    else
+      f(RowSource<std::int32_t, Transform::unit>{view.long_ranks, rows.dim, 1, view.constants});
+    return;
+  }
+  visit_row_dtype(rows.dtype, [&](auto* tag) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    const auto call = [&]<Transform kFormula>(std::integral_constant<Transform, kFormula>) {
+      f(RowSource<T, kFormula>{static_cast<const T*>(rows.data), rows.row_stride, rows.col_stride, view.constants});
+    };
+    switch (formula(view.transform)) {
+      case Transform::identity: return call(std::integral_constant<Transform, Transform::identity>());
+      case Transform::square_root: return call(std::integral_constant<Transform, Transform::square_root>());
+      case Transform::share: return call(std::integral_constant<Transform, Transform::share>());
+      default: return call(std::integral_constant<Transform, Transform::unit>());
+    }
+  });
+}
+
+}  // namespace libknng::cuda
