@@ -5,7 +5,7 @@
 
 namespace libknng::cuda {
 
-struct Candidate {
+struct alignas(8) Candidate {
   float low;
   std::uint32_t id;
 };

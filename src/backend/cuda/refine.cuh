@@ -14,7 +14,7 @@ namespace libknng::cuda {
 // What a filter kept of rows [first, first + count): arrays by place in that range, in device memory.
 struct FilterLists {
   const Candidate* candidates = nullptr;  // `capacity` a row; ids of a row are distinct
-  const std::uint32_t* kept = nullptr;    // candidates of a row; more than `capacity`: some were lost
+  const std::int32_t* kept = nullptr;     // candidates of a row; more than `capacity`: some were lost
   std::int64_t capacity = 0;
   const float* dropped = nullptr;  // smallest `low` that was left out, +inf if none; null: no proof is wanted
 };

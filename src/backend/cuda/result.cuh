@@ -54,7 +54,7 @@ struct ResultJob {
   const std::int64_t* leave_out = nullptr;  // by row of the problem: column that it must not get, or -1
   const RowConstants* constants = nullptr;  // of the rows, for metrics with directions: theirs is proved by definition
   const float* dropped = nullptr;           // by entry row: smallest `low` that was left out; null: nothing was
-  const std::uint32_t* kept = nullptr;      // by entry row: more than `capacity` means a list that lost entries
+  const std::int32_t* kept = nullptr;       // by entry row: more than `capacity` means a list that lost entries
   std::int64_t capacity = 0;
   double scale = 1;  // from key to `low`: a power of two
 };
