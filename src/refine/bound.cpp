@@ -16,14 +16,16 @@ constexpr double kDown = 1 - 0x1p-49;
 constexpr double kSumFloor = 0x1p-1040;
 constexpr double kRootFloor = 0x1p-500;
 
+}  // namespace
+
 // Relative error of a canonical sum: ceil(d / 32) additions in a lane, 5 to fold the lanes, 2 for the difference
 // squared; twice for 1 / (1 - x).
-double key_error(std::int64_t dim) {
+double key_error(std::int64_t dim) noexcept {
   const std::int64_t roundings = dim / 32 + 9;
   return static_cast<double>(roundings) * 0x1p-52;
 }
 
-}  // namespace
+double key_floor() noexcept { return kSumFloor; }
 
 float round_down(double x) noexcept {
   if (x > FLT_MAX) return FLT_MAX;
@@ -57,8 +59,8 @@ KeyBound::KeyBound(const Metric& metric, std::int64_t dim, int exponent, const P
       scale_(metric.scale),
       unit_gamma_(unit.gamma),
       unit_eta_(unit.eta),
-      key_error_(key_error(dim)),
-      key_floor_(kSumFloor),
+      key_error_(libknng::key_error(dim)),
+      key_floor_(key_floor()),
       exponent_(exponent) {}
 
 // Bounds of |x_i - x_j| for a pair with this key: above for sign = 1, below for sign = -1.

@@ -64,6 +64,10 @@ class KeyBound {
   double product_floor() const noexcept;
 };
 
+// Errors of a canonical sum: relative, and absolute from underflow.
+double key_error(std::int64_t dim) noexcept;
+double key_floor() noexcept;
+
 // The largest float that is not above x; -inf, which claims nothing, if x is NaN.
 float round_down(double x) noexcept;
 

@@ -1,0 +1,206 @@
+// `low` and what lies above it (docs/internals/error-bound.md, "A number for each pair") under attack, with operands of
+// one and two fp16 pieces and of fp32, multiplied in plain code.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/dtype.h"
+#include "metric/canonical.h"
+#include "refine/low_bound.h"
+#include "values.h"
+
+#include "harness/cmocka.h"
+
+using namespace libknng;
+
+namespace {
+
+enum class Precision { fp16, two_piece, fp32 };
+constexpr Precision kPrecisions[] = {Precision::fp16, Precision::two_piece, Precision::fp32};
+using Row = std::vector<double>;
+
+float to_fp16(double x) { return static_cast<float>(to_double(half_from_double(x))); }
+float round_up(double x) { return -round_down(-x); }
+
+struct Point {
+  std::vector<float> high, low;  // pieces
+  OperandSums sums;
+  float term = 0, bound = 0;
+};
+
+struct Filter {
+  Filter(const char* name, const std::vector<Row>& rows, Precision p) : metric(find_metric(name, 2)), precision(p) {
+    const std::size_t d = rows.front().size();
+    double largest = 0;
+    for (const Row& row : rows)
+      for (const double u : row) largest = std::max(largest, std::fabs(u));
+    exponent = std::clamp(13 - (largest > 0 ? std::ilogb(largest) : 0), -LowBound::kLargestExponent,
+                          LowBound::kLargestExponent);
+    double rho = LowBound::kSmallestRatio;
+    for (const Row& row : rows) {
+      points.push_back(make_point(row));
+      const OperandSums& sums = points.back().sums;
+      const double ratio = std::sqrt(sums.residual / sums.square);
+      if (ratio <= (p == Precision::fp16 ? 0x1p-11 : p == Precision::fp32 ? 0x1p-24 : 0x1p-22))
+        rho = std::max(rho, ratio);
+    }
+    const LowBound::Ratios ratios{rho, p == Precision::two_piece ? 0x1p-11 : 0};
+    const auto dim = static_cast<std::int64_t>(d);
+    const ProductUnit unit = p == Precision::two_piece ? two_piece_unit(fp32_unit(3 * dim), ratios) : fp32_unit(dim);
+    const LowBound bound(metric, dim, exponent, unit, ratios);
+    scale = bound.scale();
+    for (Point& point : points) {
+      point.bound = round_up(bound.bound(point.sums));
+      point.term = round_down(bound.term(point.sums, static_cast<double>(point.bound)));
+    }
+  }
+
+  Point make_point(const Row& row) const {
+    Point point;
+    for (const double u : row) {
+      const double x = std::ldexp(u, exponent);
+      const float a = precision == Precision::fp32 ? static_cast<float>(x) : to_fp16(x);
+      const float b = precision == Precision::two_piece ? to_fp16(x - static_cast<double>(a)) : 0.0f;
+      const double left = x - static_cast<double>(a) - static_cast<double>(b);
+      point.high.push_back(a);
+      point.low.push_back(b);
+      point.sums.square += x * x;
+      point.sums.residual += left * left;
+      point.sums.piece += static_cast<double>(b) * static_cast<double>(b);
+    }
+    return point;
+  }
+
+  float product(const Point& p, const Point& q) const {
+    float acc = 0;
+    const auto add = [&](const std::vector<float>& a, const std::vector<float>& b) {
+      for (std::size_t t = 0; t < a.size(); ++t) acc = std::fma(a[t], b[t], acc);
+    };
+    add(p.high, q.high);
+    if (precision == Precision::two_piece) {
+      add(p.high, q.low);
+      add(p.low, q.high);
+    }
+    return acc;
+  }
+
+  const Metric metric;
+  const Precision precision;
+  int exponent = 0;
+  double scale = 1;
+  std::vector<Point> points;
+};
+
+struct Attack {
+  double reached = 0;  // share of the bound that the error of low + b takes
+  std::int64_t violations = 0;
+};
+
+Attack attack(const Filter& filter, const std::vector<Row>& rows) {
+  Attack worst;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      const Point &p = filter.points[i], &q = filter.points[j];
+      const float low = std::fma(-2.0f, filter.product(p, q), p.term + q.term);
+      const double key = canonical_key(filter.metric, rows[i], rows[j]) * filter.scale;
+      const double width = static_cast<double>(p.bound) + static_cast<double>(q.bound);
+      const double above = static_cast<double>(low) + 2 * width;
+      if (!(static_cast<double>(low) <= key && key <= above)) ++worst.violations;
+      if (width > 0) worst.reached = std::max(worst.reached, std::fabs(static_cast<double>(low) + width - key) / width);
+    }
+  return worst;
+}
+
+std::vector<Row> random_rows(std::size_t n, std::size_t d, std::uint64_t seed, double (*value)(values::Random&)) {
+  values::Random random(seed);
+  std::vector<Row> rows(n, Row(d));
+  for (Row& row : rows)
+    for (double& u : row) u = value(random);
+  return rows;
+}
+
+struct Kind {
+  const char* name;
+  double (*value)(values::Random&);
+};
+const Kind kKinds[] = {
+    {"signed", [](values::Random& r) { return r.uniform(); }},
+    {"positive", [](values::Random& r) { return std::fabs(r.uniform()); }},
+    {"integers", [](values::Random& r) { return static_cast<double>(r.below(256)); }},
+    {"range", [](values::Random& r) { return std::ldexp(r.uniform(), static_cast<int>(r.below(60)) - 30); }},
+    {"tiny", [](values::Random& r) { return 1e-200 * r.uniform(); }},
+    {"huge", [](values::Random& r) { return 1e150 * r.uniform(); }},
+    {"far", [](values::Random& r) { return 1e6 + r.uniform(); }},
+    {"half ulps", [](values::Random& r) { return (r.below(2) ? 1 : -1) * (1 + 0x1p-11 - 0x1p-30); }},
+};
+
+void keys_lie_within(void**) {
+  for (const Kind& kind : kKinds)
+    for (const char* metric : {"sqeuclidean", "hellinger", "inner_product"})
+      for (const std::size_t d : {1UL, 2UL, 3UL, 33UL, 784UL})
+        for (const Precision precision : kPrecisions) {
+          std::vector<Row> rows = random_rows(12, d, 7 + d, kind.value);
+          rows.push_back(rows.front());
+          rows.push_back(Row(d, 0.0));
+          rows.push_back(rows[1]);
+          rows.back().back() *= 1 + 0x1p-12;
+          rows.push_back(Row(d, std::fabs(rows[2][0]) * 1e-9));
+          const Attack worst = attack(Filter(metric, rows, precision), rows);
+          if (worst.violations > 0)
+            fail_msg("%s, %s, d = %zu, precision %d: %lld violations", kind.name, metric, d,
+                     static_cast<int>(precision), static_cast<long long>(worst.violations));
+        }
+}
+
+// One outlier of 2^40 times the others' size leaves those without digits: they count as longer, and it is proved.
+void an_outlier_loosens_but_never_breaks(void**) {
+  for (const Precision precision : kPrecisions) {
+    std::vector<Row> rows = random_rows(10, 20, 3, [](values::Random& r) { return r.uniform(); });
+    rows.push_back(Row(20, 0x1p40));
+    assert_int_equal(attack(Filter("sqeuclidean", rows, precision), rows).violations, 0);
+  }
+}
+
+void reaches_and_holds(const std::vector<Row>& rows, const char* metric, Precision precision) {
+  const Attack worst = attack(Filter(metric, rows, precision), rows);
+  assert_int_equal(worst.violations, 0);
+  if (worst.reached < 0.3)
+    fail_msg("%s, precision %d: the attack reached %g", metric, static_cast<int>(precision), worst.reached);
+}
+
+void attacks_come_close(void**) {
+  for (const char* metric : {"sqeuclidean", "inner_product"}) {
+    // Values that all lose nearly half an ulp in the same direction: operands.
+    reaches_and_holds({2, Row(64, 1 + 0x1p-11 - 0x1p-40)}, metric, Precision::fp16);
+    // One large product, then many that are lost beside it: accumulation.
+    Row row(2000, 0x1p-12 * (1 - 0x1p-10));
+    row.front() = 1;
+    reaches_and_holds({row, row}, metric, Precision::two_piece);
+    reaches_and_holds({row, row}, metric, Precision::fp32);
+  }
+}
+
+// A tenth of the bound is not enough for them: a lowered constant shows.
+void a_lowered_bound_breaks(void**) {
+  const std::vector<Row> rows(2, Row(64, 1 + 0x1p-11 - 0x1p-40));
+  for (const char* metric : {"sqeuclidean", "inner_product"}) {
+    Filter filter(metric, rows, Precision::fp16);
+    for (Point& p : filter.points) {
+      p.term += 0.9f * p.bound;
+      p.bound *= 0.1f;
+    }
+    assert_true(attack(filter, rows).violations > 0);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(keys_lie_within),
+      cmocka_unit_test(an_outlier_loosens_but_never_breaks),
+      cmocka_unit_test(attacks_come_close),
+      cmocka_unit_test(a_lowered_bound_breaks),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
