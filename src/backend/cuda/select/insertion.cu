@@ -1,0 +1,126 @@
+// The selector `insertion` (arefin-2012, GPU-FS-kNN): one thread a list. The list is unsorted, with the position of its
+// farthest entry (the paper's Maxk) kept; a nearer candidate takes that place and the farthest is looked for anew.
+// Lists live in shared memory while they are short, else in the workspace, entry by entry so that neighbouring threads
+// touch neighbouring memory.
+#include "backend/cuda/check.cuh"
+#include "backend/cuda/select/entries.cuh"
+#include "backend/cuda/select/lists.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kThreads = 64;             // lists of a block; few, so that few lists still fill many processors
+constexpr int kStage = 32;               // elements of each list that are staged together (rows)
+constexpr int kSharedBytes = 40 * 1024;  // with the stage within the 48 KiB that need no asking for
+
+// A list being built; entry i stands at entries[i * stride].
+struct FarthestList {
+  Candidate* entries;
+  std::int64_t stride;
+  int capacity;
+  float dropped;
+  int count = 0;
+  int farthest = 0;
+  float farthest_low = 0;
+
+  __device__ void offer(float low, std::uint32_t id) {
+    if (count == capacity) {
+      if (!(low < farthest_low)) {
+        dropped = fminf(dropped, low);
+        return;
+      }
+      dropped = fminf(dropped, farthest_low);
+      entries[farthest * stride] = {low, id};
+      farthest_low = entries[0].low;
+      farthest = 0;
+      for (int i = 1; i < count; ++i) {
+        const float other = entries[i * stride].low;
+        if (other > farthest_low) farthest_low = other, farthest = i;
+      }
+      return;
+    }
+    if (count == 0 || low > farthest_low) farthest_low = low, farthest = count;
+    entries[count++ * stride] = {low, id};
+  }
+};
+
+template <class Low, Side kSide, bool kShared>
+__global__ void __launch_bounds__(kThreads) insert_all(const ListView v, Candidate* spill) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  // Padded, so that threads that read their own rows meet different banks.
+  __shared__ float stage[kSide == Side::rows ? kThreads : 1][kStage + 1];
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads;
+  const std::int64_t list = first + thread;
+  const bool there = list < v.lists;
+  FarthestList built{kShared ? reinterpret_cast<Candidate*>(shared) + thread : spill + list,
+                     kShared ? kThreads : static_cast<std::int64_t>(v.lists), v.capacity, infinity()};
+  const float limit = there ? v.limit(static_cast<int>(list)) : -infinity();
+  const float list_term = Low::has_terms && there ? v.list_terms[list] : 0.0F;
+  const std::uint32_t excluded = there ? v.excluded_element(static_cast<int>(list)) : ~0U;
+  const auto take = [&](float stored, int e) {
+    const float low = Low::low(stored, list_term, Low::has_terms ? __ldg(v.element_terms + e) : 0.0F);
+    if (low < limit && static_cast<std::uint32_t>(e) != excluded)
+      built.offer(low, v.first_id + static_cast<std::uint32_t>(e));
+  };
+
+  for (int start = 0; start < v.length; start += kStage) {
+    const int some = min(kStage, v.length - start);
+    if constexpr (kSide == Side::rows) {
+      const int lane = thread % 32;
+      __syncthreads();
+#pragma unroll 16
+      for (int r = thread / 32; r < kThreads; r += kThreads / 32)
+        if (first + r < v.lists && lane < some) stage[r][lane] = __ldg(v.tile + (first + r) * v.ld + start + lane);
+      __syncthreads();
+      if (there)
+        for (int j = 0; j < some; ++j) take(stage[thread][j], start + j);
+    } else if (there) {
+      float x[kStage];
+#pragma unroll
+      for (int j = 0; j < kStage; ++j)
+        x[j] = j < some ? __ldg(v.tile + static_cast<std::int64_t>(start + j) * v.ld + list) : infinity();
+#pragma unroll
+      for (int j = 0; j < kStage; ++j)
+        if (j < some) take(x[j], start + j);
+    }
+  }
+
+  if (!there) return;
+  v.counts[list] = built.count;
+  if (v.dropped) v.dropped[list] = fminf(v.dropped[list], built.dropped);
+  Candidate* out = v.out + list * v.capacity;
+  for (int i = 0; i < built.count; ++i) out[i] = built.entries[i * built.stride];
+}
+
+std::size_t list_bytes(const SelectJob& job) { return static_cast<std::size_t>(job.capacity) * sizeof(Candidate); }
+bool in_shared(const SelectJob& job) { return list_bytes(job) * kThreads <= kSharedBytes; }
+
+template <class Low, Side kSide, bool kShared>
+void launch(const SelectJob& job, void* workspace, cudaStream_t stream) {
+  const unsigned blocks = static_cast<unsigned>((list_count(job) - 1) / kThreads + 1);
+  const std::size_t bytes = kShared ? list_bytes(job) * kThreads : 0;
+  insert_all<Low, kSide, kShared>
+      <<<blocks, kThreads, bytes, stream>>>(list_view(job), static_cast<Candidate*>(workspace));
+  check_launch();
+}
+
+}  // namespace
+
+std::size_t insertion_workspace(const SelectJob& job) {
+  return in_shared(job) ? 0 : static_cast<std::size_t>(list_count(job)) * list_bytes(job);
+}
+
+void insertion_run(const SelectJob& job, void* workspace, cudaStream_t stream) {
+  if (list_count(job) == 0) return;
+  with_low(job, [&]<class Low>(Low) {
+    if (job.side == Side::rows)
+      in_shared(job) ? launch<Low, Side::rows, true>(job, workspace, stream)
+                     : launch<Low, Side::rows, false>(job, workspace, stream);
+    else
+      in_shared(job) ? launch<Low, Side::columns, true>(job, workspace, stream)
+                     : launch<Low, Side::columns, false>(job, workspace, stream);
+  });
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,70 @@
+// A job as kernels see it: lists and their elements instead of rows and columns, and how a low is read from the tile.
+#pragma once
+
+#include <type_traits>
+
+#include "backend/cuda/select/key.cuh"
+#include "backend/cuda/select/select.cuh"
+
+namespace libknng::cuda {
+
+struct ListView {
+  const float* tile;
+  std::int64_t ld;
+  const float* list_terms;
+  const float* element_terms;
+  int lists;
+  int length;  // elements of a list
+  std::uint32_t first_id;
+  const std::uint32_t* excluded;
+  const float* cutoffs;
+  int capacity;
+  Candidate* out;
+  std::int32_t* counts;
+  float* dropped;
+
+  // What survives is what is below this.
+  __device__ float limit(int list) const { return cutoffs ? next_up(cutoffs[list]) : infinity(); }
+  // The element that must not come out; none: not below length.
+  __device__ std::uint32_t excluded_element(int list) const { return excluded ? excluded[list] - first_id : ~0u; }
+};
+
+inline ListView list_view(const SelectJob& job) {
+  const bool rows = job.side == Side::rows;
+  return {job.tile,
+          job.ld,
+          rows ? job.row_terms : job.column_terms,
+          rows ? job.column_terms : job.row_terms,
+          list_count(job),
+          list_length(job),
+          job.first_id,
+          job.excluded,
+          job.cutoffs,
+          job.capacity,
+          job.out,
+          job.counts,
+          job.dropped};
+}
+
+// Where lows come from: the one thing that kernels are templates of.
+struct StoredLow {
+  static constexpr bool has_terms = false;
+  static __device__ float low(float stored, float, float) { return stored; }
+};
+struct ProductLow {
+  static constexpr bool has_terms = true;
+  static __device__ float low(float product, float list_term, float element_term) {
+    return __fmaf_rn(-2.0F, product, __fadd_rn(list_term, element_term));
+  }
+};
+
+// Calls f(StoredLow{}) or f(ProductLow{}).
+template <class F>
+void with_low(const SelectJob& job, F&& f) {
+  if (job.row_terms && job.column_terms)
+    f(ProductLow{});
+  else
+    f(StoredLow{});
+}
+
+}  // namespace libknng::cuda

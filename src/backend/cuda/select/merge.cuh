@@ -1,0 +1,45 @@
+// Lists of candidates that grow tile by tile: each keeps its C smallest lows and remembers the smallest it ever lost.
+// Knows nothing of tiles; what the bounds b are, the plan knows.
+#pragma once
+
+#include "backend/cuda/select/select.cuh"
+
+namespace libknng::cuda {
+
+// Device memory; list i is entries[i * capacity .. + counts[i]), in no order, its ids differing from one another. Every
+// pair of the list that is not in it has a low of at least dropped[i] or above a cut-off that the list once had; so it
+// can be a neighbour only if its low is at least min(dropped[i], cutoffs[i]).
+struct CandidateLists {
+  Candidate* entries;
+  std::int32_t* counts;
+  int capacity;
+  float* cutoffs;
+  float* dropped;
+};
+
+// What a selector found for each list: entries[i * capacity .. + counts[i]), none of whose ids is in list i.
+struct Incoming {
+  const Candidate* entries;
+  const std::int32_t* counts;
+  int capacity;
+};
+
+// The bounds: the key of candidate c of list i is at most up = low + 2 (of_list[i] + of_id[c.id]). What a list's k-th
+// smallest key can be at most follows from k.
+struct Bounds {
+  int k;
+  const float* of_list;
+  const float* of_id;
+};
+
+// For each list with incoming candidates: the C smallest of both stay, dropped falls to the smallest that does not,
+// the cut-off falls to what the entries prove.
+void merge(const CandidateLists& lists, std::int64_t count, const Incoming& incoming, const Bounds& bounds,
+           cudaStream_t stream);
+
+// The lists that two devices made of different pairs of the same rows. `from` may be in another device's memory that
+// this one can read.
+void merge_lists(const CandidateLists& into, const CandidateLists& from, std::int64_t count, const Bounds& bounds,
+                 cudaStream_t stream);
+
+}  // namespace libknng::cuda

@@ -1,0 +1,57 @@
+// The selector `quick`: plan and choice. Kernels: quick_rows.cu, quick_columns.cu.
+#include "backend/cuda/select/quick.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/cuda/check.cuh"
+#include "backend/cuda/select/entries.cuh"
+
+namespace libknng::cuda {
+
+DeviceLimits device_limits() {
+  int device = 0;
+  DeviceLimits limits{};
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&limits.processors, cudaDevAttrMultiProcessorCount, device));
+  check(cudaDeviceGetAttribute(&limits.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return limits;
+}
+
+QuickPlan plan_quick(int length, int capacity, int threads) {
+  QuickPlan plan{};
+  plan.keep = capacity < length ? capacity + 1 : length;
+  const double keep = plan.keep;
+  // A 128th of the list, read twice, costs less than what a better pivot saves.
+  const int sample = std::min(length / 128, 4096) / 8 * 8;
+  // The wanted element's rank in the sample is about Poisson(mean). Three standard deviations and three more: one list
+  // in some thousands is read a second time.
+  const double mean = sample * keep / length;
+  const double rank = std::ceil(mean + 3 * std::sqrt(mean) + 3);
+  double room = keep + std::max(4 * threads, 128);
+  if (sample >= 32 && rank <= sample / 2.0) {
+    plan.sample = sample;
+    plan.sample_rank = static_cast<int>(rank);
+    // What lies below such a pivot, and a little more; not more than saves anything.
+    room = std::max(room, std::min(1.15 * length * rank / sample, 3 * keep + 1024));
+  } else {
+    room = std::max(room, 2 * keep);
+  }
+  plan.room = static_cast<int>(std::min<double>(room, length));
+  plan.room = std::max(plan.room, plan.sample);
+  if (plan.room >= length) plan.sample = 0;  // it all fits
+  return plan;
+}
+
+std::size_t quick_workspace(const SelectJob& job) {
+  return job.side == Side::rows ? quick_rows_workspace(job, 0) : quick_columns_workspace(job);
+}
+
+void quick_run(const SelectJob& job, void* workspace, cudaStream_t stream) {
+  if (job.side == Side::rows)
+    quick_rows(job, 0, workspace, stream);
+  else
+    quick_columns(job, workspace, stream);
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,67 @@
+// What the two sides of `quick` share: how much is collected, how much is sampled, and how a list comes out.
+#pragma once
+
+#include "backend/cuda/select/kth_smallest.cuh"
+#include "backend/cuda/select/lists.cuh"
+
+namespace libknng::cuda {
+
+// Sizes are those of one list.
+struct QuickPlan {
+  int keep;         // C + 1 smallest are wanted: the last of them is the smallest that is dropped. At most the length.
+  int room;         // of the buffer of survivors; more than `keep` unless the whole list fits
+  int sample;       // elements, a multiple of 8; 0: no sample
+  int sample_rank;  // the first pivot is the sample's element of this rank, from 1
+};
+
+// threads: of the group that works on a list.
+QuickPlan plan_quick(int length, int capacity, int threads);
+
+// How many threads work on a row: 1 warp, or 8, 16, 32 (a block); 0: by the number of rows and what fits. For
+// benchmarks.
+std::size_t quick_rows_workspace(const SelectJob& job, int warps);
+void quick_rows(const SelectJob& job, int warps, void* workspace, cudaStream_t stream);
+std::size_t quick_columns_workspace(const SelectJob& job);
+void quick_columns(const SelectJob& job, void* workspace, cudaStream_t stream);
+
+// The current device.
+struct DeviceLimits {
+  int processors;
+  int shared_bytes;  // a block can have after asking for it
+};
+DeviceLimits device_limits();
+
+// Element of the list that the sample's i-th is: pieces of 8 neighbours, one read from memory each, at uneven distances
+// so that no period of the data can hide from them.
+__device__ inline unsigned sampled_element(unsigned i, unsigned sample, unsigned length) {
+  const unsigned stratum = length / (sample / 8), piece = i / 8;
+  const unsigned offset = (piece * 2654435761U >> 8) % (stratum - 7);
+  return ((piece * stratum + offset) & ~7U) + i % 8;
+}
+
+// Writes a list from its buffer of `size` keys, which are all survivors if there are no more than C, else at least the
+// C + 1 smallest. *counter is scratch. Ends without a sync().
+template <int kWarps>
+__device__ void emit_list(const ListView& v, int list, const Key* keys, int size, KthScratch<kWarps>& scratch,
+                          int* counter) {
+  using Threads = Group<kWarps>;
+  Key end = ~Key{0};
+  if (size > v.capacity) {
+    end = kth_smallest<kWarps>(KeyArray{keys}, size, v.capacity + 1, scratch);
+    if (Threads::thread() == 0 && v.dropped) v.dropped[list] = fminf(v.dropped[list], low_of(end));
+  }
+  if (Threads::thread() == 0) {
+    v.counts[list] = min(size, v.capacity);
+    *counter = 0;
+  }
+  Threads::sync();
+  Candidate* out = v.out + static_cast<std::int64_t>(list) * v.capacity;
+  for (int start = 0; start < size; start += Threads::threads) {
+    const int i = start + Threads::thread();
+    const Key mine = i < size ? keys[i] : end;
+    const int place = append_place(counter, mine < end);
+    if (mine < end) out[place] = candidate(mine);
+  }
+}
+
+}  // namespace libknng::cuda

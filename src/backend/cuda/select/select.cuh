@@ -1,0 +1,61 @@
+// Selectors: from a tile of lower bounds, the C smallest of every row or of every column that are not above its
+// cut-off. Knows nothing of metrics, of the bound, or of who keeps the lists (merge.cuh). Papers: komarov-2014 (quick),
+// arefin-2012 (insertion), dashti-2013 (batch_sort).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "backend/cuda/candidate.cuh"
+
+namespace libknng::cuda {
+
+enum class Side { rows, columns };  // a list for every row of the tile, or for every column
+
+// One tile and what is wanted of it. All pointers are to device memory.
+//
+// The low of (r, c) is tile[r * ld + c], or, where there are terms, fma(-2, tile[r * ld + c], row_terms[r] +
+// column_terms[c]) with every operation rounded to nearest; a term of +inf makes a pair no candidate. No low is NaN:
+// the plan admits only operands whose products cannot overflow.
+//
+// A pair survives when !(low > cutoff) and low < +inf and its id is not the excluded one. Of the survivors of a list
+// the `capacity` smallest come out, in no order; among equal lows at the capacity's edge any may be kept.
+struct SelectJob {
+  const float* tile = nullptr;
+  std::int64_t ld = 0;                  // elements from one row to the next
+  const float* row_terms = nullptr;     // both or neither
+  const float* column_terms = nullptr;  //
+  int rows = 0, columns = 0;            // at least 1 each
+  Side side = Side::rows;
+  std::uint32_t first_id = 0;               // id of candidate 0 of every list
+  const std::uint32_t* excluded = nullptr;  // per list: an id that must not come out (self, leave_out); may be null
+  const float* cutoffs = nullptr;           // per list; null: no cut-off
+  int capacity = 0;                         // C >= 1
+  Candidate* out = nullptr;                 // lists x C
+  std::int32_t* counts = nullptr;           // per list: min(C, survivors)
+  float* dropped = nullptr;  // per list: lowered to the smallest low that survived but found no place; else untouched
+};
+
+constexpr int list_count(const SelectJob& job) { return job.side == Side::rows ? job.rows : job.columns; }
+constexpr int list_length(const SelectJob& job) { return job.side == Side::rows ? job.columns : job.rows; }
+
+// What run() does is ordered by the stream. Launch failures are CudaErrors.
+struct Selector {
+  const char* name;
+  std::size_t (*workspace_bytes)(const SelectJob&);  // device memory that run() may use; aligned as cudaMalloc does
+  void (*run)(const SelectJob&, void* workspace, cudaStream_t);
+  // Rows and columns of one tile at once, for selectors that gain by it; null: run() twice. The jobs differ in nothing
+  // but side, first_id, excluded, cutoffs, capacity and outputs.
+  std::size_t (*workspace_bytes_both)(const SelectJob& rows, const SelectJob& columns) = nullptr;
+  void (*run_both)(const SelectJob& rows, const SelectJob& columns, void* workspace, cudaStream_t) = nullptr;
+};
+
+// Best first.
+std::span<const Selector> selectors();
+// nullptr: there is none of that name.
+const Selector* find_selector(const char* name);
+
+}  // namespace libknng::cuda
