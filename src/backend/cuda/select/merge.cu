@@ -58,7 +58,7 @@ __device__ void gather_below(Key end, Candidate* list, int in_list, const Candid
 // An upper bound of the list's k-th smallest key: k different candidates have keys up to the largest `up` of the k of
 // smallest low. (The k-th smallest `up` may be smaller, but needs b of every candidate, each a read from anywhere.)
 template <int kWarps>
-__device__ float proved_cutoff(const Candidate* list, int size, const Bounds& bounds, float bound_of_list,
+__device__ float proved_cutoff(const Candidate* list, int size, const Bounds& bounds, std::int64_t l,
                                MergeState<kWarps>& state) {
   using Threads = Group<kWarps>;
   const Both entries{list, nullptr, size};
@@ -68,8 +68,10 @@ __device__ float proved_cutoff(const Candidate* list, int size, const Bounds& bo
   for (int i = Threads::thread(); i < size; i += Threads::threads) {
     const Candidate c = list[i];
     if (make_key(c) > last) continue;
-    const float slack = __fmul_ru(2.0F, __fadd_ru(bound_of_list, __ldg(bounds.of_id + c.id)));
-    atomicMax(&state.highest, ordered(__fadd_ru(c.low, slack)));
+    float up = next_up(c.low);
+    if (bounds.of_id)
+      up = __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
+    atomicMax(&state.highest, ordered(up));
   }
   Threads::sync();
   return from_ordered(state.highest);
@@ -94,7 +96,7 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
   const int size = min(all, lists.capacity);
 
   float cutoff = lists.cutoffs[l];
-  if (size >= bounds.k) cutoff = fminf(cutoff, proved_cutoff<kWarps>(list, size, bounds, bounds.of_list[l], state));
+  if (size >= bounds.k) cutoff = fminf(cutoff, proved_cutoff<kWarps>(list, size, bounds, l, state));
   // A list that has lost something keeps nothing at or above `dropped`, so that what is above it need not be looked at
   // any more: such a pair has a low above the new cut-off, which is no less than dropped. What is claimed of the list,
   // that pairs neither in it nor above a proved cut-off have lows of at least dropped, stays true.

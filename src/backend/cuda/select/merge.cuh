@@ -25,7 +25,7 @@ struct Incoming {
 };
 
 // The bounds: the key of candidate c of list i is at most up = low + 2 (of_list[i] + of_id[c.id]). What a list's k-th
-// smallest key can be at most follows from k.
+// smallest key can be at most follows from k. Null pointers: `low` is the key rounded down to fp32.
 struct Bounds {
   int k;
   const float* of_list;

@@ -11,6 +11,8 @@
 
 #include "backend/cuda/candidate.cuh"
 
+#include "backend/cuda/candidate.cuh"
+
 namespace libknng::cuda {
 
 enum class Side { rows, columns };  // a list for every row of the tile, or for every column
