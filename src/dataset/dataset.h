@@ -75,6 +75,14 @@ class Dataset {
   // Rows [first, first + count) as they are stored, packed row-major.
   void pack(std::int64_t first, std::int64_t count, std::byte* out) const noexcept;
 
+  // The row's values where they lie, if they are floats that follow each other; else nullptr.
+  const float* floats(std::int64_t row) const noexcept {
+    if (dtype_ != KNNG_F32) return nullptr;
+    const std::size_t c = chunk_of(row);
+    const MatrixView& m = chunks_[c]->view();
+    return m.col_stride == 1 ? reinterpret_cast<const float*>(m.data) + (row - firsts_[c]) * m.row_stride : nullptr;
+  }
+
  private:
   std::size_t chunk_of(std::int64_t row) const noexcept;
 

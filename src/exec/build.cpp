@@ -37,6 +37,7 @@ void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, con
        monitor, graph);
   graph.stats[Stat::seconds_emit] = watch.lap();
   graph.stats[Stat::keys] = static_cast<double>(counts.keys);
+  graph.stats[Stat::redone_fp64] = static_cast<double>(counts.redone);
   graph.stats[Stat::refined] = counts.inexact ? static_cast<double>(graph.rows) : 0;
   graph.text.engine = plan.engine->name;
   graph.text.selector = "none";

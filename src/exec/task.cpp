@@ -52,10 +52,10 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
   const std::int32_t dtype = problem.square || query_dtype == data.dtype() ? data.dtype() : 0;
   const auto plan_for = [&](const CpuEngine& engine) {
     problem.panel = engine.panel;
-    problem.operand_bytes = engine.operand_bytes(task.metric, dtype, problem.columns, problem.dim);
+    problem.operand_bytes = engine.operand_bytes(task.metric, dtype, problem.columns, problem.dim, true);
     if (!problem.square)
-      problem.operand_bytes =
-          checked_add(problem.operand_bytes, engine.operand_bytes(task.metric, dtype, problem.rows, problem.dim), "q");
+      problem.operand_bytes = checked_add(
+          problem.operand_bytes, engine.operand_bytes(task.metric, dtype, problem.rows, problem.dim, false), "q");
     problem.workspace_bytes = [&engine, &task, dtype, dim = problem.dim](std::int64_t tile_rows,
                                                                          std::int64_t tile_cols) {
       return engine.workspace_bytes(task.metric, dtype, tile_rows, tile_cols, dim);

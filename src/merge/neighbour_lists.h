@@ -49,6 +49,12 @@ class NeighbourLists {
 
   void clear(std::int64_t row) noexcept { states_[row] = {kNone, 0, 0}; }
 
+  // Starts an empty list with a guess of its last key: larger keys are refused from the beginning. If the guess was too
+  // low the list does not fill, and says so.
+  void seed(std::int64_t row, double key) noexcept { states_[row] = {{key, kNone.id}, 0, 0}; }
+  // Whether the list holds k pairs: only then is it that of all pairs offered.
+  bool filled(std::int64_t row) const noexcept { return states_[row].count >= k_; }
+
   // Each (row, id) may be offered once.
   void offer(std::int64_t row, double key, std::int64_t id) noexcept {
     State& s = states_[row];

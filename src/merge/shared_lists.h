@@ -1,4 +1,5 @@
-// Neighbour lists that several threads fill: one mutex for each group of consecutive rows.
+// Neighbour lists that several threads fill: one mutex for each group of consecutive rows. A group is small, so that
+// threads rarely meet, and a panel of the filters' operands, whose survivors come panel by panel.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +31,32 @@ class SharedLists {
     }
   }
 
- private:
-  static constexpr std::int64_t kGroup = 512;
+  // Offers a sequence of pairs: f(pair) gives {row, key, id}, or a row below 0 for a pair that is not meant. Quick
+  // where rows of the same group follow each other.
+  template <class Pairs, class F>
+  void offer(const Pairs& pairs, F&& f) {
+    std::unique_lock<std::mutex> lock;
+    std::int64_t held = -1;
+    for (const auto& pair : pairs) {
+      const Offer offered = f(pair);
+      if (offered.row < 0) continue;
+      if (offered.row / kGroup != held) {
+        held = offered.row / kGroup;
+        if (lock) lock.unlock();
+        lock = std::unique_lock(locks_[static_cast<std::size_t>(held)]);
+      }
+      lists_.offer(offered.row, offered.key, offered.id);
+    }
+  }
+  struct Offer {
+    std::int64_t row;
+    double key;
+    std::int64_t id;
+  };
 
+  static constexpr std::int64_t kGroup = 48;
+
+ private:
   NeighbourLists& lists_;
   std::unique_ptr<std::mutex[]> locks_;
 };

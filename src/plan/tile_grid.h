@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "core/checked.h"
 
 namespace libknng {
 
 struct Tile {
-  std::int64_t row_block, column_block;
-  std::int64_t first_row, rows;
-  std::int64_t first_column, columns;
+  std::int64_t row_block = -1, column_block = -1;
+  std::int64_t first_row = 0, rows = 0;
+  std::int64_t first_column = 0, columns = 0;
 };
 
 struct TileGrid {
@@ -60,27 +61,43 @@ struct TileGrid {
   }
 };
 
-// Hands out tiles row block by row block, so that a thread can keep the rows it prepared. Any thread.
+// Hands out tiles. A thread gets the tiles of one row block after the other, so that it can keep the rows that it
+// prepared, and threads work on different rows and columns as long as there are row blocks that nobody has begun; then
+// they help with what is left. Any thread.
 class TileQueue {
  public:
-  explicit TileQueue(const TileGrid& grid) noexcept : grid_(grid), column_block_(grid.first_column_block(0)) {}
+  explicit TileQueue(const TileGrid& grid) : grid_(grid), next_(static_cast<std::size_t>(grid.row_blocks())) {
+    for (std::int64_t b = 0; b < grid_.row_blocks(); ++b) next(b) = grid_.first_column_block(b);
+  }
 
+  // tile: the one that the thread got last, or a new one; replaced by the next.
   bool next(Tile& tile) {
     const std::lock_guard lock(mutex_);
-    while (row_block_ < grid_.row_blocks() && column_block_ >= grid_.column_blocks()) {
-      ++row_block_;
-      column_block_ = grid_.first_column_block(row_block_);
+    std::int64_t block = tile.row_block;
+    if (block < 0 || left(block) <= 0) {
+      while (untouched_ < grid_.row_blocks() && left(untouched_) <= 0) ++untouched_;
+      block = untouched_ < grid_.row_blocks() ? untouched_++ : longest();
     }
-    if (row_block_ >= grid_.row_blocks()) return false;
-    tile = grid_.tile(row_block_, column_block_++);
+    if (block < 0) return false;
+    tile = grid_.tile(block, next(block)++);
     return true;
   }
 
  private:
+  std::int64_t& next(std::int64_t row_block) noexcept { return next_[static_cast<std::size_t>(row_block)]; }
+  std::int64_t left(std::int64_t row_block) noexcept { return grid_.column_blocks() - next(row_block); }
+  // The row block with most tiles left, -1 if there is none.
+  std::int64_t longest() noexcept {
+    std::int64_t best = -1;
+    for (std::int64_t b = 0; b < grid_.row_blocks(); ++b)
+      if (left(b) > (best < 0 ? 0 : left(best))) best = b;
+    return best;
+  }
+
   const TileGrid grid_;
   std::mutex mutex_;
-  std::int64_t row_block_ = 0;
-  std::int64_t column_block_;
+  std::vector<std::int64_t> next_;  // by row block: the first column block that nobody has
+  std::int64_t untouched_ = 0;      // the first row block that nobody has begun
 };
 
 }  // namespace libknng

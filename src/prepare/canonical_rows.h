@@ -30,6 +30,10 @@ class CanonicalRows {
   std::int32_t dtype() const noexcept { return data_.dtype(); }
   // u of a row: dim() values.
   void load(std::int64_t row, double* out) const noexcept;
+  // u where it lies, if the row as stored is u in single precision; else nullptr.
+  const float* floats(std::int64_t row) const noexcept {
+    return metric_.transform == Transform::identity ? data_.floats(row) : nullptr;
+  }
   // Whether rows without a direction exist, and which they are.
   bool any_directionless() const noexcept { return any_directionless_; }
   bool directionless(std::int64_t row) const noexcept { return any_directionless_ && constants_[row].factor == 0; }

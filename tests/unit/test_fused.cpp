@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/column_sample.h"
 #include "core/dtype.h"
 #include "exec/build.h"
 #include "options/options.h"
@@ -64,6 +65,8 @@ void assert_same(const Graph& fused, const Graph& direct, const std::string& lab
 // Share of the pairs that the filter left out.
 double left_out(const Graph& g) { return 1 - g.stats[Stat::keys] / g.stats[Stat::pairs]; }
 
+double last_redone = 0;  // rows that check()'s fused graph had to redo
+
 struct Case {
   const char* metric;
   std::int32_t dtype;
@@ -89,6 +92,7 @@ double check(const Rows& rows, const Case& c, const Queries& queries = {}, Set s
     const Graph graph = graph_of(data, c.k, queries, fused);
     assert_same(graph, expected, label);
     share = left_out(graph);
+    last_redone = graph.stats[Stat::redone_fp64];
   } catch (const std::exception& e) {
     failure = e.what();
   }
@@ -142,6 +146,34 @@ void the_filter_leaves_out_what_is_far(void**) {
   }
   assert_true(check(gaussian("bytes", 1500, 32, 30, 128), {"euclidean", KNNG_U8, 5, {"48", "144"}, "1"}) > 0.5);
   assert_true(check(gaussian("bytes", 1500, 32, 30, 0), {"inner_product", KNNG_I8, 5, {"48", "144"}, "1"}) > 0.5);
+}
+
+// Columns of the sample are near each other and far from all others: what is guessed from them is too low for their
+// lists, which are redone.
+void guesses_that_are_too_low_are_redone(void**) {
+  constexpr std::int64_t n = 1500, d = 6;
+  const std::vector<std::int64_t> nothing(static_cast<std::size_t>(n), 0);
+  const ColumnSample sample(n, 1, nothing.data(), nothing.data(), nullptr);
+  assert_true(sample.size() >= 32);
+  for (std::int64_t s = 1; s < sample.size(); ++s) assert_true(sample.id(s) > sample.id(s - 1));
+  assert_true(sample.id(0) >= 0 && sample.id(sample.size() - 1) < n);
+  Rows rows = gaussian("a near sample", n, d, 100, 0);
+  values::Random random(5);
+  for (std::int64_t s = 0; s < sample.size(); ++s)
+    for (std::int64_t t = 0; t < d; ++t) rows(sample.id(s), t) = 1000 + 0.1 * double(t) + points::normal(random);
+  std::vector<std::int64_t> leave_out(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) leave_out[static_cast<std::size_t>(i)] = i % 3 == 0 ? -1 : (i + 1) % n;
+  for (const char* metric : kMetrics) {
+    const Rows fit = fit_for(metric, rows);
+    const Dataset queries = points::stored(KNNG_F64, fit);
+    for (const std::int64_t k : {10, 30})
+      for (const char* threads : {"1", "4"}) {
+        const bool apart = std::strcmp(metric, "euclidean") == 0 || std::strcmp(metric, "sqeuclidean") == 0;
+        check(fit, {metric, KNNG_F32, k, {"48", "96"}, threads});
+        if (apart) assert_true(last_redone >= 32);
+        check(fit, {metric, KNNG_F64, k, {"48", "96"}, threads}, {&queries, leave_out.data()});
+      }
+  }
 }
 
 std::vector<Rows> structured_rows() {
@@ -290,6 +322,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_metric_type_tile_and_thread_count),
       cmocka_unit_test(the_filter_leaves_out_what_is_far),
+      cmocka_unit_test(guesses_that_are_too_low_are_redone),
       cmocka_unit_test(structured_data),
       cmocka_unit_test(ties_in_every_type),
       cmocka_unit_test(every_scale),

@@ -148,14 +148,16 @@ void memory_is_counted(void**) {
   }
 }
 
-// visit() covers its rows once, in order, in pieces that no group of 512 is split by.
+// visit() covers its rows once, in order, in pieces that no group is split by.
 void visits_cover_their_rows(void**) {
   constexpr std::int64_t kRows = 2000;
   NeighbourLists lists(kRows, 1, nullptr);
   SharedLists shared(lists, kRows);
   values::Random random(9);
   for (int sample = 0; sample < 3000; ++sample) {
-    const std::int64_t first = sample == 0 ? 0 : sample % 3 == 0 ? random.below(4) * 512 : random.below(kRows);
+    const std::int64_t first = sample == 0       ? 0
+                               : sample % 3 == 0 ? random.below(40) * SharedLists::kGroup
+                                                 : random.below(kRows);
     const std::int64_t count = sample == 0 ? kRows : random.below(kRows - first + 1);
     std::int64_t next = first, pieces = 0;
     shared.visit(first, count, [&](NeighbourLists& visited, std::int64_t from, std::int64_t to) {
@@ -166,7 +168,8 @@ void visits_cover_their_rows(void**) {
       ++pieces;
     });
     assert_int_equal(next, first + count);
-    assert_int_equal(pieces, count == 0 ? 0 : (first + count - 1) / 512 - first / 512 + 1);
+    assert_int_equal(pieces,
+                     count == 0 ? 0 : (first + count - 1) / SharedLists::kGroup - first / SharedLists::kGroup + 1);
   }
 }
 
@@ -200,6 +203,63 @@ void threads_share_lists(void**) {
   }
 }
 
+// offer() takes pairs in any order, drops those that are not meant, and holds the right groups.
+void offers_of_many_threads(void**) {
+  constexpr std::int64_t kRows = 500, kIds = 300, kThreads = 4, k = 7;
+  NeighbourLists lists(kRows, k, nullptr);
+  SharedLists shared(lists, kRows);
+  const auto key_of = [](std::int64_t row, std::int64_t id) { return static_cast<double>((row * 31 + id * 17) % 50); };
+  const auto left_out = [](std::int64_t row, std::int64_t id) { return (row + id) % 5 == 0; };
+  std::vector<std::thread> threads;
+  for (std::int64_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<Pair> pairs;  // of a row, in `key`, and an id
+      for (std::int64_t id = t; id < kIds; id += kThreads)
+        for (std::int64_t row = 0; row < kRows; ++row)
+          pairs.push_back({static_cast<double>((row * 7 + id) % kRows), id});
+      shared.offer(pairs, [&](const Pair& pair) -> SharedLists::Offer {
+        const auto row = static_cast<std::int64_t>(pair.key);
+        return {left_out(row, pair.id) ? -1 : row, key_of(row, pair.id), pair.id};
+      });
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    std::vector<Pair> offered;
+    for (std::int64_t id = 0; id < kIds; ++id)
+      if (!left_out(row, id)) offered.push_back({key_of(row, id), id});
+    assert_list(lists, row, Expected(offered, k));
+  }
+}
+
+// A list that starts with a guess holds what an open one would, unless it says that it did not fill.
+void guesses_change_nothing(void**) {
+  values::Random random(8);
+  int filled = 0, unfilled = 0;
+  for (int sample = 0; sample < 600; ++sample) {
+    const std::int64_t pairs = 1 + random.below(200), k = 1 + random.below(20);
+    std::vector<Pair> offered;
+    for (std::int64_t i = 0; i < pairs; ++i) offered.push_back({static_cast<double>(random.below(30)), i});
+    NeighbourLists lists(2, k, nullptr);
+    const auto guess = static_cast<double>(random.below(sample % 2 == 0 ? 4 : 32));
+    lists.seed(1, guess);
+    assert_true(lists.cutoff(1) == guess);
+    for (const Pair& pair : offered) lists.offer(1, pair.key, pair.id);
+    const auto below = std::count_if(offered.begin(), offered.end(), [&](const Pair& p) { return p.key <= guess; });
+    assert_int_equal(lists.filled(1), below >= k);
+    assert_false(lists.filled(0));
+    if (lists.filled(1)) {
+      assert_list(lists, 1, Expected(offered, k));
+      ++filled;
+    } else {
+      lists.clear(1);
+      for (const Pair& pair : offered) lists.offer(1, pair.key, pair.id);
+      assert_list(lists, 1, Expected(offered, k));
+      ++unfilled;
+    }
+  }
+  assert_true(filled > 100 && unfilled > 100);
+}
+
 }  // namespace
 
 int main() {
@@ -207,6 +267,7 @@ int main() {
       cmocka_unit_test(lists_start_empty),        cmocka_unit_test(every_order_gives_the_same_list),
       cmocka_unit_test(long_lists_equal_sorting), cmocka_unit_test(memory_is_counted),
       cmocka_unit_test(visits_cover_their_rows),  cmocka_unit_test(threads_share_lists),
+      cmocka_unit_test(offers_of_many_threads),   cmocka_unit_test(guesses_change_nothing),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

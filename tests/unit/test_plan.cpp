@@ -37,7 +37,7 @@ void assert_covers(const TileGrid& grid) {
     assert_int_equal(t.first_row, t.row_block * grid.tile_rows);
     assert_int_equal(t.first_column, t.column_block * grid.tile_cols);
     assert_true(t.first_row + t.rows <= grid.rows && t.first_column + t.columns <= grid.columns);
-    assert_true(t.row_block >= row_block);  // a thread keeps the rows that it prepared
+    assert_true(t.row_block >= row_block);  // a thread alone goes through them one after the other
     row_block = t.row_block;
     double work = 0;
     for (std::int64_t i = t.first_row; i < t.first_row + t.rows; ++i)

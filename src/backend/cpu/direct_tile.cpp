@@ -171,8 +171,13 @@ std::int64_t run_tile(const DirectStrip& strip) {
   return found;
 }
 
-template <class T>
-double pair_key(const double* u, const double* v, std::int64_t dim, double p, double scale) {
+HWY_INLINE SimdOps::Real load_exactly(const double* from) { return SimdOps::load(from); }
+HWY_INLINE SimdOps::Real load_exactly(const float* from) {
+  return hn::PromoteTo(SimdOps::Tag(), hn::LoadU(hn::Rebind<float, SimdOps::Tag>(), from));
+}
+
+template <class T, class Value>
+double pair_key(const Value* u, const Value* v, std::int64_t dim, double p, double scale) {
   using Real = SimdOps::Real;
   Real s[kChunks][T::kSums];
   for (int chunk = 0; chunk < kChunks; ++chunk)
@@ -180,8 +185,8 @@ double pair_key(const double* u, const double* v, std::int64_t dim, double p, do
   std::int64_t t = 0;
   for (; t + kCanonicalLanes <= dim; t += kCanonicalLanes)
     for (int chunk = 0; chunk < kChunks; ++chunk)
-      T::template accumulate<SimdOps>(s[chunk], SimdOps::load(u + t + chunk * kLanes),
-                                      SimdOps::load(v + t + chunk * kLanes), p);
+      T::template accumulate<SimdOps>(s[chunk], load_exactly(u + t + chunk * kLanes),
+                                      load_exactly(v + t + chunk * kLanes), p);
   if (t < dim) {  // zeros behind the last coordinate change no sum
     HWY_ALIGN double rest[2][kCanonicalLanes] = {};
     std::copy(u + t, u + dim, rest[0]);
@@ -210,8 +215,12 @@ const DirectTile* direct_tile() {
       pack_row<kLanes>,
       {run_tile<SquaredDifference>, run_tile<Product>, run_tile<AbsoluteDifference>, run_tile<LargestDifference>,
        run_tile<PowerDifference>, run_tile<Canberra>, run_tile<BrayCurtis>, run_tile<JensenShannon>},
-      {pair_key<SquaredDifference>, pair_key<Product>, pair_key<AbsoluteDifference>, pair_key<LargestDifference>,
-       pair_key<PowerDifference>, pair_key<Canberra>, pair_key<BrayCurtis>, pair_key<JensenShannon>}};
+      {pair_key<SquaredDifference, double>, pair_key<Product, double>, pair_key<AbsoluteDifference, double>,
+       pair_key<LargestDifference, double>, pair_key<PowerDifference, double>, pair_key<Canberra, double>,
+       pair_key<BrayCurtis, double>, pair_key<JensenShannon, double>},
+      {pair_key<SquaredDifference, float>, pair_key<Product, float>, pair_key<AbsoluteDifference, float>,
+       pair_key<LargestDifference, float>, pair_key<PowerDifference, float>, pair_key<Canberra, float>,
+       pair_key<BrayCurtis, float>, pair_key<JensenShannon, float>}};
   return &tile;
 }
 

@@ -36,6 +36,8 @@ struct DirectStrip {
 using DirectTileFunction = std::int64_t(const DirectStrip& strip);
 // The canonical key of one pair of rows, dim values each.
 using PairFunction = double(const double* u, const double* v, std::int64_t dim, double p, double scale);
+// The same from rows of single precision.
+using FloatPairFunction = double(const float* u, const float* v, std::int64_t dim, double p, double scale);
 using PackFunction = void(const double* u, std::int64_t dim, std::int64_t r, double* panel);
 
 struct DirectTile {
@@ -44,6 +46,7 @@ struct DirectTile {
   PackFunction* pack;
   DirectTileFunction* run[kTerms];  // by Term
   PairFunction* pair[kTerms];       // by Term
+  FloatPairFunction* float_pair[kTerms];
 };
 
 // Those compiled that run here, best first; never empty.

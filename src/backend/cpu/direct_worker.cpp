@@ -13,6 +13,7 @@ constexpr double kTakesNothing = -std::numeric_limits<double>::infinity();
 void DirectWorker::run(const Tile& t) {
   if (t.row_block != packed_row_block_) pack(problem_.rows, t.first_row, t.rows, space_.rows.data());
   packed_row_block_ = t.row_block;
+  open_row_block_ = -1;
   pack(problem_.columns, t.first_column, t.columns, space_.columns.data());
   for (std::int64_t first = 0; first < t.rows; first += space_.strip_rows) {
     const bool below_diagonal = problem_.grid.square && t.first_column + t.columns - 1 <= t.first_row + first;
@@ -68,7 +69,7 @@ void DirectWorker::run_strip(const Tile& t, std::int64_t first, std::int64_t row
   strip.survivors = space_.survivors.data();
 
   const std::int64_t found = tile_.run[static_cast<int>(problem_.metric.term)](strip);
-  if (found > 0) offer(t, first_row, rows, {space_.survivors.data(), static_cast<std::size_t>(found)});
+  if (found > 0) offer(t, first_row, {space_.survivors.data(), static_cast<std::size_t>(found)});
 }
 
 void DirectWorker::read_cutoffs(std::int64_t first, std::int64_t count, double* out) {
@@ -79,24 +80,35 @@ void DirectWorker::read_cutoffs(std::int64_t first, std::int64_t count, double* 
 
 bool DirectWorker::dropped(std::int64_t row, std::int64_t id) const noexcept {
   if (problem_.leave_out && problem_.leave_out[row] == id) return true;
+  if (problem_.grid.square && row == id) return true;
   return skip_directionless_ && (problem_.rows.directionless(row) || problem_.columns.directionless(id));
 }
 
-void DirectWorker::offer(const Tile& t, std::int64_t first_row, std::int64_t rows,
-                         std::span<const Survivor> survivors) {
-  lists_.visit(first_row, rows, [&](NeighbourLists& lists, std::int64_t from, std::int64_t to) {
-    for (const Survivor& s : survivors) {
-      const std::int64_t row = first_row + s.row, id = t.first_column + s.column;
-      if (row >= from && row < to && !dropped(row, id)) lists.offer(row, s.key, id);
-    }
+void DirectWorker::offer(const Tile& t, std::int64_t first_row, std::span<const Survivor> survivors) {
+  lists_.offer(survivors, [&](const Survivor& s) -> SharedLists::Offer {
+    const std::int64_t row = first_row + s.row, id = t.first_column + s.column;
+    return {dropped(row, id) ? -1 : row, s.key, id};
   });
   if (!problem_.grid.square) return;
-  lists_.visit(t.first_column, t.columns, [&](NeighbourLists& lists, std::int64_t from, std::int64_t to) {
-    for (const Survivor& s : survivors) {
-      const std::int64_t row = t.first_column + s.column, id = first_row + s.row;
-      if (row >= from && row < to && !dropped(row, id)) lists.offer(row, s.key, id);
-    }
+  lists_.offer(survivors, [&](const Survivor& s) -> SharedLists::Offer {
+    const std::int64_t row = t.first_column + s.column, id = first_row + s.row;
+    return {dropped(row, id) ? -1 : row, s.key, id};
   });
+}
+
+void DirectWorker::open(const Tile& t) {
+  if (t.row_block != open_row_block_) std::fill_n(space_.loaded_rows.data(), t.rows, std::uint8_t{0});
+  std::fill_n(space_.loaded_columns.data(), t.columns, std::uint8_t{0});
+  open_row_block_ = t.row_block;
+  packed_row_block_ = -1;
+}
+
+const double* DirectWorker::canonical(const CanonicalRows& points, std::int64_t first, std::int32_t place,
+                                      Buffer<std::uint8_t>& loaded, Buffer<double>& rows) const noexcept {
+  double* u = rows.data() + place * round_up(points.dim(), DirectWorkspace::kMostLanes);
+  if (!loaded[place]) points.load(first + place, u);
+  loaded[place] = 1;
+  return u;
 }
 
 }  // namespace libknng

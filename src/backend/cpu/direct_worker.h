@@ -25,19 +25,33 @@ class DirectWorker {
   // The current cut-offs of some rows, which only fall: a stale one lets through too much, never too little.
   void read_cutoffs(std::int64_t first, std::int64_t count, double* out);
   // Offers pairs, given by their places in strips that start at first_row and t.first_column, to the lists of both.
-  void offer(const Tile& t, std::int64_t first_row, std::int64_t rows, std::span<const Survivor> survivors);
+  void offer(const Tile& t, std::int64_t first_row, std::span<const Survivor> survivors);
+
+  // Canonical rows of single points, for those who evaluate few pairs of a tile: open() it, then ask by places in it. A
+  // row is converted when it is first asked for; a tile's rows stay for the other tiles of their block.
+  void open(const Tile& t);
+  const double* row(const Tile& t, std::int32_t place) const noexcept {
+    return canonical(problem_.rows, t.first_row, place, space_.loaded_rows, space_.rows);
+  }
+  const double* column(const Tile& t, std::int32_t place) const noexcept {
+    return canonical(problem_.columns, t.first_column, place, space_.loaded_columns, space_.columns);
+  }
+  // Whether the pair is somebody else's, or left out.
+  bool dropped(std::int64_t row, std::int64_t id) const noexcept;
 
  private:
   void pack(const CanonicalRows& points, std::int64_t first, std::int64_t count, double* panels);
   void run_strip(const Tile& t, std::int64_t first, std::int64_t rows);
-  bool dropped(std::int64_t row, std::int64_t id) const noexcept;
+  const double* canonical(const CanonicalRows& points, std::int64_t first, std::int32_t place,
+                          Buffer<std::uint8_t>& loaded, Buffer<double>& rows) const noexcept;
 
   const CpuProblem& problem_;
   bool skip_directionless_;
   const DirectTile& tile_;
   DirectWorkspace& space_;
   SharedLists& lists_;
-  std::int64_t packed_row_block_ = -1;
+  std::int64_t packed_row_block_ = -1;  // whose rows lie in space_.rows in panels
+  std::int64_t open_row_block_ = -1;    // or one by one
 };
 
 }  // namespace libknng

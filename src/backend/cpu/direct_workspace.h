@@ -21,20 +21,24 @@ struct DirectWorkspace {
         columns(packed(tile_cols, dim), budget),
         row(dim, budget),
         cutoffs(2 * (padded(tile_rows) + padded(tile_cols)), budget),
-        survivors(strip_rows * tile_cols, budget) {}
+        survivors(strip_rows * tile_cols, budget),
+        loaded_rows(tile_rows, budget),
+        loaded_columns(tile_cols, budget) {}
 
   static std::int64_t bytes(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) {
     const std::int64_t doubles =
         packed(tile_rows, dim) + packed(tile_cols, dim) + dim + 2 * (padded(tile_rows) + padded(tile_cols));
-    return 8 * doubles + static_cast<std::int64_t>(sizeof(Survivor)) * strip(tile_rows, tile_cols) * tile_cols;
+    return 8 * doubles + static_cast<std::int64_t>(sizeof(Survivor)) * strip(tile_rows, tile_cols) * tile_cols +
+           tile_rows + tile_cols;
   }
 
   std::int64_t strip_rows;  // rows of a strip, whole panels
-  Buffer<double> rows;      // packed
-  Buffer<double> columns;   // packed
+  Buffer<double> rows;      // packed, or one after the other
+  Buffer<double> columns;   // likewise
   Buffer<double> row;       // one transformed row
   Buffer<double> cutoffs;   // of rows, of columns; then whether rows and columns have no direction
   Buffer<Survivor> survivors;
+  Buffer<std::uint8_t> loaded_rows, loaded_columns;  // one after the other: which of them are there
 
  private:
   static std::int64_t padded(std::int64_t points) { return round_up(points, kPanelRows); }

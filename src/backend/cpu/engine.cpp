@@ -11,7 +11,7 @@ namespace {
 
 bool any_metric(const Metric&, std::int64_t) { return true; }
 bool always(std::int64_t, std::int64_t, std::int64_t) { return true; }
-std::int64_t no_operands(const Metric&, std::int32_t, std::int64_t, std::int64_t) { return 0; }
+std::int64_t no_operands(const Metric&, std::int32_t, std::int64_t, std::int64_t, bool) { return 0; }
 std::int64_t direct_workspace_bytes(const Metric&, std::int32_t, std::int64_t tile_rows, std::int64_t tile_cols,
                                     std::int64_t dim) {
   return DirectWorkspace::bytes(tile_rows, tile_cols, dim);

@@ -27,6 +27,7 @@ struct CpuProblem {
 struct CpuCounts {
   std::int64_t keys = 0;        // canonical keys evaluated
   std::int64_t violations = 0;  // keys outside the bounds of their filter
+  std::int64_t redone = 0;      // rows whose list did not fill below a guessed cut-off
   bool inexact = false;         // a filter's arithmetic was not that of the keys
 };
 
@@ -37,8 +38,10 @@ struct CpuEngine {
   // Whether engine=auto should take it rather than one further down.
   bool (*pays)(std::int64_t rows, std::int64_t columns, std::int64_t k);
   // Memory beside the canonical rows and the lists: for all points, and for each thread.
-  // dtype: of the rows as stored, 0 if queries have another than the data set.
-  std::int64_t (*operand_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim);
+  // dtype: of the rows as stored, 0 if queries have another than the data set. searched: the points of the data set,
+  // not queries.
+  std::int64_t (*operand_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
+                                bool searched);
   std::int64_t (*workspace_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t tile_rows,
                                   std::int64_t tile_cols, std::int64_t dim);
   // Offers to `lists` every pair that belongs, and others, each once. Runs on the calling thread's OpenMP team; throws

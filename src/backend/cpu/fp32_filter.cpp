@@ -19,13 +19,16 @@ class Fp32Filter final : public TileFilter {
       : problem(p),
         frame(FilterFrame::of(p.metric, p.columns, p.rows, p.threads, budget, monitor)),
         bound(p.metric, p.rows.dim(), frame.exponent, fp32_unit(p.rows.dim())),
-        columns(p.metric, p.columns, frame, bound, p.threads, budget, monitor) {
+        columns(p.metric, p.columns, frame, bound, p.threads, budget, monitor),
+        sample_(p.columns.rows(), p.rows.dim(), columns.panels(), columns.halves(), budget) {
     if (!p.grid.square) queries_.emplace(p.metric, p.rows, frame, bound, p.threads, budget, monitor);
   }
 
   std::unique_ptr<TileFilterWorker> worker(Budget* budget) const override;
-  // A key is evaluated by itself, from rows that have to be converted first.
-  std::int64_t survivor_cost() const noexcept override { return 24; }
+  // A key is evaluated by itself.
+  std::int64_t survivor_cost() const noexcept override { return 4; }
+
+  const ColumnSample& sample() const noexcept override { return sample_; }
 
   const FilterOperands& rows() const noexcept { return queries_ ? *queries_ : columns; }
 
@@ -35,6 +38,7 @@ class Fp32Filter final : public TileFilter {
   const FilterOperands columns;
 
  private:
+  ColumnSample sample_;
   std::optional<FilterOperands> queries_;
 };
 
@@ -45,11 +49,10 @@ class Fp32Worker final : public TileFilterWorker {
         problem_(shared.problem),
         tile_(*filter_tiles().front()),
         pair_(direct_tiles().front()->pair[static_cast<int>(shared.problem.metric.term)]),
+        float_pair_(direct_tiles().front()->float_pair[static_cast<int>(shared.problem.metric.term)]),
         thresholds_(panels_over(problem_.grid.tile_rows) + panels_over(problem_.grid.tile_cols), budget),
         survivors_(filter_capacity(problem_.grid.tile_rows), budget),
-        keys_(filter_capacity(problem_.grid.tile_rows), budget),
-        row_(problem_.rows.dim(), budget),
-        column_(problem_.rows.dim(), budget) {}
+        keys_(filter_capacity(problem_.grid.tile_rows), budget) {}
 
   void run(const Tile& t, const double* row_cutoffs, const double* column_cutoffs, DirectWorker& lists) override {
     float* row_thresholds = thresholds_.data();
@@ -62,21 +65,13 @@ class Fp32Worker final : public TileFilterWorker {
     else
       std::fill_n(column_thresholds, panels_over(t.columns), kTakesNothing);
 
-    FilterStrip strip;
-    strip.rows = shared_.rows().panels();
+    FilterStrip strip = strip_of(t.first_row, t.rows, row_thresholds, column_thresholds);
     strip.columns = shared_.columns.panels();
-    strip.first_row = t.first_row;
-    strip.row_count = t.rows;
+    strip.column_half = shared_.columns.halves();
     strip.first_column = t.first_column;
     strip.column_count = t.columns;
-    strip.dim = problem_.rows.dim();
-    strip.row_half = shared_.rows().halves();
-    strip.column_half = shared_.columns.halves();
-    strip.row_threshold = row_thresholds;
-    strip.column_threshold = column_thresholds;
     strip.square = problem_.grid.square;
-    strip.survivors = survivors_.data();
-    strip.capacity = survivors_.size();
+    lists.open(t);
     for (std::int64_t panel = 0; panel * kFilterPanel < t.first_column + t.columns;) {
       const FilterProgress done = tile_.run(strip, panel);
       panel = done.next_column_panel;
@@ -84,7 +79,46 @@ class Fp32Worker final : public TileFilterWorker {
     }
   }
 
+  void rank_sample(std::int64_t first_row, std::int64_t count, const DirectWorker& lists, SampleRanks& ranks) override {
+    const ColumnSample& sample = shared_.sample();
+    float* row_thresholds = thresholds_.data();
+    float* column_thresholds = row_thresholds + kFilterPanel;
+    std::fill_n(row_thresholds, 2 * kFilterPanel, kTakesNothing);
+    FilterStrip strip = strip_of(first_row, count, row_thresholds, column_thresholds);
+    strip.columns = sample.panels<float>();
+    strip.column_half = sample.parts<float>();
+    for (std::int64_t panel = 0; panel * kFilterPanel < sample.size(); ++panel) {
+      strip.first_column = panel * kFilterPanel;
+      strip.column_count = std::min(kFilterPanel, sample.size() - strip.first_column);
+      for (std::int64_t i = 0; i < count; ++i)
+        if (!problem_.rows.directionless(first_row + i)) row_thresholds[i] = -ranks.limit(i);
+      const FilterProgress done = tile_.run(strip, panel);
+      for (std::int64_t s = 0; s < done.survivors; ++s) {
+        const FilterSurvivor& pair = survivors_[s];
+        const std::int64_t place = strip.first_column + pair.column;
+        if (!lists.dropped(first_row + pair.row, sample.id(place)))
+          ranks.add(pair.row, strip.column_half[place] - pair.product, place);
+      }
+      ranks.settle();
+    }
+  }
+
  private:
+  FilterStrip strip_of(std::int64_t first_row, std::int64_t count, const float* row_thresholds,
+                       const float* column_thresholds) {
+    FilterStrip strip;
+    strip.rows = shared_.rows().panels();
+    strip.row_half = shared_.rows().halves();
+    strip.first_row = first_row;
+    strip.row_count = count;
+    strip.dim = problem_.rows.dim();
+    strip.row_threshold = row_thresholds;
+    strip.column_threshold = column_thresholds;
+    strip.survivors = survivors_.data();
+    strip.capacity = survivors_.size();
+    return strip;
+  }
+
   // The largest norm and residual of a block of points.
   static KeyBound::Others largest(const CanonicalRows& points, const FilterOperands& operands, std::int64_t first,
                                   std::int64_t count) {
@@ -107,18 +141,22 @@ class Fp32Worker final : public TileFilterWorker {
         out[i] = shared_.bound.threshold(operands.norms(first + i), cutoffs[i], others);
   }
 
+  double key_of(const Tile& t, const FilterSurvivor& pair, DirectWorker& lists) const noexcept {
+    const std::int64_t dim = problem_.rows.dim();
+    const float* u = problem_.rows.floats(t.first_row + pair.row);
+    const float* v = u ? problem_.columns.floats(t.first_column + pair.column) : nullptr;
+    if (v) return float_pair_(u, v, dim, problem_.metric.p, problem_.metric.scale);
+    return pair_(lists.row(t, pair.row), lists.column(t, pair.column), dim, problem_.metric.p, problem_.metric.scale);
+  }
+
   // Canonical keys of the survivors, which are then offered as in the direct engine.
   void evaluate(const Tile& t, const double* row_cutoffs, const double* column_cutoffs, std::int64_t count,
                 DirectWorker& lists) {
-    const std::int64_t dim = problem_.rows.dim();
-    std::int64_t kept = 0, loaded = -1;
+    std::int64_t kept = 0;
     for (std::int64_t s = 0; s < count; ++s) {
       const FilterSurvivor& pair = survivors_[s];
       const std::int64_t i = t.first_row + pair.row, j = t.first_column + pair.column;
-      if (i != loaded) problem_.rows.load(i, row_.data());
-      loaded = i;
-      problem_.columns.load(j, column_.data());
-      const double key = pair_(row_.data(), column_.data(), dim, problem_.metric.p, problem_.metric.scale);
+      const double key = key_of(t, pair, lists);
       if (!shared_.bound.holds(shared_.rows().norms(i), shared_.columns.norms(j), pair.product, key))
         ++counts_.violations;
       if (key <= row_cutoffs[pair.row] || (problem_.grid.square && key <= column_cutoffs[pair.column]))
@@ -126,17 +164,17 @@ class Fp32Worker final : public TileFilterWorker {
     }
     counts_.keys += count;
     counts_.inexact = true;
-    if (kept > 0) lists.offer(t, t.first_row, t.rows, {keys_.data(), static_cast<std::size_t>(kept)});
+    if (kept > 0) lists.offer(t, t.first_row, {keys_.data(), static_cast<std::size_t>(kept)});
   }
 
   const Fp32Filter& shared_;
   const CpuProblem& problem_;
   const FilterTile& tile_;
   PairFunction* pair_;
+  FloatPairFunction* float_pair_;
   Buffer<float> thresholds_;
   Buffer<FilterSurvivor> survivors_;
   Buffer<Survivor> keys_;
-  Buffer<double> row_, column_;  // transformed rows of a pair
 };
 
 std::unique_ptr<TileFilterWorker> Fp32Filter::worker(Budget* budget) const {
@@ -153,8 +191,8 @@ std::unique_ptr<TileFilter> make_fp32_filter(const CpuProblem& problem, Budget* 
   return std::make_unique<Fp32Filter>(problem, budget, monitor);
 }
 
-std::int64_t fp32_filter_bytes(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) {
-  return 4 * (panels_over(tile_rows) + panels_over(tile_cols)) + 16 * dim +
+std::int64_t fp32_filter_bytes(std::int64_t tile_rows, std::int64_t tile_cols) {
+  return 4 * (panels_over(tile_rows) + panels_over(tile_cols)) +
          filter_capacity(tile_rows) * static_cast<std::int64_t>(sizeof(FilterSurvivor) + sizeof(Survivor));
 }
 

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -28,10 +29,44 @@ class FusedWorker {
         survivor_cost_(filter.survivor_cost()),
         space_(problem.grid.tile_rows, problem.grid.tile_cols, problem.rows.dim(), budget),
         cutoffs_(problem.grid.tile_rows + problem.grid.tile_cols, budget),
+        ranks_(budget),
+        pair_(direct_tiles().front()->pair[static_cast<int>(problem.metric.term)]),
         filter_(filter.worker(budget)) {}
 
   static std::int64_t bytes(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) {
-    return DirectWorkspace::bytes(tile_rows, tile_cols, dim) + 8 * (tile_rows + tile_cols);
+    return DirectWorkspace::bytes(tile_rows, tile_cols, dim) + 8 * (tile_rows + tile_cols) + SampleRanks::bytes();
+  }
+
+  // Guesses the cut-offs of a panel of rows from the filter's sample of columns.
+  void seed(std::int64_t first_row, std::int64_t rank, const ColumnSample& sample, SharedLists& shared,
+            NeighbourLists& lists) {
+    const DirectWorker direct(problem_, true, space_, shared);
+    const std::int64_t count = std::min(kFilterPanel, problem_.rows.rows() - first_row);
+    ranks_.start(rank);
+    filter_->rank_sample(first_row, count, direct, ranks_);
+    for (std::int64_t i = 0; i < count; ++i) {
+      // The filter's order is not that of the keys: the largest key of the last few will do.
+      std::int32_t places[4];
+      const std::int64_t found = ranks_.last(i, places);
+      if (found == 0) continue;
+      problem_.rows.load(first_row + i, space_.row.data());
+      double guess = -std::numeric_limits<double>::infinity();
+      for (std::int64_t p = 0; p < found; ++p) guess = std::max(guess, key_of_loaded(sample.id(places[p])));
+      direct_keys_ += found;
+      lists.seed(first_row + i, guess);
+    }
+  }
+
+  // All pairs of a row, for a list that did not fill below its guess.
+  void redo(std::int64_t row, NeighbourLists& lists) {
+    lists.clear(row);
+    problem_.rows.load(row, space_.row.data());
+    for (std::int64_t id = 0; id < problem_.columns.rows(); ++id) {
+      if ((problem_.grid.square && id == row) || (problem_.leave_out && problem_.leave_out[row] == id)) continue;
+      const bool directed = !problem_.rows.directionless(row) && !problem_.columns.directionless(id);
+      lists.offer(row, directed ? key_of_loaded(id) : kNoDirectionKey, id);
+    }
+    direct_keys_ += problem_.columns.rows();
   }
 
   void run(TileQueue& queue, SharedLists& lists, Monitor& monitor) {
@@ -45,6 +80,13 @@ class FusedWorker {
   CpuCounts counts() const noexcept { return {direct_keys_ + filter_->counts().keys, filter_->counts().violations}; }
 
  private:
+  // With the row in space_.row.
+  double key_of_loaded(std::int64_t column) {
+    double* v = space_.columns.data();
+    problem_.columns.load(column, v);
+    return pair_(space_.row.data(), v, problem_.rows.dim(), problem_.metric.p, problem_.metric.scale);
+  }
+
   void run_tile(const Tile& t, DirectWorker& direct) {
     const double pairs = problem_.grid.pairs_of(t);
     if (direct_run_ > 0 || !read_cutoffs(t, direct)) {
@@ -58,7 +100,7 @@ class FusedWorker {
     if (static_cast<double>((filter_->counts().keys - before) * survivor_cost_) > pairs) direct_run_ = kDirectRun;
   }
 
-  // Whether all lists of the tile are full: until then nothing can be left out.
+  // Whether all lists of the tile have a cut-off, guessed or their own: until then nothing can be left out.
   bool read_cutoffs(const Tile& t, DirectWorker& lists) {
     return read_side(problem_.rows, t.first_row, t.rows, lists, cutoffs_.data()) &&
            (!problem_.grid.square ||
@@ -76,6 +118,8 @@ class FusedWorker {
   std::int64_t survivor_cost_;
   DirectWorkspace space_;
   Buffer<double> cutoffs_;  // of rows, of columns
+  SampleRanks ranks_;
+  PairFunction* pair_;
   std::unique_ptr<TileFilterWorker> filter_;
   std::int64_t direct_keys_ = 0;
   int direct_run_ = 0;
@@ -104,6 +148,45 @@ void offer_directionless(const CpuProblem& problem, NeighbourLists& lists, Monit
   }
 }
 
+void seed_lists(const CpuProblem& problem, const ColumnSample& sample, std::vector<FusedWorker>& workers,
+                SharedLists& shared, NeighbourLists& lists, Monitor& monitor) {
+  const std::int64_t n = problem.rows.rows();
+  const std::int64_t rank = SampleRanks::rank(problem.columns.rows(), sample.size(), lists.k());
+  if (rank == 0) return;
+  monitor.stage("cut-offs", static_cast<double>(n));
+#pragma omp parallel num_threads(problem.threads)
+  {
+    const FloatEnv env;
+    FusedWorker& worker = workers[static_cast<std::size_t>(omp_get_thread_num())];
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t first = 0; first < n; first += kFilterPanel) {
+      if (monitor.stopped()) continue;
+      worker.seed(first, rank, sample, shared, lists);
+      monitor.advance(static_cast<double>(std::min(kFilterPanel, n - first)));
+    }
+  }
+  monitor.check();
+}
+
+// Returns how many lists had to be redone.
+std::int64_t redo_lists(const CpuProblem& problem, std::vector<FusedWorker>& workers, NeighbourLists& lists,
+                        Monitor& monitor) {
+  std::int64_t redone = 0;
+#pragma omp parallel num_threads(problem.threads) reduction(+ : redone)
+  {
+    const FloatEnv env;
+    FusedWorker& worker = workers[static_cast<std::size_t>(omp_get_thread_num())];
+#pragma omp for schedule(dynamic, 16)
+    for (std::int64_t i = 0; i < problem.rows.rows(); ++i) {
+      if (monitor.stopped() || lists.filled(i)) continue;
+      worker.redo(i, lists);
+      ++redone;
+    }
+  }
+  monitor.check();
+  return redone;
+}
+
 }  // namespace
 
 bool fused_can_run(const Metric& metric, std::int64_t dim) { return fp32_filter_can_run(metric, dim); }
@@ -115,16 +198,19 @@ bool fused_pays(std::int64_t rows, std::int64_t columns, std::int64_t k) {
   return rows >= 192 && columns >= 1024 && k <= columns / 64;
 }
 
-std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim) {
-  return integer_filter_can_run(metric, dtype, dim) ? IntegerOperands::bytes(points, dim)
-                                                    : FilterOperands::bytes(points, dim);
+std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
+                                 bool searched) {
+  const bool integer = integer_filter_can_run(metric, dtype, dim);
+  const std::int64_t operands = integer ? IntegerOperands::bytes(points, dim) : FilterOperands::bytes(points, dim);
+  if (!searched) return operands;
+  return checked_add(operands, ColumnSample::bytes(points, integer ? IntegerOperands::groups(dim) : dim), "rows");
 }
 
 std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, std::int64_t tile_rows,
                                    std::int64_t tile_cols, std::int64_t dim) {
   return FusedWorker::bytes(tile_rows, tile_cols, dim) + (integer_filter_can_run(metric, dtype, dim)
                                                               ? integer_filter_bytes(tile_rows, tile_cols)
-                                                              : fp32_filter_bytes(tile_rows, tile_cols, dim));
+                                                              : fp32_filter_bytes(tile_rows, tile_cols));
 }
 
 CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {
@@ -136,8 +222,9 @@ CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* bu
   std::vector<FusedWorker> workers;
   workers.reserve(static_cast<std::size_t>(problem.threads));
   for (int i = 0; i < problem.threads; ++i) workers.emplace_back(problem, *filter, budget);
-  offer_directionless(problem, lists, monitor);
   SharedLists shared(lists, grid.rows);
+  seed_lists(problem, filter->sample(), workers, shared, lists, monitor);
+  offer_directionless(problem, lists, monitor);
   TileQueue queue(grid);
   monitor.stage("distances", grid.pairs());
 #pragma omp parallel num_threads(problem.threads)
@@ -147,6 +234,7 @@ CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* bu
   }
   monitor.check();
   CpuCounts counts;
+  counts.redone = redo_lists(problem, workers, lists, monitor);
   for (const FusedWorker& worker : workers) {
     counts.keys += worker.counts().keys;
     counts.violations += worker.counts().violations;
