@@ -33,7 +33,7 @@ DeviceLimits device_limits();
 
 // Element of the list that the sample's i-th is: pieces of 8 neighbours, one read from memory each, at uneven distances
 // so that no period of the data can hide from them.
-__device__ inline unsigned sampled_element(unsigned i, unsigned sample, unsigned length) {
+__host__ __device__ inline unsigned sampled_element(unsigned i, unsigned sample, unsigned length) {
   const unsigned stratum = length / (sample / 8), piece = i / 8;
   const unsigned offset = (piece * 2654435761U >> 8) % (stratum - 7);
   return ((piece * stratum + offset) & ~7U) + i % 8;

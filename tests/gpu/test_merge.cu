@@ -1,0 +1,137 @@
+// Lists that grow: what stays, what is said to have been dropped, and the cut-off, against the same on the host.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "backend/cuda/select/merge.cuh"
+#include "gpu.cuh"
+
+using namespace libknng::cuda;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// A sum of floats is exact in double here, or off by less than a float's last place is worth.
+float rounded_up(double x) {
+  const float f = static_cast<float>(x);
+  return static_cast<double>(f) < x ? std::nextafterf(f, kInfinity) : f;
+}
+
+struct HostLists {
+  int capacity;
+  std::vector<Candidate> entries;
+  std::vector<std::int32_t> counts;
+  std::vector<float> cutoffs, dropped;
+  std::size_t at(std::size_t list, std::size_t i) const { return list * static_cast<std::size_t>(capacity) + i; }
+};
+
+bool nearer(const Candidate& a, const Candidate& b) { return a.low != b.low ? a.low < b.low : a.id < b.id; }
+
+// Ids from `parity`, `parity` + 2, ..: two sets of lists never share one.
+HostLists random_lists(std::size_t count, int capacity, std::uint32_t parity, bool few, std::mt19937& random) {
+  HostLists lists{capacity, {}, {}, {}, {}};
+  lists.entries.resize(count * static_cast<std::size_t>(capacity), Candidate{-77, 77});
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (std::size_t l = 0; l < count; ++l) {
+    const auto kind = random() % 4;
+    const auto size = static_cast<std::int32_t>(kind == 0   ? 0
+                                                : kind == 1 ? static_cast<unsigned>(capacity)
+                                                            : random() % (static_cast<unsigned>(capacity) + 1));
+    lists.counts.push_back(size);
+    lists.cutoffs.push_back(random() % 3 == 0 ? uniform(random) : kInfinity);
+    lists.dropped.push_back(random() % 3 == 0 ? uniform(random) : kInfinity);
+    for (std::int32_t i = 0; i < size; ++i)
+      lists.entries[lists.at(l, static_cast<std::size_t>(i))] = {
+          few ? static_cast<float>(random() % 3) : uniform(random), 2 * static_cast<std::uint32_t>(i) + parity};
+  }
+  return lists;
+}
+
+struct DeviceLists {
+  gpu::Array<Candidate> entries;
+  gpu::Array<std::int32_t> counts;
+  gpu::Array<float> cutoffs, dropped;
+  int capacity;
+  explicit DeviceLists(const HostLists& h)
+      : entries(h.entries), counts(h.counts), cutoffs(h.cutoffs), dropped(h.dropped), capacity(h.capacity) {}
+  CandidateLists view() const { return {entries.get(), counts.get(), capacity, cutoffs.get(), dropped.get()}; }
+};
+
+void test(std::size_t count, int capacity, int incoming_capacity, int k, bool few, bool devices, std::mt19937& random) {
+  HostLists lists = random_lists(count, capacity, 0, few, random);
+  const HostLists more = random_lists(count, incoming_capacity, 1, few, random);
+  std::vector<float> of_list(count), of_id(static_cast<std::size_t>(2 * std::max(capacity, incoming_capacity) + 2));
+  std::uniform_real_distribution<float> uniform(0, 0.01F);
+  for (float& b : of_list) b = uniform(random);
+  for (float& b : of_id) b = uniform(random);
+
+  const DeviceLists device(lists), device_more(more);
+  const gpu::Array<float> device_of_list(of_list), device_of_id(of_id);
+  const Bounds bounds{k, device_of_list.get(), device_of_id.get()};
+  if (devices)
+    merge_lists(device.view(), device_more.view(), static_cast<std::int64_t>(count), bounds, nullptr);
+  else
+    merge(device.view(), static_cast<std::int64_t>(count),
+          {device_more.entries.get(), device_more.counts.get(), incoming_capacity}, bounds, nullptr);
+  gpu::check(cudaDeviceSynchronize());
+
+  const auto entries = device.entries.values();
+  const auto counts = device.counts.values();
+  const auto cutoffs = device.cutoffs.values();
+  const auto dropped = device.dropped.values();
+  for (std::size_t l = 0; l < count; ++l) {
+    std::vector<Candidate> all;
+    for (std::int32_t i = 0; i < lists.counts[l]; ++i)
+      all.push_back(lists.entries[lists.at(l, static_cast<std::size_t>(i))]);
+    for (std::int32_t i = 0; i < more.counts[l]; ++i)
+      all.push_back(more.entries[more.at(l, static_cast<std::size_t>(i))]);
+    std::sort(all.begin(), all.end(), nearer);
+    float wanted_dropped = lists.dropped[l], wanted_cutoff = lists.cutoffs[l];
+    if (devices) {
+      wanted_dropped = std::min(wanted_dropped, more.dropped[l]);
+      wanted_cutoff = std::min(wanted_cutoff, more.cutoffs[l]);
+    }
+    const auto kept = std::min(all.size(), static_cast<std::size_t>(capacity));
+    if (more.counts[l] > 0) {
+      if (all.size() > kept) wanted_dropped = std::min(wanted_dropped, all[kept].low);
+      if (kept >= static_cast<std::size_t>(k)) {
+        float highest = -kInfinity;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(k); ++i) {
+          const float slack = 2 * rounded_up(static_cast<double>(of_list[l]) + static_cast<double>(of_id[all[i].id]));
+          highest = std::max(highest, rounded_up(static_cast<double>(all[i].low) + static_cast<double>(slack)));
+        }
+        wanted_cutoff = std::min(wanted_cutoff, highest);
+      }
+      wanted_cutoff = std::min(wanted_cutoff, wanted_dropped);
+    }
+    gpu::expect(counts[l] == static_cast<std::int32_t>(kept), "C=%d + %d list %zu: %d entries instead of %zu", capacity,
+                incoming_capacity, l, counts[l], kept);
+    gpu::expect(dropped[l] == wanted_dropped, "C=%d + %d list %zu: dropped %g instead of %g", capacity,
+                incoming_capacity, l, static_cast<double>(dropped[l]), static_cast<double>(wanted_dropped));
+    gpu::expect(cutoffs[l] == wanted_cutoff, "C=%d + %d k=%d list %zu: cut-off %.9g instead of %.9g", capacity,
+                incoming_capacity, k, l, static_cast<double>(cutoffs[l]), static_cast<double>(wanted_cutoff));
+    std::vector<Candidate> got(entries.begin() + static_cast<std::ptrdiff_t>(lists.at(l, 0)),
+                               entries.begin() + static_cast<std::ptrdiff_t>(lists.at(l, kept)));
+    std::sort(got.begin(), got.end(), nearer);
+    bool same = got.size() == kept;
+    for (std::size_t i = 0; i < kept; ++i) same = same && got[i].low == all[i].low && got[i].id == all[i].id;
+    gpu::expect(same, "C=%d + %d list %zu: other candidates", capacity, incoming_capacity, l);
+  }
+}
+
+}  // namespace
+
+int main() {
+  gpu::need_device();
+  std::mt19937 random(3);
+  const std::size_t lists = gpu::small() ? 20 : 500;
+  for (const bool devices : {false, true})
+    for (const bool few : {false, true})
+      for (const auto& [capacity, incoming, k] : std::vector<std::array<int, 3>>{
+               {1, 1, 1}, {5, 3, 2}, {40, 32, 10}, {158, 158, 10}, {300, 250, 100}, {600, 33, 500}, {2000, 1500, 1000}})
+        test(lists, capacity, incoming, k, few, devices, random);
+  if (!gpu::small()) test(3, 20000, 18000, 16384, false, false, random);
+  return gpu::result();
+}

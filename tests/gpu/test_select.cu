@@ -1,0 +1,404 @@
+// Every selector against a selection on the host: sides, loaders, distributions, odd sizes and strides, capacities from
+// 1 to more than a list has, cut-offs, excluded ids, and what is said to have been dropped.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "backend/cuda/select/quick.cuh"
+#include "backend/cuda/select/select.cuh"
+#include "gpu.cuh"
+
+using namespace libknng::cuda;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Shape {
+  int rows, columns, pad;  // ld = columns + pad
+  int skew;                // floats by which the tile misses an alignment of 16 bytes
+};
+
+enum class Values { uniform, ascending, descending, constant, few, spread, misleading };
+constexpr Values kAllValues[] = {Values::uniform, Values::ascending, Values::descending, Values::constant,
+                                 Values::few,     Values::spread,    Values::misleading};
+
+const char* name(Values v) {
+  constexpr const char* names[] = {"uniform", "ascending", "descending", "constant", "few", "spread", "misleading"};
+  return names[static_cast<int>(v)];
+}
+
+struct Tile {
+  Shape shape;
+  bool terms;
+  std::vector<float> stored, row_terms, column_terms;
+  std::int64_t ld() const { return shape.columns + shape.pad; }
+  float low(int r, int c) const {
+    const float x = stored[static_cast<std::size_t>(r * ld() + c)];
+    return terms
+               ? std::fmaf(-2.0F, x, row_terms[static_cast<std::size_t>(r)] + column_terms[static_cast<std::size_t>(c)])
+               : x;
+  }
+};
+
+// Sampled elements of every list of this length are the smallest: the first pivot is far too low.
+bool sampled(int e, int length, int capacity) {
+  const QuickPlan plan = plan_quick(length, capacity, 32);
+  for (unsigned i = 0; i < static_cast<unsigned>(plan.sample); ++i)
+    if (sampled_element(i, static_cast<unsigned>(plan.sample), static_cast<unsigned>(length)) ==
+        static_cast<unsigned>(e))
+      return true;
+  return false;
+}
+
+Tile make_tile(Shape shape, bool terms, Values values, Side side, int capacity, std::mt19937& random) {
+  Tile t{shape, terms, {}, {}, {}};
+  // What is in the padding must not come out.
+  t.stored.assign(static_cast<std::size_t>(shape.rows * t.ld()), terms ? 1e30F : -1e30F);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  const int length = side == Side::rows ? shape.columns : shape.rows;
+  std::vector<char> mark(static_cast<std::size_t>(length));
+  if (values == Values::misleading)
+    for (int e = 0; e < length; ++e) mark[static_cast<std::size_t>(e)] = sampled(e, length, capacity);
+  for (int r = 0; r < shape.rows; ++r)
+    for (int c = 0; c < shape.columns; ++c) {
+      const int list = side == Side::rows ? r : c, e = side == Side::rows ? c : r;
+      float x = 0;
+      switch (values) {
+        case Values::uniform: x = uniform(random); break;
+        case Values::ascending: x = static_cast<float>(e) + 0.25F * static_cast<float>(list % 3); break;
+        case Values::descending: x = -static_cast<float>(e) + 0.25F * static_cast<float>(list % 3); break;
+        case Values::constant: x = 2.5F; break;
+        case Values::few: x = static_cast<float>(static_cast<int>(random() % 4)) - 1; break;
+        case Values::spread:  // magnitudes of all kinds, zeros of both signs, +inf (which is no candidate)
+          x = random() % 8 == 0   ? (terms ? 0.0F : kInfinity)
+              : random() % 8 == 0 ? -0.0F
+              : random() % 8 == 0 ? 0.0F
+                                  : std::ldexp(uniform(random), static_cast<int>(random() % 100) - 60);
+          break;
+        case Values::misleading: x = (mark[static_cast<std::size_t>(e)] ? 0.0F : 5.0F) + uniform(random); break;
+      }
+      // A product's low falls as it grows.
+      t.stored[static_cast<std::size_t>(r * t.ld() + c)] = terms ? -0.5F * x : x;
+    }
+  if (terms) {
+    const bool flat = values != Values::uniform && values != Values::spread;
+    const auto fill = [&](std::vector<float>& out, int count) {
+      for (int i = 0; i < count; ++i)
+        out.push_back(values == Values::spread && random() % 16 == 0 ? kInfinity : flat ? 1.0F : uniform(random));
+    };
+    fill(t.row_terms, shape.rows);
+    fill(t.column_terms, shape.columns);
+  }
+  return t;
+}
+
+struct Case {
+  Side side;
+  int capacity;
+  bool cut, exclude, drop;
+  std::uint32_t first_id;
+};
+
+// What a list must hold.
+struct Wanted {
+  std::vector<float> lows;  // all survivors, ascending
+};
+
+using Runner = std::function<void(const SelectJob&)>;
+struct NamedRunner {
+  std::string name;
+  bool rows_only;
+  Runner run;
+};
+
+void run_with_workspace(std::size_t bytes, const std::function<void(void*)>& run) {
+  gpu::Array<char> workspace(bytes);
+  workspace.poison();
+  run(workspace.get());
+  gpu::check(cudaDeviceSynchronize());
+}
+
+std::vector<NamedRunner> runners() {
+  std::vector<NamedRunner> result;
+  for (const Selector& s : selectors())
+    result.push_back({s.name, false, [&s](const SelectJob& job) {
+                        run_with_workspace(s.workspace_bytes(job), [&](void* w) { s.run(job, w, nullptr); });
+                      }});
+  for (const int warps : {1, 8, 16, 32})
+    result.push_back({"quick/" + std::to_string(warps), true, [warps](const SelectJob& job) {
+                        run_with_workspace(quick_rows_workspace(job, warps),
+                                           [&](void* w) { quick_rows(job, warps, w, nullptr); });
+                      }});
+  return result;
+}
+
+// A tile and its terms on the device.
+struct DeviceTile {
+  gpu::Array<float> stored, row_terms, column_terms;
+  SelectJob job;
+  explicit DeviceTile(const Tile& t)
+      : stored(t.stored.size() + 4), row_terms(t.row_terms), column_terms(t.column_terms) {
+    float* tile = stored.get() + t.shape.skew;
+    gpu::check(cudaMemcpy(tile, t.stored.data(), t.stored.size() * sizeof(float), cudaMemcpyHostToDevice));
+    job.tile = tile;
+    job.ld = t.ld();
+    job.rows = t.shape.rows;
+    job.columns = t.shape.columns;
+    if (t.terms) job.row_terms = row_terms.get(), job.column_terms = column_terms.get();
+  }
+};
+
+// The outputs of a job, poisoned, and its per-list inputs.
+struct Lists {
+  int count, length;
+  std::vector<float> cutoffs, dropped_before;
+  std::vector<std::uint32_t> excluded;
+  gpu::Array<float> device_cutoffs, dropped;
+  gpu::Array<std::uint32_t> device_excluded;
+  gpu::Array<Candidate> out;
+  gpu::Array<std::int32_t> counts;
+  std::vector<std::vector<std::pair<float, std::uint32_t>>> survivors;  // ascending
+  std::string where;
+
+  Lists(const Tile& t, const Case& c, std::mt19937& random, std::string text)
+      : count(c.side == Side::rows ? t.shape.rows : t.shape.columns),
+        length(c.side == Side::rows ? t.shape.columns : t.shape.rows),
+        cutoffs(make_cutoffs(t, c, random)),
+        dropped_before(static_cast<std::size_t>(count)),
+        excluded(make_excluded(c, random)),
+        device_cutoffs(cutoffs),
+        dropped(make_dropped(c, random)),
+        device_excluded(excluded),
+        out(static_cast<std::size_t>(count) * static_cast<std::size_t>(c.capacity)),
+        counts(static_cast<std::size_t>(count)),
+        where(std::move(text)) {
+    for (int l = 0; l < count; ++l) {
+      auto& list = survivors.emplace_back();
+      for (int e = 0; e < length; ++e) {
+        const float low = c.side == Side::rows ? t.low(l, e) : t.low(e, l);
+        const auto id = c.first_id + static_cast<std::uint32_t>(e);
+        if (c.exclude && excluded[static_cast<std::size_t>(l)] == id) continue;
+        if (c.cut && low > cutoffs[static_cast<std::size_t>(l)]) continue;
+        if (low < kInfinity) list.emplace_back(low, id);
+      }
+      std::sort(list.begin(), list.end());
+    }
+  }
+
+  std::vector<float> make_cutoffs(const Tile& t, const Case& c, std::mt19937& random) const {
+    std::vector<float> result;
+    for (int l = 0; l < count; ++l) {
+      const int e = static_cast<int>(random() % static_cast<unsigned>(length));
+      // Exactly an entry, so that equality is met; now and then all or nothing.
+      const float entry = c.side == Side::rows ? t.low(l, e) : t.low(e, l);
+      result.push_back(l % 7 == 3 ? kInfinity : l % 7 == 5 ? -kInfinity : entry);
+    }
+    return result;
+  }
+  std::vector<std::uint32_t> make_excluded(const Case& c, std::mt19937& random) const {
+    std::vector<std::uint32_t> result;
+    for (int l = 0; l < count; ++l)
+      result.push_back(l % 5 == 4 ? ~0U : c.first_id + random() % static_cast<unsigned>(length));
+    return result;
+  }
+  std::vector<float> make_dropped(const Case& c, std::mt19937& random) {
+    for (float& d : dropped_before)
+      d = c.drop && random() % 4 == 0 ? static_cast<float>(static_cast<int>(random() % 5) - 2) : kInfinity;
+    return dropped_before;
+  }
+
+  void fill(SelectJob& job, const Case& c) {
+    job.side = c.side;
+    job.first_id = c.first_id;
+    job.capacity = c.capacity;
+    job.cutoffs = c.cut ? device_cutoffs.get() : nullptr;
+    job.excluded = c.exclude ? device_excluded.get() : nullptr;
+    job.out = out.get();
+    job.counts = counts.get();
+    job.dropped = c.drop ? dropped.get() : nullptr;
+    out.poison();
+    counts.poison();
+    gpu::check(cudaMemcpy(dropped.get(), dropped_before.data(), dropped_before.size() * sizeof(float),
+                          cudaMemcpyHostToDevice));
+  }
+
+  void compare(const Case& c, const char* selector) const {
+    const auto got_out = out.values();
+    const auto got_counts = counts.values();
+    const auto got_dropped = dropped.values();
+    for (std::size_t l = 0; l < static_cast<std::size_t>(count); ++l) {
+      const auto& list = survivors[l];
+      const auto wanted = std::min(list.size(), static_cast<std::size_t>(c.capacity));
+      if (!gpu::expect(got_counts[l] == static_cast<std::int32_t>(wanted), "%s %s list %zu: %d instead of %zu",
+                       selector, where.c_str(), l, got_counts[l], wanted))
+        continue;
+      std::vector<std::pair<float, std::uint32_t>> got;
+      for (std::size_t i = 0; i < wanted; ++i) {
+        const Candidate& g = got_out[l * static_cast<std::size_t>(c.capacity) + i];
+        got.emplace_back(g.low, g.id);
+      }
+      std::sort(got.begin(), got.end());
+      bool same = true;
+      for (std::size_t i = 0; i < wanted; ++i) {
+        same = same && got[i].first == list[i].first;
+        // Among equal lows at the edge any may be there, but it must be there, and once.
+        same = same && std::binary_search(list.begin(), list.end(), got[i]) && (i == 0 || got[i] != got[i - 1]);
+      }
+      gpu::expect(same, "%s %s list %zu: other candidates", selector, where.c_str(), l);
+      const float next = c.drop && list.size() > wanted ? list[wanted].first : kInfinity;
+      const float wanted_dropped = std::min(dropped_before[l], next);
+      gpu::expect(got_dropped[l] == wanted_dropped, "%s %s list %zu: dropped %g instead of %g", selector, where.c_str(),
+                  l, static_cast<double>(got_dropped[l]), static_cast<double>(wanted_dropped));
+    }
+  }
+};
+
+const char* name(Side side) { return side == Side::rows ? "rows" : "columns"; }
+
+std::string describe(const Tile& t, Values values, const Case& c) {
+  char text[200];
+  std::snprintf(text, sizeof text, "%dx%d+%d skew %d %s %s %s C=%d%s%s", t.shape.rows, t.shape.columns, t.shape.pad,
+                t.shape.skew, t.terms ? "product" : "stored", name(values), name(c.side), c.capacity,
+                c.cut ? " cut" : "", c.exclude ? " excluding" : "");
+  return text;
+}
+
+void test_all() {
+  std::mt19937 random(1);
+  std::vector<Shape> shapes = {{1, 1, 0, 0},     {3, 7, 1, 1},      {33, 65, 3, 0},   {40, 1024, 0, 0},
+                               {5, 4099, 1, 2},  {300, 37, 0, 0},   {2, 20003, 0, 0}, {3000, 40, 4, 0},
+                               {20, 9000, 8, 0}, {1, 100000, 4, 0}, {20000, 5, 3, 1}};
+  if (gpu::small()) shapes = {{3, 7, 1, 1}, {33, 65, 3, 0}, {3, 5004, 4, 0}, {5004, 3, 1, 0}};
+  const auto all = runners();
+  for (const Shape& shape : shapes)
+    for (const Side side : {Side::rows, Side::columns}) {
+      const int length = side == Side::rows ? shape.columns : shape.rows;
+      std::vector<int> capacities = {1, 2, 10, 33, 100, 520, 2000, length / 2, length - 1, length, length + 3};
+      if (gpu::small()) capacities = {1, 10, 40, length};
+      std::sort(capacities.begin(), capacities.end());
+      capacities.erase(std::unique(capacities.begin(), capacities.end()), capacities.end());
+      for (const int capacity : capacities) {
+        if (capacity < 1 || capacity > length + 3) continue;
+        for (const Values values : kAllValues) {
+          const bool terms = random() % 2 == 0;
+          // Long capacities with every distribution would take minutes on the host alone.
+          if (capacity > 5000 && values != Values::uniform && values != Values::few && values != Values::misleading)
+            continue;
+          const Tile tile = make_tile(shape, terms, values, side, capacity, random);
+          const DeviceTile device(tile);
+          const bool cut = random() % 2 == 0, exclude = random() % 2 == 0;
+          const Case c{side, capacity, cut, exclude, random() % 4 != 0, random() % 2 == 0 ? 0U : 4000000000U};
+          Lists lists(tile, c, random, describe(tile, values, c));
+          for (const auto& runner : all) {
+            if (runner.rows_only && side == Side::columns) continue;
+            // One thread a list and O(C) a candidate.
+            if (runner.name == "insertion" && capacity > 600) continue;
+            SelectJob job = device.job;
+            lists.fill(job, c);
+            runner.run(job);
+            lists.compare(c, runner.name.c_str());
+          }
+        }
+      }
+    }
+}
+
+// Both sides of a tile from one run.
+void test_both() {
+  std::mt19937 random(2);
+  for (const Values values : {Values::uniform, Values::few, Values::spread})
+    for (const bool terms : {false, true})
+      for (const bool cut : {false, true}) {
+        const Tile tile = make_tile({150, 333, 2, 0}, terms, values, Side::rows, 20, random);
+        const DeviceTile device(tile);
+        const Case rows{Side::rows, 20, cut, true, true, 7}, columns{Side::columns, 11, cut, true, true, 5000};
+        Lists of_rows(tile, rows, random, describe(tile, values, rows));
+        Lists of_columns(tile, columns, random, describe(tile, values, columns));
+        for (const Selector& s : selectors()) {
+          if (!s.run_both) continue;
+          SelectJob a = device.job, b = device.job;
+          of_rows.fill(a, rows);
+          of_columns.fill(b, columns);
+          run_with_workspace(s.workspace_bytes_both(a, b), [&](void* w) { s.run_both(a, b, w, nullptr); });
+          of_rows.compare(rows, s.name);
+          of_columns.compare(columns, s.name);
+        }
+      }
+}
+
+__host__ __device__ float hashed(std::uint64_t i) {
+  i = (i ^ (i >> 31)) * 0x9E3779B97F4A7C15U;
+  i = (i ^ (i >> 29)) * 0xBF58476D1CE4E5B9U;
+  return static_cast<float>((i ^ (i >> 32)) & 0xffffffU) * (1.0F / 16777216.0F);
+}
+__global__ void fill_hashed(float* out, std::int64_t count) {
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x)
+    out[i] = hashed(static_cast<std::uint64_t>(i));
+}
+
+// More than 2^31 elements; lists at both ends are compared.
+void test_large() {
+  const std::int64_t rows = 65600, columns = 32772, elements = rows * columns;
+  std::size_t available = 0, total = 0;
+  gpu::check(cudaMemGetInfo(&available, &total));
+  for (const Selector& s : selectors())
+    for (const Side side : {Side::rows, Side::columns}) {
+      const std::int64_t lists = side == Side::rows ? rows : columns, length = side == Side::rows ? columns : rows;
+      const int capacity = 4;
+      SelectJob job;
+      job.rows = static_cast<int>(rows);
+      job.columns = static_cast<int>(columns);
+      job.ld = columns;
+      job.side = side;
+      job.capacity = capacity;
+      const double needed = static_cast<double>(elements) * 4 + static_cast<double>(s.workspace_bytes(job)) + 1e9;
+      if (needed > static_cast<double>(available)) {
+        std::printf("%s: %.0f GB are not free, no tile of 2^31 elements\n", s.name, needed / 1e9);
+        continue;
+      }
+      gpu::Array<float> tile(static_cast<std::size_t>(elements));
+      fill_hashed<<<4096, 256>>>(tile.get(), elements);
+      gpu::Array<float> dropped(std::vector<float>(static_cast<std::size_t>(lists), kInfinity));
+      gpu::Array<Candidate> out(static_cast<std::size_t>(lists * capacity));
+      gpu::Array<std::int32_t> counts(static_cast<std::size_t>(lists));
+      job.tile = tile.get();
+      job.out = out.get();
+      job.counts = counts.get();
+      job.dropped = dropped.get();
+      run_with_workspace(s.workspace_bytes(job), [&](void* w) { s.run(job, w, nullptr); });
+      const auto got = out.values();
+      const auto got_dropped = dropped.values();
+      for (const std::int64_t l : {std::int64_t{0}, std::int64_t{1}, lists / 2, lists - 2, lists - 1}) {
+        std::vector<std::pair<float, std::uint32_t>> all;
+        for (std::int64_t e = 0; e < length; ++e)
+          all.emplace_back(hashed(static_cast<std::uint64_t>(side == Side::rows ? l * columns + e : e * columns + l)),
+                           static_cast<std::uint32_t>(e));
+        std::sort(all.begin(), all.end());
+        std::vector<std::pair<float, std::uint32_t>> mine;
+        for (int i = 0; i < capacity; ++i) {
+          const Candidate& c = got[static_cast<std::size_t>(l * capacity + i)];
+          mine.emplace_back(c.low, c.id);
+        }
+        std::sort(mine.begin(), mine.end());
+        bool same = got_dropped[static_cast<std::size_t>(l)] == all[capacity].first;
+        for (std::size_t i = 0; i < capacity; ++i)
+          same = same && mine[i].first == all[i].first && std::binary_search(all.begin(), all.end(), mine[i]);
+        gpu::expect(same, "%s: tile of 2^31 elements, %s, list %lld", s.name, name(side), static_cast<long long>(l));
+      }
+    }
+}
+
+}  // namespace
+
+int main() {
+  gpu::need_device();
+  test_all();
+  test_both();
+  if (!gpu::small()) test_large();
+  return gpu::result();
+}
