@@ -5,6 +5,7 @@
 #include "backend/cuda/block_sort.cuh"
 #include "backend/cuda/canonical.cuh"
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/orderable.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -101,15 +102,6 @@ __global__ void find_constants(Source rows, std::int64_t first, std::int64_t cou
   if (lane_index() == 0) constants[first + i] = c;
 }
 
-// Integers in the order of the values, equal where these are (-0 becomes +0).
-__device__ std::uint64_t orderable(double x) {
-  const auto bits = static_cast<std::uint64_t>(__double_as_longlong(__dadd_rn(x, 0.0)));
-  return bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
-}
-__device__ std::uint32_t orderable(float x) {
-  const std::uint32_t bits = __float_as_uint(__fadd_rn(x, 0.0f));
-  return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
 template <class T>
 using Orderable = decltype(orderable(exact(T())));
 

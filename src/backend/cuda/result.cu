@@ -26,7 +26,9 @@ __device__ bool is_proved(const ResultJob& job, std::int64_t place, std::int64_t
   if (job.kept && job.kept[place] > job.capacity) return false;
   // Strictly: an equal bound may belong to an equal key with a smaller id. A NaN proves nothing.
   if (!job.dropped || static_cast<double>(job.dropped[place]) > ScalarOps::mul(last_key, job.scale)) return true;
-  return valid >= job.columns - job.square - (job.leave_out && job.leave_out[row] >= 0);
+  const std::int64_t left_out = job.leave_out ? job.leave_out[row] : -1;
+  const bool leaves_out = left_out >= 0 && left_out < job.columns && !(job.square && left_out == row);
+  return valid >= job.columns - job.square - leaves_out;
 }
 
 // One block a row.

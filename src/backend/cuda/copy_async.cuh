@@ -1,0 +1,34 @@
+// Copies from global to shared memory that go on while the thread computes (cp.async, sm_80 and newer; before, plain
+// copies). cuda_pipeline.h has the same, with warnings. Knows nothing of what is copied.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace libknng::cuda {
+
+// 16 bytes; both addresses are multiples of 16.
+__device__ inline void copy_async(void* shared, const void* global) {
+#if __CUDA_ARCH__ >= 800
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+#else
+  *static_cast<int4*>(shared) = *static_cast<const int4*>(global);
+#endif
+}
+
+// Ends a group of copies.
+__device__ inline void commit_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until at most kPending of this thread's groups are under way.
+template <int kPending>
+__device__ inline void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#endif
+}
+
+}  // namespace libknng::cuda

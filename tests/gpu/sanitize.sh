@@ -1,0 +1,10 @@
+#!/bin/sh
+# Runs the programs of this folder, small, under the four tools of compute-sanitizer.   sanitize.sh PROGRAM...
+set -eu
+export KNNG_TEST_SMALL=1
+for tool in memcheck racecheck initcheck synccheck; do
+  for program in "$@"; do
+    echo "$tool: $(basename "$program")"
+    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 10 "$program"
+  done
+done

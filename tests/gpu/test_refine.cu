@@ -1,0 +1,397 @@
+// Refinement and the last rung: lists, values, ties and proofs are those of the definition, whatever the filter kept;
+// a key outside its bounds is counted.
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <vector>
+
+#include "backend/cuda/exact_rows.cuh"
+#include "backend/cuda/refine.cuh"
+#include "refine/bound.h"
+#include "tests/gpu/points.h"
+
+namespace libknng::cuda::test {
+namespace {
+
+struct Pair {
+  double key;
+  std::int64_t id;
+  friend bool operator<(const Pair& a, const Pair& b) { return a.key < b.key || (a.key == b.key && a.id < b.id); }
+};
+
+// What is asked for.
+struct Question {
+  const Points& rows;
+  const Points& columns;
+  std::int64_t k;
+  bool square;
+  std::vector<std::int64_t> leave_out;  // empty: none
+  bool self_first = false, similarity = false;
+  std::int32_t value_dtype = KNNG_F64;
+
+  std::int64_t width() const { return k + self_first; }
+};
+
+// All columns that row i may get, ascending.
+std::vector<Pair> ascending(const Question& q, std::int64_t i) {
+  std::vector<Pair> all;
+  for (std::int64_t j = 0; j < q.columns.rows; ++j) {
+    if (q.square && i == j) continue;
+    if (!q.leave_out.empty() && q.leave_out[static_cast<std::size_t>(i)] == j) continue;
+    all.push_back({expected_key(q.rows, i, q.columns, j), j});
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// A result in device memory and its copy on the host.
+struct Answer {
+  explicit Answer(const Question& q, std::int64_t first, std::int64_t count)
+      : ids(count * q.width()),
+        values(count * q.width() * (q.value_dtype == KNNG_F64 ? 8 : 4)),
+        ties(count),
+        proved(count),
+        last_keys(count),
+        redo(count),
+        findings(std::vector<ResultFindings>(1)) {
+    rows.first = first;
+    rows.width = q.width();
+    rows.ids = ids.get();
+    rows.values = values.get();
+    rows.value_dtype = q.value_dtype;
+    rows.similarity = q.similarity;
+    rows.ties = ties.get();
+    rows.proved = proved.get();
+    rows.last_keys = last_keys.get();
+    rows.redo = redo.get();
+    rows.findings = findings.get();
+  }
+
+  Array<std::int64_t> ids;
+  Array<std::byte> values;
+  Array<std::uint8_t> ties, proved;
+  Array<double> last_keys;
+  Array<std::int64_t> redo;
+  Array<ResultFindings> findings;
+  ResultRows rows;
+};
+
+double rounded(const Question& q, double key) {
+  const double value = reported_value(q.rows.metric, key, q.similarity);
+  return q.value_dtype == KNNG_F64 ? value : static_cast<double>(static_cast<float>(value));
+}
+
+// Rows of the result that are proved are right; returns how many are proved.
+std::int64_t compare(const Question& q, const Answer& answer, std::int64_t first, std::int64_t count) {
+  const auto ids = answer.ids.read();
+  const auto ties = answer.ties.read();
+  const auto proved = answer.proved.read();
+  const auto last_keys = answer.last_keys.read();
+  const auto bytes = answer.values.read();
+  const char* name = q.rows.name.c_str();
+  const std::int64_t shift = q.self_first;
+  std::int64_t good = 0;
+  for (std::int64_t i = first; i < first + count; ++i) {
+    const auto place = static_cast<std::size_t>(i - first);
+    if (!proved[place]) continue;
+    ++good;
+    const std::vector<Pair> all = ascending(q, i);
+    const auto value_at = [&](std::size_t at) {
+      return q.value_dtype == KNNG_F64 ? reinterpret_cast<const double*>(bytes.data())[at]
+                                       : static_cast<double>(reinterpret_cast<const float*>(bytes.data())[at]);
+    };
+    const std::size_t at = place * static_cast<std::size_t>(q.width());
+    if (shift) {
+      const double self = rounded(
+          q, q.rows.metric.term == Term::product ? canonical_key(q.rows.metric, q.rows.row(i), q.rows.row(i)) : 0.0);
+      expect(ids[at] == i && bits(value_at(at)) == bits(self), "%s: row %lld itself", name, static_cast<long long>(i));
+    }
+    for (std::int64_t j = 0; j < q.k; ++j) {
+      const Pair& pair = all[static_cast<std::size_t>(j)];
+      const std::size_t entry = at + static_cast<std::size_t>(shift + j);
+      expect(ids[entry] == pair.id, "%s: row %lld entry %lld is %lld, not %lld", name, static_cast<long long>(i),
+             static_cast<long long>(j), static_cast<long long>(ids[entry]), static_cast<long long>(pair.id));
+      expect(bits(value_at(entry)) == bits(rounded(q, pair.key)), "%s: row %lld value %lld is %a, not %a", name,
+             static_cast<long long>(i), static_cast<long long>(j), value_at(entry), rounded(q, pair.key));
+    }
+    const double last = all[static_cast<std::size_t>(q.k - 1)].key;
+    expect(bits(last_keys[place]) == bits(last), "%s: row %lld: last key", name, static_cast<long long>(i));
+    const bool tie = static_cast<std::int64_t>(all.size()) > q.k && all[static_cast<std::size_t>(q.k)].key == last;
+    expect((ties[place] != 0) == tie, "%s: row %lld: tie", name, static_cast<long long>(i));
+  }
+  const ResultFindings findings = answer.findings.read()[0];
+  expect(findings.unproved == static_cast<unsigned long long>(count - good), "%s: %llu rows to redo, not %lld", name,
+         findings.unproved, static_cast<long long>(count - good));
+  return good;
+}
+
+// The filter of these tests: of every row the `capacity` smallest lows, in a random order.
+struct Filter {
+  std::vector<Candidate> candidates;
+  std::vector<std::int32_t> kept;
+  std::vector<float> dropped, row_bounds, column_bounds;
+  double scale = 1;
+  bool direct = true;
+};
+
+double bound_of(const Filter& f, std::int64_t i, std::int64_t j) {
+  return static_cast<double>(f.row_bounds[static_cast<std::size_t>(i)]) +
+         static_cast<double>(f.column_bounds[static_cast<std::size_t>(j)]);
+}
+
+Filter make_filter(const Question& q, std::int64_t first, std::int64_t count, std::int64_t capacity, bool direct,
+                   Random& random) {
+  Filter f;
+  f.direct = direct;
+  const auto key_of = [&](std::int64_t i, std::int64_t j) {
+    return canonical_key(q.rows.metric, q.rows.row(first + i), q.columns.row(j));
+  };
+  if (!direct) {
+    // Scaled keys are below 2, so that rounding a low to fp32 stays within the slack below.
+    double largest = 1;
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t j = 0; j < q.columns.rows; ++j) largest = std::max(largest, std::fabs(key_of(i, j)));
+    f.scale = std::ldexp(1.0, -std::ilogb(largest));
+  }
+  const auto bound = [&] { return static_cast<float>(random.uniform(0x1p-20, 0x1p-12)); };
+  for (std::int64_t i = 0; i < count; ++i) f.row_bounds.push_back(bound());
+  for (std::int64_t j = 0; j < q.columns.rows; ++j) f.column_bounds.push_back(bound());
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::vector<Candidate> all;
+    for (std::int64_t j = 0; j < q.columns.rows; ++j) {
+      if (q.square && first + i == j) continue;
+      const double scaled = direct ? expected_key(q.rows, first + i, q.columns, j) : key_of(i, j) * f.scale;
+      const double slack = direct ? 0 : bound_of(f, i, j) * random.uniform(0.01, 1.9);
+      all.push_back({round_down(scaled - slack), static_cast<std::uint32_t>(j)});
+    }
+    std::sort(all.begin(), all.end(), [](Candidate a, Candidate b) { return a.low < b.low; });
+    const auto keeps = std::min<std::size_t>(all.size(), static_cast<std::size_t>(capacity));
+    f.dropped.push_back(keeps < all.size() ? all[keeps].low : INFINITY);
+    f.kept.push_back(static_cast<std::int32_t>(keeps));
+    all.resize(keeps);
+    for (std::size_t c = keeps; c > 1; --c) std::swap(all[c - 1], all[random.next() % c]);
+    all.resize(static_cast<std::size_t>(capacity), {-1.0f, 12345678});
+    f.candidates.insert(f.candidates.end(), all.begin(), all.end());
+  }
+  return f;
+}
+
+// Refines, then answers what is not proved from all keys. Returns the share of rows that the candidates proved.
+double answer_is_right(const Question& q, std::int64_t capacity, bool direct, std::uint64_t seed) {
+  Random random(seed);
+  const std::int64_t first = 2, count = q.rows.rows - 3;
+  const Filter filter = make_filter(q, first, count, capacity, direct, random);
+  const DevicePoints device_rows(q.rows), device_columns(q.columns);
+  const Array<Candidate> candidates(filter.candidates);
+  const Array<std::int32_t> kept(filter.kept);
+  const Array<float> dropped(filter.dropped), row_bounds(filter.row_bounds), column_bounds(filter.column_bounds);
+  const Array<std::int64_t> leave_out(q.leave_out);
+  std::vector<std::uint32_t> none;
+  for (std::int64_t j = 0; j < q.columns.rows && static_cast<std::int64_t>(none.size()) < q.k + 2; ++j)
+    if (q.columns.directionless(j)) none.push_back(static_cast<std::uint32_t>(j));
+  const Array<std::uint32_t> directionless(none);
+  Answer answer(q, first, count);
+
+  RefineJob job;
+  job.rows = device_rows.view();
+  job.columns = device_columns.view();
+  job.metric = q.rows.metric;
+  job.k = q.k;
+  job.first = first;
+  job.count = count;
+  job.square = q.square;
+  job.leave_out = leave_out.get();
+  job.lists = {candidates.get(), kept.get(), capacity, dropped.get()};
+  if (!direct) job.bounds = {filter.scale, row_bounds.get(), column_bounds.get()};
+  job.directionless = directionless.get();
+  job.directionless_count = directionless.size();
+  job.result = answer.rows;
+  job.rows_at_a_time = 13;
+  const Array<std::byte> workspace(refine_workspace_bytes(job));
+  job.workspace = workspace.get();
+  refine(job, nullptr);
+  check(cudaDeviceSynchronize());
+  const std::int64_t good = compare(q, answer, first, count);
+  const unsigned long long violations = answer.findings.read()[0].violations;
+  expect(violations == 0, "%s: %llu violations", q.rows.name.c_str(), violations);
+
+  ExactJob exact;
+  exact.rows = job.rows;
+  exact.columns = job.columns;
+  exact.metric = job.metric;
+  exact.k = q.k;
+  exact.list = answer.redo.get();
+  exact.count = count - good;
+  exact.square = q.square;
+  exact.leave_out = leave_out.get();
+  exact.result = answer.rows;
+  exact.rows_at_a_time = 9;
+  exact.columns_at_a_time = seed % 2 ? q.columns.rows : 20;
+  const Array<std::byte> exact_workspace(exact_workspace_bytes(exact));
+  exact.workspace = exact_workspace.get();
+  const std::vector<ResultFindings> zero(1);
+  check(cudaMemcpy(answer.findings.get(), zero.data(), sizeof(ResultFindings), cudaMemcpyHostToDevice));
+  exact_rows(exact, nullptr);
+  check(cudaDeviceSynchronize());
+  const std::int64_t all = compare(q, answer, first, count);
+  expect(all == count, "%s: %lld of %lld rows answered", q.rows.name.c_str(), static_cast<long long>(all),
+         static_cast<long long>(count));
+  return static_cast<double>(good) / static_cast<double>(count);
+}
+
+// Lows that are not below their keys, and ups that are not above.
+void wrong_bounds_are_counted() {
+  const Points p = make_points(find_metric("euclidean", 0), KNNG_F32, 40, 20, 21, 1, 4);
+  const Question q{p, p, 5, true, {}};
+  for (const bool direct : {true, false})
+    for (const bool above : {true, false}) {
+      Random random(4);
+      Filter filter = make_filter(q, 0, 40, 39, direct, random);
+      Candidate& wrong = filter.candidates[10 * 39 + 7];
+      const double key = canonical_key(p.metric, p.row(10), p.row(wrong.id));
+      const float low = round_down(key * filter.scale);
+      wrong.low = above    ? std::nextafter(low, INFINITY)
+                  : direct ? std::nextafter(low, -INFINITY)
+                           : round_down(key * filter.scale - 3 * bound_of(filter, 10, wrong.id));
+      const DevicePoints device(p);
+      const Array<Candidate> candidates(filter.candidates);
+      const Array<std::int32_t> kept(filter.kept);
+      const Array<float> dropped(filter.dropped), row_bounds(filter.row_bounds), column_bounds(filter.column_bounds);
+      Answer answer(q, 0, 40);
+      RefineJob job;
+      job.rows = job.columns = device.view();
+      job.metric = p.metric;
+      job.k = 5;
+      job.count = 40;
+      job.square = true;
+      job.lists = {candidates.get(), kept.get(), 39, dropped.get()};
+      if (!direct) job.bounds = {filter.scale, row_bounds.get(), column_bounds.get()};
+      job.result = answer.rows;
+      job.rows_at_a_time = 40;
+      const Array<std::byte> workspace(refine_workspace_bytes(job));
+      job.workspace = workspace.get();
+      refine(job, nullptr);
+      const unsigned long long violations = answer.findings.read()[0].violations;
+      expect(violations == 1, "direct %d, above %d: %llu violations, not 1", direct, above, violations);
+    }
+}
+
+// A value that fp32 cannot hold is found at the first row that has one.
+void values_too_large_are_found() {
+  const Metric metric = find_metric("sqeuclidean", 0);
+  Points p = make_points(metric, KNNG_F64, 33, 4, 22);
+  for (std::int64_t i = 0; i < p.rows; ++i)
+    for (std::int64_t t = 0; t < p.dim; ++t) {
+      const double x = static_cast<double>(i) + (i >= 17 ? 1e30 * static_cast<double>(i) : 0);
+      p.values[static_cast<std::size_t>(i * p.dim + t)] = x;
+      std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride + t) * sizeof x, &x, sizeof x);
+    }
+  finish(p);
+  for (const std::int32_t dtype : {KNNG_F32, KNNG_F64}) {
+    const Question q{p, p, 3, true, {}, false, false, dtype};
+    const DevicePoints device(p);
+    Answer answer(q, 0, p.rows);
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t i = p.rows; i-- > 0;) numbers.push_back(i);
+    const Array<std::int64_t> list(numbers);
+    ExactJob job;
+    job.rows = job.columns = device.view();
+    job.metric = metric;
+    job.k = 3;
+    job.list = list.get();
+    job.count = p.rows;
+    job.square = true;
+    job.result = answer.rows;
+    job.rows_at_a_time = 64;
+    job.columns_at_a_time = 64;
+    const Array<std::byte> workspace(exact_workspace_bytes(job));
+    job.workspace = workspace.get();
+    exact_rows(job, nullptr);
+    const unsigned long long found = answer.findings.read()[0].first_too_large;
+    expect(found == (dtype == KNNG_F32 ? 17 : ResultFindings::kNothing), "too large: row %llu", found);
+  }
+}
+
+// Equal keys beyond what the selection can sort at once, and k up to the last row.
+void many_equal_keys() {
+  for (const std::int64_t k : {1, 10, 1500, 4999}) {
+    Points p = make_points(find_metric("manhattan", 0), KNNG_U8, 5000, 3, 23);
+    for (std::size_t i = 0; i < p.values.size(); ++i) p.values[i] = i % 7 == 0;
+    for (std::int64_t i = 0; i < p.rows; ++i)
+      for (std::int64_t t = 0; t < p.dim; ++t)
+        p.stored[static_cast<std::size_t>(i * p.row_stride + t)] =
+            static_cast<std::byte>(p.values[static_cast<std::size_t>(i * p.dim + t)]);
+    finish(p);
+    const Question q{p, p, k, true, {}};
+    const DevicePoints device(p);
+    const std::vector<std::int64_t> numbers = {0, 1, 2, 2500, 4999};
+    const Array<std::int64_t> list(numbers);
+    Answer answer(q, 0, p.rows);
+    check(cudaMemset(answer.proved.get(), 0, static_cast<std::size_t>(p.rows)));
+    ExactJob job;
+    job.rows = job.columns = device.view();
+    job.metric = p.metric;
+    job.k = k;
+    job.list = list.get();
+    job.count = list.size();
+    job.square = true;
+    job.result = answer.rows;
+    job.rows_at_a_time = 2;
+    job.columns_at_a_time = 5000;
+    const Array<std::byte> workspace(exact_workspace_bytes(job));
+    job.workspace = workspace.get();
+    exact_rows(job, nullptr);
+    check(cudaDeviceSynchronize());
+    ResultFindings findings = answer.findings.read()[0];
+    findings.unproved = static_cast<unsigned long long>(p.rows - list.size());
+    check(cudaMemcpy(answer.findings.get(), &findings, sizeof findings, cudaMemcpyHostToDevice));
+    expect(compare(q, answer, 0, p.rows) == list.size(), "equal keys, k=%lld", static_cast<long long>(k));
+  }
+}
+
+}  // namespace
+}  // namespace libknng::cuda::test
+
+int main() {
+  using namespace libknng;
+  using namespace libknng::cuda::test;
+  require_gpu();
+  int cases = 0;
+  double proved = 0;
+  std::uint64_t seed = 0;
+  for (const Metric& metric : all_metrics())
+    for (const std::int32_t dtype : all_dtypes())
+      for (const std::int64_t dim : {1, 3, 32, 100}) {
+        if (small() && dim != 3) continue;
+        const bool products = metric.term == Term::squared_difference || metric.term == Term::product;
+        const bool direct = !products || seed % 3 == 0;
+        const double largest = direct ? DBL_MAX : 4;
+        const Points rows = make_points(metric, dtype, 83, dim, 11, 1, largest);
+        const Points columns = make_points(metric, dtype, 150, dim, 12, 1, largest);
+        std::vector<std::int64_t> leave_out;
+        for (std::int64_t i = 0; i < rows.rows; ++i) leave_out.push_back(i % 3 == 0 ? -1 : (i * 7) % columns.rows);
+        const Question graph{rows, rows,          1 + static_cast<std::int64_t>(seed % 12), true,
+                             {},   seed % 2 == 0, metric.similarity && seed % 4 < 2};
+        const Question query{rows, columns, 10, false, leave_out, false, false, KNNG_F32};
+        proved += answer_is_right(graph, 20, direct, seed);
+        // Every pair is a candidate: all rows are proved without any bound.
+        expect(answer_is_right(graph, rows.rows - 1, direct, seed + 1) == 1, "%s: not proved", rows.name.c_str());
+        proved += answer_is_right(query, 45, direct, seed + 2);
+        cases += 3;
+        ++seed;
+      }
+  expect(proved > 0.5 * cases * 2 / 3, "only %g of %d runs' rows were proved by their candidates", proved,
+         cases * 2 / 3);
+  wrong_bounds_are_counted();
+  values_too_large_are_found();
+  if (small()) return 0;
+  // Lists longer than shared memory holds, and k = n - 1.
+  const Points many = make_points(find_metric("euclidean", 0), KNNG_F32, 9000, 2, 13);
+  const Points few = make_points(find_metric("euclidean", 0), KNNG_F32, 8, 2, 14);
+  answer_is_right({few, many, 8999, false, std::vector<std::int64_t>(8, -1)}, 9000, true, 1);
+  answer_is_right({few, many, 4000, false, std::vector<std::int64_t>(8, 3)}, 5001, true, 2);
+  many_equal_keys();
+  std::printf("refinement: %d cases, %.0f %% of rows with short lists proved by their candidates\n", cases + 2,
+              100 * proved / (cases * 2 / 3.0));
+  return 0;
+}
