@@ -50,7 +50,8 @@ __global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std:
     valid += __syncthreads_count(i < filled && sorted.ids[i] != kNoId);
   }
 
-  const std::int64_t at = (row - result.first) * result.width, shift = result.width - k;
+  const std::int64_t to = result.packed ? place : row - result.first;
+  const std::int64_t at = to * result.width, shift = result.width - k;
   auto* values = static_cast<Value*>(result.values);
   bool fits = true;
   for (std::int64_t j = threadIdx.x; j < k; j += blockDim.x) {
@@ -71,9 +72,9 @@ __global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std:
   if (threadIdx.x != 0) return;
   const double last_key = valid >= k ? sorted.keys[k - 1] : INFINITY;
   const bool proved = is_proved(job, place, row, valid, last_key);
-  result.ties[row - result.first] = valid > k && sorted.keys[k] == last_key;
-  result.proved[row - result.first] = proved;
-  if (result.last_keys) result.last_keys[row - result.first] = last_key;
+  result.ties[to] = valid > k && sorted.keys[k] == last_key;
+  result.proved[to] = proved;
+  if (result.last_keys) result.last_keys[to] = last_key;
   // What is wrong with a row that is redone will be found then.
   if (proved && !fits) atomicMin(&result.findings->first_too_large, static_cast<unsigned long long>(row));
   if (!proved) {

@@ -23,6 +23,7 @@ struct ResultFindings {
 // Where the result goes: device memory, `width` entries a row, row `first` of the problem at place 0.
 struct ResultRows {
   std::int64_t first = 0;
+  bool packed = false;     // rows of a list lie at their places in it instead
   std::int64_t width = 0;  // k, or k + 1 with the row itself in front
   std::int64_t* ids = nullptr;
   void* values = nullptr;

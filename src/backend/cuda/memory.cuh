@@ -1,0 +1,155 @@
+// Memory and streams of a session, owned. Device memory comes from a pool of the session's own, so that nothing of the
+// process's is disturbed and freeing waits for nobody, and is counted against max_device_bytes. Knows nothing of what
+// the memory is for.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "backend/cuda/check.cuh"
+
+namespace libknng::cuda {
+
+// Makes a device current for as long as it lives; the caller's comes back.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) {
+    check(cudaGetDevice(&before_));
+    if (before_ != device) check(cudaSetDevice(device));
+  }
+  ~CurrentDevice() { cudaSetDevice(before_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const noexcept {
+    return stream_;
+  }  // NOLINT(google-explicit-constructor): as the API takes it
+  void wait() const { check(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class Event {
+ public:
+  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void record(const Stream& stream) { check(cudaEventRecord(event_, stream)); }
+  void wait() const { check(cudaEventSynchronize(event_)); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// A device's memory as one session sees it. The device is current.
+class Pool {
+ public:
+  Pool(int device, std::int64_t limit) : limit_(limit) {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device;
+    check(cudaMemPoolCreate(&pool_, &properties));
+    // What is freed is for the next array, not for the system: until the session ends.
+    std::uint64_t keep = UINT64_MAX;
+    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
+  }
+  ~Pool() { cudaMemPoolDestroy(pool_); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  void* take(std::int64_t bytes, const Stream& stream) {
+    if (held_ + bytes > limit_)
+      throw CudaError(CudaError::Kind::out_of_memory, cudaErrorMemoryAllocation, "max_device_bytes is used up",
+                      __FILE__, __LINE__);
+    void* memory = nullptr;
+    check(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_, stream));
+    held_ += bytes;
+    peak_ = std::max(peak_, held_);
+    return memory;
+  }
+  void give(void* memory, std::int64_t bytes, const Stream& stream) noexcept {
+    cudaFreeAsync(memory, stream);
+    held_ -= bytes;
+  }
+  std::int64_t peak() const noexcept { return peak_; }
+
+ private:
+  cudaMemPool_t pool_ = nullptr;
+  std::int64_t limit_, held_ = 0, peak_ = 0;
+};
+
+// Where a session's arrays come from: they are made and freed in the order of its stream. Ends after them.
+struct Home {
+  Home(int device, std::int64_t limit) : pool(device, limit) {}
+  Pool pool;
+  Stream stream;
+};
+
+constexpr std::int64_t kArrayAlignment = 256;
+constexpr std::int64_t array_bytes(std::int64_t bytes) {
+  return (std::max<std::int64_t>(bytes, 1) + kArrayAlignment - 1) / kArrayAlignment * kArrayAlignment;
+}
+
+// An array in device memory, uninitialised.
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray() noexcept = default;
+  DeviceArray(std::int64_t count, Home& home)
+      : home_(&home), count_(count), bytes_(array_bytes(count * static_cast<std::int64_t>(sizeof(T)))) {
+    data_ = static_cast<T*>(home.pool.take(bytes_, home.stream));
+  }
+  DeviceArray(DeviceArray&& other) noexcept { swap(other); }
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    DeviceArray(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~DeviceArray() {
+    if (data_) home_->pool.give(data_, bytes_, home_->stream);
+  }
+
+  T* data() const noexcept { return data_; }
+  std::int64_t size() const noexcept { return count_; }
+  void swap(DeviceArray& other) noexcept {
+    std::swap(home_, other.home_);
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+ private:
+  Home* home_ = nullptr;
+  T* data_ = nullptr;
+  std::int64_t count_ = 0, bytes_ = 0;
+};
+
+// Page-locked host memory for copies that do not wait.
+class Pinned {
+ public:
+  explicit Pinned(std::int64_t bytes) { check(cudaMallocHost(&data_, static_cast<std::size_t>(bytes))); }
+  ~Pinned() { cudaFreeHost(data_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,201 @@
+// The one symbol of this library: the seam's calls, each behind the guard that turns exceptions into its errors and
+// leaves the caller's device current.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+
+#include "backend/cuda/check.cuh"
+#include "backend/cuda/select/select.cuh"
+#include "backend/cuda/session.cuh"
+#include "backend/seam.h"
+
+using namespace libknng;
+
+struct knng_backend_session {
+  cuda::Session session;
+};
+
+namespace {
+
+void tell(knng_backend_error* error, std::int32_t status, const char* argument, const char* text) {
+  *error = {status, 0, -1, -1, -1, "", ""};
+  std::snprintf(error->argument, sizeof error->argument, "%s", argument);
+  std::snprintf(error->text, sizeof error->text, "%s", text);
+}
+
+// Runs f with the device current; what it throws becomes the error.
+template <class F>
+std::int32_t guard(int device, knng_backend_error* error, F&& f) noexcept {
+  try {
+    const cuda::CurrentDevice current(device);
+    f();
+    return KNNG_OK;
+  } catch (const cuda::RefusedRow& refused) {
+    tell(error, KNNG_ERR_DATA, refused.of_queries ? "q" : "rows", "");
+    error->of_rows = refused.of_queries ? 2 : 1;
+    error->row = refused.row;
+  } catch (const cuda::CudaError& failure) {
+    cudaGetLastError();  // nothing of ours stays behind in the runtime
+    const bool memory = failure.kind() == cuda::CudaError::Kind::out_of_memory;
+    tell(error, memory ? KNNG_ERR_MEMORY : KNNG_ERR_DEVICE, memory ? "max_device_bytes" : "device", failure.what());
+  } catch (const std::bad_alloc&) {
+    tell(error, KNNG_ERR_MEMORY, "", "no host memory left");
+  } catch (const std::exception& failure) {
+    tell(error, KNNG_ERR_INTERNAL, "", failure.what());
+  }
+  return error->status;
+}
+
+std::int32_t device_count(char* why_not, std::int64_t size) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  if (status == cudaSuccess && count > 0) return count;
+  std::snprintf(why_not, static_cast<std::size_t>(size), "%s",
+                status == cudaSuccess ? "the driver lists none" : cudaGetErrorString(status));
+  return 0;
+}
+
+// The oldest chip that the kernels are compiled for.
+constexpr int kOldestMajor = 7, kOldestMinor = 5;
+
+void describe(std::int32_t device, knng_device* out) {
+  std::memset(out->name, 0, sizeof out->name);
+  std::memset(out->why_not, 0, sizeof out->why_not);
+  out->usable = 0;
+  out->memory = out->memory_free = -1;
+  cudaDeviceProp properties{};
+  cudaError_t status = cudaGetDeviceProperties(&properties, device);
+  if (status == cudaSuccess) {
+    std::snprintf(out->name, sizeof out->name, "cuda:%d: %.60s", device, properties.name);
+    out->memory = static_cast<std::int64_t>(properties.totalGlobalMem);
+    if (properties.major < kOldestMajor || (properties.major == kOldestMajor && properties.minor < kOldestMinor)) {
+      std::snprintf(out->why_not, sizeof out->why_not, "compute capability %d.%d is below %d.%d", properties.major,
+                    properties.minor, kOldestMajor, kOldestMinor);
+      return;
+    }
+    knng_backend_error error{};
+    const std::int32_t done = guard(device, &error, [&] {
+      std::size_t free = 0, total = 0;
+      cuda::check(cudaMemGetInfo(&free, &total));
+      out->memory_free = static_cast<std::int64_t>(free);
+    });
+    if (done == KNNG_OK) {
+      out->usable = 1;
+      return;
+    }
+    std::snprintf(out->why_not, sizeof out->why_not, "%.250s", error.text);
+    return;
+  }
+  cudaGetLastError();
+  std::snprintf(out->name, sizeof out->name, "cuda:%d", device);
+  std::snprintf(out->why_not, sizeof out->why_not, "%s", cudaGetErrorString(status));
+}
+
+std::int32_t refuse(knng_backend_error* error, const char* argument, std::int64_t given, std::int64_t limit,
+                    const char* format, const char* a, const char* b) {
+  *error = {KNNG_ERR_UNSUPPORTED, 0, -1, given, limit, "", ""};
+  std::snprintf(error->argument, sizeof error->argument, "%s", argument);
+  std::snprintf(error->text, sizeof error->text, format, a, b);
+  return error->status;
+}
+
+std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
+  const std::string_view engine = p->engine;
+  if (engine != "tiled" && engine != "direct")
+    return refuse(error, "engine", -1, -1, "engine=%s is not available on %s: there are tiled and direct", p->engine,
+                  "CUDA devices");
+  const Metric metric = cuda::metric_of(p->metric);
+  const bool product = metric.term == Term::squared_difference || metric.term == Term::product;
+  if (engine == "tiled" && !product)
+    return refuse(error, "engine", -1, -1, "engine=%s needs a metric that is a product: this one has engine=%s",
+                  p->engine, "direct");
+  if (engine == "tiled" && p->columns.dim > kLargestFilterDim)
+    return refuse(error, "engine", p->columns.dim, kLargestFilterDim,
+                  "engine=%s takes dimensions up to 1048576: engine=%s can", p->engine, "direct");
+  if (!cuda::find_selector(p->selector))
+    return refuse(error, "selector", -1, -1, "selector=%s is not available on %s", p->selector, "CUDA devices");
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (p->rows.count >= most || p->columns.count >= most || p->k >= most)
+    return refuse(error, "device", std::max(p->rows.count, p->columns.count), most - 1, "%s takes up to 2147483647 %s",
+                  "a device", "rows");
+  return KNNG_OK;
+}
+
+std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
+  *host_bytes = cuda::Session::kHostBytes;
+  return cuda::Session::bytes(*p);
+}
+
+std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_backend_problem* problem,
+                  knng_backend_error* error) {
+  return guard(device, error, [&] { *out = new knng_backend_session{cuda::Session(device, *problem)}; });
+}
+
+template <class F>
+std::int32_t on(knng_backend_session* session, knng_backend_error* error, F&& f) {
+  return guard(session->session.device(), error, [&] { f(session->session); });
+}
+
+std::int32_t begin(knng_backend_session* session, std::int32_t rung, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.begin(rung); });
+}
+
+std::int32_t tile(knng_backend_session* session, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
+                  std::int64_t columns, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.tile(first_row, rows, first_column, columns); });
+}
+
+std::int32_t settle(knng_backend_session* session, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.settle(); });
+}
+
+std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
+                    std::int64_t count, knng_backend_error* error) {
+  return on(into, error, [&](cuda::Session& s) { s.absorb(from->session, first, count); });
+}
+
+std::int32_t refine(knng_backend_session* session, std::int64_t first, std::int64_t count, knng_backend_result* result,
+                    knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.refine(first, count, *result); });
+}
+
+std::int32_t redo(knng_backend_session* session, const std::int64_t* rows, std::int64_t count,
+                  knng_backend_result* result, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.redo(rows, count, *result); });
+}
+
+std::int64_t peak_bytes(const knng_backend_session* session) { return session->session.peak_bytes(); }
+
+void close(knng_backend_session* session) {
+  knng_backend_error ignored{};
+  guard(session->session.device(), &ignored, [&] { delete session; });
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_cuda_entry() {
+  static const knng_backend_seam seam = {sizeof(knng_backend_seam),
+                                         KNNG_BACKEND_SEAM_VERSION,
+                                         KNNG_BACKEND_BUILD_ID,
+                                         "cuda",
+                                         &device_count,
+                                         &describe,
+                                         &can_run,
+                                         &session_bytes,
+                                         &open,
+                                         &begin,
+                                         &tile,
+                                         &settle,
+                                         &absorb,
+                                         &refine,
+                                         &redo,
+                                         &peak_bytes,
+                                         &close};
+  return &seam;
+}

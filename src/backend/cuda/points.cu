@@ -1,0 +1,77 @@
+#include "backend/cuda/points.cuh"
+
+#include <limits>
+
+#include "backend/cuda/prepare.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+bool short_ranks_suffice(std::int64_t dim) { return dim <= std::numeric_limits<std::int16_t>::max(); }
+
+std::int64_t rank_bytes(std::int64_t dim) { return short_ranks_suffice(dim) ? 2 : 4; }
+
+}  // namespace
+
+std::int64_t Points::bytes(const knng_backend_rows& rows, Transform transform) {
+  const DeviceRows shape{nullptr, rows.dtype, rows.count, rows.dim, rows.dim, 1};
+  std::int64_t bytes = array_bytes(rows.count * rows.dim * dtype_bytes(rows.dtype));
+  if (has_constants(transform)) bytes += array_bytes(rows.count * static_cast<std::int64_t>(sizeof(RowConstants)));
+  if (transform == Transform::rank_unit) bytes += array_bytes(rows.count * rows.dim * rank_bytes(rows.dim));
+  return bytes + array_bytes(prepare_workspace_bytes(shape, transform)) + array_bytes(sizeof(PrepareFindings));
+}
+
+Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home)
+    : stored_(rows.count * rows.dim * dtype_bytes(rows.dtype), home) {
+  const std::int64_t row_bytes = rows.dim * dtype_bytes(rows.dtype);
+  staging.upload(
+      rows.count, row_bytes,
+      [&](std::int64_t first, std::int64_t count, std::byte* dst) { rows.read(rows.user, first, count, dst); },
+      stored_.data(), home.stream);
+  view_.rows = {stored_.data(), rows.dtype, rows.count, rows.dim, rows.dim, 1};
+  view_.transform = transform;
+  if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, home);
+  if (transform == Transform::rank_unit && short_ranks_suffice(rows.dim))
+    short_ranks_ = DeviceArray<std::int16_t>(rows.count * rows.dim, home);
+  else if (transform == Transform::rank_unit)
+    long_ranks_ = DeviceArray<std::int32_t>(rows.count * rows.dim, home);
+  view_.constants = constants_.data();
+  view_.short_ranks = short_ranks_.data();
+  view_.long_ranks = long_ranks_.data();
+
+  PrepareFindings found;
+  const DeviceArray<PrepareFindings> findings(1, home);
+  const DeviceArray<std::byte> workspace(prepare_workspace_bytes(view_.rows, transform), home);
+  check(cudaMemcpyAsync(findings.data(), &found, sizeof found, cudaMemcpyHostToDevice, home.stream));
+  PrepareJob job;
+  job.rows = view_.rows;
+  job.transform = transform;
+  job.limit = limit;
+  job.count = rows.count;
+  job.constants = constants_.data();
+  job.short_ranks = short_ranks_.data();
+  job.long_ranks = long_ranks_.data();
+  job.findings = findings.data();
+  job.workspace = workspace.data();
+  prepare_rows(job, home.stream);
+  check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
+  home.stream.wait();
+  // Rows in host memory were checked for NaN and infinity when the data set got them.
+  if (found.first_refused != PrepareFindings::kNothing)
+    throw RefusedRow{static_cast<std::int64_t>(found.first_refused / static_cast<unsigned long long>(rows.dim + 1))};
+  any_directionless_ = found.any_directionless != 0;
+}
+
+std::vector<std::uint32_t> Points::first_directionless(std::int64_t most, Home& home) const {
+  std::vector<std::uint32_t> first;
+  if (!any_directionless_) return first;
+  std::vector<RowConstants> constants(static_cast<std::size_t>(count()));
+  check(cudaMemcpyAsync(constants.data(), constants_.data(), constants.size() * sizeof(RowConstants),
+                        cudaMemcpyDeviceToHost, home.stream));
+  home.stream.wait();
+  for (std::size_t i = 0; i < constants.size() && static_cast<std::int64_t>(first.size()) < most; ++i)
+    if (constants[i].factor == 0) first.push_back(static_cast<std::uint32_t>(i));
+  return first;
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,47 @@
+// The points of one side of a problem, resident on the device: as stored, with what their metric needs to know of each.
+// Knows nothing of pairs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/cuda/memory.cuh"
+#include "backend/cuda/rows.cuh"
+#include "backend/cuda/staging.cuh"
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+// Bytes of an element as stored.
+constexpr std::int64_t dtype_bytes(std::int32_t dtype) {
+  return dtype == KNNG_F64 ? 8 : dtype == KNNG_F32 ? 4 : dtype == KNNG_F16 || dtype == KNNG_BF16 ? 2 : 1;
+}
+
+// A row that the metric cannot take; the library words it.
+struct RefusedRow {
+  std::int64_t row;
+  bool of_queries = false;
+};
+
+class Points {
+ public:
+  // Throws RefusedRow.
+  Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home);
+  static std::int64_t bytes(const knng_backend_rows& rows, Transform transform);
+
+  const CanonicalView& view() const noexcept { return view_; }
+  std::int64_t count() const noexcept { return view_.rows.rows; }
+  std::int64_t dim() const noexcept { return view_.rows.dim; }
+  // The first `most` points without direction, ascending.
+  std::vector<std::uint32_t> first_directionless(std::int64_t most, Home& home) const;
+
+ private:
+  CanonicalView view_;
+  bool any_directionless_ = false;
+  DeviceArray<std::byte> stored_;
+  DeviceArray<RowConstants> constants_;
+  DeviceArray<std::int16_t> short_ranks_;
+  DeviceArray<std::int32_t> long_ranks_;
+};
+
+}  // namespace libknng::cuda

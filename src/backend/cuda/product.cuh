@@ -1,0 +1,35 @@
+// Tiles of products of operands by cuBLAS. Its accumulation is set explicitly: fp32 everywhere, no reduced-precision
+// reduction, no emulation, so that the bound's unit (unit.h) is the one that runs. Knows nothing of what a product
+// means.
+#pragma once
+
+#include <cublas_v2.h>
+
+#include <cstdint>
+
+#include "backend/cuda/memory.cuh"
+#include "backend/cuda/operands.cuh"
+
+namespace libknng::cuda {
+
+class Products {
+ public:
+  // cuBLAS gets its workspace from the session's memory.
+  explicit Products(Home& home);
+  ~Products();
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+  static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
+
+  // tile[r ld + c] = a_r . b_c, r < rows, c < columns.
+  void run(const Operands& a, std::int64_t first_row, std::int64_t rows, const Operands& b, std::int64_t first_column,
+           std::int64_t columns, Precision precision, float* tile, std::int64_t ld);
+  // |product - a.b| <= gamma |a| |b| + eta, for operands in one or in two pieces.
+  static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios, int compute_major);
+
+ private:
+  DeviceArray<std::byte> workspace_;
+  cublasHandle_t handle_ = nullptr;
+};
+
+}  // namespace libknng::cuda

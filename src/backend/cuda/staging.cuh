@@ -1,0 +1,32 @@
+// Copies between pageable host memory and the device through two page-locked buffers: while one is on its way the other
+// is filled or emptied. Knows nothing of what is copied.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "backend/cuda/memory.cuh"
+
+namespace libknng::cuda {
+
+class Staging {
+ public:
+  static constexpr std::int64_t kBytes = std::int64_t{16} << 20;  // of one buffer
+  static constexpr std::int64_t kHostBytes = 2 * kBytes;
+
+  Staging() : buffers_{Pinned(kBytes), Pinned(kBytes)} {}
+
+  // `count` items of `item_bytes` to the device: fill(first, count, dst) is called for consecutive parts. Returns when
+  // the last part is on its way; what follows on the stream finds all of it.
+  void upload(std::int64_t count, std::int64_t item_bytes,
+              const std::function<void(std::int64_t, std::int64_t, std::byte*)>& fill, void* device,
+              const Stream& stream);
+  // Bytes to host memory; returns when they are there.
+  void download(const void* device, void* host, std::int64_t bytes, const Stream& stream);
+
+ private:
+  Pinned buffers_[2];
+  Event done_[2];
+};
+
+}  // namespace libknng::cuda
