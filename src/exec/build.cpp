@@ -25,8 +25,8 @@ void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, con
   graph.stats[Stat::seconds_prepare] = watch.lap();
 
   NeighbourLists lists(graph.rows, k, budget);
-  const CpuCounts counts =
-      plan.engine->run({rows, columns, task.metric, plan.grid, leave_out, plan.threads}, lists, budget, monitor);
+  const CpuCounts counts = plan.engine->run(
+      {rows, columns, task.metric, plan.grid, leave_out, plan.threads, plan.selector}, lists, budget, monitor);
   if (counts.violations > 0)
     fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = counts.violations},
          "%lld keys lay outside their proved bounds: please report this with the data",
@@ -40,7 +40,7 @@ void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, con
   graph.stats[Stat::redone_fp64] = static_cast<double>(counts.redone);
   graph.stats[Stat::refined] = counts.inexact ? static_cast<double>(graph.rows) : 0;
   graph.text.engine = plan.engine->name;
-  graph.text.selector = "none";
+  graph.text.selector = plan.selector ? plan.selector->name : "none";
   graph.text.device = std::string("cpu: ") + cpu_target() + ", " + std::to_string(plan.threads) +
                       (plan.threads == 1 ? " thread" : " threads");
 }

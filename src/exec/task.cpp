@@ -13,22 +13,25 @@
 namespace libknng {
 namespace {
 
-// The engine of the CPU that was asked for, or nullptr: the best that can run and fits the budget.
+// A line of a planned tile, or shorter: the selector is chosen before the tiles.
+constexpr std::int64_t kLine = 480;
+
+// The engine of the CPU that was asked for, or nullptr: the best that can run and fits the budget. Who asks for a
+// selector asks for an engine that has it.
 const CpuEngine* asked_engine(const Task& task, std::int64_t dim) {
-  if (task.selector != "auto")
-    fail(KNNG_ERR_UNSUPPORTED, "selector",
-         "selector=%s is not available: on the CPU it belongs to engine=tiled, which this build has not",
-         task.selector.c_str());
-  if (task.engine == "auto") return nullptr;
+  const bool select = task.selector != "auto";
+  if (task.engine == "auto" && !select) return nullptr;
   for (const CpuEngine& engine : cpu_engines()) {
-    if (task.engine != engine.name) continue;
+    if (task.engine == "auto" ? !engine.selects : task.engine != engine.name) continue;
+    if (select && !engine.selects)
+      fail(KNNG_ERR_OPTION, "selector", "selector=%s goes with engine=tiled, engine=%s has none", task.selector.c_str(),
+           engine.name);
     if (engine.can_run(task.metric, dim)) return &engine;
     fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = dim},
          "engine=%s cannot do metric=%s in dimension %lld: engine=direct can", engine.name, task.metric.name,
          static_cast<long long>(dim));
   }
-  fail(KNNG_ERR_UNSUPPORTED, "engine",
-       "engine=%s is not available: on the CPU there are engine=fused and engine=direct", task.engine.c_str());
+  fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s is not available on the CPU", task.engine.c_str());
 }
 
 // The plan for engines of the CPU.
@@ -50,17 +53,21 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
   problem.tile_rows = task.tile_rows;
   problem.tile_cols = task.tile_cols;
   const std::int32_t dtype = problem.square || query_dtype == data.dtype() ? data.dtype() : 0;
+  const Selector& selector = task.selector == "auto"
+                                 ? best_selector(k, std::min(problem.columns, task.tile_cols ? task.tile_cols : kLine))
+                                 : *find_selector(task.selector);
   const auto plan_for = [&](const CpuEngine& engine) {
+    const Selector* with = engine.selects ? &selector : nullptr;
     problem.panel = engine.panel;
     problem.operand_bytes = engine.operand_bytes(task.metric, dtype, problem.columns, problem.dim, true);
     if (!problem.square)
       problem.operand_bytes = checked_add(
           problem.operand_bytes, engine.operand_bytes(task.metric, dtype, problem.rows, problem.dim, false), "q");
-    problem.workspace_bytes = [&engine, &task, dtype, dim = problem.dim](std::int64_t tile_rows,
-                                                                         std::int64_t tile_cols) {
-      return engine.workspace_bytes(task.metric, dtype, tile_rows, tile_cols, dim);
+    problem.workspace_bytes = [&engine, &task, dtype, with, dim = problem.dim](std::int64_t tile_rows,
+                                                                               std::int64_t tile_cols) {
+      return engine.workspace_bytes(task.metric, dtype, with, tile_rows, tile_cols, dim);
     };
-    return TaskPlan{make_plan(problem), &engine, {}};
+    return TaskPlan{make_plan(problem), &engine, with, {}};
   };
   if (const CpuEngine* engine = asked_engine(task, problem.dim)) return plan_for(*engine);
   // engine=auto takes the first engine that pays and fits; the smallest budget is that of whichever needs least.

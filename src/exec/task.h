@@ -46,6 +46,7 @@ struct DeviceTask {
 // The plan of a build (queries = 0) or of a query, and what it is for: an engine of the CPU, or devices.
 struct TaskPlan : Plan {
   const CpuEngine* engine = nullptr;
+  const Selector* selector = nullptr;  // of an engine that selects
   DeviceTask device;
 };
 // held_bytes: of rows, the library's. Throws KNNG_ERR_DEVICE for devices that are not there, KNNG_ERR_UNSUPPORTED for

@@ -70,5 +70,7 @@ double key_floor() noexcept;
 
 // The largest float that is not above x; -inf, which claims nothing, if x is NaN.
 float round_down(double x) noexcept;
+// The smallest float that is not below x; +inf, which claims nothing, if x is NaN.
+inline float round_up(double x) noexcept { return -round_down(-x); }
 
 }  // namespace libknng

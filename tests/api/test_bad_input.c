@@ -283,7 +283,7 @@ static void data_that_a_metric_cannot_take(void** state) {
 
 static void contradictions_and_what_is_not_there(void** state) {
   const fixture* f = *state;
-  static const char* const unsupported[][2] = {{"device", "cuda"}, {"device", "cuda:0"}, {"engine", "tiled"}};
+  static const char* const unsupported[][2] = {{"device", "cuda"}, {"device", "cuda:0"}};
   knng_graph* g = NULL;
   for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; ++i) {
     knng* h = HANDLE(&f->rows, unsupported[i][0], unsupported[i][1]);
@@ -304,6 +304,14 @@ static void contradictions_and_what_is_not_there(void** state) {
   EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=fused", "manhattan", "direct");
   knng_destroy(h);
   assert_null(g);
+  /* Nor have these a selector. */
+  static const char* const without[] = {"direct", "fused"};
+  for (int e = 0; e < 2; ++e) {
+    h = HANDLE(&f->rows, "device", "cpu", "engine", without[e], "selector", "quick");
+    EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_OPTION, "selector=quick", "engine=tiled", without[e]);
+    knng_destroy(h);
+    assert_null(g);
+  }
 }
 
 static void words(void** state) {

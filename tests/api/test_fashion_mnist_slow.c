@@ -1,6 +1,6 @@
 /* Fashion-MNIST, 70,000 x 784 bytes: every product metric on 500 rows against the oracle, by query with the row itself
  * left out, which is what a build returns for those rows; and builds of the 10,000 test images, 500 rows checked by
- * knng_check and by the oracle. */
+ * knng_check and by the oracle; and all rows under every engine and selector, once, for sqeuclidean. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +51,8 @@ static void five_hundred_rows_of_seventy_thousand(void** state) {
     const oracle_task task = task_of(metric);
     oracle_graph expected = oracle_query(&task, n, pixels, x, sample, queries, own, neighbours);
     const knng_matrix q = knng_host(KNNG_U8, sample, pixels, bytes);
-    for (const char* const* engine = engines_for(metric); *engine; ++engine) {
-      expect_ok(knng_set(h, "engine", *engine), *engine);
+    for (const engine_case* e = engines_for(metric); e->engine; ++e) {
+      set_engine(h, e);
       knng_graph* g = NULL;
       expect_ok(knng_query(h, &q, own, neighbours, NULL, &g), "knng_query");
       expect_graph(g, &expected, metric->metric);
@@ -104,6 +104,30 @@ static void builds_of_ten_thousand(void** state) {
   knng_destroy(h);
 }
 
+/* All rows and columns of all 70,000: engines that share no arithmetic and no selection. */
+static void whole_builds_are_the_same(void** state) {
+  (void)state;
+  knng* h = images(1);
+  set_metric(h, &(metric_case){"sqeuclidean", "2", 1});
+  knng_graph* reference = NULL;
+  for (const engine_case* e = engines_for(&metric_cases[0]); e->engine; ++e) {
+    set_engine(h, e);
+    knng_graph* g = built(h, neighbours);
+    assert_true(stat_of(g, "proved") == 70000 && stat_of(g, "bound_violations") == 0);
+    char selector[32];
+    expect_ok(knng_graph_text(g, "selector", selector, sizeof selector, NULL), "selector");
+    assert_string_equal(selector, strcmp(e->engine, "tiled") == 0 ? e->selector : "none");
+    if (!reference) {
+      reference = g;
+      continue;
+    }
+    expect_same_graph(reference, g, e->selector);
+    knng_graph_destroy(g);
+  }
+  knng_graph_destroy(reference);
+  knng_destroy(h);
+}
+
 int main(void) {
   FILE* data = fopen(FOLDER "train-images-idx3-ubyte.gz", "rb");
   if (!data || small_run()) {
@@ -115,6 +139,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(five_hundred_rows_of_seventy_thousand),
       cmocka_unit_test(builds_of_ten_thousand),
+      cmocka_unit_test(whole_builds_are_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,19 +114,21 @@ static void threads_and_tiles_change_nothing(void** state) {
   (void)state;
   const int64_t n = small_run() ? 300 : 3000;
   test_rows rows = rows_shuttle(KNNG_F32, n, 55);
-  static const char* const settings[][3] = {{"1", "0", "0"},  {"2", "0", "0"},     {"4", "0", "0"},
-                                            {"16", "0", "0"}, {"4", "1000", "13"}, {"4", "13", "1000"},
-                                            {"3", "64", "64"}};
+  static const char* const settings[][3] = {{"1", "0", "0"},     {"2", "0", "0"},     {"4", "0", "0"},
+                                            {"16", "0", "0"},    {"4", "1000", "13"}, {"4", "13", "1000"},
+                                            {"3", "64", "64"},   {"2", "0", "0"},     {"16", "0", "0"},
+                                            {"4", "1000", "13"}, {"4", "13", "1000"}, {"3", "64", "64"}};
+  static const engine_case engines[] = {{"auto", "auto"},       {"direct", "auto"},      {"fused", "auto"},
+                                        {"tiled", "insertion"}, {"tiled", "batch_sort"}, {"tiled", "quick"}};
   static const metric_case metrics[] = {{"euclidean", "2", 1}, {"spearman", "2", 1}, {"minkowski", "1.5", 0}};
   for (int m = 0; m < 3; ++m) {
     knng_graph* reference = NULL;
     for (size_t s = 0; s < sizeof settings / sizeof *settings; ++s) {
       knng* h = HANDLE(&rows, "device", "cpu", "threads", settings[s][0], "tile_rows", settings[s][1], "tile_cols",
-                       settings[s][2], "engine",
-                       s == 0  ? "auto"
-                       : s % 2 ? "direct"
-                               : fastest_engine(&metrics[m]));
+                       settings[s][2]);
       set_metric(h, &metrics[m]);
+      const engine_case* e = &engines[s ? 1 + s % 5 : 0];
+      set_engine(h, e->engine[0] == 'f' && !metrics[m].product ? &engines[0] : e);
       knng_graph* g = built(h, 20);
       if (reference) {
         expect_same_graph(reference, g, metrics[m].metric);
@@ -147,9 +149,11 @@ static void repetition_changes_nothing(void** state) {
   (void)state;
   test_rows rows = rows_grid(KNNG_U8, 500, 3, 4, 56);
   knng* h = HANDLE(&rows, "device", "cpu", "threads", "4", "tile_rows", "8", "tile_cols", "8");
+  static const engine_case engines[] = {
+      {"fused", "auto"}, {"direct", "auto"}, {"tiled", "insertion"}, {"tiled", "batch_sort"}, {"tiled", "quick"}};
   knng_graph* reference = built(h, 10);
   for (int i = 0; i < (small_run() ? 10 : 80); ++i) {
-    expect_ok(knng_set(h, "engine", i % 2 ? "direct" : "fused"), "engine");
+    set_engine(h, &engines[i % 5]);
     knng_graph* g = built(h, 10);
     expect_same_graph(reference, g, "repeated");
     knng_graph_destroy(g);

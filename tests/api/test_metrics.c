@@ -14,12 +14,12 @@ static void check_all_metrics(test_rows* rows, int64_t k) {
   for (int m = 0; m < METRIC_CASES; ++m) {
     const metric_case* metric = &metric_cases[m];
     if (!metric_takes(metric, rows)) {
-      check_build(rows, metric, k, NULL, threads, tiles, 1);
+      check_build(rows, metric, k, NULL, NULL, threads, tiles, 1);
       continue;
     }
     const oracle_task task = task_of(metric);
     oracle_graph expected = oracle_build(&task, rows->n, rows->d, rows->x, k);
-    check_build(rows, metric, k, &expected, threads, tiles, 2);
+    check_build(rows, metric, k, &expected, NULL, threads, tiles, 2);
     oracle_graph_free(&expected);
   }
   rows_free(rows);

@@ -30,19 +30,20 @@ static void check(test_rows* rows, int64_t k, const char* name) {
     const metric_case* metric = &metric_cases[m];
     oracle_task task = task_of(metric);
     if (!metric_takes(metric, rows) || overflows(metric, rows)) {
-      check_build(rows, metric, k, NULL, threads, tiles, 1);
+      check_build(rows, metric, k, NULL, NULL, threads, tiles, 1);
       continue;
     }
     oracle_graph expected = oracle_build(&task, rows->n, rows->d, rows->x, k);
-    for (const char* const* engine = engines_for(metric); *engine; ++engine)
+    for (const engine_case* e = engines_for(metric); e->engine; ++e)
       for (int s = 0; s < 2; ++s) {
         char label[160];
-        snprintf(label, sizeof label, "%s: %s p=%s %s engine=%s tile %s x %s", name, metric->metric, metric->p,
-                 dtype_label(rows->dtype), *engine, tiles[s].rows, tiles[s].cols);
+        snprintf(label, sizeof label, "%s: %s p=%s %s engine=%s selector=%s tile %s x %s", name, metric->metric,
+                 metric->p, dtype_label(rows->dtype), e->engine, e->selector, tiles[s].rows, tiles[s].cols);
         /* fp64 values: what is asked here is whether keys are right, not whether fp32 can hold them. */
-        knng* h = HANDLE(rows, "device", "cpu", "value_type", "f64", "engine", *engine, "threads", threads[s],
-                         "tile_rows", tiles[s].rows, "tile_cols", tiles[s].cols);
+        knng* h = HANDLE(rows, "device", "cpu", "value_type", "f64", "threads", threads[s], "tile_rows", tiles[s].rows,
+                         "tile_cols", tiles[s].cols);
         set_metric(h, metric);
+        set_engine(h, e);
         knng_graph* g = NULL;
         expect_ok(knng_build(h, k, NULL, &g), label);
         expect_graph(g, &expected, label);

@@ -23,14 +23,15 @@ static void every_metric_and_query_type(void** state) {
         const oracle_task task = task_of(&metric_cases[m]);
         oracle_graph expected = oracle_query(&task, rows.n, rows.d, rows.x, queries.n, queries.x, NULL, 9);
         static const char* const settings[3][3] = {{"1", "0", "0"}, {"3", "8", "5"}, {"2", "1", "40"}};
-        for (const char* const* engine = engines_for(&metric_cases[m]); *engine; ++engine)
+        for (const engine_case* e = engines_for(&metric_cases[m]); e->engine; ++e)
           for (int s = 0; s < 3; ++s) {
-            knng* h = HANDLE(&rows, "device", "cpu", "engine", *engine, "threads", settings[s][0], "tile_rows",
-                             settings[s][1], "tile_cols", settings[s][2], "value_type", "f64");
+            knng* h = HANDLE(&rows, "device", "cpu", "threads", settings[s][0], "tile_rows", settings[s][1],
+                             "tile_cols", settings[s][2], "value_type", "f64");
             set_metric(h, &metric_cases[m]);
-            char label[100];
-            snprintf(label, sizeof label, "query %s p=%s %s engine=%s settings %d", metric_cases[m].metric,
-                     metric_cases[m].p, dtype_label(row_dtypes[t]), *engine, s);
+            set_engine(h, e);
+            char label[140];
+            snprintf(label, sizeof label, "query %s p=%s %s engine=%s selector=%s settings %d", metric_cases[m].metric,
+                     metric_cases[m].p, dtype_label(row_dtypes[t]), e->engine, e->selector, s);
             knng_graph* g = queried(h, &queries, NULL, 9);
             expect_graph(g, &expected, label);
             assert_true(stat_of(g, "rows") == 17 && stat_of(g, "columns") == 83);
@@ -71,10 +72,10 @@ static void some_left_out_some_not(void** state) {
     const oracle_task task = task_of(&metrics[m]);
     static const int64_t ks[] = {1, 20, 149};
     for (int i = 0; i < 3; ++i)
-      for (const char* const* engine = engines_for(&metrics[m]); *engine; ++engine) {
+      for (const engine_case* e = engines_for(&metrics[m]); e->engine; ++e) {
         oracle_graph expected = oracle_query(&task, 150, 3, rows.x, 40, queries.x, leave_out, ks[i]);
-        knng* h =
-            HANDLE(&rows, "device", "cpu", "engine", *engine, "metric", metrics[m].metric, "tile_cols", i ? "0" : "9");
+        knng* h = HANDLE(&rows, "device", "cpu", "metric", metrics[m].metric, "tile_cols", i ? "0" : "9");
+        set_engine(h, e);
         knng_graph* g = queried(h, &queries, leave_out, ks[i]);
         expect_graph(g, &expected, metrics[m].metric);
         knng_graph_destroy(g);

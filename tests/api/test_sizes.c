@@ -16,7 +16,7 @@ static void check(int32_t dtype, int64_t n, int64_t d, int64_t k, const tile_siz
     for (int m = 0; m < chosen_count; ++m) {
       const oracle_task task = task_of(&chosen[m]);
       oracle_graph expected = oracle_build(&task, n, d, rows.x, k);
-      check_build(&rows, &chosen[m], k, &expected, threads, tiles, tile_count);
+      check_build(&rows, &chosen[m], k, &expected, NULL, threads, tiles, tile_count);
       oracle_graph_free(&expected);
     }
     rows_free(&rows);

@@ -139,9 +139,15 @@ static int has_filter(const metric_case* m) {
   return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0);
 }
 
-const char* const* engines_for(const metric_case* m) {
-  static const char *const product[] = {"direct", "fused", NULL}, *const plain[] = {"direct", NULL};
-  return has_filter(m) ? product : plain;
+const engine_case* engines_for(const metric_case* m) {
+  static const engine_case all[] = {{"fused", "auto"},       {"direct", "auto"}, {"tiled", "insertion"},
+                                    {"tiled", "batch_sort"}, {"tiled", "quick"}, {NULL, NULL}};
+  return has_filter(m) ? all : all + 1;
+}
+
+void set_engine(knng* h, const engine_case* e) {
+  expect_ok(knng_set(h, "engine", e->engine), e->engine);
+  expect_ok(knng_set(h, "selector", e->selector), e->selector);
 }
 
 const char* fastest_engine(const metric_case* m) { return has_filter(m) ? "fused" : "auto"; }
@@ -160,17 +166,17 @@ static void check_one(const knng* h, int64_t k, const oracle_graph* expected, co
 }
 
 void check_build(const test_rows* rows, const metric_case* m, int64_t k, const oracle_graph* expected,
-                 const char* const* threads, const tile_size* tiles, int tile_count) {
+                 const engine_case* engines, const char* const* threads, const tile_size* tiles, int tile_count) {
   knng* h = HANDLE(rows, "device", "cpu");
   set_metric(h, m);
-  for (const char* const* engine = engines_for(m); *engine; ++engine)
+  for (const engine_case* e = engines ? engines : engines_for(m); e->engine; ++e)
     for (const char* const* thread = threads; *thread; ++thread)
       for (int t = 0; t < tile_count; ++t) {
         char label[200];
-        snprintf(label, sizeof label, "%s p=%s %s %lld x %lld k=%lld engine=%s threads=%s tile=%s x %s", m->metric,
-                 m->p, dtype_label(rows->dtype), (long long)rows->n, (long long)rows->d, (long long)k, *engine, *thread,
-                 tiles[t].rows, tiles[t].cols);
-        expect_ok(knng_set(h, "engine", *engine), *engine);
+        snprintf(label, sizeof label, "%s p=%s %s %lld x %lld k=%lld engine=%s selector=%s threads=%s tile=%s x %s",
+                 m->metric, m->p, dtype_label(rows->dtype), (long long)rows->n, (long long)rows->d, (long long)k,
+                 e->engine, e->selector, *thread, tiles[t].rows, tiles[t].cols);
+        set_engine(h, e);
         expect_ok(knng_set(h, "threads", *thread), "threads");
         expect_ok(knng_set(h, "tile_rows", tiles[t].rows), "tile_rows");
         expect_ok(knng_set(h, "tile_cols", tiles[t].cols), "tile_cols");

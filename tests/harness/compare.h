@@ -42,17 +42,23 @@ void expect_graph(const knng_graph* g, const oracle_graph* expected, const char*
 void expect_same_graph(const knng_graph* a, const knng_graph* b, const char* label);
 double stat_of(const knng_graph* g, const char* name);
 
-/* Builds under engines x threads x tiles and compares each with the oracle; refusal is what is expected without an
- * oracle graph, if the metric does not take the rows. */
+/* An engine with its selector ("auto" if it has none); engine NULL ends a list. */
+typedef struct engine_case {
+  const char *engine, *selector;
+} engine_case;
+
+/* Builds under engines (NULL: all that do the metric) x threads x tiles and compares each with the oracle; refusal is
+ * what is expected without an oracle graph, if the metric does not take the rows. */
 typedef struct tile_size {
   const char *rows, *cols;
 } tile_size;
 void check_build(const test_rows* rows, const metric_case* m, int64_t k, const oracle_graph* expected,
-                 const char* const* threads, const tile_size* tiles, int tile_count);
+                 const engine_case* engines, const char* const* threads, const tile_size* tiles, int tile_count);
 
-/* The engines that do a metric, NULL ends the list: the direct one does all, the fused one those that are sums of
- * squared differences or products. */
-const char* const* engines_for(const metric_case* m);
+/* The engines that do a metric: the direct and the tiled one do all, the fused one those that are sums of squared
+ * differences or products. */
+const engine_case* engines_for(const metric_case* m);
+void set_engine(knng* h, const engine_case* e);
 /* The fused engine where it can, else what the library chooses. */
 const char* fastest_engine(const metric_case* m);
 

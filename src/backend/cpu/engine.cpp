@@ -4,6 +4,7 @@
 #include "backend/cpu/direct_tile.h"
 #include "backend/cpu/direct_workspace.h"
 #include "backend/cpu/fused_engine.h"
+#include "backend/cpu/tiled_engine.h"
 #include "prepare/filter_panel.h"
 
 namespace libknng {
@@ -11,15 +12,17 @@ namespace {
 
 bool any_metric(const Metric&, std::int64_t) { return true; }
 bool always(std::int64_t, std::int64_t, std::int64_t) { return true; }
+bool never(std::int64_t, std::int64_t, std::int64_t) { return false; }
 std::int64_t no_operands(const Metric&, std::int32_t, std::int64_t, std::int64_t, bool) { return 0; }
-std::int64_t direct_workspace_bytes(const Metric&, std::int32_t, std::int64_t tile_rows, std::int64_t tile_cols,
-                                    std::int64_t dim) {
+std::int64_t direct_workspace_bytes(const Metric&, std::int32_t, const Selector*, std::int64_t tile_rows,
+                                    std::int64_t tile_cols, std::int64_t dim) {
   return DirectWorkspace::bytes(tile_rows, tile_cols, dim);
 }
 
 constexpr CpuEngine kEngines[] = {
-    {"fused", kFilterPanel, fused_can_run, fused_pays, fused_operand_bytes, fused_workspace_bytes, run_fused},
-    {"direct", kPanelRows, any_metric, always, no_operands, direct_workspace_bytes, run_direct},
+    {"fused", kFilterPanel, false, fused_can_run, fused_pays, fused_operand_bytes, fused_workspace_bytes, run_fused},
+    {"tiled", kFilterPanel, true, any_metric, never, tiled_operand_bytes, tiled_workspace_bytes, run_tiled},
+    {"direct", kPanelRows, false, any_metric, always, no_operands, direct_workspace_bytes, run_direct},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "metric/metric.h"
 #include "plan/tile_grid.h"
 #include "prepare/canonical_rows.h"
+#include "select/selector.h"
 
 namespace libknng {
 
@@ -21,6 +22,7 @@ struct CpuProblem {
   TileGrid grid;
   const std::int64_t* leave_out = nullptr;  // queries: the id that a row must not return, -1 for none
   int threads = 1;
+  const Selector* selector = nullptr;  // of engines that select
 };
 
 // What an engine counted.
@@ -34,6 +36,7 @@ struct CpuCounts {
 struct CpuEngine {
   const char* name;
   std::int64_t panel;  // tiles are best a multiple of it
+  bool selects;        // with a selector
   bool (*can_run)(const Metric& metric, std::int64_t dim);
   // Whether engine=auto should take it rather than one further down.
   bool (*pays)(std::int64_t rows, std::int64_t columns, std::int64_t k);
@@ -42,8 +45,8 @@ struct CpuEngine {
   // not queries.
   std::int64_t (*operand_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
                                 bool searched);
-  std::int64_t (*workspace_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t tile_rows,
-                                  std::int64_t tile_cols, std::int64_t dim);
+  std::int64_t (*workspace_bytes)(const Metric& metric, std::int32_t dtype, const Selector* selector,
+                                  std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
   // Offers to `lists` every pair that belongs, and others, each once. Runs on the calling thread's OpenMP team; throws
   // KNNG_ERR_CANCELLED when stopped, the lists are then partial.
   CpuCounts (*run)(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);

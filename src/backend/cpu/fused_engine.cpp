@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/cpu/direct_worker.h"
+#include "backend/cpu/directionless.h"
 #include "backend/cpu/fp32_filter.h"
 #include "backend/cpu/integer_filter.h"
 #include "core/float_env.h"
@@ -125,29 +126,6 @@ class FusedWorker {
   int direct_run_ = 0;
 };
 
-// Pairs with a row without direction all have the same key: the smallest ids win, and one more shows the tie.
-void offer_directionless(const CpuProblem& problem, NeighbourLists& lists, Monitor& monitor) {
-  const CanonicalRows& rows = problem.rows;
-  const CanonicalRows& columns = problem.columns;
-  if (!rows.any_directionless() && !columns.any_directionless()) return;
-  const std::int64_t wanted = lists.k() + 2;  // one may be the row itself, or left out
-  std::vector<std::int64_t> first;            // the first ids without direction
-  for (std::int64_t j = 0; j < columns.rows() && static_cast<std::int64_t>(first.size()) < wanted; ++j)
-    if (columns.directionless(j)) first.push_back(j);
-  const auto offer = [&](std::int64_t i, std::int64_t j) {
-    if (!(problem.grid.square && i == j) && !(problem.leave_out && problem.leave_out[i] == j))
-      lists.offer(i, kNoDirectionKey, j);
-  };
-#pragma omp parallel for schedule(static) num_threads(problem.threads)
-  for (std::int64_t i = 0; i < rows.rows(); ++i) {
-    if (monitor.stopped()) continue;
-    if (rows.directionless(i))
-      for (std::int64_t j = 0; j < std::min(wanted, columns.rows()); ++j) offer(i, j);
-    else
-      for (const std::int64_t j : first) offer(i, j);
-  }
-}
-
 void seed_lists(const CpuProblem& problem, const ColumnSample& sample, std::vector<FusedWorker>& workers,
                 SharedLists& shared, NeighbourLists& lists, Monitor& monitor) {
   const std::int64_t n = problem.rows.rows();
@@ -206,7 +184,7 @@ std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::
   return checked_add(operands, ColumnSample::bytes(points, integer ? IntegerOperands::groups(dim) : dim), "rows");
 }
 
-std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, std::int64_t tile_rows,
+std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t tile_rows,
                                    std::int64_t tile_cols, std::int64_t dim) {
   return FusedWorker::bytes(tile_rows, tile_cols, dim) + (integer_filter_can_run(metric, dtype, dim)
                                                               ? integer_filter_bytes(tile_rows, tile_cols)

@@ -1,5 +1,7 @@
-// engine=fused against engine=direct: ids, bits of values and ties are the same for every metric of products, element
-// type, thread count and tile size, on data at which a filter could go wrong; and the filter does leave pairs out.
+// engine=fused and engine=tiled with each of its selectors against engine=direct: ids, bits of values and ties are the
+// same for every metric, element type, thread count and tile size, on data at which a bound could go wrong; and the
+// fused engine's filter does leave pairs out.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -23,6 +25,9 @@ using Set = std::vector<std::pair<const char*, std::string>>;
 
 constexpr const char* kMetrics[] = {"sqeuclidean", "euclidean", "cosine",       "correlation",
                                     "spearman",    "hellinger", "inner_product"};
+constexpr const char* kOtherMetrics[] = {"manhattan", "chebyshev",  "minkowski",
+                                         "canberra",  "braycurtis", "jensenshannon"};  // not of products
+constexpr const char* kSelectors[] = {"insertion", "batch_sort", "quick"};
 constexpr std::int32_t kDtypes[] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8};
 
 struct TileSize {
@@ -44,20 +49,18 @@ Graph graph_of(const Dataset& data, std::int64_t k, const Queries& queries, cons
                       : build_graph(data, settings, k, call.monitor);
 }
 
-void assert_same(const Graph& fused, const Graph& direct, const std::string& label) {
-  assert_string_equal(fused.text.engine.c_str(), "fused");
-  assert_string_equal(direct.text.engine.c_str(), "direct");
+void assert_same(const Graph& graph, const Graph& direct, const std::string& label) {
   const auto same = [](const auto& a, const auto& b) {
     return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
   };
-  const bool equal = same(fused.ids, direct.ids) && same(fused.values, direct.values) && same(fused.ties, direct.ties);
+  const bool equal = same(graph.ids, direct.ids) && same(graph.values, direct.values) && same(graph.ties, direct.ties);
   if (!equal) {
     std::int64_t entry = 0;
-    while (entry < fused.entries() && fused.ids[entry] == direct.ids[entry] &&
-           fused.value(entry) == direct.value(entry))
+    while (entry < graph.entries() && graph.ids[entry] == direct.ids[entry] &&
+           graph.value(entry) == direct.value(entry))
       ++entry;
     print_error("%s: entry %lld of width %lld differs\n", label.c_str(), static_cast<long long>(entry),
-                static_cast<long long>(fused.width));
+                static_cast<long long>(graph.width));
   }
   assert_true(equal);
 }
@@ -75,24 +78,40 @@ struct Case {
   const char* threads;
 };
 
-// Both engines; returns the fused graph's share of pairs left out.
+bool of_products(const char* metric) {
+  return std::any_of(std::begin(kMetrics), std::end(kMetrics),
+                     [&](const char* m) { return std::strcmp(m, metric) == 0; });
+}
+
+// All engines; returns the fused graph's share of pairs left out.
 double check(const Rows& rows, const Case& c, const Queries& queries = {}, Set set = {}) {
   const std::string label = std::string(rows.name) + ", metric=" + c.metric + ", " + dtype_name(c.dtype) +
                             ", k=" + std::to_string(c.k) + ", threads=" + c.threads + ", tile " + c.tile.rows + " x " +
                             c.tile.columns;
   const Dataset data = points::stored(c.dtype, rows);
   set.insert(set.end(), {{"metric", c.metric}, {"threads", c.threads}});
-  Set fused = set, direct = set;
-  direct.push_back({"engine", "direct"});
-  fused.insert(fused.end(), {{"engine", "fused"}, {"tile_rows", c.tile.rows}, {"tile_cols", c.tile.columns}});
+  const auto run = [&](const char* engine, const char* selector) {
+    Set all = set;
+    all.insert(all.end(), {{"engine", engine}, {"selector", selector}});
+    if (std::strcmp(engine, "direct") != 0)
+      all.insert(all.end(), {{"tile_rows", c.tile.rows}, {"tile_cols", c.tile.columns}});
+    Graph graph = graph_of(data, c.k, queries, all);
+    assert_string_equal(graph.text.engine.c_str(), engine);
+    assert_string_equal(graph.text.selector.c_str(), std::strcmp(engine, "tiled") == 0 ? selector : "none");
+    return graph;
+  };
   double share = 0;
   std::string failure;
   try {
-    const Graph expected = graph_of(data, c.k, queries, direct);
-    const Graph graph = graph_of(data, c.k, queries, fused);
-    assert_same(graph, expected, label);
-    share = left_out(graph);
-    last_redone = graph.stats[Stat::redone_fp64];
+    const Graph expected = run("direct", "auto");
+    if (of_products(c.metric)) {
+      const Graph graph = run("fused", "auto");
+      assert_same(graph, expected, "fused, " + label);
+      share = left_out(graph);
+      last_redone = graph.stats[Stat::redone_fp64];
+    }
+    for (const char* selector : kSelectors)
+      assert_same(run("tiled", selector), expected, std::string(selector) + ", " + label);
   } catch (const std::exception& e) {
     failure = e.what();
   }
@@ -101,7 +120,9 @@ double check(const Rows& rows, const Case& c, const Queries& queries = {}, Set s
   return share;
 }
 
-bool takes_negative(const char* metric) { return std::strcmp(metric, "hellinger") != 0; }
+bool takes_negative(const char* metric) {
+  return std::strcmp(metric, "hellinger") != 0 && std::strcmp(metric, "jensenshannon") != 0;
+}
 Rows fit_for(const char* metric, Rows rows) {
   if (!takes_negative(metric))
     for (double& value : rows.values) value = std::fabs(value);
@@ -130,6 +151,33 @@ void every_metric_type_tile_and_thread_count(void**) {
         if (ks[turn % 3] == 1 && std::strcmp(tile.rows, "48") == 0) assert_true(share > 0.1);
       }
     }
+  }
+}
+
+// Metrics whose tiles hold canonical keys.
+void metrics_without_products(void**) {
+  int turn = 0;
+  for (const char* metric : kOtherMetrics) {
+    for (const std::int32_t dtype : kDtypes) {
+      const bool small = dtype == KNNG_U8 || dtype == KNNG_I8;
+      const Rows rows = fit_for(metric, gaussian("gaussian", 200, 12, small ? 30 : 1, dtype == KNNG_U8 ? 128 : 0));
+      const char* threads[] = {"1", "2", "4"};
+      const std::int64_t ks[] = {1, 10, 100};
+      for (const TileSize& tile : kTiles) {
+        ++turn;
+        check(rows, {metric, dtype, ks[turn % 3], tile, threads[turn / 3 % 3]});
+      }
+    }
+    values::Random random(31);
+    const Rows grid =
+        make_rows("grid", 290, 3, [&](std::int64_t, std::int64_t) { return double(1 + random.below(3)); });
+    for (const std::int64_t k : {1, 10, 289}) check(grid, {metric, KNNG_F32, k, kTiles[++turn % 4], "2"});
+    const Rows rows = fit_for(metric, gaussian("query", 300, 8, 1, 0));
+    const Dataset queries = points::stored(KNNG_F64, fit_for(metric, gaussian("query", 70, 8, 2, 0, 2)));
+    std::vector<std::int64_t> leave_out;
+    for (std::int64_t i = 0; i < 70; ++i) leave_out.push_back(i % 4 == 3 ? -1 : random.below(300));
+    check(rows, {metric, KNNG_F64, 10, kTiles[++turn % 4], "2"}, {&queries, leave_out.data()});
+    check(rows, {metric, KNNG_F64, 5, kTiles[++turn % 4], "1"}, {}, {{"self", "first"}});
   }
 }
 
@@ -321,6 +369,7 @@ void queries_of_another_scale(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_metric_type_tile_and_thread_count),
+      cmocka_unit_test(metrics_without_products),
       cmocka_unit_test(the_filter_leaves_out_what_is_far),
       cmocka_unit_test(guesses_that_are_too_low_are_redone),
       cmocka_unit_test(structured_data),

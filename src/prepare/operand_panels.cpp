@@ -1,0 +1,114 @@
+#include "prepare/operand_panels.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/float_env.h"
+#include "prepare/filter_panel.h"
+
+namespace libknng {
+namespace {
+
+constexpr std::int64_t kCentreRows = 255;
+
+// The median of each coordinate over some rows spread over the data: an outlier among them moves it little. Takes less
+// memory than the operands of twice as many rows.
+Buffer<double> median_row(const CanonicalRows& rows, Budget* budget) {
+  const std::int64_t n = rows.rows(), d = rows.dim(), count = std::max<std::int64_t>(1, std::min(n / 2, kCentreRows));
+  Buffer<double> centre(d, budget);
+  Buffer<double> sample(checked_mul(count, d, "rows"), budget);
+  Buffer<double> values(count, budget);
+  for (std::int64_t s = 0; s < count; ++s) rows.load(s * (n / count), sample.data() + s * d);
+  for (std::int64_t t = 0; t < d; ++t) {
+    for (std::int64_t s = 0; s < count; ++s) values[s] = sample[s * d + t];
+    std::nth_element(values.begin(), values.begin() + count / 2, values.end());
+    centre[t] = values[count / 2];
+  }
+  return centre;
+}
+
+double largest_difference(const CanonicalRows& rows, const Buffer<double>& centre, int threads, Budget* budget,
+                          Monitor& monitor) {
+  const std::int64_t d = rows.dim();
+  Buffer<double> scratch(d * threads, budget);
+  double largest = 0;
+#pragma omp parallel num_threads(threads) reduction(max : largest)
+  {
+    const FloatEnv env;
+    double* u = scratch.data() + omp_get_thread_num() * d;
+#pragma omp for schedule(dynamic, 64)
+    for (std::int64_t i = 0; i < rows.rows(); ++i) {
+      if (monitor.stopped()) continue;
+      rows.load(i, u);
+      for (std::int64_t t = 0; t < d; ++t) largest = std::max(largest, std::fabs(u[t] - centre[t]));
+    }
+  }
+  monitor.check();
+  return largest;
+}
+
+}  // namespace
+
+FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, int threads,
+                            Budget* budget, Monitor& monitor) {
+  FilterFrame frame;
+  frame.centre = metric.term == Term::product ? Buffer<double>(rows.dim(), 0.0, budget) : median_row(rows, budget);
+  double largest = largest_difference(rows, frame.centre, threads, budget, monitor);
+  if (&queries != &rows)
+    largest = std::max(largest, largest_difference(queries, frame.centre, threads, budget, monitor));
+  if (largest > 0) frame.exponent = -std::ilogb(largest);
+  return frame;
+}
+
+std::int64_t operand_panel_bytes(std::int64_t rows, std::int64_t dim) {
+  return checked_add(checked_mul(round_up(rows, kFilterPanel), checked_mul(dim, 4, "dim"), "rows"), 8 * dim, "rows");
+}
+
+Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, int threads,
+                             Budget* budget, Monitor& monitor,
+                             const std::function<void(std::int64_t point, const RoundingSums& sums)>& note) {
+  const std::int64_t n = rows.rows(), d = rows.dim(), padded = round_up(n, kFilterPanel);
+  Buffer<float> panels(checked_mul(padded, d, "rows"), budget);
+  Buffer<double> scratch(d * threads, budget);
+  // 2^exponent in two factors: neither overflows.
+  const double scale_a = std::ldexp(1.0, frame.exponent / 2),
+               scale_b = std::ldexp(1.0, frame.exponent - frame.exponent / 2);
+  const bool shifted = metric.term != Term::product;
+  monitor.stage("operands", static_cast<double>(n));
+#pragma omp parallel num_threads(threads)
+  {
+    const FloatEnv env;
+    double* u = scratch.data() + omp_get_thread_num() * d;
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t panel = 0; panel < padded / kFilterPanel; ++panel) {
+      if (monitor.stopped()) continue;
+      float* out = panels.data() + panel * kFilterPanel * d;
+      for (std::int64_t place = 0; place < kFilterPanel; ++place) {
+        const std::int64_t i = panel * kFilterPanel + place;
+        if (i >= n) {
+          for (std::int64_t t = 0; t < d; ++t) out[t * kFilterPanel + place] = 0;
+          continue;
+        }
+        rows.load(i, u);
+        RoundingSums sums;
+        for (std::int64_t t = 0; t < d; ++t) {
+          const double x = (shifted ? u[t] - frame.centre[t] : u[t]) * scale_a * scale_b;
+          const auto a = static_cast<float>(x);
+          const double rounded = a, residual = x - rounded;
+          sums.square += rounded * rounded;
+          sums.residual += residual * residual;
+          sums.row += x * x;
+          out[t * kFilterPanel + place] = a;
+        }
+        note(i, sums);
+      }
+      monitor.advance(static_cast<double>(std::min(kFilterPanel, n - panel * kFilterPanel)));
+    }
+  }
+  monitor.check();
+  return panels;
+}
+
+}  // namespace libknng

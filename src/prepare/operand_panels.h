@@ -1,0 +1,40 @@
+// Points as a filter multiplies them: canonical rows minus a centre, scaled by a power of two, rounded to single
+// precision, in panels (filter_panel.h). What bounds need to know of each rounding is measured on the way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "core/buffer.h"
+#include "core/monitor.h"
+#include "prepare/canonical_rows.h"
+
+namespace libknng {
+
+// What both sides of a product have in common. Any centre is right; one amid the points makes small operands.
+struct FilterFrame {
+  Buffer<double> centre;  // dim values
+  int exponent = 0;       // operands are scaled by 2^exponent
+
+  // The median of some rows (0 for inner products, which do not survive a shift), and the scale at which the largest
+  // difference from it, on either side, is about 1.
+  static FilterFrame of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, int threads,
+                        Budget* budget, Monitor& monitor);
+};
+
+// Sums over a point's coordinates in fp64: x = 2^exponent (u - centre), a = x rounded to fp32.
+struct RoundingSums {
+  double square = 0;    // of a^2
+  double residual = 0;  // of (x - a)^2
+  double row = 0;       // of x^2
+};
+
+// The panels of all points; points past the last are 0. note(point, sums) is called once for each point, by any thread
+// of the calling thread's OpenMP team.
+Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, int threads,
+                             Budget* budget, Monitor& monitor,
+                             const std::function<void(std::int64_t point, const RoundingSums& sums)>& note);
+// Its bytes, with what it needs while it runs.
+std::int64_t operand_panel_bytes(std::int64_t rows, std::int64_t dim);
+
+}  // namespace libknng
