@@ -37,7 +37,13 @@ DevicePlan make_device_plan(const DeviceProblem& p) {
   } else {
     if (!rows) rows = std::min(whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192});
     rows = std::min(rows, p.rows);
-    if (!cols) cols = std::clamp(whole_grains(kMostPairs / rows), kGrain, kLongestSide);
+    if (!cols) {
+      // One device takes tiles as they come; several get enough of them to end together.
+      const double wanted = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
+      const double blocks = std::ceil(wanted / static_cast<double>(ceil_div(p.rows, rows)));
+      const auto side = static_cast<std::int64_t>(static_cast<double>(p.columns) / blocks);
+      cols = std::clamp(whole_grains(std::min(kMostPairs / rows, std::max(side, 8 * kGrain))), kGrain, kLongestSide);
+    }
     cols = std::min(cols, p.columns);
   }
   const auto bytes = [&](std::int64_t r, std::int64_t c) { return p.session_bytes(r, c, plan.capacity); };
