@@ -84,6 +84,8 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   device.engine = task.engine != "auto" ? task.engine : has_product_form(task.metric) ? "tiled" : "direct";
   device.selector = task.selector != "auto" ? task.selector : "quick";
   knng_backend_problem problem = describe_problem(task, plan, data, queries, query_dtype, k);
+  constexpr std::int64_t some_id = -1;
+  if (queries > 0) problem.leave_out = &some_id;  // whether there are ids to leave out is not known yet
   knng_backend_error error{};
   if (const std::int32_t status = backend.can_run(&problem, &error); status != KNNG_OK) {
     if (asked)
@@ -97,7 +99,8 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   p.k = k;
   p.square = queries == 0;
   p.devices = static_cast<int>(device.set.devices.size());
-  p.max_bytes = std::min(task.max_device_bytes, free_bytes(device.set));
+  // INT64_MAX is what a session that cannot be counted takes.
+  p.max_bytes = std::min({task.max_device_bytes, free_bytes(device.set), INT64_MAX - 1});
   p.tile_rows = task.tile_rows;
   p.tile_cols = task.tile_cols;
   if (p.square && (p.tile_rows || p.tile_cols)) {
@@ -120,6 +123,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
     fail(KNNG_ERR_DEVICE, "device", {.given = p.max_bytes, .limit = made.smallest},
          "device=%s: %lld bytes are free on a device, at least %lld are needed", task.device.c_str(),
          static_cast<long long>(p.max_bytes), static_cast<long long>(made.smallest));
+  p.session_bytes(made.grid.tile_rows, made.grid.tile_cols, made.capacity);  // for the host's part
   plan.grid = made.grid;
   plan.threads = task.threads;
   device.capacity = made.capacity;
