@@ -3,10 +3,13 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -152,10 +155,22 @@ class Results {
   std::vector<knng_backend_result> parts_;
 };
 
+// What a step of the ladder is called: each once, so that progress under a name never goes back.
+struct Step {
+  std::int32_t rung;
+  const char *distances, *refine;
+};
+constexpr std::array<Step, 3> kLadder = {{
+    {KNNG_RUNG_FILTER, "distances", "refine"},
+    {KNNG_RUNG_TWO_PIECE, "distances again, in two pieces", "refine after two pieces"},
+    {KNNG_RUNG_FP32, "distances again, in fp32", "refine after fp32"},
+}};
+constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, "distances", "refine"}}};
+
 // Tiles of all pairs, in one precision, on whichever device is free.
-void run_tiles(Team& team, const TileGrid& grid, Monitor& monitor) {
+void run_tiles(Team& team, const TileGrid& grid, const char* stage, Monitor& monitor) {
   TileQueue queue(grid);
-  monitor.stage("distances", grid.pairs());
+  monitor.stage(stage, grid.pairs());
   team.each([&](std::size_t i) {
     for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
       team[i].run(t);
@@ -176,8 +191,8 @@ void join_lists(Team& team, std::int64_t rows) {
   });
 }
 
-void refine_lists(Team& team, std::int64_t rows, Results& results, Monitor& monitor) {
-  monitor.stage("refine", static_cast<double>(rows));
+void refine_lists(Team& team, std::int64_t rows, const char* stage, Results& results, Monitor& monitor) {
+  monitor.stage(stage, static_cast<double>(rows));
   team.each([&](std::size_t i) {
     const Share share(rows, i, team.size());
     for (std::int64_t done = 0; done < share.count && !monitor.stopped() && !team.failed();) {
@@ -190,27 +205,44 @@ void refine_lists(Team& team, std::int64_t rows, Results& results, Monitor& moni
   monitor.check();
 }
 
-void redo_rows(Team& team, const std::vector<std::int64_t>& rows, Results& results, Monitor& monitor) {
-  const auto count = static_cast<std::int64_t>(rows.size());
-  monitor.stage("redo", static_cast<double>(count));
-  std::atomic<std::int64_t> next{0};
+std::int64_t count_unproved(const Graph& graph) {
+  return std::count(graph.proof.begin(), graph.proof.end(), static_cast<std::uint8_t>(Proof::none));
+}
+
+// Hands out the rows without a proof, in order. Who has got rows may prove them meanwhile: it only looks ahead.
+class UnprovedQueue {
+ public:
+  using Rows = std::array<std::int64_t, kRedoneTogether>;
+  explicit UnprovedQueue(const Graph& graph) : graph_(graph) {}
+
+  // How many were put into `rows`; 0 at the end.
+  std::int64_t next(Rows& rows) {
+    const std::lock_guard lock(mutex_);
+    std::size_t count = 0;
+    for (; row_ < graph_.rows && count < rows.size(); ++row_)
+      if (graph_.proof[row_] == static_cast<std::uint8_t>(Proof::none)) rows[count++] = row_;
+    return static_cast<std::int64_t>(count);
+  }
+
+ private:
+  const Graph& graph_;
+  std::mutex mutex_;
+  std::int64_t row_ = 0;
+};
+
+void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& results, Monitor& monitor) {
+  monitor.stage("redo", static_cast<double>(unproved));
+  UnprovedQueue queue(graph);
   team.each([&](std::size_t i) {
+    UnprovedQueue::Rows rows{};
     while (!monitor.stopped() && !team.failed()) {
-      const std::int64_t first = next.fetch_add(kRedoneTogether);
-      if (first >= count) break;
-      const std::int64_t together = std::min(kRedoneTogether, count - first);
-      team[i].redo(rows.data() + first, together, results[i]);
-      monitor.advance(static_cast<double>(together));
+      const std::int64_t count = queue.next(rows);
+      if (count == 0) break;
+      team[i].redo(rows.data(), count, results[i]);
+      monitor.advance(static_cast<double>(count));
     }
   });
   monitor.check();
-}
-
-std::vector<std::int64_t> unproved_rows(const Graph& graph) {
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < graph.rows; ++i)
-    if (graph.proof[i] == static_cast<std::uint8_t>(Proof::none)) rows.push_back(i);
-  return rows;
 }
 
 // Where a graph was made, as in "cuda:0,1: NVIDIA H200".
@@ -263,20 +295,20 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   Results results(team.size(), graph);
   const bool direct = plan.device.engine == "direct";
   double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0;
-  std::vector<std::int64_t> unproved;
-  for (std::int32_t rung = direct ? KNNG_RUNG_FP64 : KNNG_RUNG_FILTER; rung <= KNNG_RUNG_FP64; ++rung) {
-    team.each([&](std::size_t i) { team[i].begin(rung); });
-    run_tiles(team, plan.grid, monitor);
+  std::int64_t unproved = 0;
+  for (const Step& step : direct ? std::span<const Step>(kDirect) : std::span<const Step>(kLadder)) {
+    if (step.rung == KNNG_RUNG_FP32) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved);
+    team.each([&](std::size_t i) { team[i].begin(step.rung); });
+    run_tiles(team, plan.grid, step.distances, monitor);
     seconds_tile += watch.lap();
     join_lists(team, n);
     seconds_merge += watch.lap();
-    refine_lists(team, n, results, monitor);
+    refine_lists(team, n, step.refine, results, monitor);
     seconds_refine += watch.lap();
-    unproved = unproved_rows(graph);
-    if (rung == KNNG_RUNG_TWO_PIECE) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved.size());
-    if (rung >= KNNG_RUNG_FP32 || static_cast<std::int64_t>(unproved.size()) <= n / kFewUnproved) break;
+    unproved = count_unproved(graph);
+    if (unproved <= n / kFewUnproved) break;
   }
-  redo_rows(team, unproved, results, monitor);
+  if (unproved > 0) redo_rows(team, graph, unproved, results, monitor);
   graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
   graph.stats[Stat::seconds_tile] = seconds_tile;
   graph.stats[Stat::seconds_merge] = seconds_merge;
@@ -286,10 +318,13 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
     fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = total.violations},
          "%lld keys lay outside their proved bounds: please report this with the data",
          static_cast<long long>(total.violations));
+  if (const std::int64_t left = count_unproved(graph); left > 0)
+    fail(KNNG_ERR_INTERNAL, "device", {.given = left}, "%lld rows were left without a proof",
+         static_cast<long long>(left));
   if (total.too_large < n) refuse_value(graph, total.too_large);
   graph.stats[Stat::keys] = static_cast<double>(total.keys);
   graph.stats[Stat::candidates_max] = static_cast<double>(total.candidates);
-  graph.stats[Stat::redone_fp64] = static_cast<double>(unproved.size());
+  graph.stats[Stat::redone_fp64] = static_cast<double>(unproved);
   graph.stats[Stat::refined] = direct ? 0 : static_cast<double>(n);
   std::int64_t peak = 0;
   for (std::size_t i = 0; i < team.size(); ++i) peak = std::max(peak, team[i].peak_bytes());
