@@ -1,0 +1,327 @@
+/* Devices that are stopped, missing, slow, full or broken: what is said, and that nothing of them stays behind. What
+ * needs devices that misbehave runs on those that are none only. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/cmocka.h"
+#include "harness/devices.h"
+
+/* What progress told: stages come once, and their numbers do not fall. */
+typedef struct witness {
+  int calls, stop_at, wrong;
+  char stages[16][64];
+  int count;
+  double done;
+} witness;
+
+static int32_t on_progress(void* user, const char* stage, double done, double total) {
+  witness* w = user;
+  ++w->calls;
+  if (!(done >= 0 && done <= total)) w->wrong = 1;
+  if (w->count == 0 || strcmp(w->stages[w->count - 1], stage) != 0) {
+    for (int i = 0; i < w->count; ++i)
+      if (strcmp(w->stages[i], stage) == 0) w->wrong = 1;
+    if (w->count == 16) return 1;
+    snprintf(w->stages[w->count++], sizeof w->stages[0], "%s", stage);
+  } else if (done < w->done) {
+    w->wrong = 1;
+  }
+  w->done = done;
+  return w->stop_at > 0 && w->calls >= w->stop_at;
+}
+
+static void stopped_at_every_report(void** state) {
+  (void)state;
+  if (fake_devices) devices_behave("0:slow;1:slow;2:slow;3:slow");
+  test_rows rows = heaps(500, 12); /* climbs the whole ladder */
+  const question q = question_of(&rows, &metric_cases[1], 5);
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  for (const char* const* set = device_sets(); *set; ++set) {
+    knng* h = handle_for(&q, *set, "tiled", "auto", "128");
+    int stopped = 0;
+    for (int at = 1; at <= 200; ++at) {
+      witness w;
+      memset(&w, 0, sizeof w);
+      w.stop_at = at;
+      const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL};
+      const knng_status status = answer(h, &q, &c, &g);
+      assert_int_equal(w.wrong, 0);
+      if (fake_devices) assert_int_equal(fake_count("sessions", 0), 0);
+      if (status == KNNG_OK) {
+        expect_same(expected, g, "not stopped");
+        knng_graph_destroy(g);
+        assert_true(w.count >= (fake_devices ? 3 : 1));
+        break;
+      }
+      EXPECT_ERROR(status, KNNG_ERR_CANCELLED, "stopped");
+      assert_null(g);
+      ++stopped;
+      if (at > 20) at += 7;
+    }
+    assert_true(stopped >= 1);
+    knng_destroy(h);
+  }
+  knng_graph_destroy(expected);
+  rows_free(&rows);
+}
+
+static void expect_device_error(const test_rows* rows, const char* device, const char* a, const char* b) {
+  knng* h = HANDLE(rows, "device", device);
+  knng_graph* g = NULL;
+  knng_plan plan;
+  plan.struct_size = sizeof plan;
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DEVICE, device, a, b);
+  assert_null(g);
+  EXPECT_ERROR(knng_estimate(h, 0, 3, &plan), KNNG_ERR_DEVICE, device, a, b);
+  knng_destroy(h);
+}
+
+static void expect_where(const test_rows* rows, const char* device, const char* where) {
+  knng* h = HANDLE(rows, "device", device);
+  knng_graph* g = built(h, 3);
+  char text[160];
+  expect_ok(knng_graph_text(g, "device", text, sizeof text, NULL), "device");
+  if (strncmp(text, where, strlen(where)) != 0) fail_msg("device=%s ran on '%s' instead of %s", device, text, where);
+  knng_graph_destroy(g);
+  knng_destroy(h);
+}
+
+static void devices_are_listed_and_named(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 60, 4, 312);
+  int32_t count = 0;
+  knng_device d;
+  d.struct_size = sizeof d;
+  while (knng_device_get(count, &d) == KNNG_OK) ++count;
+  assert_true(count >= usable_devices + 1);
+  char device[24], number[12], last[12];
+  snprintf(device, sizeof device, "cuda:%d", count + 2);
+  snprintf(number, sizeof number, "%d", count + 2);
+  snprintf(last, sizeof last, "%d", count - 2);
+  expect_device_error(&rows, device, number, last);
+  knng_error e;
+  e.struct_size = sizeof e;
+  knng_last_error_get(&e);
+  assert_true(e.given == count + 2 && e.limit == count - 2);
+  assert_string_equal(e.argument, "device");
+
+  expect_where(&rows, "cuda:0", "cuda:0: ");
+  expect_where(&rows, "cpu", "cpu: ");
+  expect_where(&rows, "auto", "cpu: "); /* done before a device is awake */
+  if (usable_devices > 1) expect_where(&rows, "cuda:1,0", "cuda:1,0: ");
+  knng* h = HANDLE(&rows, "device", "cuda:0", "engine", "fused");
+  knng_graph* g = NULL;
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=fused");
+  knng_destroy(h);
+  h = HANDLE(&rows, "device", "cuda:0", "engine", "tiled", "metric", "canberra");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=tiled");
+  knng_destroy(h);
+  h = HANDLE(&rows, "device", "cuda:0", "tile_rows", "5", "tile_cols", "6");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_OPTION, "5", "6");
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static void devices_that_cannot_be_used(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  test_rows rows = rows_normal(KNNG_F32, 60, 4, 313);
+  devices_behave("1:unusable");
+  assert_string_equal(device_at(2).why_not, "told to be unusable");
+  assert_int_equal(device_at(2).usable, 0);
+  assert_int_equal(device_at(1).usable, 1);
+  expect_where(&rows, "cuda", "cuda:0,2,3: ");
+  expect_device_error(&rows, "cuda:1", "told to be unusable", "1");
+  expect_device_error(&rows, "cuda:0,1", "told to be unusable", "1");
+  setenv("KNNG_FAKE_DEVICES", "2", 1);
+  devices_behave("0:unusable;1:unusable");
+  expect_device_error(&rows, "cuda", "2", "told to be unusable");
+  setenv("KNNG_FAKE_DEVICES", "0", 1);
+  assert_string_equal(device_at(1).why_not, "KNNG_FAKE_DEVICES is 0");
+  assert_int_equal(device_at(1).usable, 0);
+  EXPECT_ERROR(knng_device_get(2, &(knng_device){.struct_size = sizeof(knng_device)}), KNNG_ERR_RANGE, "2");
+  expect_device_error(&rows, "cuda", "KNNG_FAKE_DEVICES is 0", "");
+  rows_free(&rows);
+}
+
+/* What pays on devices: seen in the plan, so that nobody has to do it. */
+static void auto_takes_what_pays_and_works(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_U8, 16384, 256, 314);
+  knng* h = HANDLE(&rows, "device", "auto");
+  const knng_plan plan = planned(h, 0, 5);
+  assert_true(plan.device_bytes > 0);
+  assert_int_equal(plan.devices, usable_devices);
+  if (fake_devices) {
+    static const char* const useless[] = {"0:unusable;1:unusable;2:unusable;3:unusable", "1:memory=1000000"};
+    for (int i = 0; i < 2; ++i) {
+      devices_behave(useless[i]);
+      assert_int_equal(planned(h, 0, 5).device_bytes, 0);
+    }
+    devices_behave("1:unusable");
+    assert_int_equal(planned(h, 0, 5).devices, 3);
+  }
+  expect_ok(knng_set(h, "engine", "fused"), "the CPU's engine");
+  assert_int_equal(planned(h, 0, 5).device_bytes, 0);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static void slow_devices_get_less(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  test_rows rows = rows_normal(KNNG_F32, 300, 4, 315);
+  const question q = question_of(&rows, &metric_cases[1], 5);
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  devices_behave("0:slow");
+  setenv("KNNG_FAKE_TILE_MS", "50", 1);
+  knng* h = handle_for(&q, "cuda:0,1", "direct", "auto", "16");
+  const int64_t slow = fake_count("tiles", 0), quick = fake_count("tiles", 1);
+  expect_ok(answer(h, &q, NULL, &g), "a slow device");
+  expect_same(expected, g, "a slow device");
+  const int64_t by_slow = fake_count("tiles", 0) - slow, by_quick = fake_count("tiles", 1) - quick;
+  assert_true((double)(by_slow + by_quick) == stat_of(g, "tiles"));
+  assert_true(by_slow >= 1 && by_slow < by_quick);
+  unsetenv("KNNG_FAKE_TILE_MS");
+  knng_graph_destroy(g);
+  knng_graph_destroy(expected);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static void full_devices_get_smaller_tiles_or_nothing(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  test_rows rows = rows_normal(KNNG_F32, 700, 4, 316);
+  const question q = question_of(&rows, &metric_cases[1], 5);
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  knng* h = handle_for(&q, "cuda:0,1", "auto", "auto", "0");
+  const knng_plan plan = planned(h, 0, 5);
+  char behaviour[48], free[24], needed[24];
+  snprintf(behaviour, sizeof behaviour, "1:memory=%lld", (long long)plan.smallest_device);
+  devices_behave(behaviour);
+  const knng_plan narrow = planned(h, 0, 5);
+  assert_true(narrow.tile_rows < plan.tile_rows && narrow.device_bytes <= plan.smallest_device);
+  expect_ok(answer(h, &q, NULL, &g), "just enough memory");
+  expect_same(expected, g, "just enough memory");
+  knng_graph_destroy(g);
+  snprintf(free, sizeof free, "%lld", (long long)plan.smallest_device - 1);
+  snprintf(needed, sizeof needed, "%lld", (long long)plan.smallest_device);
+  snprintf(behaviour, sizeof behaviour, "1:memory=%s", free);
+  devices_behave(behaviour);
+  expect_device_error(&rows, "cuda:0,1", "bytes are free", "");
+  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "device=cuda:0,1", free, needed);
+  expect_where(&rows, "cuda:0,2", "cuda:0,2");
+  knng_graph_destroy(expected);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+/* Whichever call fails on whichever device, the call ends with that device's error, and works when it is repaired. */
+static void devices_that_fail(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  static const char* const calls[] = {"open=1",   "begin=1",  "begin=2",  "tile=1",   "settle=1",
+                                      "settle=2", "absorb=1", "absorb=2", "refine=1", "refine=2"};
+  test_rows rows = heaps(300, 12);
+  const question q = question_of(&rows, &metric_cases[1], 5);
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  knng* h = handle_for(&q, "cuda:2,0,1", "auto", "auto", "32");
+  for (int device = 0; device < 3; ++device)
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; ++c)
+      for (int memory = 0; memory < 2; ++memory) {
+        /* The others are slow, so that this one gets tiles. */
+        char behaviour[120], name[16];
+        snprintf(behaviour, sizeof behaviour, "%d:slow;%d:slow;%d:%s_at_%s", (device + 1) % 3, (device + 2) % 3, device,
+                 memory ? "out_of_memory" : "fails", calls[c]);
+        snprintf(name, sizeof name, "cuda:%d: ", device);
+        devices_behave(behaviour);
+        EXPECT_ERROR(answer(h, &q, NULL, &g), memory ? KNNG_ERR_MEMORY : KNNG_ERR_DEVICE, name, "told to");
+        assert_null(g);
+        devices_teardown(NULL);
+      }
+  /* Of several failures, the first device's in the order in which they were asked for. */
+  devices_behave("0:fails_at_settle=1;1:fails_at_settle=1;2:fails_at_settle=1");
+  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "cuda:2: told to fail");
+  devices_behave("0:fails_at_redo=1;1:fails_at_redo=1;2:fails_at_redo=1");
+  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "told to fail");
+  devices_behave("");
+  expect_answer(h, &q, expected, &failure, "repaired");
+  knng_graph_destroy(expected);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static void a_bound_that_is_none_is_found_out(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  test_rows rows = rows_normal(KNNG_F32, 200, 6, 317);
+  devices_behave("1:lies");
+  for (const char* const* set = device_sets() + 1; *set; ++set) {
+    knng* h = HANDLE(&rows, "device", *set, "tile_rows", "16");
+    knng_graph* g = NULL;
+    knng_status status = KNNG_OK;
+    /* Without a tile it cannot lie. */
+    for (int tries = 0; tries < 20 && status == KNNG_OK; ++tries) {
+      devices_behave("0:slow;1:lies;2:slow;3:slow");
+      status = knng_build(h, 3, NULL, &g);
+      if (status == KNNG_OK) knng_graph_destroy(g);
+    }
+    EXPECT_ERROR(status, KNNG_ERR_INTERNAL, "bounds");
+    assert_null(g);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
+}
+
+/* In a process of its own: once a library is loaded it stays. */
+static void a_library_of_another_build_is_not_called(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  char program[4096];
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  assert_true(length > 0);
+  program[length] = '\0';
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    setenv("KNNG_FAKE_BUILD_ID", "another", 1);
+    execl(program, program, "--no-fake-listed", (char*)NULL);
+    _exit(99);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* 0 if device 1 is not one that is none. */
+static int no_fake_listed(void) {
+  const knng_device d = device_at(1);
+  return strstr(d.name, "fake") != NULL;
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "--no-fake-listed") == 0) return no_fake_listed();
+  const int status = devices_start();
+  if (status != 0) return status;
+  const struct CMUnitTest tests[] = {
+      DEVICE_TEST(stopped_at_every_report),
+      DEVICE_TEST(devices_are_listed_and_named),
+      DEVICE_TEST(devices_that_cannot_be_used),
+      DEVICE_TEST(auto_takes_what_pays_and_works),
+      DEVICE_TEST(slow_devices_get_less),
+      DEVICE_TEST(full_devices_get_smaller_tiles_or_nothing),
+      DEVICE_TEST(devices_that_fail),
+      DEVICE_TEST(a_bound_that_is_none_is_found_out),
+      DEVICE_TEST(a_library_of_another_build_is_not_called),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,279 @@
+/* Devices answer as the CPU does: whatever set of them works, with whatever engine, selector and tiles, in memory as it
+ * was planned: ids, bits and ties. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/devices.h"
+
+static int is_product(const metric_case* m) {
+  return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0);
+}
+
+static const char *const automatic[] = {"auto", NULL}, *const zero[] = {"0", NULL};
+static const char* const selectors[] = {"auto", "insertion", "batch_sort", "quick", NULL};
+
+/* Every set of devices and every engine, with these selectors and tiles. */
+static void check(const question* q, const char* const* of_selectors, const char* const* tiles, const char* what) {
+  static const char* const engines[] = {"auto", "direct", "tiled"};
+  knng_error failure;
+  knng_graph* expected = answer_of_cpu(q, &failure);
+  for (const char* const* set = device_sets(); *set; ++set)
+    for (int e = 0; e < (is_product(&q->metric) ? 3 : 2); ++e)
+      for (const char* const* selector = of_selectors; *selector; ++selector)
+        for (const char* const* tile = tiles; *tile; ++tile) {
+          char label[240];
+          snprintf(label, sizeof label, "%s: %s p=%s %s n=%lld k=%lld device=%s engine=%s selector=%s tile_rows=%s",
+                   what, q->metric.metric, q->metric.p, dtype_label(q->rows->dtype), (long long)q->rows->n,
+                   (long long)q->k, *set, engines[e], *selector, *tile);
+          knng* h = handle_for(q, *set, engines[e], *selector, *tile);
+          expect_answer(h, q, expected, &failure, label);
+          knng_destroy(h);
+        }
+  knng_graph_destroy(expected);
+}
+
+static void every_metric_engine_and_selector(void** state) {
+  (void)state;
+  static const char* const tiles[] = {"0", "50", NULL};
+  test_rows rows = rows_positive(KNNG_F32, 170, 19, 301);
+  for (int m = 0; m < METRIC_CASES; ++m) {
+    const question q = question_of(&rows, &metric_cases[m], 7);
+    check(&q, selectors, tiles, "metrics");
+  }
+  rows_free(&rows);
+}
+
+static void every_row_type(void** state) {
+  (void)state;
+  for (int t = 0; t < ROW_DTYPES; ++t) {
+    test_rows rows = rows_positive(row_dtypes[t], 90, 33, 302);
+    for (int m = 0; m < METRIC_CASES; ++m) {
+      const question q = question_of(&rows, &metric_cases[m], 5);
+      check(&q, automatic, zero, "row types");
+    }
+    rows_free(&rows);
+  }
+}
+
+static void sizes_around_tile_edges(void** state) {
+  (void)state;
+  static const char* const tiles[] = {"0", "1", "3", "64", "128", NULL};
+  static const int64_t sizes[] = {2, 3, 7, 63, 64, 65, 127, 128, 129, 193};
+  static const metric_case metrics[] = {{"sqeuclidean", "2", 1}, {"manhattan", "2", 0}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    const int64_t n = sizes[i];
+    if (small_run() && n > 65) break;
+    test_rows rows = rows_normal(KNNG_F32, n, 5, 303);
+    const int64_t ks[] = {1, n / 2, n - 1}; /* n = k + 1 and k = n - 1 are one */
+    for (int m = 0; m < 2; ++m)
+      for (int j = 0; j < 3; ++j) {
+        if (ks[j] < 1 || (j > 0 && ks[j] == ks[j - 1])) continue;
+        const question q = question_of(&rows, &metrics[m], ks[j]);
+        check(&q, automatic, n > 65 ? tiles + 2 : tiles, "sizes");
+      }
+    rows_free(&rows);
+  }
+}
+
+static void what_is_reported(void** state) {
+  (void)state;
+  test_rows rows = rows_grid(KNNG_F32, 120, 6, 4, 304);
+  for (int m = 0; m < METRIC_CASES; ++m)
+    for (int s = 0; s < 8; ++s) {
+      question q = question_of(&rows, &metric_cases[m], 9);
+      if (s & 1) q.self = "first";
+      if (s & 2) q.value_type = "f64";
+      if (s & 4) q.value = "similarity";
+      if ((s & 4) && !has_similarity(&q.metric)) continue;
+      check(&q, automatic, zero, "reported");
+    }
+  rows_free(&rows);
+}
+
+static void queries_and_ids_to_leave_out(void** state) {
+  (void)state;
+  static const char* const tiles[] = {"0", "9", NULL};
+  test_rows rows = rows_positive(KNNG_U8, 141, 11, 305);
+  int64_t leave_out[37];
+  for (int64_t i = 0; i < 37; ++i) leave_out[i] = i % 3 ? (i * 31) % 141 : -1;
+  for (int t = 0; t < ROW_DTYPES; ++t) {
+    test_rows queries = rows_positive(row_dtypes[t], 37, 11, 306);
+    for (int m = 0; m < METRIC_CASES; ++m)
+      for (int left = 0; left < 2; ++left) {
+        question q = question_of(&rows, &metric_cases[m], m % 2 ? 140 : 8);
+        q.queries = &queries;
+        q.leave_out = left ? leave_out : NULL;
+        check(&q, automatic, left ? tiles + 1 : zero, left ? "queries, some left out" : "queries");
+      }
+    rows_free(&queries);
+  }
+  rows_free(&rows);
+}
+
+/* The data sets that break careless code. x: n x d, filled with normal values before. */
+enum { nasty_n = 130, nasty_d = 8, nasty_sets = 10 };
+static void make_nasty(int set, double* x) {
+  uint64_t seed = 307;
+  for (int i = 0; i < nasty_n * nasty_d; ++i) x[i] = roughly_normal(&seed);
+  for (int i = 0; i < nasty_n; ++i)
+    for (int t = 0; t < nasty_d; ++t) {
+      double* v = &x[i * nasty_d + t];
+      switch (set) {
+        case 0: *v = 0.1; break;                                   /* all rows equal and constant */
+        case 1: *v = i % 10 ? *v : 0; break;                       /* zero rows */
+        case 2: *v = i % 7 ? *v : 3; break;                        /* constant rows */
+        case 3: *v = i % 2 ? *v : x[(i / 4) * nasty_d + t]; break; /* duplicates */
+        case 4: *v = i == 5 ? 1e9 * (t + 1) : *v; break;           /* one far outlier */
+        case 5: *v += 1e6; break;                                  /* far from the origin */
+        case 6: *v *= 1e-30; break;
+        case 7: *v *= 1e30; break;
+        case 8: *v = i % 5 ? *v : -0.0; break;
+        default: *v *= i % 2 ? 1e-20 : 1e15; break; /* scales that never meet */
+      }
+    }
+}
+
+static void nasty_data(void** state) {
+  (void)state;
+  static const char* const tiles[] = {"0", "37", NULL};
+  static double x[nasty_n * nasty_d];
+  static const int32_t dtypes[] = {KNNG_F32, KNNG_F64};
+  for (int set = 0; set < nasty_sets; ++set)
+    for (int t = 0; t < 2; ++t) {
+      make_nasty(set, x);
+      test_rows rows = rows_from(dtypes[t], nasty_n, nasty_d, x);
+      char label[24];
+      snprintf(label, sizeof label, "nasty %d", set);
+      for (int m = 0; m < METRIC_CASES; ++m) {
+        question q = question_of(&rows, &metric_cases[m], 6);
+        check(&q, automatic, zero, label); /* what fp32 cannot hold is refused by both */
+        q.value_type = "f64";
+        if (t == (m + set) % 2) check(&q, automatic, tiles + 1, label);
+      }
+      rows_free(&rows);
+    }
+  for (int levels = 1; levels < 4; ++levels) { /* full of ties and duplicates */
+    test_rows rows = rows_grid(KNNG_I8, 150, 3, levels, 308);
+    for (int m = 0; m < METRIC_CASES; ++m) {
+      const question q = question_of(&rows, &metric_cases[m], 12);
+      check(&q, selectors, tiles, "grid");
+    }
+    rows_free(&rows);
+  }
+}
+
+static void set_bytes(knng* h, const char* key, int64_t bytes) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)bytes);
+  expect_ok(knng_set(h, key, text), key);
+}
+
+static void expect_budget_error(const knng* h, const question* q, const char* name, int64_t smallest) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)smallest);
+  knng_graph* g = NULL;
+  EXPECT_ERROR(answer(h, q, NULL, &g), KNNG_ERR_BUDGET, name, text);
+  assert_null(g);
+  knng_error e;
+  e.struct_size = sizeof e;
+  knng_last_error_get(&e);
+  assert_true(e.limit == smallest && e.given == smallest - 1);
+}
+
+static void memory_is_as_planned(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, small_run() ? 500 : 1100, 20, 309),
+            queries = rows_normal(KNNG_F32, 300, 20, 310);
+  int64_t leave_out[300];
+  for (int64_t i = 0; i < 300; ++i) leave_out[i] = i;
+  for (int problem = 0; problem < 4; ++problem)
+    for (const char* const* set = device_sets(); *set; ++set) {
+      question q = question_of(&rows, &metric_cases[problem == 3 ? 7 : 1], 10);
+      if (problem == 1 || problem == 2) q.queries = &queries;
+      if (problem == 2) q.leave_out = leave_out;
+      knng_error failure;
+      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+      knng* h = handle_for(&q, *set, "auto", "auto", "0");
+      const int64_t nq = q.queries ? 300 : 0;
+      const knng_plan free = planned(h, nq, q.k);
+      assert_true(free.device_bytes > 0 && free.smallest_device > 0 && free.smallest_device <= free.device_bytes);
+      assert_true(free.smallest_device < free.device_bytes); /* tiles can be smaller: that is tried below */
+      assert_int_equal(free.devices, strcmp(*set, "cuda") == 0 ? usable_devices : (int64_t)strlen(*set) / 2 - 2);
+      for (int step = 0; step < 3; ++step) {
+        if (step > 0) set_bytes(h, "max_device_bytes", step == 1 ? free.device_bytes : free.smallest_device);
+        const knng_plan plan = planned(h, nq, q.k);
+        assert_true(plan.smallest_device == free.smallest_device);
+        set_bytes(h, "max_host_bytes", plan.smallest_host);
+        expect_ok(answer(h, &q, NULL, &g), "within the smallest budgets");
+        expect_same(expected, g, "any budget");
+        assert_true(stat_of(g, "bytes_device_peak") > 0);
+        assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
+        assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.host_bytes);
+        assert_true(stat_of(g, "tiles") == (double)plan.tiles);
+        knng_graph_destroy(g);
+        set_bytes(h, "max_host_bytes", plan.smallest_host - 1);
+        expect_budget_error(h, &q, "max_host_bytes", plan.smallest_host);
+        set_bytes(h, "max_host_bytes", plan.host_bytes + (INT64_C(1) << 30));
+      }
+      set_bytes(h, "max_device_bytes", free.smallest_device - 1);
+      assert_true(planned(h, nq, q.k).smallest_device == free.smallest_device);
+      expect_budget_error(h, &q, "max_device_bytes", free.smallest_device);
+      knng_destroy(h);
+      knng_graph_destroy(expected);
+    }
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
+static void every_rung_of_the_ladder(void** state) {
+  (void)state;
+  int64_t reached[5] = {0};
+  double redone_fp32 = 0;
+  for (int shrink = 0; shrink <= 14; shrink += 2)
+    for (const char* const* set = device_sets(); *set; ++set) {
+      test_rows rows = heaps(400, shrink);
+      const question q = question_of(&rows, &metric_cases[1], 5);
+      knng_error failure;
+      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+      knng* h = handle_for(&q, *set, "tiled", "auto", "0");
+      expect_ok(answer(h, &q, NULL, &g), "heaps");
+      expect_same(expected, g, "heaps");
+      unsigned char* proof = rows_of(g, "proof");
+      int64_t fp64 = 0;
+      for (int64_t i = 0; i < 400; ++i) {
+        ++reached[proof[i]];
+        fp64 += proof[i] == 4;
+      }
+      assert_true(stat_of(g, "redone_fp64") == (double)fp64);
+      assert_true(stat_of(g, "proved") == 400 && stat_of(g, "refined") == 400);
+      if (stat_of(g, "redone_fp32") == 0)
+        for (int64_t i = 0; i < 400; ++i) assert_int_not_equal(proof[i], 3);
+      redone_fp32 += stat_of(g, "redone_fp32");
+      free(proof);
+      knng_graph_destroy(g);
+      knng_graph_destroy(expected);
+      knng_destroy(h);
+      rows_free(&rows);
+    }
+  if (!reached[1] || !reached[2] || (fake_devices && !reached[3]) || !reached[4] || redone_fp32 == 0)
+    fail_msg("proofs: %lld by the filter, %lld in two pieces, %lld in fp32, %lld in fp64; %.0f rows redone in fp32",
+             (long long)reached[1], (long long)reached[2], (long long)reached[3], (long long)reached[4], redone_fp32);
+}
+
+int main(void) {
+  const int status = devices_start();
+  if (status != 0) return status;
+  const struct CMUnitTest tests[] = {
+      DEVICE_TEST(every_metric_engine_and_selector),
+      DEVICE_TEST(every_row_type),
+      DEVICE_TEST(sizes_around_tile_edges),
+      DEVICE_TEST(what_is_reported),
+      DEVICE_TEST(queries_and_ids_to_leave_out),
+      DEVICE_TEST(nasty_data),
+      DEVICE_TEST(memory_is_as_planned),
+      DEVICE_TEST(every_rung_of_the_ladder),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,467 @@
+// A library of devices that are none: the seam to libknng_cuda.so in host memory, so that planning, dealing, merging,
+// the ladder of precisions and errors of many devices are tested on any machine. Slow and plain. Bounds are keys made
+// worse by a slack of its own for every pair, as much as an approximation of that precision would be off.
+//
+// How many devices there are, and how they behave, is read from the environment at every call:
+//   KNNG_FAKE_DEVICES=4
+//   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
+// with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, unusable, lies (its bounds are none) and
+// fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, begin, tile, settle,
+// absorb, refine or redo. KNNG_FAKE_BUILD_ID: that of another build.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "backend/seam.h"
+#include "core/checked.h"
+#include "core/dtype.h"
+#include "dataset/dataset.h"
+#include "metric/canonical.h"
+
+using namespace libknng;
+
+namespace {
+
+constexpr std::int32_t kMostDevices = 16;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// How far bounds of each precision may be below their keys, as a share of the norms.
+constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0};
+
+std::atomic<std::int64_t> live_sessions{0}, live_bytes{0};
+std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
+
+// The value of a behaviour's word for a device: -1 without it, 0 for a word without a number.
+std::int64_t behaviour(std::int32_t device, std::string_view word) {
+  const char* const text = std::getenv("KNNG_FAKE_BEHAVIOUR");
+  for (std::string_view rest = text ? text : ""; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const std::string start = std::to_string(device) + ":" + std::string(word);
+    if (!one.starts_with(start)) continue;
+    if (one.size() == start.size()) return 0;
+    if (one[start.size()] == '=') return std::atoll(one.data() + start.size() + 1);
+  }
+  return -1;
+}
+
+// What a call throws to end with that status.
+struct Failure {
+  std::int32_t status;
+  const char* text;
+  std::int32_t of_rows = 0;
+  std::int64_t row = -1;
+};
+
+template <class F>
+std::int32_t guard(knng_backend_error* error, F&& f) noexcept {
+  *error = {KNNG_OK, 0, -1, -1, -1, "", ""};
+  try {
+    f();
+    return KNNG_OK;
+  } catch (const Failure& failure) {
+    error->status = failure.status;
+    error->of_rows = failure.of_rows;
+    error->row = failure.row;
+    std::snprintf(error->argument, sizeof error->argument, "device");
+    std::snprintf(error->text, sizeof error->text, "%s", failure.text);
+  } catch (const std::bad_alloc&) {
+    error->status = KNNG_ERR_MEMORY;
+    std::snprintf(error->text, sizeof error->text, "no memory left");
+  } catch (const std::exception& failure) {
+    error->status = KNNG_ERR_INTERNAL;
+    std::snprintf(error->text, sizeof error->text, "%s", failure.what());
+  }
+  return error->status;
+}
+
+Metric metric_of(const knng_backend_metric& m) {
+  return {"",      static_cast<Transform>(m.transform), static_cast<Term>(m.term),
+          m.scale, static_cast<Report>(m.report),       m.similarity != 0,
+          m.p};
+}
+
+// An array of a session, counted as the device's and in what the session holds.
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray(std::int64_t count, std::int64_t& held) : values_(static_cast<std::size_t>(count)) {
+    held += bytes(count);
+    live_bytes += bytes(count);
+  }
+  ~DeviceArray() { live_bytes -= bytes(static_cast<std::int64_t>(values_.size())); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+
+  static std::int64_t bytes(std::int64_t count) {
+    return checked_mul(count, static_cast<std::int64_t>(sizeof(T)), "device memory");
+  }
+  T& operator[](std::int64_t i) { return values_[static_cast<std::size_t>(i)]; }
+  const T& operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }
+  T* at(std::int64_t i) { return values_.data() + i; }
+
+ private:
+  std::vector<T> values_;
+};
+
+// A data set as canonical rows.
+class Points {
+ public:
+  Points(const knng_backend_rows& rows, const knng_backend_metric& metric, std::int32_t of_rows, std::int64_t& held)
+      : dim_(rows.dim),
+        u_(checked_mul(rows.count, rows.dim, "rows"), held),
+        norms_(rows.count, held),
+        directionless_(rows.count, held) {
+    const auto transform = static_cast<Transform>(metric.transform);
+    std::vector<std::byte> stored(static_cast<std::size_t>(rows.dim * find_dtype(rows.dtype)->bytes));
+    std::vector<std::int32_t> order(static_cast<std::size_t>(rows.dim)), ranks(order.size());
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      rows.read(rows.user, i, 1, stored.data());
+      const std::span<double> x(u_.at(i * dim_), order.size());
+      load_row({rows.dtype, 1, rows.dim, rows.dim, 1, stored.data()}, 0, x.data());
+      double sum = 0;
+      for (const double value : x) {
+        sum += value;
+        if (std::fabs(value) > metric.largest || (value < 0 && refuses_negative(transform)))
+          throw Failure{KNNG_ERR_DATA, "", of_rows, i};
+      }
+      if (transform == Transform::share && !(sum > 0)) throw Failure{KNNG_ERR_DATA, "", of_rows, i};
+      directionless_[i] = has_no_direction(transform, x);
+      if (transform == Transform::rank_unit) {
+        centred_ranks(x, order, ranks);
+        std::copy(ranks.begin(), ranks.end(), x.begin());
+      }
+      apply_transform(transform, row_constants(transform, x), x);
+      for (const double value : x) norms_[i] += value * value;
+    }
+  }
+
+  static std::int64_t bytes(const knng_backend_rows& rows) {
+    const std::int64_t u = DeviceArray<double>::bytes(checked_mul(rows.count, rows.dim, "rows"));
+    return checked_add(u, DeviceArray<double>::bytes(rows.count) + DeviceArray<char>::bytes(rows.count), "rows");
+  }
+
+  std::span<const double> u(std::int64_t i) const { return {&u_[i * dim_], static_cast<std::size_t>(dim_)}; }
+  double norm(std::int64_t i) const { return norms_[i]; }
+  bool directionless(std::int64_t i) const { return directionless_[i] != 0; }
+
+ private:
+  std::int64_t dim_;
+  DeviceArray<double> u_, norms_;
+  DeviceArray<char> directionless_;
+};
+
+struct Candidate {
+  double low;
+  std::int64_t id;
+  friend bool operator<(const Candidate& a, const Candidate& b) {
+    return a.low < b.low || (a.low == b.low && a.id < b.id);
+  }
+};
+
+// In [0, 1), of its own for every pair and precision.
+double noise(std::int64_t i, std::int64_t j, std::int32_t rung) {
+  auto z = static_cast<std::uint64_t>(std::min(i, j)) * 0x9e3779b97f4a7c15u +
+           static_cast<std::uint64_t>(std::max(i, j)) * 0xbf58476d1ce4e5b9u + static_cast<std::uint64_t>(rung);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return std::ldexp(static_cast<double>((z ^ (z >> 31)) >> 11), -53);
+}
+
+}  // namespace
+
+struct knng_backend_session {
+  knng_backend_session(std::int32_t device, const knng_backend_problem& problem)
+      : p(problem),
+        number(device),
+        metric(metric_of(problem.metric)),
+        columns(problem.columns, problem.metric, 1, held),
+        lists(checked_mul(problem.rows.count, problem.capacity, "capacity"), held),
+        counts(problem.rows.count, held),
+        dropped(problem.rows.count, held),
+        lows(checked_mul(problem.tile_rows, problem.tile_cols, "tile_rows"), held) {
+    if (!p.square) queries = std::make_unique<Points>(p.rows, p.metric, 2, held);
+    ++live_sessions;
+  }
+  ~knng_backend_session() { --live_sessions; }
+
+  static std::int64_t bytes(const knng_backend_problem& p) {
+    std::int64_t sum = checked_add(Points::bytes(p.columns), p.square ? 0 : Points::bytes(p.rows), "rows");
+    sum = checked_add(sum, DeviceArray<Candidate>::bytes(checked_mul(p.rows.count, p.capacity, "capacity")), "rows");
+    sum = checked_add(sum, DeviceArray<std::int64_t>::bytes(p.rows.count) + DeviceArray<double>::bytes(p.rows.count),
+                      "rows");
+    return checked_add(sum, DeviceArray<double>::bytes(checked_mul(p.tile_rows, p.tile_cols, "tile_rows")), "rows");
+  }
+
+  const Points& rows() const { return queries ? *queries : columns; }
+  bool excluded(std::int64_t row, std::int64_t id) const {
+    return (p.square && row == id) || (p.leave_out && p.leave_out[row] == id);
+  }
+  double key(std::int64_t row, std::int64_t id) const {
+    if (rows().directionless(row) || columns.directionless(id)) return kNoDirectionKey;
+    return canonical_key(metric, rows().u(row), columns.u(id));
+  }
+  // A lower bound of the key: rounded down after what was taken off.
+  double low(std::int64_t row, std::int64_t id, bool lies) const {
+    const double k = key(row, id);
+    if (lies) return k + std::fabs(k) * noise(row, id, rung);
+    const double slack = kSlack[static_cast<std::size_t>(rung)] * noise(row, id, rung);
+    return slack > 0 ? std::nextafter(k - slack * (rows().norm(row) + columns.norm(id)), -kInfinity) : k;
+  }
+  // The candidates of a row as a heap, the one to go first.
+  void offer(std::int64_t row, Candidate c) {
+    Candidate* const list = lists.at(row * p.capacity);
+    std::int64_t& count = counts[row];
+    if (count == p.capacity) {
+      if (!(c < list[0])) {
+        dropped[row] = std::min(dropped[row], c.low);
+        return;
+      }
+      std::pop_heap(list, list + count);
+      dropped[row] = std::min(dropped[row], list[--count].low);
+    }
+    list[count++] = c;
+    std::push_heap(list, list + count);
+  }
+
+  void begin(std::int32_t precision) {
+    rung = precision;
+    for (std::int64_t i = 0; i < p.rows.count; ++i) {
+      counts[i] = 0;
+      dropped[i] = kInfinity;
+    }
+  }
+  void tile(std::int64_t first_row, std::int64_t n, std::int64_t first_column, std::int64_t m) {
+    const bool lies = behaviour(number, "lies") >= 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < m; ++j) lows[i * m + j] = low(first_row + i, first_column + j, lies);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < m; ++j) {
+        const std::int64_t row = first_row + i, id = first_column + j;
+        if (!excluded(row, id)) offer(row, {lows[i * m + j], id});
+        if (p.square && first_row != first_column) offer(id, {lows[i * m + j], row});
+      }
+    ++tiles_done[static_cast<std::size_t>(number)];
+  }
+  void absorb(const knng_backend_session& from, std::int64_t first, std::int64_t n) {
+    for (std::int64_t row = first; row < first + n; ++row) {
+      for (std::int64_t i = 0; i < from.counts[row]; ++i) offer(row, from.lists[row * p.capacity + i]);
+      dropped[row] = std::min(dropped[row], from.dropped[row]);
+    }
+  }
+  // Sorts `found`, whose lows are keys, and stores its first k as the row's result.
+  void store(std::int64_t row, std::vector<Candidate>& found, knng_backend_result& result) const {
+    std::sort(found.begin(), found.end());
+    const auto k = static_cast<std::size_t>(p.k);
+    const std::int64_t width = p.k + p.self_first;
+    std::int64_t entry = row * width;
+    const auto put = [&](std::int64_t id, double value) {
+      const float rounded = static_cast<float>(value);
+      const bool wide = p.value_dtype == KNNG_F64;
+      if (!std::isfinite(wide ? value : static_cast<double>(rounded)))
+        result.too_large = std::min(result.too_large, row);
+      result.ids[entry] = id;
+      wide ? static_cast<double*>(result.values)[entry] = value : static_cast<float*>(result.values)[entry] = rounded;
+      ++entry;
+    };
+    if (p.self_first) {
+      const bool product = metric.term == Term::product;
+      put(row, reported_value(metric, product ? canonical_key(metric, rows().u(row), rows().u(row)) : 0.0,
+                              p.metric.similarity != 0));
+    }
+    for (std::size_t i = 0; i < k; ++i)
+      put(found[i].id, reported_value(metric, found[i].low, p.metric.similarity != 0));
+    result.ties[row] = found.size() > k && found[k].low == found[k - 1].low;
+  }
+  void refine(std::int64_t row, knng_backend_result& result) {
+    const Candidate* const list = lists.at(row * p.capacity);
+    std::vector<Candidate> found(list, list + counts[row]);
+    result.keys += counts[row];
+    result.candidates = std::max(result.candidates, counts[row]);
+    for (Candidate& c : found) {
+      const double k = key(row, c.id);
+      result.violations += c.low > k;
+      c.low = k;
+    }
+    std::sort(found.begin(), found.end());
+    const double last = counts[row] < p.k ? kInfinity : found[static_cast<std::size_t>(p.k - 1)].low;
+    const bool proved = dropped[row] == kInfinity || dropped[row] > last;
+    result.proof[row] = static_cast<std::uint8_t>(proved ? rung : 0);
+    if (proved) store(row, found, result);
+  }
+  void redo(std::int64_t row, knng_backend_result& result) const {
+    std::vector<Candidate> found;
+    for (std::int64_t id = 0; id < p.columns.count; ++id)
+      if (!excluded(row, id)) found.push_back({key(row, id), id});
+    result.keys += static_cast<std::int64_t>(found.size());
+    store(row, found, result);
+    result.proof[row] = KNNG_RUNG_FP64;
+  }
+
+  const knng_backend_problem& p;
+  const std::int32_t number;
+  const Metric metric;
+  std::int64_t held = 0;  // bytes; before what fills it
+  const Points columns;
+  std::unique_ptr<const Points> queries;
+  DeviceArray<Candidate> lists;
+  DeviceArray<std::int64_t> counts;
+  DeviceArray<double> dropped;  // smallest low that a row's list lost
+  DeviceArray<double> lows;     // of a tile
+  std::int32_t rung = 0;
+  std::array<std::int64_t, 7> calls{};  // so far, of each kind
+};
+
+namespace {
+
+constexpr std::array<const char*, 7> kCalls = {"open", "begin", "tile", "settle", "absorb", "refine", "redo"};
+enum Call : std::size_t { kOpen, kBegin, kTile, kSettle, kAbsorb, kRefine, kRedo };
+
+void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
+  const std::string name = kCalls[call];
+  if (behaviour(device, "fails_at_" + name) == number) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
+  if (behaviour(device, "out_of_memory_at_" + name) == number) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
+}
+
+// A call on a session: counted, told to fail or done.
+template <class F>
+std::int32_t on(knng_backend_session* s, Call call, knng_backend_error* error, F&& f) {
+  return guard(error, [&] {
+    fail_if_told(s->number, call, ++s->calls[call]);
+    f();
+  });
+}
+
+std::int32_t device_count(char* why_not, std::int64_t size) {
+  const char* const text = std::getenv("KNNG_FAKE_DEVICES");
+  const std::int32_t count = text ? std::clamp(std::atoi(text), 0, kMostDevices) : 1;
+  if (count == 0) std::snprintf(why_not, static_cast<std::size_t>(size), "KNNG_FAKE_DEVICES is 0");
+  return count;
+}
+
+void describe(std::int32_t device, knng_device* out) {
+  std::snprintf(out->name, sizeof out->name, "fake device %d", device);
+  out->usable = behaviour(device, "unusable") < 0;
+  std::snprintf(out->why_not, sizeof out->why_not, "%s", out->usable ? "" : "told to be unusable");
+  const std::int64_t memory = behaviour(device, "memory");
+  out->memory = std::int64_t{1} << 40;
+  out->memory_free = memory >= 0 ? memory : out->memory;
+}
+
+std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
+  const Metric metric = metric_of(p->metric);
+  const bool direct = std::string_view(p->engine) == "direct";
+  const bool product = metric.term == Term::squared_difference || metric.term == Term::product;
+  if (direct || (product && std::string_view(p->engine) == "tiled")) return KNNG_OK;
+  *error = {KNNG_ERR_UNSUPPORTED, 0, -1, -1, -1, "engine", ""};
+  std::snprintf(error->text, sizeof error->text, "engine=%s cannot do this metric on a device", p->engine);
+  return error->status;
+}
+
+std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
+  *host_bytes = 4096 + 8 * p->tile_rows;  // as a real one has staging memory
+  try {
+    return knng_backend_session::bytes(*p);
+  } catch (const Error&) {
+    return INT64_MAX;
+  }
+}
+
+std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_backend_problem* problem,
+                  knng_backend_error* error) {
+  return guard(error, [&] {
+    if (knng_backend_session::bytes(*problem) > problem->max_bytes)
+      throw Failure{KNNG_ERR_MEMORY, "the plan is above its limit"};
+    auto session = std::make_unique<knng_backend_session>(device, *problem);
+    fail_if_told(device, kOpen, ++session->calls[kOpen]);
+    *out = session.release();
+  });
+}
+
+std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
+  return on(s, kBegin, error, [&] { s->begin(rung); });
+}
+
+std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
+                  std::int64_t columns, knng_backend_error* error) {
+  return on(s, kTile, error, [&] {
+    const bool apart = first_row + rows <= first_column || first_column + columns <= first_row;
+    if (rows > s->p.tile_rows || columns > s->p.tile_cols ||
+        (s->p.square && !apart && !(first_row == first_column && rows == columns)))
+      throw Failure{KNNG_ERR_INTERNAL, "a tile that the seam does not allow"};
+    const char* const ms = std::getenv("KNNG_FAKE_TILE_MS");
+    if (behaviour(s->number, "slow") >= 0) std::this_thread::sleep_for(std::chrono::milliseconds(ms ? atoi(ms) : 5));
+    s->tile(first_row, rows, first_column, columns);
+  });
+}
+
+std::int32_t settle(knng_backend_session* s, knng_backend_error* error) {
+  return on(s, kSettle, error, [] {});
+}
+
+std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
+                    std::int64_t count, knng_backend_error* error) {
+  return on(into, kAbsorb, error, [&] { into->absorb(*from, first, count); });
+}
+
+std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
+                    knng_backend_error* error) {
+  return on(s, kRefine, error, [&] {
+    for (std::int64_t row = first; row < first + count; ++row) s->refine(row, *result);
+  });
+}
+
+std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, knng_backend_result* result,
+                  knng_backend_error* error) {
+  return on(s, kRedo, error, [&] {
+    for (std::int64_t i = 0; i < count; ++i) s->redo(rows[i], *result);
+  });
+}
+
+std::int64_t peak_bytes(const knng_backend_session* s) { return s->held; }
+
+void close(knng_backend_session* s) { delete s; }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_cuda_entry() {
+  static knng_backend_seam seam = {sizeof(knng_backend_seam),
+                                   KNNG_BACKEND_SEAM_VERSION,
+                                   KNNG_BACKEND_BUILD_ID,
+                                   "cuda",
+                                   &device_count,
+                                   &describe,
+                                   &can_run,
+                                   &session_bytes,
+                                   &open,
+                                   &begin,
+                                   &tile,
+                                   &settle,
+                                   &absorb,
+                                   &refine,
+                                   &redo,
+                                   &peak_bytes,
+                                   &close};
+  const char* const other = std::getenv("KNNG_FAKE_BUILD_ID");
+  seam.build_id = other ? other : KNNG_BACKEND_BUILD_ID;
+  return &seam;
+}
+
+// For tests: "sessions" that are open, "bytes" that they hold, "tiles" that a device has done so far.
+extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
+  const std::string_view word = what;
+  return word == "sessions" ? live_sessions.load()
+         : word == "bytes"  ? live_bytes.load()
+                            : tiles_done[static_cast<std::size_t>(device)].load();
+}

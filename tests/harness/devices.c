@@ -1,0 +1,169 @@
+#include "harness/devices.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+
+int fake_devices;
+int64_t usable_devices;
+int64_t (*fake_count)(const char* what, int32_t device);
+
+static const char* const all_sets[] = {"cuda:0", "cuda", "cuda:0,1", "cuda:1,0", NULL};
+const char* const* device_sets(void) {
+  static const char* sets[5];
+  memcpy(sets, all_sets, sizeof sets);
+  if (usable_devices < 2) sets[2] = NULL;
+  return sets;
+}
+
+void devices_behave(const char* behaviour) { setenv("KNNG_FAKE_BEHAVIOUR", behaviour, 1); }
+
+int devices_setup(void** state) {
+  (void)state;
+  if (fake_devices) {
+    setenv("KNNG_FAKE_DEVICES", "4", 1);
+    devices_behave("");
+  }
+  return 0;
+}
+
+int devices_teardown(void** state) {
+  (void)state;
+  if (!fake_devices) return 0;
+  assert_int_equal(fake_count("sessions", 0), 0);
+  assert_int_equal(fake_count("bytes", 0), 0);
+  return 0;
+}
+
+question question_of(const test_rows* rows, const metric_case* m, int64_t k) {
+  const question q = {rows, NULL, NULL, *m, k, "exclude", "distance", "auto"};
+  return q;
+}
+
+knng* handle_for(const question* q, const char* device, const char* engine, const char* selector, const char* tile) {
+  knng* h = HANDLE(q->rows, "device", device, "engine", engine, "selector", selector, "tile_rows", tile, "self",
+                   q->self, "value", q->value, "value_type", q->value_type);
+  set_metric(h, &q->metric);
+  return h;
+}
+
+knng_status answer(const knng* h, const question* q, const knng_control* c, knng_graph** g) {
+  *g = NULL;
+  if (!q->queries) return knng_build(h, q->k, c, g);
+  const knng_matrix m = matrix_of(q->queries);
+  return knng_query(h, &m, q->leave_out, q->k, c, g);
+}
+
+unsigned char* rows_of(const knng_graph* g, const char* what) {
+  const int64_t n = (int64_t)stat_of(g, "rows");
+  unsigned char* numbers = malloc((size_t)n);
+  assert_non_null(numbers);
+  knng_matrix out = knng_host(KNNG_U8, n, 1, numbers);
+  expect_ok(knng_graph_rows(g, what, &out), what);
+  return numbers;
+}
+
+void expect_same(const knng_graph* expected, const knng_graph* g, const char* label) {
+  expect_same_graph(expected, g, label);
+  unsigned char *a = rows_of(expected, "ties"), *b = rows_of(g, "ties"), *proof = rows_of(g, "proof");
+  const int64_t n = (int64_t)stat_of(g, "rows");
+  for (int64_t i = 0; i < n; ++i) {
+    if (a[i] != b[i]) fail_msg("%s: row %lld has ties %d instead of %d", label, (long long)i, b[i], a[i]);
+    if (proof[i] < 1 || proof[i] > 4) fail_msg("%s: row %lld has proof %d", label, (long long)i, proof[i]);
+  }
+  free(a);
+  free(b);
+  free(proof);
+}
+
+void expect_answer(const knng* h, const question* q, const knng_graph* expected, const knng_error* failure,
+                   const char* label) {
+  knng_graph* g = NULL;
+  const knng_status status = answer(h, q, NULL, &g);
+  if (expected) {
+    expect_ok(status, label);
+    expect_same(expected, g, label);
+    knng_graph_destroy(g);
+    return;
+  }
+  assert_null(g);
+  knng_error e;
+  e.struct_size = sizeof e;
+  knng_last_error_get(&e);
+  if (status != failure->code || e.row != failure->row)
+    fail_msg("%s: status %d row %lld instead of %d row %lld; %s", label, (int)status, (long long)e.row,
+             (int)failure->code, (long long)failure->row, e.message);
+}
+
+knng_graph* answer_of_cpu(const question* q, knng_error* failure) {
+  knng* h = handle_for(q, "cpu", "direct", "auto", "0");
+  knng_graph* g = NULL;
+  failure->struct_size = sizeof *failure;
+  if (answer(h, q, NULL, &g) != KNNG_OK) knng_last_error_get(failure);
+  knng_destroy(h);
+  return g;
+}
+
+knng_plan planned(const knng* h, int64_t nq, int64_t k) {
+  knng_plan p;
+  memset(&p, 0, sizeof p);
+  p.struct_size = sizeof p;
+  expect_ok(knng_estimate(h, nq, k, &p), "knng_estimate");
+  return p;
+}
+
+test_rows heaps(int64_t n, int halvings) {
+  enum { d = 16 };
+  double* x = malloc((size_t)(n * d) * sizeof *x);
+  assert_non_null(x);
+  double centres[8][d];
+  uint64_t seed = 311;
+  for (int c = 0; c < 8; ++c)
+    for (int t = 0; t < d; ++t) centres[c][t] = roughly_normal(&seed);
+  for (int64_t i = 0; i < n; ++i)
+    for (int t = 0; t < d; ++t) {
+      double offset = roughly_normal(&seed);
+      for (int s = 0; s < halvings; ++s) offset /= 2;
+      x[i * d + t] = centres[i % 8][t] + offset;
+    }
+  const test_rows rows = rows_from(KNNG_F32, n, d, x);
+  free(x);
+  return rows;
+}
+
+knng_device device_at(int32_t i) {
+  knng_device d;
+  memset(&d, 0, sizeof d);
+  d.struct_size = sizeof d;
+  expect_ok(knng_device_get(i, &d), "knng_device_get");
+  return d;
+}
+
+static int find_fake(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/libknng_cuda.so", getenv("KNNG_BACKEND_DIR"));
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* const symbol = library ? dlsym(library, "knng_fake_count") : NULL;
+  memcpy(&fake_count, &symbol, sizeof symbol); /* C has no conversion from data to functions */
+  return symbol != NULL;
+}
+
+int devices_start(void) {
+  fake_devices = getenv("KNNG_TEST_FAKE_DEVICES") != NULL;
+  devices_setup(NULL);
+  if (fake_devices && !find_fake()) {
+    fprintf(stderr, "no library of devices that are none in KNNG_BACKEND_DIR\n");
+    return 1;
+  }
+  knng_device d;
+  d.struct_size = sizeof d;
+  for (int32_t i = 1; knng_device_get(i, &d) == KNNG_OK; ++i) {
+    usable_devices += d.usable;
+    if (!d.usable) printf("%s: %s\n", d.name, d.why_not);
+  }
+  if (usable_devices > 0 && device_at(1).usable) return 0;
+  return fake_devices ? 1 : 77;
+}

@@ -1,0 +1,51 @@
+/* Tests of devices, on those that are none (tests/backend/fake_cuda.cpp; then KNNG_TEST_FAKE_DEVICES is set) or on
+ * the GPUs of this machine: which there are, and one question for the CPU and for them. */
+#ifndef KNNG_TESTS_HARNESS_DEVICES_H
+#define KNNG_TESTS_HARNESS_DEVICES_H
+
+#include "harness/compare.h"
+
+extern int fake_devices;       /* devices that are none */
+extern int64_t usable_devices; /* how many */
+/* Of those that are none: "sessions", "bytes" or "tiles"; see there. */
+extern int64_t (*fake_count)(const char* what, int32_t device);
+
+/* What main() begins with: 0, or the program's exit status, after the reason was printed. */
+int devices_start(void);
+/* Around every test: devices behave; and whatever a test did, no session and no memory of one is left. */
+int devices_setup(void** state);
+int devices_teardown(void** state);
+#define DEVICE_TEST(f) cmocka_unit_test_setup_teardown(f, devices_setup, devices_teardown)
+/* How devices that are none behave from now on. */
+void devices_behave(const char* behaviour);
+/* Sets of devices, as many as there are; NULL ends the list. */
+const char* const* device_sets(void);
+knng_device device_at(int32_t i);
+
+/* What is asked of the CPU and of devices alike. */
+typedef struct question {
+  const test_rows* rows;
+  const test_rows* queries; /* NULL: a build */
+  const int64_t* leave_out;
+  metric_case metric;
+  int64_t k;
+  const char *self, *value, *value_type;
+} question;
+question question_of(const test_rows* rows, const metric_case* m, int64_t k);
+knng* handle_for(const question* q, const char* device, const char* engine, const char* selector, const char* tile);
+knng_status answer(const knng* h, const question* q, const knng_control* c, knng_graph** g);
+/* NULL if the CPU refuses: then failure says how. */
+knng_graph* answer_of_cpu(const question* q, knng_error* failure);
+/* A handle's answer is the expected one: a graph, or a failure (then expected is NULL). */
+void expect_answer(const knng* h, const question* q, const knng_graph* expected, const knng_error* failure,
+                   const char* label);
+/* Ids, bits and ties; every row has a proof. */
+void expect_same(const knng_graph* expected, const knng_graph* g, const char* label);
+
+/* What knng_graph_rows() has; to be freed. */
+unsigned char* rows_of(const knng_graph* g, const char* what);
+knng_plan planned(const knng* h, int64_t nq, int64_t k);
+/* Eight tight heaps of n / 8 rows: the more often their size is halved, the more precise a filter must be. */
+test_rows heaps(int64_t n, int halvings);
+
+#endif
