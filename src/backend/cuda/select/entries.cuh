@@ -6,6 +6,8 @@
 namespace libknng::cuda {
 
 std::size_t quick_workspace(const SelectJob& job);
+std::size_t quick_workspace_both(const SelectJob& rows, const SelectJob& columns);
+void quick_run_both(const SelectJob& rows, const SelectJob& columns, void* workspace, cudaStream_t stream);
 void quick_run(const SelectJob& job, void* workspace, cudaStream_t stream);
 
 std::size_t batch_sort_workspace(const SelectJob& job);

@@ -22,7 +22,9 @@ struct ListView {
   Candidate* out;
   std::int32_t* counts;
   float* dropped;
+  bool only_overflown;
 
+  __device__ bool wanted(int list) const { return !only_overflown || counts[list] > capacity; }
   // What survives is what is below this.
   __device__ float limit(int list) const { return cutoffs ? next_up(cutoffs[list]) : infinity(); }
   // The element that must not come out; none: not below length.
@@ -43,7 +45,8 @@ inline ListView list_view(const SelectJob& job) {
           job.capacity,
           job.out,
           job.counts,
-          job.dropped};
+          job.dropped,
+          job.only_overflown};
 }
 
 // Where lows come from: the one thing that kernels are templates of.

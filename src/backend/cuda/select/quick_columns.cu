@@ -172,8 +172,11 @@ __global__ void __launch_bounds__(32 * kStrip, 1) select_columns(const ListView 
   Key* keys = kShared ? reinterpret_cast<Key*>(shared + state_bytes)
                       : spill + static_cast<std::int64_t>(blockIdx.x) * kStrip * plan.room;
   const int strips = (v.lists - 1) / kStrip + 1;
-  for (int strip = static_cast<int>(blockIdx.x); strip < strips; strip += static_cast<int>(gridDim.x))
+  for (int strip = static_cast<int>(blockIdx.x); strip < strips; strip += static_cast<int>(gridDim.x)) {
+    const int column = strip * kStrip + static_cast<int>(threadIdx.x % 32);
+    if (!__syncthreads_or(column < v.lists && v.wanted(column))) continue;
     StripSelect<Low>(v, plan, strip, keys, state).run();
+  }
 }
 
 struct StripLaunch {

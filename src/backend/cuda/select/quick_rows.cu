@@ -207,7 +207,8 @@ __global__ void __launch_bounds__(kWarps == 1 ? 256 : 32 * kWarps, kWarps < 16 ?
                       : spill + static_cast<std::int64_t>(blockIdx.x) * plan.room;
   for (std::int64_t list = static_cast<std::int64_t>(blockIdx.x) * groups + group; list < v.lists;
        list += static_cast<std::int64_t>(gridDim.x) * groups)
-    RowSelect<Low, kWarps, kWidth>(v, plan, static_cast<int>(list), keys, state).run();
+    if (v.wanted(static_cast<int>(list)))
+      RowSelect<Low, kWarps, kWidth>(v, plan, static_cast<int>(list), keys, state).run();
 }
 
 struct RowLaunch {

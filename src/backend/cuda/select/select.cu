@@ -9,7 +9,7 @@ namespace libknng::cuda {
 namespace {
 
 constexpr std::array<Selector, 3> table{{
-    {"quick", quick_workspace, quick_run},
+    {"quick", quick_workspace, quick_run, quick_workspace_both, quick_run_both},
     {"batch_sort", batch_sort_workspace, batch_sort_run, batch_sort_workspace_both, batch_sort_run_both},
     {"insertion", insertion_workspace, insertion_run},
 }};

@@ -38,6 +38,9 @@ struct SelectJob {
   int capacity = 0;                         // C >= 1
   Candidate* out = nullptr;                 // lists x C
   std::int32_t* counts = nullptr;           // per list: min(C, survivors)
+  // Only lists whose count, as it stands, is above the capacity are selected for; the others stay as they are. Lists
+  // may be selected for all the same where that costs nothing.
+  bool only_overflown = false;
   float* dropped = nullptr;  // per list: lowered to the smallest low that survived but found no place; else untouched
 };
 
