@@ -52,7 +52,8 @@ __global__ void flag_directionless(Source rows, const std::int64_t* list, std::i
 // --- tiles
 
 // Pairs of a thread: a square of the two operands in registers (Kato and Hosino 2009; Arefin et al. 2012 hold one pair
-// a thread). Each pair has 6 numbers for every sum of its term.
+// a thread). Each pair has a sum in progress and one that waits in registers, four more in local memory (walk.cuh). On
+// an H200 that is faster than two that wait in registers, with half of the blocks, and than smaller squares.
 template <class T>
 inline constexpr int kThreadRows = kHeavyTerm<T> ? 2 : 4;
 template <class T>
@@ -60,50 +61,6 @@ inline constexpr int kThreadColumns = kHeavyTerm<T> || T::kSums > 1 ? 2 : 4;
 
 constexpr int kEdge = 16;   // threads along each side of a tile
 constexpr int kDepth = 16;  // coordinates in shared memory at a time, twice: one set is read while the next arrives
-
-// One number for every sum of a thread's pairs; in registers as long as no index is known at run time only.
-template <class T, int kPairs>
-struct Sums {
-  double s[kPairs][T::kSums];
-
-  __device__ void clear() {
-#pragma unroll
-    for (int pair = 0; pair < kPairs; ++pair)
-#pragma unroll
-      for (int i = 0; i < T::kSums; ++i) s[pair][i] = 0;
-  }
-  __device__ void join(const Sums& left) {
-#pragma unroll
-    for (int pair = 0; pair < kPairs; ++pair)
-#pragma unroll
-      for (int i = 0; i < T::kSums; ++i) s[pair][i] = T::template join<ScalarOps>(left.s[pair][i], s[pair][i]);
-  }
-};
-
-// Subtrees that wait for their neighbour are in registers on the first levels, within which three folds in four stay,
-// and in local memory above.
-inline constexpr int kNear = 2, kFar = kLevels - kNear;
-
-// The lane at `place` of the walk is complete: `sum` joins what waits for it, and waits itself, unless it is the last.
-template <class S>
-__device__ inline void fold_lane(int place, S& sum, S& near0, S& near1, S (&far)[kFar]) {
-  if ((place & 1) == 0) {
-    near0 = sum;
-  } else {
-    sum.join(near0);
-    if ((place & 2) == 0) {
-      near1 = sum;
-    } else {
-      sum.join(near1);
-      int level = kNear;
-#pragma unroll 1
-      for (; place >> level & 1; ++level) sum.join(far[level - kNear]);
-      if (level == kLevels) return;
-      far[level - kNear] = sum;
-    }
-  }
-  sum.clear();
-}
 
 __device__ inline void store_key(float* at, double key) { *at = __double2float_rd(key); }
 __device__ inline void store_key(double* at, double key) { *at = key; }
@@ -141,7 +98,7 @@ __global__ void __launch_bounds__(kEdge* kEdge, 2) tile_keys(TileArguments a, Ou
   // that a warp's 16-byte reads lie side by side.
   const auto column_of = [&](int c) { return c / 2 * (2 * kEdge) + 2 * x + c % 2; };
 
-  Sums<T, kRows * kColumns> sum, near0, near1, far[kFar];
+  Sums<T, kRows * kColumns> sum, waiting, above[kLevels - 1];
   sum.clear();
   int place = 0;
   std::int64_t left = lane_size(0, dim);
@@ -173,7 +130,7 @@ __global__ void __launch_bounds__(kEdge* kEdge, 2) tile_keys(TileArguments a, Ou
       }
       // Lanes without coordinates, where dim < 32, are sums of nothing.
       while (left == 0 && place < kCanonicalLanes) {
-        fold_lane(place, sum, near0, near1, far);
+        fold_lane(place, sum, waiting, above);
         if (++place < kCanonicalLanes) left = lane_size(lane_at(place), dim);
       }
     }

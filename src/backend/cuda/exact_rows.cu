@@ -91,6 +91,7 @@ __global__ void __launch_bounds__(kThreads) smallest_keys(Batch b) {
   const auto slots = static_cast<unsigned>(b.entries.slots);
   const auto wanted = static_cast<unsigned>(min(b.k + 1, available));
 
+  if (threadIdx.x == 0) taken = 0;
   unsigned below = 0;  // keys that lie below the known digits
   Bin bin{};
   bool all = false;  // of the keys with these digits belong to the entries
@@ -114,7 +115,6 @@ __global__ void __launch_bounds__(kThreads) smallest_keys(Batch b) {
 
   // Of equal keys too many, the smallest ids: these are counted in their order.
   const unsigned room = all ? bin.size : wanted - below;
-  if (threadIdx.x == 0) taken = 0;
   __syncthreads();
   unsigned seen = 0;
   for (std::int64_t base = 0; base < n; base += kThreads) {

@@ -1,12 +1,13 @@
 // The order in which one thread adds up a canonical sum with few registers. 32 lane sums that fold by halves are a
 // binary tree: with lanes taken in bit-reversed order (0, 16, 8, 24, 4, ...) neighbours fold first, so that a sum in
-// progress and one finished subtree per level, 6 numbers, stand for the 32. Knows nothing of terms.
+// progress and one finished subtree per level, 6 numbers, stand for the 32. Knows nothing of memory.
 #pragma once
 
 #include <cstdint>
 
 #include "core/host_device.h"
 #include "metric/canonical.h"
+#include "metric/ops.h"
 
 namespace libknng::cuda {
 
@@ -31,6 +32,43 @@ KNNG_HD inline std::int64_t walk_position(std::int64_t t, std::int64_t dim) {
   std::int64_t before = 0;
   for (int place = 0; lane_at(place) != lane; ++place) before += lane_size(lane_at(place), dim);
   return before + t / kCanonicalLanes;
+}
+
+// One number for every sum of the term T, of kPairs pairs.
+template <class T, int kPairs>
+struct Sums {
+  double s[kPairs][T::kSums];
+
+  __device__ void clear() {
+#pragma unroll
+    for (int pair = 0; pair < kPairs; ++pair)
+#pragma unroll
+      for (int i = 0; i < T::kSums; ++i) s[pair][i] = 0;
+  }
+  __device__ void join(const Sums& left) {
+#pragma unroll
+    for (int pair = 0; pair < kPairs; ++pair)
+#pragma unroll
+      for (int i = 0; i < T::kSums; ++i) s[pair][i] = T::template join<ScalarOps>(left.s[pair][i], s[pair][i]);
+  }
+};
+
+// The lane at `place` is complete: `sum` joins the subtrees that wait for it, and waits itself, unless it is the last.
+// Every second lane waits as `waiting`, in registers; what waits on higher levels is found by an index, and therefore
+// in local memory: apart, or all of it would be there.
+template <class S>
+__device__ inline void fold_lane(int place, S& sum, S& waiting, S (&above)[kLevels - 1]) {
+  if ((place & 1) == 0) {
+    waiting = sum;
+  } else {
+    sum.join(waiting);
+    int level = 1;
+#pragma unroll 1
+    for (; place >> level & 1; ++level) sum.join(above[level - 1]);
+    if (level == kLevels) return;
+    above[level - 1] = sum;
+  }
+  sum.clear();
 }
 
 }  // namespace libknng::cuda
