@@ -283,17 +283,28 @@ static void data_that_a_metric_cannot_take(void** state) {
 
 static void contradictions_and_what_is_not_there(void** state) {
   const fixture* f = *state;
-  static const char* const unsupported[][2] = {{"device", "cuda"}, {"device", "cuda:0"}};
   knng_graph* g = NULL;
-  for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; ++i) {
-    knng* h = HANDLE(&f->rows, unsupported[i][0], unsupported[i][1]);
-    const knng_status status = knng_build(h, 3, NULL, &g);
-    if (status == KNNG_ERR_DEVICE)
-      EXPECT_ERROR(status, KNNG_ERR_DEVICE, unsupported[i][1]);
-    else
-      EXPECT_ERROR(status, KNNG_ERR_UNSUPPORTED, unsupported[i][0], unsupported[i][1]);
-    assert_null(g);
-    knng_destroy(h);
+  /* Devices are used, or the reason why not is said: never the CPU instead. */
+  knng_device first;
+  memset(&first, 0, sizeof first);
+  first.struct_size = sizeof first;
+  expect_ok(knng_device_get(1, &first), "knng_device_get");
+  static const char* const devices[] = {"cuda:0", "cuda:1023"};
+  for (int i = 0; i < 2; ++i) {
+    knng* asked = HANDLE(&f->rows, "device", devices[i]);
+    const knng_status status = knng_build(asked, 6, NULL, &g);
+    if (i == 0 && first.usable) {
+      expect_ok(status, devices[i]);
+      expect_same_graph(f->g, g, devices[i]);
+      knng_graph_destroy(g);
+      g = NULL;
+    } else {
+      char reason[60] = "";
+      if (i == 0) snprintf(reason, sizeof reason, "%.50s", first.why_not);
+      EXPECT_ERROR(status, KNNG_ERR_DEVICE, "device=", devices[i], reason);
+      assert_null(g);
+    }
+    knng_destroy(asked);
   }
   knng* h = HANDLE(&f->rows, "metric", "euclidean", "value", "similarity");
   EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_OPTION, "value=similarity", "euclidean", "cosine");
