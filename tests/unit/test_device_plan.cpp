@@ -1,0 +1,196 @@
+// Plans for devices: tiles cover every pair once, those of a square matrix lie on its diagonal or do not touch it,
+// budgets are kept, several devices get enough tiles, and sizes that cannot be counted are refused. And which library
+// of devices is taken.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "backend/registry.h"
+#include "core/error.h"
+#include "plan/device_plan.h"
+#include "values.h"
+
+#include "harness/cmocka.h"
+
+using namespace libknng;
+
+namespace {
+
+// Points, lists and a tile, as a device might hold them.
+DeviceProblem problem_of(std::int64_t rows, std::int64_t columns, std::int64_t k, int devices) {
+  DeviceProblem p;
+  p.rows = rows;
+  p.columns = columns;
+  p.k = k;
+  p.square = rows == columns;
+  p.devices = devices;
+  p.session_bytes = [rows, columns](std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity) {
+    const std::int64_t points = checked_mul(checked_add(rows, columns, "rows"), 512, "rows");
+    const std::int64_t lists = checked_mul(checked_mul(rows, capacity, "k"), 8, "k");
+    const std::int64_t tile = checked_mul(checked_mul(tile_rows, tile_cols, "tile_rows"), 4, "tile_rows");
+    return checked_add(checked_add(points, lists, "k"), tile, "tile_rows");
+  };
+  return p;
+}
+
+DeviceProblem random_problem(values::Random& random, std::int64_t most) {
+  const std::int64_t rows = 2 + random.below(most), columns = random.below(2) == 0 ? rows : 2 + random.below(most);
+  DeviceProblem p = problem_of(rows, columns, 1 + random.below(columns - 1), 1 + static_cast<int>(random.below(8)));
+  if (random.below(3) == 0) p.tile_rows = 1 + random.below(most);
+  if (random.below(3) == 0) p.tile_cols = 1 + random.below(most);
+  if (p.square) p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
+  return p;
+}
+
+std::vector<Tile> tiles_of(const TileGrid& grid) {
+  TileQueue queue(grid);
+  std::vector<Tile> tiles;
+  for (Tile t; queue.next(t);) tiles.push_back(t);
+  return tiles;
+}
+
+// A tile on the diagonal has its pairs in both halves, as the seam wants it; another has one half's only.
+void every_pair_is_in_one_tile(void**) {
+  values::Random random(401);
+  for (int i = 0; i < 300; ++i) {
+    const DeviceProblem p = random_problem(random, 400);
+    const TileGrid grid = make_device_plan(p).grid;
+    std::vector<int> times(static_cast<std::size_t>(p.rows * p.columns));
+    for (const Tile& t : tiles_of(grid)) {
+      assert_true(t.rows <= grid.tile_rows && t.columns <= grid.tile_cols);
+      const bool diagonal = t.first_row == t.first_column;
+      if (p.square && diagonal) assert_int_equal(t.rows, t.columns);
+      if (p.square && !diagonal) assert_true(t.first_row + t.rows <= t.first_column);
+      for (std::int64_t row = t.first_row; row < t.first_row + t.rows; ++row)
+        for (std::int64_t column = t.first_column; column < t.first_column + t.columns; ++column) {
+          ++times[static_cast<std::size_t>(row * p.columns + column)];
+          if (p.square && !diagonal) ++times[static_cast<std::size_t>(column * p.columns + row)];
+        }
+    }
+    for (std::int64_t row = 0; row < p.rows; ++row)
+      for (std::int64_t column = 0; column < p.columns; ++column) {
+        // A row alone in the last block has no pair with itself to be evaluated.
+        const int found = times[static_cast<std::size_t>(row * p.columns + column)];
+        if (p.square && row == column)
+          assert_in_range(found, 0, 1);
+        else
+          assert_int_equal(found, 1);
+      }
+  }
+}
+
+void what_was_asked_for_is_kept(void**) {
+  values::Random random(402);
+  for (int i = 0; i < 1000; ++i) {
+    const DeviceProblem p = random_problem(random, 100'000);
+    const DevicePlan plan = make_device_plan(p);
+    assert_int_equal(plan.grid.rows, p.rows);
+    assert_int_equal(plan.grid.columns, p.columns);
+    assert_int_equal(plan.grid.square, p.square);
+    if (p.tile_rows) assert_int_equal(plan.grid.tile_rows, std::min(p.tile_rows, p.rows));
+    if (p.tile_cols) assert_int_equal(plan.grid.tile_cols, std::min(p.tile_cols, p.columns));
+    if (p.square) assert_int_equal(plan.grid.tile_rows, plan.grid.tile_cols);
+    assert_true(plan.grid.tile_rows >= 1 && plan.grid.tile_cols >= 1);
+    assert_true(plan.grid.tile_rows <= p.rows && plan.grid.tile_cols <= p.columns);
+    // More than k, so that what was left out can be told from the last that belongs; or everything.
+    assert_true(plan.capacity > p.k || plan.capacity == p.columns);
+    assert_true(plan.capacity <= p.columns);
+    assert_int_equal(plan.bytes, p.session_bytes(plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity));
+  }
+}
+
+void every_budget_that_can_be_met_is_met(void**) {
+  values::Random random(403);
+  for (int i = 0; i < 500; ++i) {
+    DeviceProblem p = random_problem(random, 50'000);
+    const DevicePlan free = make_device_plan(p);
+    assert_true(free.smallest <= free.bytes);
+    std::vector<std::int64_t> budgets = {free.bytes, free.bytes - 1, free.smallest + 1, free.smallest, 1};
+    for (int j = 0; j < 10; ++j) budgets.push_back(free.smallest + random.below(free.bytes - free.smallest + 1));
+    std::sort(budgets.rbegin(), budgets.rend());
+    std::int64_t before = INT64_MAX;
+    for (const std::int64_t budget : budgets) {
+      p.max_bytes = budget;
+      const DevicePlan plan = make_device_plan(p);
+      assert_int_equal(plan.smallest, free.smallest);  // whatever the budget is
+      assert_int_equal(plan.capacity, free.capacity);
+      if (budget >= free.smallest)
+        assert_true(plan.bytes <= budget);
+      else
+        assert_int_equal(plan.bytes, free.smallest);
+      assert_true(plan.bytes <= before);  // a smaller budget never takes more
+      before = plan.bytes;
+    }
+  }
+}
+
+// Devices take tiles from a queue: with several for each, the last to end does not keep the others waiting.
+void several_devices_get_enough_tiles(void**) {
+  for (const std::int64_t n : {20'000, 100'000, 1'000'000, 5'000'000})
+    for (int devices = 1; devices <= 8; ++devices) {
+      const TileGrid square = make_device_plan(problem_of(n, n, 10, devices)).grid;
+      if (n >= 100'000) assert_true(square.tiles() >= 8 * devices);
+      for (const std::int64_t queries : {1, 100, 5'000, 1'000'001}) {
+        const TileGrid grid = make_device_plan(problem_of(queries, n, 10, devices)).grid;
+        if (devices > 1) assert_true(grid.tiles() >= std::min<std::int64_t>(8 * devices, n / 1024));
+        assert_true(grid.tile_rows * grid.tile_cols <= std::int64_t{1} << 29);  // 2 GiB of fp32
+      }
+    }
+}
+
+knng_status status_of(const DeviceProblem& p) {
+  try {
+    make_device_plan(p);
+    return KNNG_OK;
+  } catch (const Error& e) {
+    return e.code();
+  }
+}
+
+void sizes_beyond_64_bits_are_refused(void**) {
+  // A thousand million rows are counted; with lists of as many they are not.
+  DeviceProblem p = problem_of(1'000'000'000, 1'000'000'000, 10, 4);
+  p.max_bytes = std::int64_t{80} << 30;
+  const DevicePlan plan = make_device_plan(p);
+  assert_true(plan.bytes > p.max_bytes && plan.bytes == plan.smallest);
+  assert_true(plan.grid.pairs() > 4.9e17 && plan.grid.tiles() > 0);
+  assert_int_equal(status_of(p), KNNG_OK);
+  p = problem_of(4'000'000'000, 4'000'000'000, 3'999'999'999, 4);
+  assert_int_equal(status_of(p), KNNG_ERR_RANGE);
+  p = problem_of(std::int64_t{1} << 60, std::int64_t{1} << 60, 10, 4);
+  assert_int_equal(status_of(p), KNNG_ERR_RANGE);
+  p = problem_of(10, INT64_MAX / 600, INT64_MAX - 1, 4);
+  assert_int_equal(status_of(p), KNNG_ERR_RANGE);
+}
+
+// A table is believed only if it says so in its first three members.
+void libraries_of_another_build_are_told_apart(void**) {
+  knng_backend_seam seam{};
+  seam.struct_size = sizeof seam;
+  seam.version = KNNG_BACKEND_SEAM_VERSION + 1;
+  seam.build_id = "0123456789abcdef";
+  assert_true(backend_objection(&seam).find("another build") != std::string::npos);
+  assert_true(backend_objection(&seam).find("0123456789abcdef") != std::string::npos);
+  seam.version = KNNG_BACKEND_SEAM_VERSION;
+  assert_true(backend_objection(&seam).find("another build") != std::string::npos);
+  seam.build_id = nullptr;
+  assert_true(backend_objection(&seam).find("another build") != std::string::npos);
+  seam.build_id = KNNG_BACKEND_BUILD_ID;
+  assert_string_equal(backend_objection(&seam).c_str(), "");
+  seam.struct_size -= 8;
+  assert_true(backend_objection(&seam).find("another build") != std::string::npos);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(every_pair_is_in_one_tile),
+      cmocka_unit_test(what_was_asked_for_is_kept),
+      cmocka_unit_test(every_budget_that_can_be_met_is_met),
+      cmocka_unit_test(several_devices_get_enough_tiles),
+      cmocka_unit_test(sizes_beyond_64_bits_are_refused),
+      cmocka_unit_test(libraries_of_another_build_are_told_apart),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
