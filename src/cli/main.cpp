@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "interrupt.h"
+#include "matrix_tiles.h"
 
 namespace {
 
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   try {
     const auto arguments = cli::parse(argc, argv);
     cli::catch_interrupts();
+    cli::ask_for_matrix_tiles();
     const int code = arguments ? run(*arguments) : cli::kDone;
     // A result that did not reach a full disk is no result.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

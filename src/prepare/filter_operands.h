@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/buffer.h"
+#include "prepare/filter_panel.h"
 #include "prepare/operand_panels.h"
 #include "refine/bound.h"
 
@@ -13,17 +14,30 @@ class FilterOperands {
  public:
   // Runs on the calling thread's OpenMP team.
   FilterOperands(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, const KeyBound& bound,
-                 int threads, Budget* budget, Monitor& monitor);
+                 OperandType type, int threads, Budget* budget, Monitor& monitor);
 
-  static std::int64_t bytes(std::int64_t rows, std::int64_t dim);
+  static std::int64_t bytes(std::int64_t rows, std::int64_t dim, OperandType type);
+  // Steps of four bytes of a point in panels().
+  static std::int64_t depth(std::int64_t dim, OperandType type) {
+    return type == OperandType::bf16 ? bf16_depth(dim) / 2 : dim;
+  }
 
-  const float* panels() const noexcept { return panels_.data(); }
+  // Panels of float, or of pairs of bfloat16 (backend/cpu/bf16_tile.h).
+  const void* panels() const noexcept {
+    return pairs_.empty() ? panels_.data() : static_cast<const void*>(pairs_.data());
+  }
+  // The same points on the other side of a product: the panels, or rows of bfloat16.
+  const void* rows() const noexcept { return rows_.empty() ? panels() : rows_.data(); }
   // KeyBound::half() of each point, +inf for points without direction and past the last: no pair with them survives.
   const float* halves() const noexcept { return halves_.data(); }
   const OperandNorms& norms(std::int64_t point) const noexcept { return norms_[point]; }
 
  private:
-  Buffer<float> panels_;
+  void write_bf16(std::int64_t point, const double* a, std::int64_t dim) noexcept;
+
+  Buffer<float> panels_;         // fp32
+  Buffer<std::uint16_t> pairs_;  // bf16: panels, and rows
+  Buffer<std::uint16_t> rows_;
   Buffer<float> halves_;
   Buffer<OperandNorms> norms_;
 };

@@ -66,11 +66,10 @@ std::int64_t operand_panel_bytes(std::int64_t rows, std::int64_t dim) {
   return checked_add(checked_mul(round_up(rows, kFilterPanel), checked_mul(dim, 4, "dim"), "rows"), 8 * dim, "rows");
 }
 
-Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, int threads,
-                             Budget* budget, Monitor& monitor,
-                             const std::function<void(std::int64_t point, const RoundingSums& sums)>& note) {
-  const std::int64_t n = rows.rows(), d = rows.dim(), padded = round_up(n, kFilterPanel);
-  Buffer<float> panels(checked_mul(padded, d, "rows"), budget);
+void round_points(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, OperandType type,
+                  int threads, Budget* budget, Monitor& monitor,
+                  const std::function<void(std::int64_t point, const double* a, const RoundingSums& sums)>& store) {
+  const std::int64_t n = rows.rows(), d = rows.dim();
   Buffer<double> scratch(d * threads, budget);
   // 2^exponent in two factors: neither overflows.
   const double scale_a = std::ldexp(1.0, frame.exponent / 2),
@@ -82,32 +81,43 @@ Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, co
     const FloatEnv env;
     double* u = scratch.data() + omp_get_thread_num() * d;
 #pragma omp for schedule(dynamic, 1)
-    for (std::int64_t panel = 0; panel < padded / kFilterPanel; ++panel) {
+    for (std::int64_t first = 0; first < n; first += kFilterPanel) {
       if (monitor.stopped()) continue;
-      float* out = panels.data() + panel * kFilterPanel * d;
-      for (std::int64_t place = 0; place < kFilterPanel; ++place) {
-        const std::int64_t i = panel * kFilterPanel + place;
-        if (i >= n) {
-          for (std::int64_t t = 0; t < d; ++t) out[t * kFilterPanel + place] = 0;
-          continue;
-        }
+      const std::int64_t last = std::min(first + kFilterPanel, n);
+      for (std::int64_t i = first; i < last; ++i) {
         rows.load(i, u);
         RoundingSums sums;
         for (std::int64_t t = 0; t < d; ++t) {
           const double x = (shifted ? u[t] - frame.centre[t] : u[t]) * scale_a * scale_b;
-          const auto a = static_cast<float>(x);
-          const double rounded = a, residual = x - rounded;
-          sums.square += rounded * rounded;
+          const double a = type == OperandType::bf16 ? rounded_to_bf16(x) : static_cast<float>(x), residual = x - a;
+          sums.square += a * a;
           sums.residual += residual * residual;
           sums.row += x * x;
-          out[t * kFilterPanel + place] = a;
+          u[t] = a;
         }
-        note(i, sums);
+        store(i, u, sums);
       }
-      monitor.advance(static_cast<double>(std::min(kFilterPanel, n - panel * kFilterPanel)));
+      monitor.advance(static_cast<double>(last - first));
     }
   }
   monitor.check();
+}
+
+Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, int threads,
+                             Budget* budget, Monitor& monitor,
+                             const std::function<void(std::int64_t point, const RoundingSums& sums)>& note) {
+  const std::int64_t n = rows.rows(), d = rows.dim(), padded = round_up(n, kFilterPanel);
+  Buffer<float> panels(checked_mul(padded, d, "rows"), budget);
+  const auto write = [&](std::int64_t i, const double* a) {
+    float* out = panels.data() + i / kFilterPanel * kFilterPanel * d + i % kFilterPanel;
+    for (std::int64_t t = 0; t < d; ++t) out[t * kFilterPanel] = a ? static_cast<float>(a[t]) : 0.0f;
+  };
+  round_points(metric, rows, frame, OperandType::fp32, threads, budget, monitor,
+               [&](std::int64_t i, const double* a, const RoundingSums& sums) {
+                 write(i, a);
+                 note(i, sums);
+               });
+  for (std::int64_t i = n; i < padded; ++i) write(i, nullptr);
   return panels;
 }
 

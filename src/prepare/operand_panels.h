@@ -1,7 +1,8 @@
 // Points as a filter multiplies them: canonical rows minus a centre, scaled by a power of two, rounded to single
-// precision, in panels (filter_panel.h). What bounds need to know of each rounding is measured on the way.
+// precision or bfloat16, in panels (filter_panel.h). What bounds need to know of each rounding is measured on the way.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 
@@ -22,15 +23,30 @@ struct FilterFrame {
                         Budget* budget, Monitor& monitor);
 };
 
-// Sums over a point's coordinates in fp64: x = 2^exponent (u - centre), a = x rounded to fp32.
+enum class OperandType { fp32, bf16 };
+
+// To bfloat16, of which denormals become 0. By way of float: a second rounding is one more that is measured.
+inline float rounded_to_bf16(double x) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
+  const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+  return (rounded & 0x7f800000) == 0 ? 0.0f : std::bit_cast<float>(rounded);
+}
+
+// Sums over a point's coordinates in fp64: x = 2^exponent (u - centre), a = x rounded to the operands' type.
 struct RoundingSums {
   double square = 0;    // of a^2
   double residual = 0;  // of (x - a)^2
   double row = 0;       // of x^2
 };
 
-// The panels of all points; points past the last are 0. note(point, sums) is called once for each point, by any thread
-// of the calling thread's OpenMP team.
+// Makes the operand of each point, a[0 .. dim), and calls store(point, a, sums) from any thread of the calling thread's
+// OpenMP team; points that share a panel go to the same thread.
+void round_points(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, OperandType type,
+                  int threads, Budget* budget, Monitor& monitor,
+                  const std::function<void(std::int64_t point, const double* a, const RoundingSums& sums)>& store);
+
+// The panels of all points in fp32; points past the last are 0. note(point, sums) is called once for each point, by any
+// thread of the calling thread's OpenMP team.
 Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, int threads,
                              Budget* budget, Monitor& monitor,
                              const std::function<void(std::int64_t point, const RoundingSums& sums)>& note);

@@ -16,6 +16,12 @@ constexpr double kDown = 1 - 0x1p-49;
 constexpr double kSumFloor = 0x1p-1040;
 constexpr double kRootFloor = 0x1p-500;
 
+// Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1: gamma of so many roundings.
+double sum_gamma(std::int64_t roundings) {
+  const double rounding = static_cast<double>(roundings) * 0x1p-24;
+  return rounding / (1 - rounding) * kUp;
+}
+
 }  // namespace
 
 // Relative error of a canonical sum: ceil(d / 32) additions in a lane, 5 to fold the lanes, 2 for the difference
@@ -47,11 +53,20 @@ OperandNorms operand_norms(double square_sum, double residual_sum, double row_su
 }
 
 ProductUnit fp32_unit(std::int64_t dim) noexcept {
-  const double rounding = static_cast<double>(dim) * 0x1p-24;
-  // Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1: gamma_d.
-  const double gamma = rounding / (1 - rounding) * kUp;
   // Every operation may also lose half of the smallest subnormal.
-  return {gamma, static_cast<double>(dim) * 0x1p-149};
+  return {sum_gamma(dim), static_cast<double>(dim) * 0x1p-149};
+}
+
+// A product of two operands is exact. What flushing takes: less than 2^-126 from each operation, which later ones make
+// less than 1.25 times as much.
+ProductUnit bf16_vector_unit(std::int64_t dim) noexcept {
+  return {sum_gamma(dim - 1), static_cast<double>(dim) * 0x1.4p-126};
+}
+
+ProductUnit bf16_tile_unit(std::int64_t dim) noexcept {
+  const std::int64_t steps = (dim + 31) / 32;
+  return {sum_gamma(std::min(dim - 1, steps + 15)),
+          static_cast<double>(dim + std::min(dim - 1, 2 * steps)) * 0x1.4p-126};
 }
 
 KeyBound::KeyBound(const Metric& metric, std::int64_t dim, int exponent, const ProductUnit& unit) noexcept

@@ -24,7 +24,7 @@ struct OperandNorms {
 // fp64 and the operand; row_sum: of the squared 2^s (u - c).
 OperandNorms operand_norms(double square_sum, double residual_sum, double row_sum, std::int64_t dim) noexcept;
 
-// The arithmetic of a unit that accumulates d products one after the other: |acc - a.b| <= gamma |a| |b| + eta.
+// The arithmetic of a unit that sums d products: |acc - a.b| <= gamma |a| |b| + eta.
 struct ProductUnit {
   double gamma;
   double eta;
@@ -32,6 +32,10 @@ struct ProductUnit {
 // IEEE single precision, round to nearest, with or without fused multiply-add. dim <= kLargestFilterDim.
 inline constexpr std::int64_t kLargestFilterDim = 1 << 20;  // gamma stays below 1 / 15
 ProductUnit fp32_unit(std::int64_t dim) noexcept;
+// bfloat16 operands summed in single precision that flushes denormals: pair by pair (vdpbf16ps), or 32 coordinates at a
+// time (tdpbf16ps). Operands must have no denormals.
+ProductUnit bf16_vector_unit(std::int64_t dim) noexcept;
+ProductUnit bf16_tile_unit(std::int64_t dim) noexcept;
 
 class KeyBound {
  public:

@@ -188,7 +188,10 @@ int main(int argc, char** argv) try {
 
   CLI::App app("Times libknng's builds. See docs/internals/benchmarks.md.", "knng_bench");
   declare(app, a);
+  bool tiles = true;
+  app.add_flag("!--no-amx", tiles, "do not ask Linux for the processor's matrix tiles");
   CLI11_PARSE(app, argc, argv);
+  if (tiles) bench::ask_for_matrix_tiles();
   return run(a, command);
 } catch (const std::exception& e) {
   std::fprintf(stderr, "knng_bench: %s\n", e.what());

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -62,6 +63,14 @@ double peak_memory() {
   rusage u{};
   getrusage(RUSAGE_SELF, &u);
   return 1024 * static_cast<double>(u.ru_maxrss);
+}
+
+bool ask_for_matrix_tiles() {
+#if defined(__linux__) && defined(__x86_64__)
+  return syscall(SYS_arch_prctl, 0x1023, 18) == 0;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+#else
+  return false;
+#endif
 }
 
 }  // namespace bench

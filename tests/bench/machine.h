@@ -16,6 +16,10 @@ struct Machine {
 Machine this_machine();
 std::string load_average();  // of 1, 5 and 15 minutes; "" where the system does not tell
 
+// Asks Linux for the processor's matrix tiles (AMX), as a host of the library may; returns whether this process has
+// them.
+bool ask_for_matrix_tiles();
+
 double cpu_seconds();      // of all threads of this process so far
 void reset_peak_memory();  // peak_memory() forgets what was before, where the system can
 double peak_memory();      // bytes of this process, resident

@@ -78,15 +78,16 @@ struct Prepared {
         points(data, metric, 1, nullptr, call.monitor, "rows"),
         frame(FilterFrame::of(metric, points, points, 1, nullptr, call.monitor)),
         bound(metric, rows.d, frame.exponent, fp32_unit(rows.d)),
-        operands(metric, points, frame, bound, 1, nullptr, call.monitor) {}
+        operands(metric, points, frame, bound, OperandType::fp32, 1, nullptr, call.monitor) {}
 
   std::vector<double> row(std::int64_t i) const {
     std::vector<double> u(static_cast<std::size_t>(points.dim()));
     points.load(i, u.data());
     return u;
   }
+  const float* panels() const { return static_cast<const float*>(operands.panels()); }
   float operand(std::int64_t i, std::int64_t t) const {
-    return operands.panels()[(i / kFilterPanel * points.dim() + t) * kFilterPanel + i % kFilterPanel];
+    return panels()[(i / kFilterPanel * points.dim() + t) * kFilterPanel + i % kFilterPanel];
   }
 
   points::Call call;
@@ -300,7 +301,7 @@ void nothing_that_belongs_is_left_out(void**) {
       cutoffs.erase(std::unique(cutoffs.begin(), cutoffs.end()), cutoffs.end());
 
       for (const FilterTile* tile : filter_tiles()) {
-        const std::vector<float> found = products(*tile, p.operands.panels(), raw.n, p.operands.panels(), raw.n, raw.d);
+        const std::vector<float> found = products(*tile, p.panels(), raw.n, p.panels(), raw.n, raw.d);
         const auto lost = [&](std::int64_t i, std::int64_t j, const char* what) {
           print_error("%s, %s, %s, d %lld, pair (%lld, %lld): %s\n", tile->target, metric.name, raw.name,
                       static_cast<long long>(raw.d), static_cast<long long>(i), static_cast<long long>(j), what);
@@ -487,8 +488,7 @@ void pairs_beyond_the_cutoff_are_left_out(void**) {
   for (const char* name : {"euclidean", "cosine", "inner_product"}) {
     const Prepared p(find_metric(name, 2), KNNG_F32,
                      make_rows("gaussian", n, d, [&](std::int64_t, std::int64_t) { return points::normal(random); }));
-    const std::vector<float> found =
-        products(*filter_tiles().front(), p.operands.panels(), n, p.operands.panels(), n, d);
+    const std::vector<float> found = products(*filter_tiles().front(), p.panels(), n, p.panels(), n, d);
     KeyBound::Others all;
     std::vector<std::vector<double>> rows;
     for (std::int64_t i = 0; i < n; ++i) {

@@ -1,11 +1,13 @@
-// The fp32 filter's tile against a plain loop on every SIMD target: which pairs survive, at thresholds that are met
-// exactly or missed by one unit, for blocks anywhere in the panels, across the diagonal and with little room.
+// The filter tiles, fp32 and bfloat16, against a plain loop on every target: which pairs survive, at thresholds that
+// are met exactly or missed by one unit, for blocks anywhere in the panels, across the diagonal and with little room.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "backend/cpu/bf16_tile.h"
 #include "backend/cpu/filter_tile.h"
+#include "bf16_points.h"
 #include "core/checked.h"
 #include "values.h"
 
@@ -35,6 +37,14 @@ struct Points {
     return panels[at((i / kFilterPanel * dim + t) * kFilterPanel + i % kFilterPanel)];
   }
 
+  // The operands that a tile takes: panels of float, or both sides of bfloat16.
+  Bf16Points bf16() {
+    std::vector<std::vector<float>> points(at(n), std::vector<float>(at(dim)));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t t = 0; t < dim; ++t) points[at(i)][at(t)] = value(i, t);
+    return Bf16Points(points);
+  }
+
   std::int64_t n, dim;
   std::vector<float> panels, halves;
 };
@@ -58,14 +68,15 @@ struct Block {
   std::int64_t first_row, rows, first_column, columns;
 };
 
-void check(const FilterTile& tile, Points& a, Points& b, const Block& block, bool square, std::int64_t room,
+void check(const FilterTile& tile, bool bf16, Points& a, Points& b, const Block& block, bool square, std::int64_t room,
            values::Random& random) {
+  const Bf16Points a16 = a.bf16(), b16 = b.bf16();
   const std::vector<float> of_rows = thresholds(block.first_row, block.rows, random);
   const std::vector<float> of_columns = thresholds(block.first_column, block.columns, random);
   std::vector<FilterSurvivor> survivors(at(room));
   FilterStrip strip;
-  strip.rows = a.panels.data();
-  strip.columns = b.panels.data();
+  strip.rows = bf16 ? static_cast<const void*>(a16.rows.data()) : a.panels.data();
+  strip.columns = bf16 ? static_cast<const void*>(b16.panels.data()) : b.panels.data();
   strip.first_row = block.first_row;
   strip.row_count = block.rows;
   strip.first_column = block.first_column;
@@ -115,23 +126,29 @@ void survivors_are_those_of_a_plain_loop(void**) {
   values::Random random(41);
   const Block blocks[] = {{0, 48, 0, 48},  {0, 1, 0, 1},      {0, 200, 0, 200}, {50, 37, 100, 91},
                           {47, 2, 95, 98}, {13, 150, 29, 40}, {192, 8, 193, 7}, {100, 50, 0, 200}};
-  for (const FilterTile* tile : filter_tiles()) {
-    for (const std::int64_t dim : {1, 2, 9}) {
+  const auto check_all = [&](const FilterTile& tile, bool bf16, const std::vector<std::int64_t>& dims) {
+    for (const std::int64_t dim : dims) {
       Points a(200, dim, 3), b(200, dim, 4);
       for (const Block& block : blocks) {
         for (const std::int64_t panels : {1, 2, 6}) {
           const std::int64_t room = panels * block.rows * kFilterPanel;
-          check(*tile, a, b, block, false, room, random);
-          check(*tile, a, a, block, true, room, random);
+          check(tile, bf16, a, b, block, false, room, random);
+          check(tile, bf16, a, a, block, true, room, random);
         }
       }
     }
+  };
+  for (const FilterTile* tile : filter_tiles()) check_all(*tile, false, {1, 2, 9});
+  for (const FilterTile* tile : bf16_tiles()) {
+    print_message("%s\n", tile->target);
+    check_all(*tile, true, {1, 9, 32, 35, 65});
   }
 }
 
 }  // namespace
 
 int main() {
+  ask_for_matrix_tiles();
   const CMUnitTest tests[] = {cmocka_unit_test(survivors_are_those_of_a_plain_loop)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -22,6 +22,14 @@ std::uint64_t random_bits(std::uint64_t i) noexcept {
 
 }  // namespace
 
+std::int64_t drawn_point(std::int64_t points, std::int64_t count, std::int64_t s) noexcept {
+  // The first shares are longer by one.
+  const std::int64_t share = points / count, longer = points % count;
+  const std::int64_t first = s * share + std::min(s, longer), width = share + (s < longer ? 1 : 0);
+  return first +
+         static_cast<std::int64_t>(random_bits(static_cast<std::uint64_t>(s)) % static_cast<std::uint64_t>(width));
+}
+
 std::int64_t ColumnSample::size(std::int64_t points) {
   return std::min(points, std::clamp(points / kShare, kFewestSampled, kMostSampled));
 }
@@ -38,14 +46,8 @@ ColumnSample::ColumnSample(std::int64_t points, std::int64_t depth, const void* 
       parts_(round_up(ids_.size(), kFilterPanel), 0, budget) {
   const auto* from = static_cast<const std::uint32_t*>(panels);
   const auto* part = static_cast<const std::uint32_t*>(parts);
-  // One of each of as many equal shares, so that none is drawn twice.
-  const std::int64_t count = ids_.size(), share = points / count, longer = points % count;
-  std::int64_t first = 0;
-  for (std::int64_t s = 0; s < count; ++s) {
-    const std::int64_t width = share + (s < longer ? 1 : 0);
-    const std::int64_t j = first + static_cast<std::int64_t>(random_bits(static_cast<std::uint64_t>(s)) %
-                                                             static_cast<std::uint64_t>(width));
-    first += width;
+  for (std::int64_t s = 0; s < ids_.size(); ++s) {
+    const std::int64_t j = drawn_point(points, ids_.size(), s);
     ids_[s] = j;
     parts_[s] = part[j];
     const std::uint32_t* column = from + j / kFilterPanel * kFilterPanel * depth + j % kFilterPanel;

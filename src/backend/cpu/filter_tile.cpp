@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 HWY_INLINE std::int64_t run_block(const FilterStrip& s, std::int64_t row, std::int64_t column, FilterSurvivor* out) {
   const FloatTag d;
   Floats acc[kRows][kVectors];
-  multiply(s.rows, s.columns, s.dim, row, column, acc);
+  multiply(static_cast<const float*>(s.rows), static_cast<const float*>(s.columns), s.dim, row, column, acc);
   const std::int64_t row_base = s.first_row / kFilterPanel * kFilterPanel;
   const std::int64_t column_base = s.first_column / kFilterPanel * kFilterPanel;
   std::int64_t found = 0;
@@ -68,7 +68,7 @@ FilterProgress run_filter(const FilterStrip& s, std::int64_t first_column_panel)
 }
 
 const FilterTile* filter_tile() {
-  static const FilterTile tile = {hwy::TargetName(HWY_TARGET), run_filter};
+  static const FilterTile tile = {hwy::TargetName(HWY_TARGET), run_filter, fp32_unit};
   return &tile;
 }
 

@@ -1,4 +1,4 @@
-// The filter tile of the fused engine: single-precision products of all pairs of a strip of operands with a block of
+// The filter tile of the fused engine: products in fast arithmetic of all pairs of a strip of operands with a block of
 // operands, compared in registers with the thresholds of their rows and columns; only pairs that cannot be left out
 // leave the chip. Compiled once per SIMD target. Knows nothing of metrics, bounds, lists or threads.
 #pragma once
@@ -7,6 +7,7 @@
 #include <span>
 
 #include "prepare/filter_panel.h"
+#include "refine/bound.h"
 
 namespace libknng {
 
@@ -19,8 +20,8 @@ struct FilterSurvivor {
 // strip or the block. The pair (i, j) survives if fl(acc - column_half[j]) >= row_threshold[i] or fl(acc - row_half[i])
 // >= column_threshold[j].
 struct FilterStrip {
-  const float* rows;     // panels of all points
-  const float* columns;  // likewise
+  const void* rows;     // operands of all points, as the tile reads them: panels of float, or what bf16_tile.h says
+  const void* columns;  // likewise
   std::int64_t first_row = 0, row_count = 0;
   std::int64_t first_column = 0, column_count = 0;
   std::int64_t dim = 0;
@@ -44,9 +45,10 @@ using FilterFunction = FilterProgress(const FilterStrip& strip, std::int64_t fir
 struct FilterTile {
   const char* target;
   FilterFunction* run;
+  ProductUnit (*unit)(std::int64_t dim);  // the error of its products
 };
 
-// Those compiled that run here, best first; never empty.
+// In single precision. Those compiled that run here, best first; never empty.
 std::span<const FilterTile* const> filter_tiles();
 
 }  // namespace libknng

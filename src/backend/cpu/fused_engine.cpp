@@ -9,8 +9,8 @@
 
 #include "backend/cpu/direct_worker.h"
 #include "backend/cpu/directionless.h"
-#include "backend/cpu/fp32_filter.h"
 #include "backend/cpu/integer_filter.h"
+#include "backend/cpu/product_filter.h"
 #include "core/float_env.h"
 #include "prepare/filter_operands.h"
 #include "prepare/integer_operands.h"
@@ -167,7 +167,7 @@ std::int64_t redo_lists(const CpuProblem& problem, std::vector<FusedWorker>& wor
 
 }  // namespace
 
-bool fused_can_run(const Metric& metric, std::int64_t dim) { return fp32_filter_can_run(metric, dim); }
+bool fused_can_run(const Metric& metric, std::int64_t dim) { return product_filter_can_run(metric, dim); }
 
 // Operands cost about as much as comparing each column directly with some 150 queries (50,000 x 128 and 20,000 x 784,
 // fp32). From guessed cut-offs a list takes about 1.5 k keys: the filter pays while that is a small share of the
@@ -179,29 +179,36 @@ bool fused_pays(std::int64_t rows, std::int64_t columns, std::int64_t k) {
 std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
                                  bool searched) {
   const bool integer = integer_filter_can_run(metric, dtype, dim);
-  const std::int64_t operands = integer ? IntegerOperands::bytes(points, dim) : FilterOperands::bytes(points, dim);
-  if (!searched) return operands;
-  return checked_add(operands, ColumnSample::bytes(points, integer ? IntegerOperands::groups(dim) : dim), "rows");
+  const OperandType type = fastest_arithmetic(dim).type;
+  const std::int64_t operands =
+      integer ? IntegerOperands::bytes(points, dim) : FilterOperands::bytes(points, dim, type);
+  const std::int64_t depth = integer ? IntegerOperands::groups(dim) : FilterOperands::depth(dim, type);
+  return searched ? checked_add(operands, ColumnSample::bytes(points, depth), "rows") : operands;
 }
 
 std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t tile_rows,
                                    std::int64_t tile_cols, std::int64_t dim) {
   return FusedWorker::bytes(tile_rows, tile_cols, dim) + (integer_filter_can_run(metric, dtype, dim)
                                                               ? integer_filter_bytes(tile_rows, tile_cols)
-                                                              : fp32_filter_bytes(tile_rows, tile_cols));
+                                                              : product_filter_bytes(tile_rows, tile_cols));
 }
 
 CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {
-  const TileGrid& grid = problem.grid;
   const std::int32_t dtype = problem.rows.dtype() == problem.columns.dtype() ? problem.columns.dtype() : 0;
   const std::unique_ptr<TileFilter> filter = integer_filter_can_run(problem.metric, dtype, problem.rows.dim())
                                                  ? make_integer_filter(problem, budget, monitor)
-                                                 : make_fp32_filter(problem, budget, monitor);
+                                                 : make_product_filter(problem, lists.k(), budget, monitor);
+  return run_fused_with(problem, *filter, lists, budget, monitor);
+}
+
+CpuCounts run_fused_with(const CpuProblem& problem, const TileFilter& filter, NeighbourLists& lists, Budget* budget,
+                         Monitor& monitor) {
+  const TileGrid& grid = problem.grid;
   std::vector<FusedWorker> workers;
   workers.reserve(static_cast<std::size_t>(problem.threads));
-  for (int i = 0; i < problem.threads; ++i) workers.emplace_back(problem, *filter, budget);
+  for (int i = 0; i < problem.threads; ++i) workers.emplace_back(problem, filter, budget);
   SharedLists shared(lists, grid.rows);
-  seed_lists(problem, filter->sample(), workers, shared, lists, monitor);
+  seed_lists(problem, filter.sample(), workers, shared, lists, monitor);
   offer_directionless(problem, lists, monitor);
   TileQueue queue(grid);
   monitor.stage("distances", grid.pairs());

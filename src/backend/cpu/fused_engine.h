@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/cpu/engine.h"
+#include "backend/cpu/tile_filter.h"
 
 namespace libknng {
 
@@ -12,6 +13,9 @@ std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::
                                  bool searched);
 std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t tile_rows,
                                    std::int64_t tile_cols, std::int64_t dim);
+CpuCounts run_fused_with(const CpuProblem& problem, const TileFilter& filter, NeighbourLists& lists, Budget* budget,
+                         Monitor& monitor);
+// With the filter that suits the data best.
 CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);
 
 }  // namespace libknng

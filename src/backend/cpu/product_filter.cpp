@@ -1,10 +1,12 @@
-#include "backend/cpu/fp32_filter.h"
+#include "backend/cpu/product_filter.h"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
-#include "backend/cpu/filter_tile.h"
+#include "backend/cpu/bf16_tile.h"
+#include "backend/cpu/filter_choice.h"
 #include "prepare/filter_operands.h"
 #include "refine/bound.h"
 
@@ -13,15 +15,18 @@ namespace {
 
 constexpr float kTakesNothing = std::numeric_limits<float>::infinity();
 
-class Fp32Filter final : public TileFilter {
+class ProductFilter final : public TileFilter {
  public:
-  Fp32Filter(const CpuProblem& p, Budget* budget, Monitor& monitor)
+  ProductFilter(const CpuProblem& p, const ProductArithmetic& arithmetic, FilterFrame common, Budget* budget,
+                Monitor& monitor)
       : problem(p),
-        frame(FilterFrame::of(p.metric, p.columns, p.rows, p.threads, budget, monitor)),
-        bound(p.metric, p.rows.dim(), frame.exponent, fp32_unit(p.rows.dim())),
-        columns(p.metric, p.columns, frame, bound, p.threads, budget, monitor),
-        sample_(p.columns.rows(), p.rows.dim(), columns.panels(), columns.halves(), budget) {
-    if (!p.grid.square) queries_.emplace(p.metric, p.rows, frame, bound, p.threads, budget, monitor);
+        tile(*arithmetic.tile),
+        frame(std::move(common)),
+        bound(p.metric, p.rows.dim(), frame.exponent, tile.unit(p.rows.dim())),
+        columns(p.metric, p.columns, frame, bound, arithmetic.type, p.threads, budget, monitor),
+        sample_(p.columns.rows(), FilterOperands::depth(p.rows.dim(), arithmetic.type), columns.panels(),
+                columns.halves(), budget) {
+    if (!p.grid.square) queries_.emplace(p.metric, p.rows, frame, bound, arithmetic.type, p.threads, budget, monitor);
   }
 
   std::unique_ptr<TileFilterWorker> worker(Budget* budget) const override;
@@ -33,6 +38,7 @@ class Fp32Filter final : public TileFilter {
   const FilterOperands& rows() const noexcept { return queries_ ? *queries_ : columns; }
 
   const CpuProblem& problem;
+  const FilterTile& tile;
   const FilterFrame frame;
   const KeyBound bound;
   const FilterOperands columns;
@@ -42,12 +48,12 @@ class Fp32Filter final : public TileFilter {
   std::optional<FilterOperands> queries_;
 };
 
-class Fp32Worker final : public TileFilterWorker {
+class ProductWorker final : public TileFilterWorker {
  public:
-  Fp32Worker(const Fp32Filter& shared, Budget* budget)
+  ProductWorker(const ProductFilter& shared, Budget* budget)
       : shared_(shared),
         problem_(shared.problem),
-        tile_(*filter_tiles().front()),
+        tile_(shared.tile),
         pair_(direct_tiles().front()->pair[static_cast<int>(shared.problem.metric.term)]),
         float_pair_(direct_tiles().front()->float_pair[static_cast<int>(shared.problem.metric.term)]),
         thresholds_(panels_over(problem_.grid.tile_rows) + panels_over(problem_.grid.tile_cols), budget),
@@ -85,7 +91,7 @@ class Fp32Worker final : public TileFilterWorker {
     float* column_thresholds = row_thresholds + kFilterPanel;
     std::fill_n(row_thresholds, 2 * kFilterPanel, kTakesNothing);
     FilterStrip strip = strip_of(first_row, count, row_thresholds, column_thresholds);
-    strip.columns = sample.panels<float>();
+    strip.columns = sample.panels<void>();
     strip.column_half = sample.parts<float>();
     for (std::int64_t panel = 0; panel * kFilterPanel < sample.size(); ++panel) {
       strip.first_column = panel * kFilterPanel;
@@ -107,7 +113,7 @@ class Fp32Worker final : public TileFilterWorker {
   FilterStrip strip_of(std::int64_t first_row, std::int64_t count, const float* row_thresholds,
                        const float* column_thresholds) {
     FilterStrip strip;
-    strip.rows = shared_.rows().panels();
+    strip.rows = shared_.rows().rows();
     strip.row_half = shared_.rows().halves();
     strip.first_row = first_row;
     strip.row_count = count;
@@ -167,7 +173,7 @@ class Fp32Worker final : public TileFilterWorker {
     if (kept > 0) lists.offer(t, t.first_row, {keys_.data(), static_cast<std::size_t>(kept)});
   }
 
-  const Fp32Filter& shared_;
+  const ProductFilter& shared_;
   const CpuProblem& problem_;
   const FilterTile& tile_;
   PairFunction* pair_;
@@ -177,21 +183,40 @@ class Fp32Worker final : public TileFilterWorker {
   Buffer<Survivor> keys_;
 };
 
-std::unique_ptr<TileFilterWorker> Fp32Filter::worker(Budget* budget) const {
-  return std::make_unique<Fp32Worker>(*this, budget);
+std::unique_ptr<TileFilterWorker> ProductFilter::worker(Budget* budget) const {
+  return std::make_unique<ProductWorker>(*this, budget);
 }
 
 }  // namespace
 
-bool fp32_filter_can_run(const Metric& metric, std::int64_t dim) {
+bool product_filter_can_run(const Metric& metric, std::int64_t dim) {
   return (metric.term == Term::squared_difference || metric.term == Term::product) && dim <= kLargestFilterDim;
 }
 
-std::unique_ptr<TileFilter> make_fp32_filter(const CpuProblem& problem, Budget* budget, Monitor& monitor) {
-  return std::make_unique<Fp32Filter>(problem, budget, monitor);
+ProductArithmetic fp32_arithmetic() { return {filter_tiles().front(), OperandType::fp32}; }
+
+// bfloat16 is padded to 32 coordinates, and the work on each product is the same: short rows gain nothing.
+ProductArithmetic fastest_arithmetic(std::int64_t dim) {
+  const FilterTile* bf16 = dim >= 48 ? fast_bf16_tile() : nullptr;
+  return bf16 ? ProductArithmetic{bf16, OperandType::bf16} : fp32_arithmetic();
 }
 
-std::int64_t fp32_filter_bytes(std::int64_t tile_rows, std::int64_t tile_cols) {
+std::unique_ptr<TileFilter> make_product_filter(const CpuProblem& problem, std::int64_t k, Budget* budget,
+                                                Monitor& monitor) {
+  FilterFrame frame = FilterFrame::of(problem.metric, problem.columns, problem.rows, problem.threads, budget, monitor);
+  ProductArithmetic arithmetic = fastest_arithmetic(problem.rows.dim());
+  if (arithmetic.type == OperandType::bf16 &&
+      !bf16_pays(problem, k, frame, *fp32_arithmetic().tile, *arithmetic.tile, budget))
+    arithmetic = fp32_arithmetic();
+  return make_product_filter(problem, arithmetic, std::move(frame), budget, monitor);
+}
+
+std::unique_ptr<TileFilter> make_product_filter(const CpuProblem& problem, const ProductArithmetic& arithmetic,
+                                                FilterFrame frame, Budget* budget, Monitor& monitor) {
+  return std::make_unique<ProductFilter>(problem, arithmetic, std::move(frame), budget, monitor);
+}
+
+std::int64_t product_filter_bytes(std::int64_t tile_rows, std::int64_t tile_cols) {
   return 4 * (panels_over(tile_rows) + panels_over(tile_cols)) +
          filter_capacity(tile_rows) * static_cast<std::int64_t>(sizeof(FilterSurvivor) + sizeof(Survivor));
 }
