@@ -295,8 +295,7 @@ struct knng_backend_session {
       c.low = k;
     }
     std::sort(found.begin(), found.end());
-    const double last = counts[row] < p.k ? kInfinity : found[static_cast<std::size_t>(p.k - 1)].low;
-    const bool proved = dropped[row] == kInfinity || dropped[row] > last;
+    const bool proved = counts[row] >= p.k && dropped[row] > found[static_cast<std::size_t>(p.k - 1)].low;
     result.proof[row] = static_cast<std::uint8_t>(proved ? rung : 0);
     if (proved) store(row, found, result);
   }
