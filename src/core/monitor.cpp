@@ -55,10 +55,10 @@ Monitor::Monitor(const knng_control& control, const FloatEnv& env) noexcept
 }
 
 void Monitor::stage(const char* name, double total) noexcept {
-  total_.store(0);
+  const std::lock_guard lock(stage_mutex_);
+  stage_ = name;
+  total_ = total;
   done_.store(0);
-  stage_.store(name);
-  total_.store(total);
 }
 
 void Monitor::check() const {
@@ -86,13 +86,18 @@ void Monitor::deliver(bool always) {
   }
   if (!control_.progress || stop_.load()) return;  // who asked to stop is not asked again
   const auto now = std::chrono::steady_clock::now();
-  const char* stage = stage_.load();
+  const char* stage = nullptr;
+  double total = 0, done = 0;
+  {
+    const std::lock_guard lock(stage_mutex_);  // no stage is told with another's numbers
+    stage = stage_;
+    total = total_;
+    done = done_.load();
+  }
   const bool due = now - shown_ >= std::chrono::milliseconds(control_.interval_ms) || stage != shown_stage_;
   if (!(due || always) || *stage == '\0') return;
   shown_ = now;
   shown_stage_ = stage;
-  const double total = total_.load();
-  const double done = done_.load();
   if (control_.progress(control_.user, stage, done < total ? done : total, total) != 0) stop_.store(true);
 }
 

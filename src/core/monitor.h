@@ -41,9 +41,10 @@ class Monitor {
 
   knng_control control_;
   std::fenv_t host_;
-  std::atomic<const char*> stage_{""};
+  std::mutex stage_mutex_;
+  const char* stage_ = "";
+  double total_ = 0;
   std::atomic<double> done_{0};
-  std::atomic<double> total_{0};
   std::atomic<bool> stop_{false};
   std::chrono::steady_clock::time_point shown_;
   const char* shown_stage_ = nullptr;
