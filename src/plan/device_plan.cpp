@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;
 constexpr std::int64_t kLongestSide = std::int64_t{1} << 18;
 constexpr std::int64_t kGrain = 128;  // sides are multiples of it
-constexpr double kTilesPerDevice = 16;
+constexpr std::int64_t kTilesPerDevice = 16;
 
 std::int64_t whole_grains(std::int64_t side) { return std::max(kGrain, side / kGrain * kGrain); }
 
@@ -30,7 +30,7 @@ DevicePlan make_device_plan(const DeviceProblem& p) {
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
-    const double side = static_cast<double>(p.rows) / std::sqrt(2 * kTilesPerDevice * p.devices);
+    const double side = static_cast<double>(p.rows) / std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
     const auto longest = static_cast<std::int64_t>(std::sqrt(static_cast<double>(kMostPairs)));
     if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, longest);
     rows = cols = std::min(rows, p.rows);
@@ -39,10 +39,10 @@ DevicePlan make_device_plan(const DeviceProblem& p) {
     rows = std::min(rows, p.rows);
     if (!cols) {
       // One device takes tiles as they come; several get enough of them to end together.
-      const double wanted = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
-      const double blocks = std::ceil(wanted / static_cast<double>(ceil_div(p.rows, rows)));
-      const auto side = static_cast<std::int64_t>(static_cast<double>(p.columns) / blocks);
-      cols = std::clamp(whole_grains(std::min(kMostPairs / rows, std::max(side, 8 * kGrain))), kGrain, kLongestSide);
+      const std::int64_t wanted = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
+      const std::int64_t blocks = ceil_div(wanted, ceil_div(p.rows, rows));
+      const std::int64_t side = std::max(round_up(ceil_div(p.columns, blocks), kGrain), 8 * kGrain);
+      cols = std::clamp(whole_grains(std::min(kMostPairs / rows, side)), kGrain, kLongestSide);
     }
     cols = std::min(cols, p.columns);
   }

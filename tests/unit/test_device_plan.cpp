@@ -136,6 +136,8 @@ void several_devices_get_enough_tiles(void**) {
         assert_true(grid.tile_rows * grid.tile_cols <= std::int64_t{1} << 29);  // 2 GiB of fp32
       }
     }
+  // One device is not bothered with many tiles of few queries.
+  assert_int_equal(make_device_plan(problem_of(100, 200'000, 10, 1)).grid.tiles(), 1);
 }
 
 knng_status status_of(const DeviceProblem& p) {
