@@ -22,7 +22,7 @@ class Lines {
       : k_(std::min(k, both ? std::max(rows, columns) : columns)),
         stride_(rows + kStrip),
         strip_(both ? space.array<float>(kStrip * stride_) : nullptr),
-        candidates_(space.array<Candidate>(k_)) {}
+        candidates_(space.array<Candidate>(k_ + kSlack)) {}
 
   // select(line, k, after, out) puts at most k pairs of the line, the smallest that come after `after` and are not
   // above its cut-off, to out, and returns how many.
@@ -45,6 +45,7 @@ class Lines {
 
  private:
   static constexpr std::int64_t kStrip = 16;  // columns that share a cache line
+  static constexpr std::int64_t kSlack = 16;  // candidates that vectors may write too many
 
   template <class Select>
   void drain(Line line, bool column, std::int64_t index, Sink& sink, Select&& select) {

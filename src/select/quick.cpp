@@ -13,7 +13,6 @@ namespace libknng {
 namespace {
 
 constexpr std::int64_t kLargestSample = 128;
-constexpr std::int64_t kSmallest = 16;  // so few are sorted
 
 // Places of a sample: any sequence that does not follow the data's order (Lehmer's, with the multiplier of Steele and
 // Vigna 2021). Results do not depend on it.
@@ -35,18 +34,19 @@ class Quick {
         pairs_(standings(longest, space)),
         greater_(standings(longest, space)),
         equal_(space.array<std::int32_t>(longest + kPartitionSlack)),
-        sample_(space.array<std::int32_t>(kLargestSample)) {}
+        sample_(space.array<std::int32_t>(kLargestSample)),
+        ranks_(space.array<std::int32_t>(kFewPairs)) {}
 
   std::int64_t select(const Line& line, std::int64_t k, Standing after, Candidate* out) {
     Places places;
     std::int64_t found = 0;
     while (true) {
       const std::int32_t pivot = first_pivot(line, k - found, after, places);
-      const std::int64_t count = simd_.gather(line.low, line.first, line.end, after, pivot, pairs_);
+      const std::int64_t count = simd_.gather(line.low, line.first, line.end, after, pivot, k - found, pairs_);
       if (found + count >= k || pivot == line.cut)
-        return found + smallest(line, count, std::min(k - found, count), places, out + found);
+        return found + smallest(count, std::min(k - found, count), places, out + found);
       // The sample misled: all of these, and some of what comes behind the pivot.
-      emit(line, pairs_.places, count, out + found);
+      simd_.emit(pairs_, count, out + found);
       found += count;
       after = {pivot, INT32_MAX};
     }
@@ -57,30 +57,28 @@ class Quick {
     return {space.array<std::int32_t>(longest + kPartitionSlack), space.array<std::int32_t>(longest + kPartitionSlack)};
   }
 
-  static void emit(const Line& line, const std::int32_t* places, std::int64_t count, Candidate* out) noexcept {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = {line.low[places[i]], places[i]};
-  }
-
   // What is probably not below the `wanted` smallest after `after`, and not far above. A cut-off that has fallen is as
   // good: it lets through few.
   std::int32_t first_pivot(const Line& line, std::int64_t wanted, Standing after, Places& places) {
     const std::int64_t count = line.end - line.first;
-    if (line.cut < order_of(std::numeric_limits<float>::infinity()) || count <= 4 * kSmallest) return line.cut;
+    if (line.cut < order_of(std::numeric_limits<float>::infinity()) || count <= 4 * kFewPairs) return line.cut;
     const std::int64_t size = sample_size(count);
-    std::int64_t used = 0;
+    const std::int64_t last = rank_behind(wanted, size, count);
+    if (last >= size) return line.cut;
+    std::int64_t used = 0;  // the smallest of the sample in ascending order, up to the one at rank `last`
     for (std::int64_t i = 0; i < size; ++i) {
       const std::int32_t order = order_of(line.low[line.first + places.below(count)]);
-      if (order > after.order && order <= line.cut) sample_[used++] = order;
+      if (order <= after.order || order > line.cut || (used > last && order >= sample_[last])) continue;
+      std::int64_t at = used <= last ? used++ : last;
+      for (; at > 0 && sample_[at - 1] > order; --at) sample_[at] = sample_[at - 1];
+      sample_[at] = order;
     }
-    const std::int64_t rank = rank_behind(wanted, size, count);
-    if (rank >= used) return line.cut;
-    sort(sample_, used);
-    return sample_[rank];
+    return used > last ? sample_[last] : line.cut;
   }
 
   // About half of the square root: a line of 2^10 is read with a sample of 16, one of 2^16 with 128.
   static std::int64_t sample_size(std::int64_t count) noexcept {
-    std::int64_t size = kSmallest;
+    std::int64_t size = kFewPairs;
     while (size < kLargestSample && 4 * size * size < count) size *= 2;
     return size;
   }
@@ -93,70 +91,49 @@ class Quick {
     return expected + 2 * deviation - 2;
   }
 
-  // Insertion sort of few.
-  static void sort(std::int32_t* orders, std::int64_t count) noexcept {
-    for (std::int64_t i = 1; i < count; ++i) {
-      const std::int32_t order = orders[i];
-      std::int64_t j = i;
-      for (; j > 0 && orders[j - 1] > order; --j) orders[j] = orders[j - 1];
-      orders[j] = order;
-    }
-  }
-
   // An element near rank `wanted` of the pairs.
   std::int32_t inner_pivot(const Standings& pairs, std::int64_t wanted, std::int64_t count, Places& places) {
-    for (std::int64_t i = 0; i < kSmallest; ++i) sample_[i] = pairs.orders[places.below(count)];
-    sort(sample_, kSmallest);
-    return sample_[std::min(kSmallest - 1, wanted * kSmallest / count)];
+    for (std::int64_t i = 0; i < kFewPairs; ++i) sample_[i] = pairs.orders[places.below(count)];
+    simd_.rank(sample_, ranks_);
+    const std::int64_t middle = std::min(kFewPairs - 1, wanted * kFewPairs / count);
+    return sample_[std::find(ranks_, ranks_ + kFewPairs, middle) - ranks_];
   }
 
   // The `wanted` smallest of pairs_, which are by place. Returns `wanted`.
-  std::int64_t smallest(const Line& line, std::int64_t count, std::int64_t wanted, Places& places, Candidate* out) {
+  std::int64_t smallest(std::int64_t count, std::int64_t wanted, Places& places, Candidate* out) {
     Standings pairs = pairs_, other = greater_;
-    std::int64_t found = 0;
-    while (found < wanted) {
+    for (std::int64_t found = 0; found < wanted;) {
       const std::int64_t missing = wanted - found;
       if (missing == count) {
-        emit(line, pairs.places, count, out + found);
+        simd_.emit(pairs, count, out + found);
         return wanted;
       }
-      if (count <= kSmallest) {
-        sort_standings(pairs, count);
-        emit(line, pairs.places, missing, out + found);
+      if (count <= kFewPairs) {
+        std::fill(pairs.orders + count, pairs.orders + kFewPairs, INT32_MAX);
+        simd_.rank(pairs.orders, ranks_);
+        for (std::int64_t i = 0; i < count; ++i)
+          if (ranks_[i] < missing) out[found++] = {float_of(pairs.orders[i]), pairs.places[i]};
         return wanted;
       }
       const std::int32_t pivot = inner_pivot(pairs, missing, count, places);
       const Split split = simd_.partition(pairs, count, pivot, equal_, other);
       count = split.less;
       if (missing <= split.less) continue;
-      emit(line, pairs.places, split.less, out + found);
+      simd_.emit(pairs, split.less, out + found);
       found += split.less;
       const std::int64_t equal = std::min(wanted - found, split.equal);
-      emit(line, equal_, equal, out + found);
-      found += equal;
+      for (std::int64_t i = 0; i < equal; ++i) out[found++] = {float_of(pivot), equal_[i]};
       std::swap(pairs, other);
       count = split.greater;
     }
     return wanted;
   }
 
-  static void sort_standings(const Standings& pairs, std::int64_t count) noexcept {
-    for (std::int64_t i = 1; i < count; ++i) {
-      const std::int32_t order = pairs.orders[i], place = pairs.places[i];
-      std::int64_t j = i;
-      for (; j > 0 && pairs.orders[j - 1] > order; --j) {  // equal ones are by place already
-        pairs.orders[j] = pairs.orders[j - 1];
-        pairs.places[j] = pairs.places[j - 1];
-      }
-      pairs.orders[j] = order;
-      pairs.places[j] = place;
-    }
-  }
-
   const QuickPartition& simd_;
   Standings pairs_, greater_;
   std::int32_t* equal_;
   std::int32_t* sample_;
+  std::int32_t* ranks_;
 };
 
 struct Layout {

@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstddef>
 
 HWY_BEFORE_NAMESPACE();
 namespace libknng {
@@ -37,14 +38,16 @@ HWY_INLINE hn::Mask<IntTag> come_after(Ints orders, Ints places, Standing after)
   return hn::Or(hn::Gt(orders, order), hn::And(hn::Eq(orders, order), hn::Gt(places, hn::Set(d, after.place))));
 }
 
+// The largest order below the pivot's that a number can have.
+std::int32_t order_below(std::int32_t pivot) { return pivot == 0 ? -2 : pivot - 1; }
+
 std::int64_t gather(const float* low, std::int64_t first, std::int64_t end, Standing after, std::int32_t pivot,
-                    Standings to) {
+                    std::int64_t wanted, Standings to) {
   const FloatTag df;
   const IntTag d;
   // Most vectors of a long line hold nothing, which one comparison of floats shows; NaN is not above.
-  const Floats above = hn::Set(df, pivot == kFirstOrder ? kWantsNoMore : float_of(pivot));
-  const bool all = pivot == INT32_MAX;  // not a float
-  const Ints pivots = hn::Set(d, pivot);
+  Floats above = hn::Set(df, pivot == kFirstOrder ? kWantsNoMore : float_of(pivot));
+  Ints pivots = hn::Set(d, pivot);
   std::int64_t count = 0, place = first;
   const auto store = [&](Floats values, std::int64_t at) {
     const Ints orders = orders_of(values);
@@ -53,7 +56,14 @@ std::int64_t gather(const float* low, std::int64_t first, std::int64_t end, Stan
     hn::CompressStore(orders, kept, d, to.orders + count);
     count += static_cast<std::int64_t>(hn::CompressStore(places, kept, d, to.places + count));
   };
-  for (; !all && place + 4 * kLanes <= end; place += 4 * kLanes) {
+  for (; place + 4 * kLanes <= end; place += 4 * kLanes) {
+    if (HWY_UNLIKELY(count >= wanted)) {
+      if (pivot == kFirstOrder) return count;
+      pivot = order_below(pivot);
+      above = hn::Set(df, pivot == kFirstOrder ? kWantsNoMore : float_of(pivot));
+      pivots = hn::Set(d, pivot);
+      wanted = INT64_MAX;
+    }
     const Floats v0 = hn::LoadU(df, low + place), v1 = hn::LoadU(df, low + place + kLanes);
     const Floats v2 = hn::LoadU(df, low + place + 2 * kLanes), v3 = hn::LoadU(df, low + place + 3 * kLanes);
     const auto out0 = hn::Gt(v0, above), out1 = hn::Gt(v1, above), out2 = hn::Gt(v2, above), out3 = hn::Gt(v3, above);
@@ -105,8 +115,34 @@ Split partition(Standings pairs, std::int64_t count, std::int32_t pivot, std::in
   return split;
 }
 
+void emit(Standings pairs, std::int64_t count, Candidate* to) {
+  static_assert(sizeof(Candidate) == 8 && offsetof(Candidate, place) == 4);
+  const IntTag d;
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const Ints orders = hn::LoadU(d, pairs.orders + i);
+    const Ints bits = hn::Xor(orders, hn::And(hn::BroadcastSignBit(orders), hn::Set(d, INT32_MAX)));  // float_of()
+    hn::StoreInterleaved2(bits, hn::LoadU(d, pairs.places + i), d, reinterpret_cast<std::int32_t*>(to + i));
+  }
+}
+
+void rank(const std::int32_t* orders, std::int32_t* ranks) {
+  const IntTag d;
+  static_assert(kFewPairs % kLanes == 0);
+  for (std::int64_t from = 0; from < kFewPairs; from += kLanes) {
+    const Ints mine = hn::LoadU(d, orders + from);
+    const Ints place = hn::Iota(d, static_cast<std::int32_t>(from));
+    Ints before = hn::Zero(d);
+    for (std::int64_t i = 0; i < kFewPairs; ++i) {
+      const Ints other = hn::Set(d, orders[i]);
+      const auto first = hn::And(hn::Eq(other, mine), hn::Gt(place, hn::Set(d, static_cast<std::int32_t>(i))));
+      before = hn::Sub(before, hn::VecFromMask(d, hn::Or(hn::Lt(other, mine), first)));
+    }
+    hn::StoreU(before, d, ranks + from);
+  }
+}
+
 const QuickPartition* quick_partition() {
-  static const QuickPartition functions = {hwy::TargetName(HWY_TARGET), gather, partition};
+  static const QuickPartition functions = {hwy::TargetName(HWY_TARGET), gather, partition, emit, rank};
   return &functions;
 }
 

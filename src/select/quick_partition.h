@@ -17,6 +17,7 @@ struct Standings {
   std::int32_t* places;
 };
 inline constexpr std::int64_t kPartitionSlack = 16;
+inline constexpr std::int64_t kFewPairs = 16;
 
 struct Split {
   std::int64_t less, equal, greater;
@@ -24,13 +25,17 @@ struct Split {
 
 struct QuickPartition {
   const char* target;
-  // Pairs of a line at places [first, end) that come after `after` and are not above `pivot`, by place. Returns how
-  // many.
+  // Pairs of a line at places [first, end) that come after `after` and are not above `pivot`, by place. Once there are
+  // `wanted` of them what equals the pivot comes behind them all and is left out. Returns how many.
   std::int64_t (*gather)(const float* low, std::int64_t first, std::int64_t end, Standing after, std::int32_t pivot,
-                         Standings to);
+                         std::int64_t wanted, Standings to);
   // Three ways: what is below the pivot stays in `pairs`, the places of what equals it go to `equal`, the others to
   // `greater`.
   Split (*partition)(Standings pairs, std::int64_t count, std::int32_t pivot, std::int32_t* equal, Standings greater);
+  // The standings as candidates; `to` takes kPartitionSlack more.
+  void (*emit)(Standings pairs, std::int64_t count, Candidate* to);
+  // ranks[i]: how many of kFewPairs orders come before the i-th, of equal ones the first.
+  void (*rank)(const std::int32_t* orders, std::int32_t* ranks);
 };
 
 // Those compiled that run here, best first; never empty.
