@@ -20,7 +20,7 @@ constexpr Option kOptions[kSettings] = {
     {Setting::metric, "metric", Kind::word, "euclidean", nullptr, 0, 0, "what is small between near rows"},
     {Setting::p, "p", Kind::real, "2", "0.01 to 1000", 0.01, 1000, "exponent of metric=minkowski"},
     {Setting::selector, "selector", Kind::word, "auto", "auto, insertion, batch_sort, quick", 0, 0,
-     "how the tiled engine picks the k smallest"},
+     "how the tiled engine picks the k smallest; other engines of the CPU have none and refuse one"},
     {Setting::engine, "engine", Kind::word, "auto", "auto, direct, tiled, fused", 0, 0,
      "how pairs are evaluated; direct computes every canonical key"},
     {Setting::device, "device", Kind::device, "auto", "auto, cpu, cuda, cuda:N,M,...", 0, 0, "where the work is done"},
