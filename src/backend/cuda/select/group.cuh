@@ -33,16 +33,34 @@ struct Group {
 // Lanes before this one in its warp.
 __device__ inline unsigned lanes_before() { return (1U << (threadIdx.x & 31U)) - 1U; }
 
-// Room for every lane whose `mine` is true at the end of a shared array of *size elements; one atomic a warp. Returns
-// the lane's place. komarov-2014, "GPU-Based Quick Multi-Select": the ballot's bits before a lane count its place.
-__device__ inline int append_place(int* size, bool mine) {
-  const unsigned votes = __ballot_sync(0xffffffffU, mine);
-  int place = 0;
-  if (votes != 0) {  // the same for all lanes
-    if ((threadIdx.x & 31U) == 0) place = atomicAdd(size, __popc(votes));
-    place = __shfl_sync(0xffffffffU, place, 0);
+// Places at the end of a shared array of *size elements for what the warp's lanes want to append, at most kCount each;
+// one atomic a warp. komarov-2014, "GPU-Based Quick Multi-Select": the ballot's bits before a lane count its place.
+template <int kCount>
+__device__ void append_places(int* size, const bool (&wanted)[kCount], int (&place)[kCount]) {
+  unsigned votes[kCount];
+  int total = 0;
+#pragma unroll
+  for (int u = 0; u < kCount; ++u) {
+    votes[u] = __ballot_sync(0xffffffffU, wanted[u]);
+    total += __popc(votes[u]);
   }
-  return place + __popc(votes & lanes_before());
+  int base = 0;
+  if (total != 0) {  // the same for all lanes
+    if ((threadIdx.x & 31U) == 0) base = atomicAdd(size, total);
+    base = __shfl_sync(0xffffffffU, base, 0);
+  }
+#pragma unroll
+  for (int u = 0; u < kCount; ++u) {
+    place[u] = base + __popc(votes[u] & lanes_before());
+    base += __popc(votes[u]);
+  }
+}
+
+__device__ inline int append_place(int* size, bool wanted) {
+  const bool one[1] = {wanted};
+  int place[1];
+  append_places(size, one, place);
+  return place[0];
 }
 
 }  // namespace libknng::cuda

@@ -1,6 +1,6 @@
 // The k-th smallest of many keys, by a group of threads: quick select by votes (komarov-2014), with two pivots taken
 // from a sample on either side of where the wanted key should be. What lies between them is moved together, what lies
-// outside is only counted, so that a round leaves about an eighth of the keys.
+// outside is only counted, so that a round leaves about a fifth of the keys.
 #pragma once
 
 #include "backend/cuda/select/group.cuh"
@@ -12,7 +12,7 @@ namespace libknng::cuda {
 template <int kWarps>
 struct KthScratch {
   static constexpr int samples = kWarps == 1 ? 32 : 128;
-  static constexpr int room = kWarps == 1 ? 64 : 1024;
+  static constexpr int room = kWarps == 1 ? 64 : 512;
   Key between[2][room];
   Key sample[samples];
   Key pivot[2];
@@ -26,8 +26,9 @@ struct KeyArray {
   __device__ Key operator()(int i) const { return keys[i]; }
 };
 
-// key(i), 0 <= i < size, is read several times; 1 <= k <= size. All threads of the group call it, and get the same.
-// Shared memory that key() reads must have been written before a sync().
+// key(i), 0 <= i < size, is read several times, all different, none of all ones (no float's); 1 <= k <= size. All
+// threads of the group call it, and get the same. Shared memory that key() reads must have been written before a
+// sync().
 template <int kWarps, class KeyOf>
 __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scratch) {
   using Threads = Group<kWarps>;
@@ -47,25 +48,31 @@ __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scra
     Key low_pivot = first, high_pivot = last;
     if (known_size > 0) {
       const int drawn = min(known_size, Scratch::samples);
-      Key mine = 0;
       if (thread < drawn) {
-        const int i = static_cast<int>(static_cast<long long>(thread) * known_size / drawn);
-        mine = known ? known[i] : key(i);
-        scratch.sample[thread] = mine;
+        // All of them, or evenly from end to end.
+        const int i = drawn < Scratch::samples ? thread
+                                               : static_cast<int>(static_cast<unsigned long long>(thread) *
+                                                                  static_cast<unsigned>(known_size) / Scratch::samples);
+        scratch.sample[thread] = known ? known[i] : key(i);
       }
       Threads::sync();
       // Two to three standard deviations of the rank that the wanted key would have in the sample.
-      const float share = static_cast<float>(rank) / static_cast<float>(active);
+      // (Rough arithmetic will do: it decides how many rounds there are, nothing else.)
+      const float share = __fdividef(static_cast<float>(rank), static_cast<float>(active));
       const float centre = share * static_cast<float>(drawn);
-      const float spread = 1.0F + 2.0F * sqrtf(centre * (1.0F - share));
+      const float variance = fmaxf(centre * (1.0F - share), 1e-6F);
+      const float spread = 1.0F + 2.0F * variance * rsqrtf(variance);
       const int low_rank = static_cast<int>(floorf(centre - spread)) - 1;
       const int high_rank = static_cast<int>(ceilf(centre + spread));
-      if (thread < drawn) {
-        int smaller = 0;
-        for (int j = 0; j < drawn; ++j) {
-          const Key other = scratch.sample[j];
-          smaller += other < mine || (other == mine && j < thread);
-        }
+      // Each of the sample is compared with all others, by as many neighbouring lanes as there are.
+      constexpr int lanes = Threads::threads / Scratch::samples;
+      const int at = thread / lanes, part = thread % lanes;
+      const Key mine = scratch.sample[min(at, drawn - 1)];
+      int smaller = 0;
+      for (int j = part; j < drawn; j += lanes) smaller += scratch.sample[j] < mine + (j < at ? 1 : 0);
+#pragma unroll
+      for (int apart = lanes / 2; apart > 0; apart /= 2) smaller += __shfl_xor_sync(0xffffffffU, smaller, apart);
+      if (part == 0 && at < drawn) {
         if (smaller == rank - 1) scratch.answer = mine;
         if (smaller == low_rank) scratch.pivot[0] = mine;
         if (smaller == high_rank) scratch.pivot[1] = mine;
@@ -78,15 +85,26 @@ __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scra
 
     if (thread == 0) scratch.below_count = scratch.between_count = 0;
     Threads::sync();
-    int below = 0;  // of the warp
-    for (int start = 0; start < moved_size; start += Threads::threads) {
-      const int i = start + thread;
-      const bool there = i < moved_size;
-      const Key mine = !there ? 0 : moved ? moved[i] : key(i);
-      below += __popc(__ballot_sync(0xffffffffU, there && mine >= first && mine < low_pivot));
-      const bool between = there && mine >= low_pivot && mine <= high_pivot;
-      const int place = append_place(&scratch.between_count, between);
-      if (between && place < Scratch::room) scratch.between[into][place] = mine;
+    int below = 0;            // of the warp
+    constexpr int reads = 4;  // in flight
+    for (int start = 0; start < moved_size; start += reads * Threads::threads) {
+      Key mine[reads];
+      bool between[reads];
+      int place[reads];
+#pragma unroll
+      for (int u = 0; u < reads; ++u) {
+        const int i = start + u * Threads::threads + thread;
+        mine[u] = i >= moved_size ? ~Key{0} : moved ? moved[i] : key(i);
+      }
+#pragma unroll
+      for (int u = 0; u < reads; ++u) {
+        below += __popc(__ballot_sync(0xffffffffU, mine[u] >= first && mine[u] < low_pivot));
+        between[u] = mine[u] >= low_pivot && mine[u] <= high_pivot && mine[u] != ~Key{0};
+      }
+      append_places(&scratch.between_count, between, place);
+#pragma unroll
+      for (int u = 0; u < reads; ++u)
+        if (between[u] && place[u] < Scratch::room) scratch.between[into][place[u]] = mine[u];
     }
     if (Threads::lane() == 0 && below != 0) atomicAdd(&scratch.below_count, below);
     Threads::sync();

@@ -35,7 +35,7 @@ DeviceLimits device_limits();
 // so that no period of the data can hide from them.
 __host__ __device__ inline unsigned sampled_element(unsigned i, unsigned sample, unsigned length) {
   const unsigned stratum = length / (sample / 8), piece = i / 8;
-  const unsigned offset = (piece * 2654435761U >> 8) % (stratum - 7);
+  const unsigned offset = ((piece + 1) * 2654435761U >> 8) % (stratum - 7);
   return ((piece * stratum + offset) & ~7U) + i % 8;
 }
 
@@ -56,11 +56,21 @@ __device__ void emit_list(const ListView& v, int list, const Key* keys, int size
   }
   Threads::sync();
   Candidate* out = v.out + static_cast<std::int64_t>(list) * v.capacity;
-  for (int start = 0; start < size; start += Threads::threads) {
-    const int i = start + Threads::thread();
-    const Key mine = i < size ? keys[i] : end;
-    const int place = append_place(counter, mine < end);
-    if (mine < end) out[place] = candidate(mine);
+  constexpr int reads = 4;  // in flight
+  for (int start = 0; start < size; start += reads * Threads::threads) {
+    Key mine[reads];
+    bool wanted[reads];
+    int place[reads];
+#pragma unroll
+    for (int u = 0; u < reads; ++u) {
+      const int i = start + u * Threads::threads + Threads::thread();
+      mine[u] = i < size ? keys[i] : ~Key{0};
+      wanted[u] = mine[u] < end;
+    }
+    append_places(counter, wanted, place);
+#pragma unroll
+    for (int u = 0; u < reads; ++u)
+      if (wanted[u]) out[place[u]] = candidate(mine[u]);
   }
 }
 

@@ -1,7 +1,7 @@
 // `quick` for columns: a block takes a strip of 32 columns and all rows, so that a warp's read is 128 neighbouring
 // bytes and a lane's element always belongs to the same list. The strip's buffers of survivors stand side by side;
-// where the rows' kernel works with a group a list, here lanes append and warp w selects for column w. Otherwise as
-// quick_rows.cu.
+// where the rows' kernel works with a group a list, here lanes append, and warps select for two columns each. Otherwise
+// as quick_rows.cu.
 #include <algorithm>
 
 #include "backend/cuda/check.cuh"
@@ -10,11 +10,12 @@
 namespace libknng::cuda {
 namespace {
 
-constexpr int kStrip = 32;  // columns of a block, and warps
-constexpr int kLoads = 8;   // in flight a thread, and as many again ahead
+constexpr int kStrip = 32;  // columns of a block
+constexpr int kWarps = 16;
+constexpr int kElements = 16;  // of a thread's batch, all loaded before the first is looked at
 
 struct StripState {
-  KthScratch<1> scratch[kStrip];
+  KthScratch<1> scratch[kWarps];
   int count[kStrip];
   float limit[kStrip];  // what is collected is below it
   float from[kStrip];   // and not below this
@@ -22,151 +23,175 @@ struct StripState {
 
 constexpr int state_bytes = static_cast<int>((sizeof(StripState) + 15) / 16 * 16);
 
-template <class Low>
-struct StripSelect {
-  const ListView& v;
-  const QuickPlan& plan;
-  Key* const keys;  // kStrip buffers of plan.room
-  StripState& state;
-  const int lane, warp;
-  const int first;   // column of lane 0
-  const int column;  // the lane's; may lie beyond the tile
-  const float* const base;
-  const float list_term;
-  const unsigned excluded;
+// The row of the thread's element j of a batch.
+__device__ unsigned element(unsigned start, int j) {
+  return start + static_cast<unsigned>(j * kWarps) + threadIdx.x / 32;
+}
 
-  __device__ StripSelect(const ListView& view, const QuickPlan& quick_plan, int strip, Key* buffers, StripState& s)
-      : v(view),
-        plan(quick_plan),
-        keys(buffers),
-        state(s),
-        lane(static_cast<int>(threadIdx.x % 32)),
-        warp(static_cast<int>(threadIdx.x / 32)),
-        first(strip * kStrip),
-        column(strip * kStrip + static_cast<int>(threadIdx.x % 32)),
-        base(view.tile + column),
-        list_term(Low::has_terms && column < view.lists ? view.list_terms[column] : 0.0F),
-        excluded(column < view.lists ? view.excluded_element(column) : ~0U) {}
-
-  __device__ Key* buffer(int strip_column) const { return keys + static_cast<std::int64_t>(strip_column) * plan.room; }
-
-  __device__ void load(float (&x)[kLoads], unsigned start) const {
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) {
-      const unsigned e = start + static_cast<unsigned>(u * kStrip + warp);
-      const bool there = e < static_cast<unsigned>(v.length) && column < v.lists;
-      x[u] = there ? __ldg(base + static_cast<std::int64_t>(e) * v.ld) : infinity();
-    }
+// These are rare, and must not cost the stream registers.
+//
+// The warp's columns whose buffers have run over are cut to their C + 1 smallest.
+__device__ __noinline__ void tighten(Key* keys, int room, int keep, StripState& state) {
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  for (int c = warp; c < kStrip; c += kWarps) {
+    if (state.count[c] <= room) continue;
+    Key* mine = keys + static_cast<std::int64_t>(c) * room;
+    const Key last = kth_smallest<1>(KeyArray{mine}, room, keep, state.scratch[warp]);
+    keep_up_to<1>(mine, room, last, &state.count[c]);
+    if (threadIdx.x % 32 == 0) state.limit[c] = low_of(last);
   }
+  __syncthreads();
+}
 
-  __device__ void sample_pivots() {
-    const unsigned sample = static_cast<unsigned>(plan.sample), length = static_cast<unsigned>(v.length);
-    const float limit = state.limit[lane];
-    for (unsigned i = static_cast<unsigned>(warp); i < sample; i += kStrip) {
-      if (column >= v.lists) break;
-      const unsigned e = sampled_element(i, sample, length);
-      const float low = Low::low(__ldg(base + static_cast<std::int64_t>(e) * v.ld), list_term,
-                                 Low::has_terms ? __ldg(v.element_terms + e) : 0.0F);
-      if (low < limit) buffer(lane)[atomicAdd(&state.count[lane], 1)] = make_key(low, i);
-    }
-    __syncthreads();
-    const int found = state.count[warp];
+// The first pivot of each column, from what was sampled into its buffer.
+__device__ __noinline__ void take_pivots(const Key* keys, const QuickPlan& plan, StripState& state) {
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  for (int c = warp; c < kStrip; c += kWarps) {
+    const int found = state.count[c];
     if (found > plan.sample_rank) {
-      const Key* mine = buffer(warp);
-      const Key key = kth_smallest<1>(KeyArray{mine}, found, plan.sample_rank, state.scratch[warp]);
-      if (lane == 0) state.limit[warp] = next_up(low_of(key));
+      const Key key = kth_smallest<1>(KeyArray{keys + static_cast<std::int64_t>(c) * plan.room}, found,
+                                      plan.sample_rank, state.scratch[warp]);
+      if (threadIdx.x % 32 == 0) state.limit[c] = next_up(low_of(key));
     }
     __syncwarp();
-    if (lane == 0) state.count[warp] = 0;
-    __syncthreads();
-  }
-
-  // As RowSelect::append(): what finds no room stays.
-  __device__ bool append(float (&x)[kLoads], unsigned start, float limit) {
-    bool left = false;
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) {
-      if (!(x[u] < limit)) continue;
-      const int place = atomicAdd(&state.count[lane], 1);
-      if (place < plan.room) {
-        buffer(lane)[place] = make_key(x[u], v.first_id + start + static_cast<unsigned>(u * kStrip + warp));
-        x[u] = infinity();
-      } else {
-        left = true;
-      }
-    }
-    return left;
-  }
-
-  // Warp w cuts the buffer of column w if it has run over.
-  __device__ void tighten() {
-    if (state.count[warp] > plan.room) {
-      Key* mine = buffer(warp);
-      const Key last = kth_smallest<1>(KeyArray{mine}, plan.room, plan.keep, state.scratch[warp]);
-      keep_up_to<1>(mine, plan.room, last, &state.count[warp]);
-      if (lane == 0) state.limit[warp] = low_of(last);
-    }
-    __syncthreads();
-  }
-
-  __device__ void pass() {
-    const unsigned length = static_cast<unsigned>(v.length);
-    constexpr unsigned step = kLoads * kStrip;
-    float limit = state.limit[lane];
-    const float from = state.from[lane];
-    float next[kLoads];
-    load(next, 0);
-    for (unsigned start = 0; start < length; start += step) {
-      float x[kLoads];
-#pragma unroll
-      for (int u = 0; u < kLoads; ++u) x[u] = next[u];
-      if (start + step < length) load(next, start + step);
-#pragma unroll
-      for (int u = 0; u < kLoads; ++u) {
-        const unsigned e = start + static_cast<unsigned>(u * kStrip + warp);
-        const bool there = e < length && column < v.lists && e != excluded;
-        const float low = Low::low(x[u], list_term, Low::has_terms && e < length ? __ldg(v.element_terms + e) : 0.0F);
-        x[u] = there && !(low < from) ? low : infinity();
-      }
-      while (__syncthreads_or(append(x, start, limit))) {
-        tighten();
-        limit = state.limit[lane];
-      }
-    }
-    __syncthreads();
-  }
-
-  __device__ void run() {
-    const float all = column < v.lists ? v.limit(column) : -infinity();
-    if (warp == 0) {
-      state.count[lane] = 0;
-      state.limit[lane] = all;
-      state.from[lane] = -infinity();
-    }
-    __syncthreads();
-    if (plan.sample > 0) sample_pivots();
-    const float pivot = state.limit[lane];
-    pass();
-    // Too few below a sampled pivot: the others of these columns.
-    const bool again = pivot < all && state.count[lane] < plan.keep;
-    if (__syncthreads_or(again)) {
-      if (warp == 0) {
-        state.from[lane] = again ? pivot : -infinity();
-        state.limit[lane] = again ? all : -infinity();
-      }
-      __syncthreads();
-      pass();
-    }
-    const int size = state.count[warp];
+    if (threadIdx.x % 32 == 0) state.count[c] = 0;
     __syncwarp();
-    if (first + warp < v.lists)
-      emit_list<1>(v, first + warp, buffer(warp), size, state.scratch[warp], &state.count[warp]);
-    __syncthreads();
+  }
+  __syncthreads();
+}
+
+__device__ __noinline__ void emit_strip(const ListView& v, int first, const Key* keys, int room, StripState& state) {
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  for (int c = warp; c < kStrip && first + c < v.lists; c += kWarps) {
+    const int size = state.count[c];
+    __syncwarp();
+    emit_list<1>(v, first + c, keys + static_cast<std::int64_t>(c) * room, size, state.scratch[warp], &state.count[c]);
+    __syncwarp();
+  }
+}
+
+// What the stream of a lane's column needs at hand.
+template <class Low>
+struct ColumnStream {
+  const float* column;  // of the tile; a column that is there, even if the lane's is not
+  std::int64_t ld;
+  const float* element_terms;
+  float list_term;
+  unsigned length, first_id, excluded;
+  int room;
+  Key* keys;
+  int* count;
+
+  __device__ float low(unsigned e) const {
+    return Low::low(__ldg(column + e * ld), list_term, Low::has_terms ? __ldg(element_terms + e) : 0.0F);
+  }
+
+  // Those of the batch that are below limit: element j's bit is 1 << j.
+  template <bool kInside>
+  __device__ unsigned below(unsigned start, float limit) const {
+    float x[kElements];
+    const float* at = column + element(start, 0) * ld;
+#pragma unroll
+    for (int j = 0; j < kElements; ++j)
+      x[j] = kInside || element(start, j) < length ? __ldg(at + j * kWarps * ld) : 0.0F;
+    unsigned mask = 0;
+#pragma unroll
+    for (int j = 0; j < kElements; ++j) {
+      const unsigned e = element(start, j);
+      if (!kInside && e >= length) continue;
+      if (Low::low(x[j], list_term, Low::has_terms ? __ldg(element_terms + e) : 0.0F) < limit) mask |= 1U << j;
+    }
+    return mask;
+  }
+
+  // Appends the mask's elements, read again; returns what found no room.
+  __device__ unsigned append(unsigned mask, unsigned start, float limit, float from) const {
+    while (mask != 0) {
+      const unsigned e = element(start, __ffs(static_cast<int>(mask)) - 1);
+      const float mine = low(e);
+      if (mine < limit && !(mine < from) && e != excluded) {
+        const int place = atomicAdd(count, 1);
+        if (place >= room) return mask;
+        keys[place] = make_key(mine, first_id + e);
+      }
+      mask &= mask - 1;
+    }
+    return 0;
   }
 };
 
+template <class Low>
+__device__ void stream_strip(const ColumnStream<Low>& stream, Key* keys, const QuickPlan& plan, StripState& state) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  constexpr unsigned step = kWarps * kElements;
+  const float from = state.from[lane];
+  float limit = state.limit[lane];
+  for (unsigned start = 0; start < stream.length; start += step) {
+    unsigned mask = stream.length - start >= step ? stream.template below<true>(start, limit)
+                                                  : stream.template below<false>(start, limit);
+    for (;;) {
+      mask = stream.append(mask, start, limit, from);
+      if (!__syncthreads_or(mask != 0)) break;
+      tighten(keys, plan.room, plan.keep, state);
+      limit = state.limit[lane];
+    }
+  }
+  __syncthreads();
+}
+
+template <class Low>
+__device__ void select_strip(const ListView& v, const QuickPlan& plan, int first, Key* keys, StripState& state) {
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int column = min(first + lane, v.lists - 1);
+  // Nothing is below the limit of a column beyond the tile.
+  const float all = first + lane < v.lists ? v.limit(column) : -infinity();
+  const ColumnStream<Low> stream{v.tile + column,
+                                 v.ld,
+                                 v.element_terms,
+                                 Low::has_terms ? v.list_terms[column] : 0.0F,
+                                 static_cast<unsigned>(v.length),
+                                 v.first_id,
+                                 v.excluded_element(column),
+                                 plan.room,
+                                 keys + static_cast<std::int64_t>(lane) * plan.room,
+                                 &state.count[lane]};
+  if (warp == 0) {
+    state.count[lane] = 0;
+    state.limit[lane] = all;
+    state.from[lane] = -infinity();
+  }
+  __syncthreads();
+
+  if (plan.sample > 0) {
+    const unsigned sample = static_cast<unsigned>(plan.sample);
+#pragma unroll 4
+    for (unsigned i = static_cast<unsigned>(warp); i < sample; i += kWarps) {
+      const float low = stream.low(sampled_element(i, sample, stream.length));
+      if (low < all) stream.keys[atomicAdd(stream.count, 1)] = make_key(low, i);
+    }
+    __syncthreads();
+    take_pivots(keys, plan, state);
+  }
+  const float pivot = state.limit[lane];
+  stream_strip(stream, keys, plan, state);
+
+  // Too few below a sampled pivot: what is left of these columns, and nothing more of the others.
+  const bool again = pivot < all && state.count[lane] < plan.keep;
+  if (__syncthreads_or(again)) {
+    if (warp == 0) {
+      state.from[lane] = again ? pivot : -infinity();
+      state.limit[lane] = again ? all : -infinity();
+    }
+    __syncthreads();
+    stream_strip(stream, keys, plan, state);
+  }
+  emit_strip(v, first, keys, plan.room, state);
+  __syncthreads();
+}
+
 template <class Low, bool kShared>
-__global__ void __launch_bounds__(32 * kStrip, 1) select_columns(const ListView v, const QuickPlan plan, Key* spill) {
+__global__ void __launch_bounds__(32 * kWarps, 2)
+    select_columns(const __grid_constant__ ListView v, const __grid_constant__ QuickPlan plan, Key* spill) {
   extern __shared__ __align__(16) unsigned char shared[];
   auto& state = *reinterpret_cast<StripState*>(shared);
   Key* keys = kShared ? reinterpret_cast<Key*>(shared + state_bytes)
@@ -175,7 +200,7 @@ __global__ void __launch_bounds__(32 * kStrip, 1) select_columns(const ListView 
   for (int strip = static_cast<int>(blockIdx.x); strip < strips; strip += static_cast<int>(gridDim.x)) {
     const int column = strip * kStrip + static_cast<int>(threadIdx.x % 32);
     if (!__syncthreads_or(column < v.lists && v.wanted(column))) continue;
-    StripSelect<Low>(v, plan, strip, keys, state).run();
+    select_strip<Low>(v, plan, strip * kStrip, keys, state);
   }
 }
 
@@ -193,7 +218,7 @@ StripLaunch plan_strips(const SelectJob& job) {
   const int strips = (job.columns + kStrip - 1) / kStrip;
   const std::int64_t bytes = state_bytes + std::int64_t{kStrip} * launch.plan.room * 8;
   launch.in_shared = bytes <= limits.shared_bytes;
-  launch.blocks = launch.in_shared ? strips : std::min(strips, limits.processors);
+  launch.blocks = launch.in_shared ? strips : std::min(strips, 2 * limits.processors);
   launch.shared_bytes = launch.in_shared ? static_cast<int>(bytes) : state_bytes;
   return launch;
 }
@@ -202,7 +227,7 @@ template <class Low, bool kShared>
 void launch_columns(const SelectJob& job, const StripLaunch& l, void* workspace, cudaStream_t stream) {
   const auto kernel = select_columns<Low, kShared>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, l.shared_bytes));
-  kernel<<<static_cast<unsigned>(l.blocks), 32 * kStrip, static_cast<std::size_t>(l.shared_bytes), stream>>>(
+  kernel<<<static_cast<unsigned>(l.blocks), 32 * kWarps, static_cast<std::size_t>(l.shared_bytes), stream>>>(
       list_view(job), l.plan, static_cast<Key*>(workspace));
   check_launch();
 }

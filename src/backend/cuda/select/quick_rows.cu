@@ -21,26 +21,39 @@ struct RowState {
 
 constexpr int round_up(std::size_t bytes) { return static_cast<int>((bytes + 15) / 16 * 16); }
 
-// Vectors of kWidth elements; x[u * kWidth + j] is element j of vector `first` + u * stride. Beyond the list: 0.
-template <int kWidth, int kLoads>
-__device__ void load(float (&x)[kWidth * kLoads], const float* list, unsigned length, unsigned first, unsigned stride) {
+// A batch: kElements elements of the list for every thread, all loaded before the first is looked at. Neighbouring
+// threads take neighbouring vectors of kWidth elements.
+constexpr int kElements = 16;
+
+// Element j of the thread's, of those that start at `start`.
+template <class Threads, int kWidth>
+__device__ unsigned element(unsigned start, int j) {
+  const unsigned vector = static_cast<unsigned>(j / kWidth * Threads::threads + Threads::thread());
+  return start + vector * kWidth + static_cast<unsigned>(j % kWidth);
+}
+
+// kInside: the batch does not reach beyond the list; else what does is 0.
+template <class Threads, int kWidth, bool kInside>
+__device__ void load(float (&x)[kElements], const float* __restrict__ list, unsigned length, unsigned start) {
+  if constexpr (kInside && kWidth == 4) {
+    const float4* vectors = reinterpret_cast<const float4*>(list + start) + Threads::thread();
 #pragma unroll
-  for (int u = 0; u < kLoads; ++u) {
-    const unsigned e = (first + static_cast<unsigned>(u) * stride) * kWidth;
-    if constexpr (kWidth == 4) {
-      if (e + 4 <= length) {
-        const float4 four = __ldg(reinterpret_cast<const float4*>(list + e));
-        x[u * 4] = four.x, x[u * 4 + 1] = four.y, x[u * 4 + 2] = four.z, x[u * 4 + 3] = four.w;
-        continue;
-      }
+    for (int u = 0; u < kElements / 4; ++u) {
+      const float4 four = __ldg(vectors + u * Threads::threads);
+      x[u * 4] = four.x, x[u * 4 + 1] = four.y, x[u * 4 + 2] = four.z, x[u * 4 + 3] = four.w;
     }
+  } else {
 #pragma unroll
-    for (int j = 0; j < kWidth; ++j) x[u * kWidth + j] = e + j < length ? __ldg(list + e + j) : 0.0F;
+    for (int j = 0; j < kElements; ++j) {
+      const unsigned e = element<Threads, kWidth>(start, j);
+      x[j] = kInside || e < length ? __ldg(list + e) : 0.0F;
+    }
   }
 }
 
-// The C + 1 smallest of a full buffer stay; what is not below the last of them can be passed over from now on. Rare, so
-// that it must not cost the stream registers.
+// These are rare, and must not cost the stream registers.
+//
+// The C + 1 smallest of a full buffer stay; what is not below the last of them can be passed over from now on.
 template <int kWarps>
 __device__ __noinline__ float tighten(Key* keys, int room, int keep, RowState<kWarps>& state) {
   const Key last = kth_smallest<kWarps>(KeyArray{keys}, room, keep, state.scratch);
@@ -48,156 +61,173 @@ __device__ __noinline__ float tighten(Key* keys, int room, int keep, RowState<kW
   return low_of(last);
 }
 
-template <class Low, int kWarps, int kWidth>
-struct RowSelect {
+// A pivot with about plan.sample_rank of the sample up to it, if that many are below `limit`.
+template <class Low, int kWarps>
+__device__ __noinline__ float first_pivot(const ListView& v, const QuickPlan& plan, const float* row, float list_term,
+                                          float limit, Key* keys, RowState<kWarps>& state) {
   using Threads = Group<kWarps>;
-  static constexpr int loads = kWidth == 4 ? 4 : 8;  // in flight a thread, and as many again ahead
-  static constexpr int elements = loads * kWidth;
-
-  const ListView& v;
-  const QuickPlan& plan;
-  const int list;
-  const float* const row;
-  const float list_term;
-  const unsigned excluded;
-  Key* const keys;
-  RowState<kWarps>& state;
-
-  __device__ RowSelect(const ListView& view, const QuickPlan& quick_plan, int l, Key* buffer, RowState<kWarps>& s)
-      : v(view),
-        plan(quick_plan),
-        list(l),
-        row(view.tile + static_cast<std::int64_t>(l) * view.ld),
-        list_term(Low::has_terms ? view.list_terms[l] : 0.0F),
-        excluded(view.excluded_element(l)),
-        keys(buffer),
-        state(s) {}
-
-  // A pivot with about `sample_rank` of the sample up to it, if that many are below `limit`.
-  __device__ float first_pivot(float limit) {
-    const unsigned sample = static_cast<unsigned>(plan.sample), length = static_cast<unsigned>(v.length);
-    for (unsigned start = 0; start < sample; start += Threads::threads) {
-      const unsigned i = start + static_cast<unsigned>(Threads::thread());
-      float low = infinity();
-      if (i < sample) {
-        const unsigned e = sampled_element(i, sample, length);
-        low = Low::low(__ldg(row + e), list_term, Low::has_terms ? __ldg(v.element_terms + e) : 0.0F);
-      }
-      const int place = append_place(&state.count, low < limit);
-      if (low < limit) keys[place] = make_key(low, i);
-    }
-    Threads::sync();
-    const int found = state.count;
-    if (found > plan.sample_rank)
-      limit = next_up(low_of(kth_smallest<kWarps>(KeyArray{keys}, found, plan.sample_rank, state.scratch)));
-    Threads::sync();
-    if (Threads::thread() == 0) state.count = 0;
-    Threads::sync();
-    return limit;
-  }
-
-  // The lows of a batch, in place of what the tile holds; +inf for what is no candidate.
-  __device__ void lows(float (&x)[elements], unsigned first, float from) {
-    const unsigned length = static_cast<unsigned>(v.length);
+  constexpr int loads = 4;  // in flight
+  const unsigned sample = static_cast<unsigned>(plan.sample), length = static_cast<unsigned>(v.length);
+  for (unsigned start = 0; start < sample; start += loads * Threads::threads) {
+    float lows[loads];
 #pragma unroll
     for (int u = 0; u < loads; ++u) {
-      const unsigned vector = first + static_cast<unsigned>(u * Threads::threads), e = vector * kWidth;
-      float terms[kWidth] = {};
-      if constexpr (Low::has_terms) load<kWidth, 1>(terms, v.element_terms, length, vector, 0);
-#pragma unroll
-      for (int j = 0; j < kWidth; ++j) x[u * kWidth + j] = Low::low(x[u * kWidth + j], list_term, terms[j]);
-      if (e + kWidth > length || excluded - e < kWidth) {
-#pragma unroll
-        for (int j = 0; j < kWidth; ++j)
-          if (e + j >= length || e + j == excluded) x[u * kWidth + j] = infinity();
-      }
+      const unsigned i = start + static_cast<unsigned>(u * Threads::threads + Threads::thread());
+      const unsigned e = sampled_element(min(i, sample - 1), sample, length);
+      const float low = Low::low(__ldg(row + e), list_term, Low::has_terms ? __ldg(v.element_terms + e) : 0.0F);
+      lows[u] = i < sample ? low : infinity();
     }
-    if (from > -infinity()) {  // the second pass: the left part is there already
-#pragma unroll
-      for (int i = 0; i < elements; ++i)
-        if (x[i] < from) x[i] = infinity();
-    }
-  }
-
-  // Appends what is below limit and makes it +inf; what finds no room stays. True if something did.
-  __device__ bool append(float (&x)[elements], unsigned first, float limit) {
-    bool left = false;
 #pragma unroll
     for (int u = 0; u < loads; ++u) {
-      unsigned votes[kWidth], any = 0;
-#pragma unroll
-      for (int j = 0; j < kWidth; ++j) {
-        votes[j] = __ballot_sync(0xffffffffU, x[u * kWidth + j] < limit);
-        any |= votes[j];
-      }
-      if (any == 0) continue;  // the same for all lanes
-      int total = 0;
-#pragma unroll
-      for (int j = 0; j < kWidth; ++j) total += __popc(votes[j]);
-      int place = 0;
-      if (Threads::lane() == 0) place = atomicAdd(&state.count, total);
-      place = __shfl_sync(0xffffffffU, place, 0);
-      const unsigned e = (first + static_cast<unsigned>(u * Threads::threads)) * kWidth;
-#pragma unroll
-      for (int j = 0; j < kWidth; ++j) {
-        float& low = x[u * kWidth + j];
-        if (low < limit) {
-          const int mine = place + __popc(votes[j] & lanes_before());
-          if (mine < plan.room) {
-            keys[mine] = make_key(low, v.first_id + e + static_cast<unsigned>(j));
-            low = infinity();
-          } else {
-            left = true;
-          }
-        }
-        place += __popc(votes[j]);
-      }
+      const unsigned i = start + static_cast<unsigned>(u * Threads::threads + Threads::thread());
+      const int place = append_place(&state.count, lows[u] < limit);
+      if (lows[u] < limit) keys[place] = make_key(lows[u], i);
     }
-    return left;
+  }
+  Threads::sync();
+  const int found = state.count;
+  if (found > plan.sample_rank)
+    limit = next_up(low_of(kth_smallest<kWarps>(KeyArray{keys}, found, plan.sample_rank, state.scratch)));
+  Threads::sync();
+  if (Threads::thread() == 0) state.count = 0;
+  Threads::sync();
+  return limit;
+}
+
+template <int kWarps>
+__device__ __noinline__ void emit_row(const ListView& v, int list, const Key* keys, int size, RowState<kWarps>& state) {
+  emit_list<kWarps>(v, list, keys, size, state.scratch, &state.count);
+}
+
+// What the stream of a row needs at hand.
+template <class Low, int kWarps, int kWidth>
+struct RowStream {
+  using Threads = Group<kWarps>;
+
+  const float* row;
+  const float* element_terms;
+  float list_term;
+  unsigned length, first_id, excluded;
+  float from;  // collected is what is not below this
+  int room;
+  Key* keys;
+  int* count;
+
+  __device__ float low(float stored, unsigned e) const {
+    return Low::low(stored, list_term, Low::has_terms ? __ldg(element_terms + e) : 0.0F);
+  }
+
+  // Those of the batch that are below limit: element j's bit is 1 << j.
+  template <bool kInside>
+  __device__ unsigned below(unsigned start, float limit) const {
+    float x[kElements], terms[kElements];
+    load<Threads, kWidth, kInside>(x, row, length, start);
+    if constexpr (Low::has_terms) load<Threads, kWidth, kInside>(terms, element_terms, length, start);
+    unsigned mask = 0;
+#pragma unroll
+    for (int j = 0; j < kElements; ++j) {
+      const bool is = Low::low(x[j], list_term, Low::has_terms ? terms[j] : 0.0F) < limit;
+      if (is && (kInside || element<Threads, kWidth>(start, j) < length)) mask |= 1U << j;
+    }
+    return mask;
+  }
+
+  // Elements of a batch are read again where they are wanted, from the nearest cache: cheaper than to keep what most
+  // often is not.
+  __device__ float at(unsigned e) const { return low(__ldg(row + e), e); }
+
+  // Of the mask's elements those that may be collected.
+  __device__ unsigned filter(unsigned mask, unsigned start, float limit) const {
+    unsigned kept = 0;
+    for (; mask != 0; mask &= mask - 1) {
+      const unsigned e = element<Threads, kWidth>(start, __ffs(static_cast<int>(mask)) - 1);
+      const float mine = at(e);
+      if (mine < limit && !(mine < from) && e != excluded) kept |= mask & (0U - mask);
+    }
+    return kept;
+  }
+
+  // Appends the mask's elements; returns those that found no room. Places of a warp's elements: the lanes' numbers of
+  // elements are added up bit by bit, each bit by a ballot.
+  __device__ unsigned append(unsigned mask, unsigned start) const {
+    const int mine = __popc(mask);
+    int before = 0, total = 0;
+    for (int bit = 0; __any_sync(0xffffffffU, (mine >> bit) != 0); ++bit) {
+      const unsigned votes = __ballot_sync(0xffffffffU, (mine >> bit & 1) != 0);
+      before += __popc(votes & lanes_before()) << bit;
+      total += __popc(votes) << bit;
+    }
+    if (total == 0) return 0;  // the same for all lanes
+    int place = 0;
+    if (Threads::lane() == 0) place = atomicAdd(count, total);
+    place = __shfl_sync(0xffffffffU, place, 0) + before;
+    for (; mask != 0 && place < room; ++place, mask &= mask - 1) {
+      const unsigned e = element<Threads, kWidth>(start, __ffs(static_cast<int>(mask)) - 1);
+      keys[place] = make_key(at(e), first_id + e);
+    }
+    __syncwarp();
+    return mask;
+  }
+
+  template <bool kInside>
+  __device__ float batch(unsigned start, float limit, int keep, RowState<kWarps>& state) const {
+    unsigned mask = below<kInside>(start, limit);
+    if (excluded - start < Threads::threads * kElements || from > -infinity()) mask = filter(mask, start, limit);
+    for (;;) {
+      mask = append(mask, start);
+      if (!Threads::any(mask != 0)) return limit;
+      limit = tighten<kWarps>(keys, room, keep, state);
+      mask = filter(mask, start, limit);
+    }
   }
 
   // Collects what is in [from, limit).
-  __device__ void pass(float from, float limit) {
-    const unsigned length = static_cast<unsigned>(v.length), vectors = (length + kWidth - 1) / kWidth;
-    constexpr unsigned step = Threads::threads * loads;
-    const unsigned thread = static_cast<unsigned>(Threads::thread());
-    float next[elements];
-    load<kWidth, loads>(next, row, length, thread, Threads::threads);
-    for (unsigned start = 0; start < vectors; start += step) {
-      float x[elements];
-#pragma unroll
-      for (int i = 0; i < elements; ++i) x[i] = next[i];
-      if (start + step < vectors) load<kWidth, loads>(next, row, length, start + step + thread, Threads::threads);
-      lows(x, start + thread, from);
-      while (Threads::any(append(x, start + thread, limit))) limit = tighten<kWarps>(keys, plan.room, plan.keep, state);
-    }
-  }
-
-  __device__ void run() {
-    if (Threads::thread() == 0) state.count = 0;
-    Threads::sync();
-    const float all = v.limit(list);
-    float pivot = plan.sample > 0 ? first_pivot(all) : all;
-    float from = -infinity();
-    for (;;) {
-      pass(from, pivot);
-      Threads::sync();
-      if (!(pivot < all) || state.count >= plan.keep) break;
-      Threads::sync();
-      from = pivot;
-      pivot = all;
-    }
-    const int size = state.count;
-    Threads::sync();
-    emit_list<kWarps>(v, list, keys, size, state.scratch, &state.count);
-    Threads::sync();
+  __device__ void pass(float limit, int keep, RowState<kWarps>& state) const {
+    constexpr unsigned step = Threads::threads * kElements;
+    unsigned start = 0;
+    for (; length - start >= step; start += step) limit = batch<true>(start, limit, keep, state);
+    if (start < length) batch<false>(start, limit, keep, state);
   }
 };
 
+template <class Low, int kWarps, int kWidth>
+__device__ void select_row(const ListView& v, const QuickPlan& plan, int list, Key* keys, RowState<kWarps>& state) {
+  using Threads = Group<kWarps>;
+  if (Threads::thread() == 0) state.count = 0;
+  Threads::sync();
+  RowStream<Low, kWarps, kWidth> stream{v.tile + static_cast<std::int64_t>(list) * v.ld,
+                                        v.element_terms,
+                                        Low::has_terms ? v.list_terms[list] : 0.0F,
+                                        static_cast<unsigned>(v.length),
+                                        v.first_id,
+                                        v.excluded_element(list),
+                                        -infinity(),
+                                        plan.room,
+                                        keys,
+                                        &state.count};
+  const float all = v.limit(list);
+  float pivot = all;
+  if (plan.sample > 0) pivot = first_pivot<Low, kWarps>(v, plan, stream.row, stream.list_term, all, keys, state);
+  for (;;) {
+    stream.pass(pivot, plan.keep, state);
+    Threads::sync();
+    if (!(pivot < all) || state.count >= plan.keep) break;
+    Threads::sync();
+    stream.from = pivot;
+    pivot = all;
+  }
+  const int size = state.count;
+  Threads::sync();
+  emit_row<kWarps>(v, list, keys, size, state);
+  Threads::sync();
+}
+
 // Dynamic shared memory: for each group its state, and its buffer unless that is in `spill` (room keys a block).
 template <class Low, int kWarps, int kWidth, bool kShared>
-__global__ void __launch_bounds__(kWarps == 1 ? 256 : 32 * kWarps, kWarps < 16 ? 4 : 32 / kWarps)
-    select_rows(const ListView v, const QuickPlan plan, Key* spill) {
+__global__ void __launch_bounds__(kWarps == 1 ? 256 : 32 * kWarps, kWarps == 1   ? 4
+                                                                   : kWarps == 8 ? 5
+                                                                                 : 32 / kWarps)
+    select_rows(const __grid_constant__ ListView v, const __grid_constant__ QuickPlan plan, Key* spill) {
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int groups = kWarps == 1 ? 8 : 1;
   const int group = kWarps == 1 ? static_cast<int>(threadIdx.x / 32) : 0;
@@ -207,8 +237,7 @@ __global__ void __launch_bounds__(kWarps == 1 ? 256 : 32 * kWarps, kWarps < 16 ?
                       : spill + static_cast<std::int64_t>(blockIdx.x) * plan.room;
   for (std::int64_t list = static_cast<std::int64_t>(blockIdx.x) * groups + group; list < v.lists;
        list += static_cast<std::int64_t>(gridDim.x) * groups)
-    if (v.wanted(static_cast<int>(list)))
-      RowSelect<Low, kWarps, kWidth>(v, plan, static_cast<int>(list), keys, state).run();
+    if (v.wanted(static_cast<int>(list))) select_row<Low, kWarps, kWidth>(v, plan, static_cast<int>(list), keys, state);
 }
 
 struct RowLaunch {
@@ -246,8 +275,8 @@ RowLaunch plan_rows(const SelectJob& job, int warps) {
   // Blocks that a processor can hold beside one another hide each other's selections. A multiprocessor has little more
   // shared memory than one block may ask for.
   const auto resident = [&](const RowLaunch& l) { return l.in_shared ? limits.shared_bytes / l.shared_bytes : 0; };
-  if (job.rows >= 64 * limits.processors && job.columns <= 16384 && resident(with(1)) >= 3) return with(1);
-  if (job.rows >= 4 * limits.processors && resident(with(8)) >= 4) return with(8);
+  if (job.rows >= 16 * limits.processors && job.columns <= 16384 && resident(with(1)) >= 3) return with(1);
+  if (job.rows >= 16 * limits.processors && resident(with(8)) >= 4) return with(8);
   if (job.rows >= 2 * limits.processors && resident(with(16)) >= 2) return with(16);
   return with(32);
 }
