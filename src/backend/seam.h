@@ -1,14 +1,14 @@
 /* The seam between libknng and a library of devices (libknng_cuda.so): plain C, one function that hands over one table.
- * Both sides carry the hash of this header (KNNG_BACKEND_BUILD_ID), so that everything here may change from one build to
- * the next.
+ * Both sides carry the hash of this header (KNNG_BACKEND_BUILD_ID), so that everything here may change from one build
+ * to the next.
  *
  * A device evaluates tiles of the matrix of pairs and keeps, for every row, the candidates with the smallest proved
- * lower bounds of their keys. What the library does with several devices (planning, dealing out tiles, merging, climbing
- * the ladder of precisions) it does through these calls, so that it can be tested with devices that are none.
+ * lower bounds of their keys. What the library does with several devices (planning, dealing out tiles, merging,
+ * climbing the ladder of precisions) it does through these calls, so that it can be tested with devices that are none.
  *
  * Rules: no exception, longjmp or output crosses the seam. A call that fails returns a knng_status other than KNNG_OK
- * and fills in the error; a session that failed is good for close() only. Calls on one session come from one thread at a
- * time, calls on different sessions may run together. Not part of the public API. */
+ * and fills in the error; a session that failed is good for close() only. Calls on one session come from one thread at
+ * a time, calls on different sessions may run together. Not part of the public API. */
 #ifndef KNNG_BACKEND_SEAM_H
 #define KNNG_BACKEND_SEAM_H
 
