@@ -54,6 +54,9 @@ Monitor::Monitor(const knng_control& control, const FloatEnv& env) noexcept
   if (control_.interval_ms == 0) control_.interval_ms = 100;
 }
 
+Monitor::Monitor(const Monitor& main) noexcept
+    : control_{}, main_(&main), host_(main.host_), shown_(std::chrono::steady_clock::now()) {}
+
 void Monitor::stage(const char* name, double total) noexcept {
   const std::lock_guard lock(stage_mutex_);
   stage_ = name;

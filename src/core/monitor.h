@@ -20,12 +20,18 @@ class Monitor {
   // `control` is the library's own copy (see capi), all members known and checked; `env` has the host's state.
   Monitor(const knng_control& control, const FloatEnv& env) noexcept;
 
+  // For work beside the call's main line: stops with `main`, whose progress and log it leaves alone. `main` outlives
+  // it.
+  explicit Monitor(const Monitor& main) noexcept;
+  Monitor& operator=(const Monitor&) = delete;
+
   // Any thread of the call. Names outlive the call (string literals).
   void stage(const char* name, double total) noexcept;
   void advance(double amount) noexcept { done_.fetch_add(amount, std::memory_order_relaxed); }
   bool stopped() const noexcept {
     // The flag is the caller's and no std::atomic, but other threads write it.
-    return stop_.load(std::memory_order_relaxed) || (control_.stop && __atomic_load_n(control_.stop, __ATOMIC_RELAXED));
+    return stop_.load(std::memory_order_relaxed) ||
+           (control_.stop && __atomic_load_n(control_.stop, __ATOMIC_RELAXED)) || (main_ && main_->stopped());
   }
   void check() const;                              // throws KNNG_ERR_CANCELLED if stopped
   void log(int level, const char* text) noexcept;  // lost if there is no memory for it
@@ -40,6 +46,7 @@ class Monitor {
   void deliver(bool always);
 
   knng_control control_;
+  const Monitor* main_ = nullptr;
   std::fenv_t host_;
   std::mutex stage_mutex_;
   const char* stage_ = "";

@@ -1,6 +1,7 @@
 #include "exec/build.h"
 
 #include <algorithm>
+#include <future>
 #include <optional>
 
 #include "backend/cpu/engine.h"
@@ -22,7 +23,7 @@ void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, con
   std::optional<CanonicalRows> query_rows;
   if (queries) query_rows.emplace(*queries, task.metric, plan.threads, budget, monitor, "q");
   const CanonicalRows& rows = queries ? *query_rows : columns;
-  graph.stats[Stat::seconds_prepare] = watch.lap();
+  graph.stats[Stat::seconds_prepare] += watch.lap();
 
   NeighbourLists lists(graph.rows, k, budget);
   const CpuCounts counts = plan.engine->run(
@@ -56,18 +57,29 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.self_first = task.self_first;
   graph.width = k + (task.self_first ? 1 : 0);
 
+  // While devices work the host reads the rows once more; the CPU does one after the other.
   Stopwatch watch;
+  const bool on_devices = plan.device.set.backend != nullptr;
+  Monitor beside(monitor);
+  std::future<Fingerprint> print;
   if (!queries) {
-    monitor.stage("fingerprint", static_cast<double>(data.rows()));
-    const Fingerprint print = fingerprint(data, plan.threads, &budget, monitor);
-    graph.text.fingerprint = print.text;
-    graph.stats[Stat::duplicates] = static_cast<double>(print.duplicates);
+    if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
+    Monitor& reported = on_devices ? beside : monitor;
+    print = std::async(on_devices ? std::launch::async : std::launch::deferred, [&] {
+      const FloatEnv env;
+      return fingerprint(data, plan.threads, &budget, reported);
+    });
+    if (!on_devices) print.wait();
   }
-  const double seconds_fingerprint = watch.lap();
-  const auto run_there = plan.device.set.backend ? &run_on_devices : &run_on_cpu;
+  graph.stats[Stat::seconds_prepare] = watch.lap();
+  const auto run_there = on_devices ? &run_on_devices : &run_on_cpu;
   run_there(task, plan, data, queries, leave_out, k, &budget, monitor, graph);
+  if (print.valid()) {
+    const Fingerprint found = print.get();
+    graph.text.fingerprint = found.text;
+    graph.stats[Stat::duplicates] = static_cast<double>(found.duplicates);
+  }
 
-  graph.stats[Stat::seconds_prepare] += seconds_fingerprint;
   graph.stats[Stat::rows] = static_cast<double>(graph.rows);
   graph.stats[Stat::columns] = static_cast<double>(graph.columns);
   graph.stats[Stat::pairs] = plan.grid.pairs();

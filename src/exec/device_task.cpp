@@ -43,7 +43,7 @@ std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows
   const std::int64_t result =
       checked_add(checked_mul(entries, 8 + find_dtype(task.value_dtype)->bytes, "k"), 2 * rows, "k");
   const std::int64_t print = square ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
-  return checked_add(held_bytes, std::max(checked_add(result, session_bytes, "k"), print), "rows");
+  return checked_add(held_bytes, checked_add(checked_add(result, session_bytes, "k"), print, "k"), "rows");
 }
 
 }  // namespace
