@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -288,6 +289,8 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   const Charge charge(budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));
 
   allocate_result(task, budget, graph);
+  // Pages of a large result are made while devices work, by several threads.
+  const std::future<void> touched = std::async(std::launch::async, [&] { touch_result(graph, plan.threads); });
   monitor.stage("prepare", 1);
   Team team(job, set.devices);
   graph.stats[Stat::seconds_copy] = watch.lap();
@@ -303,6 +306,7 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
     seconds_tile += watch.lap();
     join_lists(team, n);
     seconds_merge += watch.lap();
+    touched.wait();
     refine_lists(team, n, step.refine, results, monitor);
     seconds_refine += watch.lap();
     unproved = count_unproved(graph);

@@ -16,6 +16,8 @@ namespace libknng {
 // outlive the call.
 void allocate_result(const Task& task, Budget* budget, Graph& graph);
 void release_result(Graph& graph) noexcept;
+// Has the system find memory for all of it. Runs on a team of its own.
+void touch_result(Graph& graph, int threads) noexcept;
 
 // Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set.
 // Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold. Runs on the calling thread's OpenMP team.
