@@ -9,7 +9,7 @@ namespace libknng {
 namespace {
 
 // Products of a tile cost as much as writing them; fewer, larger tiles mean fewer launches and fewer merges.
-constexpr std::int64_t kMostPairs = std::int64_t{1} << 26;
+constexpr std::int64_t kMostPairs = std::int64_t{1} << 28;
 constexpr std::int64_t kLongestSide = std::int64_t{1} << 18;
 constexpr std::int64_t kGrain = 128;  // sides are multiples of it
 constexpr std::int64_t kTilesPerDevice = 16;
