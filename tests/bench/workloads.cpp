@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <numbers>
@@ -157,8 +158,11 @@ Rows generate(const Data& data, const Workload& w, std::int32_t dtype) {
 
 Rows fashion(const Workload& w, const std::string& directory, std::int32_t dtype) {
   const Handle h = make_handle();
-  for (const char* part : {"/train-images-idx3-ubyte.gz", "/t10k-images-idx3-ubyte.gz"})
-    check(knng_add_file(h.get(), (directory + part).c_str(), nullptr));
+  for (const char* part : {"/train-images-idx3-ubyte", "/t10k-images-idx3-ubyte"}) {
+    std::string path = directory + part;
+    if (!std::filesystem::exists(path)) path += ".gz";
+    check(knng_add_file(h.get(), path.c_str(), nullptr));
+  }
   std::int64_t n = 0;
   std::int64_t d = 0;
   check(knng_shape(h.get(), &n, &d, nullptr));

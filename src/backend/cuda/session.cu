@@ -19,7 +19,7 @@ constexpr int kThreads = 256;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kNobody = 0xffffffff;
 // Rows that refinement has in flight.
-constexpr std::int64_t kRowsInFlight = 2048;
+constexpr std::int64_t kRowsInFlight = 16384;
 constexpr std::int64_t kResultBytes = std::int64_t{64} << 20;
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }

@@ -11,8 +11,6 @@
 
 #include "backend/cuda/candidate.cuh"
 
-#include "backend/cuda/candidate.cuh"
-
 namespace libknng::cuda {
 
 enum class Side { rows, columns };  // a list for every row of the tile, or for every column
