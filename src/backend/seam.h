@@ -40,7 +40,7 @@ typedef struct knng_backend_rows {
   int64_t count;
   int64_t dim;
   int32_t dtype;
-  /* Copies points [first, first + count), packed, dim values each. */
+  /* Copies points [first, first + count), packed, dim values each; with the threads of the device that asks. */
   void (*read)(const void* user, int64_t first, int64_t count, void* dst);
 } knng_backend_rows;
 
@@ -63,6 +63,9 @@ typedef struct knng_backend_problem {
   int32_t value_dtype; /* KNNG_F32 or KNNG_F64 */
   knng_backend_metric metric;
   const int64_t* leave_out; /* rows.count ids that a row must not return, -1 for none; or NULL */
+  /* memcpy(), with the threads of the device that asks. */
+  void (*copy)(const void* copy_user, void* dst, const void* src, int64_t bytes);
+  const void* copy_user;
   int64_t k;
   const char* engine;   /* "tiled" or "direct" */
   const char* selector; /* "insertion", "batch_sort" or "quick" */

@@ -1,7 +1,5 @@
 #include "exec/device_run.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,12 +10,14 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/float_env.h"
 #include "core/stopwatch.h"
 #include "exec/device_task.h"
 #include "exec/emit.h"
+#include "exec/host_copy.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {
@@ -30,8 +30,19 @@ constexpr std::int64_t kFewUnproved = 256;
 // Rows refined in one call, so that a stop is noticed.
 constexpr std::int64_t kRefinedTogether = std::int64_t{1} << 17;
 
+// Rows, and the threads that copy for one device.
+struct Reader {
+  const Dataset& data;
+  int threads;
+};
+
 void read_rows(const void* user, std::int64_t first, std::int64_t count, void* dst) {
-  static_cast<const Dataset*>(user)->pack(first, count, static_cast<std::byte*>(dst));
+  const Reader& reader = *static_cast<const Reader*>(user);
+  pack_rows(reader.data, first, count, static_cast<std::byte*>(dst), reader.threads);
+}
+
+void copy_with_threads(const void* user, void* dst, const void* src, std::int64_t bytes) {
+  copy_bytes(dst, src, bytes, static_cast<const Reader*>(user)->threads);
 }
 
 // What all sessions share.
@@ -87,7 +98,7 @@ class Session {
   knng_backend_error error_{};
 };
 
-// The devices at work, each with a thread.
+// The devices at work, each with a thread, which has a team of its own for copies.
 class Team {
  public:
   Team(const Job& job, const std::vector<std::int32_t>& devices) : sessions_(devices.size()) {
@@ -100,17 +111,20 @@ class Team {
   // Calls f(i) for each device; of several failures the first device's comes out.
   template <class F>
   void each(F&& f) {
-    const auto count = static_cast<std::int64_t>(sessions_.size());
     std::vector<std::exception_ptr> failures(sessions_.size());
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(count))
-    for (std::int64_t i = 0; i < count; ++i) {
+    const auto run = [&](std::size_t i) {
       const FloatEnv env;
       try {
-        f(static_cast<std::size_t>(i));
+        f(i);
       } catch (...) {
-        failures[static_cast<std::size_t>(i)] = std::current_exception();
+        failures[i] = std::current_exception();
         failed_.store(true);
       }
+    };
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t i = 1; i < sessions_.size(); ++i) others.emplace_back(run, i);
+      run(0);
     }
     for (const std::exception_ptr& failure : failures)
       if (failure) std::rethrow_exception(failure);
@@ -280,8 +294,11 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   const std::int64_t n = graph.rows;
   Job job{*set.backend, task.metric, data, queries,
           describe_problem(task, plan, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k)};
-  job.problem.columns.user = &data;
-  job.problem.rows.user = queries ? queries : &data;
+  const int copiers = std::max(1, plan.threads / static_cast<int>(set.devices.size()));
+  const Reader reader{data, copiers}, query_reader{queries ? *queries : data, copiers};
+  job.problem.columns.user = job.problem.copy_user = &reader;
+  job.problem.rows.user = &query_reader;
+  job.problem.copy = &copy_with_threads;
   job.problem.columns.read = job.problem.rows.read = &read_rows;
   job.problem.leave_out = leave_out;
   std::int64_t session_host = 0;

@@ -11,6 +11,7 @@
 #include "core/monitor.h"
 #include "exec/build.h"
 #include "exec/check.h"
+#include "exec/host_copy.h"
 #include "exec/task.h"
 #include "metric/canonical.h"
 #include "values.h"
@@ -431,6 +432,22 @@ void first_call_of_progress_can_stop_a_build(void**) {
   }
 }
 
+// Sizes around what several threads are started for, and more threads than rows.
+void copies_by_several_threads(void**) {
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{3}, std::int64_t{4097}, std::int64_t{70000}}) {
+    const Rows<float> rows = make_rows(Kind::uniform, n, 7, false, 9);
+    const Dataset data = rows.dataset();
+    const std::int64_t first = n / 3, count = n - first, bytes = count * 7 * 4;
+    for (const int threads : {1, 2, 5}) {
+      std::vector<std::byte> packed(static_cast<std::size_t>(bytes) + 1, std::byte{0xa5}), copied = packed;
+      pack_rows(data, first, count, packed.data(), threads);
+      assert_memory_equal(packed.data(), rows.flat.data() + first * 7, static_cast<std::size_t>(bytes));
+      copy_bytes(copied.data(), packed.data(), bytes, threads);
+      assert_memory_equal(copied.data(), packed.data(), packed.size());  // and the byte after it is as it was
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -444,6 +461,7 @@ int main() {
       cmocka_unit_test(smallest_budget_is_enough_and_one_byte_less_is_not),
       cmocka_unit_test(budgets_do_not_change_the_graph),
       cmocka_unit_test(first_call_of_progress_can_stop_a_build),
+      cmocka_unit_test(copies_by_several_threads),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -172,6 +172,9 @@ Session::Session(int device, const knng_backend_problem& problem)
       selector_(selector_of(problem)),
       device_(device),
       home_(device, problem.max_bytes),
+      staging_([&problem](void* to, const void* from, std::int64_t bytes) {
+        problem.copy(problem.copy_user, to, from, bytes);
+      }),
       columns_(problem.columns, metric_.transform, problem.metric.largest, staging_, home_) {
   const knng_backend_problem& p = problem_;
   check(cudaDeviceGetAttribute(&compute_major_, cudaDevAttrComputeCapabilityMajor, device));

@@ -1,7 +1,5 @@
 #include "backend/cuda/staging.cuh"
 
-#include <cstring>
-
 namespace libknng::cuda {
 
 void Staging::upload(std::int64_t count, std::int64_t item_bytes,
@@ -45,7 +43,7 @@ void Staging::download(const void* device, void* host, std::int64_t bytes, const
     }
     if (p > 0) {
       done_[(p - 1) % 2].wait();
-      std::memcpy(to + (p - 1) * kBytes, buffers_[(p - 1) % 2].data(), static_cast<std::size_t>(length(p - 1)));
+      host_copy_(to + (p - 1) * kBytes, buffers_[(p - 1) % 2].data(), length(p - 1));
     }
   }
 }

@@ -11,10 +11,13 @@ namespace libknng::cuda {
 
 class Staging {
  public:
-  static constexpr std::int64_t kBytes = std::int64_t{16} << 20;  // of one buffer
+  static constexpr std::int64_t kBytes = std::int64_t{8} << 20;  // of one buffer
   static constexpr std::int64_t kHostBytes = 2 * kBytes;
 
-  Staging() : buffers_{Pinned(kBytes), Pinned(kBytes)} {}
+  // What copies within host memory.
+  using HostCopy = std::function<void(void* to, const void* from, std::int64_t bytes)>;
+
+  explicit Staging(HostCopy host_copy) : host_copy_(std::move(host_copy)), buffers_{Pinned(kBytes), Pinned(kBytes)} {}
 
   // `count` items of `item_bytes` to the device: fill(first, count, dst) is called for consecutive parts. Returns when
   // the last part is on its way; what follows on the stream finds all of it.
@@ -25,6 +28,7 @@ class Staging {
   void download(const void* device, void* host, std::int64_t bytes, const Stream& stream);
 
  private:
+  const HostCopy host_copy_;
   Pinned buffers_[2];
   Event done_[2];
 };

@@ -1,0 +1,41 @@
+#include "exec/host_copy.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "core/dtype.h"
+
+namespace libknng {
+namespace {
+
+// What a thread should have to do for its start to pay.
+constexpr std::int64_t kWorthAThread = std::int64_t{256} << 10;
+
+int threads_for(std::int64_t bytes, int threads) noexcept {
+  return static_cast<int>(std::clamp<std::int64_t>(bytes / kWorthAThread, 1, threads));
+}
+
+}  // namespace
+
+void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, int threads) noexcept {
+  const std::int64_t row_bytes = data.dim() * find_dtype(data.dtype())->bytes;
+  const int parts = threads_for(count * row_bytes, threads);
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+  for (int part = 0; part < parts; ++part) {
+    const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
+    data.pack(first + begin, end - begin, out + begin * row_bytes);
+  }
+}
+
+void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) noexcept {
+  const int parts = threads_for(bytes, threads);
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+  for (int part = 0; part < parts; ++part) {
+    const std::int64_t begin = bytes * part / parts, end = bytes * (part + 1) / parts;
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
+                static_cast<std::size_t>(end - begin));
+  }
+}
+
+}  // namespace libknng
