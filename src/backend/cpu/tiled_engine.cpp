@@ -152,6 +152,7 @@ CpuCounts run_tiled(const CpuProblem& problem, NeighbourLists& lists, Budget* bu
   if (product_lows_can_run(problem.metric, problem.rows.dim())) lows = make_product_lows(problem, budget, monitor);
   if (!lows) lows = make_canonical_lows(problem);
   std::vector<std::unique_ptr<TiledWorker>> workers;
+  workers.reserve(static_cast<std::size_t>(problem.threads));
   for (int i = 0; i < problem.threads; ++i)
     workers.push_back(std::make_unique<TiledWorker>(problem, *lows, lists.k(), budget));
   offer_directionless(problem, lists, monitor);
