@@ -1,0 +1,84 @@
+// The nearest columns of a row so far, as a heap under the order (key, id) with the farthest on top. Knows nothing of
+// where keys come from.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "core/host_device.h"
+
+namespace libknng::cuda {
+
+// A place in the order.
+struct Rank {
+  double key;
+  std::uint32_t id;
+
+  friend KNNG_HD inline bool operator<(const Rank& a, const Rank& b) {
+    return a.key < b.key || (a.key == b.key && a.id < b.id);
+  }
+};
+
+// Behind every pair, and before every pair.
+KNNG_HD inline Rank last_rank() { return {std::numeric_limits<double>::infinity(), 0xffffffffu}; }
+KNNG_HD inline Rank no_rank() { return {-1.0, 0}; }
+
+// `slots` entries of memory that the caller owns.
+class NearList {
+ public:
+  KNNG_HD NearList(double* keys, std::uint32_t* ids, std::int64_t slots) : keys_(keys), ids_(ids), slots_(slots) {}
+
+  KNNG_HD std::int64_t size() const { return size_; }
+  KNNG_HD bool full() const { return size_ == slots_; }
+  // What is not below this does not belong.
+  KNNG_HD Rank cut_off() const { return full() ? at(0) : last_rank(); }
+
+  // An entry that is below cut_off(); the farthest makes room for it.
+  KNNG_HD void take(Rank entry) {
+    if (full())
+      sink(entry);
+    else
+      rise(entry);
+  }
+
+ private:
+  KNNG_HD Rank at(std::int64_t i) const { return {keys_[i], ids_[i]}; }
+  KNNG_HD void put(std::int64_t i, Rank entry) {
+    keys_[i] = entry.key;
+    ids_[i] = entry.id;
+  }
+  KNNG_HD void rise(Rank entry) {
+    std::int64_t i = size_++;
+    while (i > 0) {
+      const std::int64_t parent = (i - 1) / 2;
+      const Rank above = at(parent);
+      if (entry < above) break;
+      put(i, above);
+      i = parent;
+    }
+    put(i, entry);
+  }
+  KNNG_HD void sink(Rank entry) {
+    std::int64_t i = 0;
+    for (std::int64_t child = 1; child < size_; child = 2 * i + 1) {
+      Rank below = at(child);
+      if (child + 1 < size_) {
+        const Rank other = at(child + 1);
+        if (below < other) {
+          below = other;
+          ++child;
+        }
+      }
+      if (below < entry) break;
+      put(i, below);
+      i = child;
+    }
+    put(i, entry);
+  }
+
+  double* keys_;
+  std::uint32_t* ids_;
+  std::int64_t slots_, size_ = 0;
+};
+
+}  // namespace libknng::cuda
