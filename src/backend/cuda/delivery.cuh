@@ -1,0 +1,44 @@
+// A call's result on its way out: where kernels leave it on the device, and copies from there to where it belongs in
+// host memory. Knows nothing of how rows were answered.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/result.cuh"
+#include "backend/cuda/staging.cuh"
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+inline std::int64_t width(const knng_backend_problem& p) { return p.k + (p.self_first ? 1 : 0); }
+inline std::int64_t value_bytes(const knng_backend_problem& p) { return p.value_dtype == KNNG_F64 ? 8 : 4; }
+
+// Rows of a result in `memory`, which is 256-byte aligned, and what is left of it; without memory it counts.
+struct ResultSpace {
+  ResultSpace(const knng_backend_problem& p, std::int64_t count, void* memory);
+
+  ResultRows rows;
+  std::int64_t together;  // rows
+  void* rest;
+  std::int64_t used;
+};
+
+class Delivery {
+ public:
+  // Findings are counted from here on.
+  Delivery(const knng_backend_problem& p, const ResultSpace& from, knng_backend_result& to, Staging& staging,
+           const Stream& stream);
+
+  // `count` rows from place `place` to row `row`.
+  void rows(std::int64_t place, std::int64_t row, std::int64_t count, int rung);
+  void findings();
+
+ private:
+  const ResultSpace& from_;
+  knng_backend_result& to_;
+  Staging& staging_;
+  const Stream& stream_;
+  std::int64_t width_, value_bytes_;
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,75 @@
+#include "backend/cuda/morton_order.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include "backend/cuda/check.cuh"
+#include "backend/cuda/workspace.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void find_codes(MortonGrid grid, const double* u, const RowConstants* constants, std::int64_t first,
+                           std::int64_t count, std::uint64_t* codes, std::uint32_t* numbers,
+                           unsigned long long* without) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const bool directionless = constants && constants[i].factor == 0;
+  codes[first + i] = directionless ? kNoCode : morton_code(grid, u + i * grid.dim);
+  numbers[first + i] = static_cast<std::uint32_t>(first + i);
+  if (directionless && without) atomicAdd(without, 1ull);
+}
+
+using Codes = cub::DoubleBuffer<std::uint64_t>;
+using Numbers = cub::DoubleBuffer<std::uint32_t>;
+
+void sort_pairs(void* temporary, std::size_t& bytes, Codes& codes, Numbers& numbers, std::int64_t count,
+                cudaStream_t stream) {
+  check(cub::DeviceRadixSort::SortPairs(temporary, bytes, codes, numbers, count, 0, 64, stream));
+}
+
+}  // namespace
+
+MortonOrder::MortonOrder(std::int64_t count, void* memory, std::int64_t& used) {
+  Workspace space(memory);
+  for (int i = 0; i < 2; ++i) {
+    codes_[i] = space.take<std::uint64_t>(count);
+    numbers_[i] = space.take<std::uint32_t>(count);
+  }
+  Codes codes(nullptr, nullptr);
+  Numbers numbers(nullptr, nullptr);
+  temporary_bytes_ = 0;
+  sort_pairs(nullptr, temporary_bytes_, codes, numbers, count, nullptr);
+  temporary_ = space.take<unsigned char>(static_cast<std::int64_t>(temporary_bytes_));
+  used = space.used();
+}
+
+MortonOrder::MortonOrder(std::int64_t count, void* memory) {
+  std::int64_t used = 0;
+  *this = MortonOrder(count, memory, used);
+}
+
+std::int64_t MortonOrder::bytes(std::int64_t count) {
+  std::int64_t used = 0;
+  MortonOrder(count, nullptr, used);
+  return used;
+}
+
+void MortonOrder::encode(const MortonGrid& grid, const double* u, const RowConstants* constants, std::int64_t first,
+                         std::int64_t count, unsigned long long* without, cudaStream_t stream) const {
+  if (count == 0) return;
+  const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  find_codes<<<blocks, kThreads, 0, stream>>>(grid, u, constants, first, count, codes_[0], numbers_[0], without);
+  check_launch();
+}
+
+const std::uint32_t* MortonOrder::sort(std::int64_t count, cudaStream_t stream) const {
+  Codes codes(codes_[0], codes_[1]);
+  Numbers numbers(numbers_[0], numbers_[1]);
+  std::size_t bytes = temporary_bytes_;
+  sort_pairs(temporary_, bytes, codes, numbers, count, stream);
+  return numbers.Current();
+}
+
+}  // namespace libknng::cuda
