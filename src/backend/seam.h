@@ -3,7 +3,8 @@
  * to the next.
  *
  * A device evaluates tiles of the matrix of pairs and keeps, for every row, the candidates with the smallest proved
- * lower bounds of their keys. What the library does with several devices (planning, dealing out tiles, merging,
+ * lower bounds of their keys; or, where it has a way to find a row's neighbours among all points at once, it answers
+ * rows. What the library does with several devices (planning, dealing out tiles, merging,
  * climbing the ladder of precisions) it does through these calls, so that it can be tested with devices that are none.
  *
  * Rules: no exception, longjmp or output crosses the seam. A call that fails returns a knng_status other than KNNG_OK
@@ -70,7 +71,8 @@ typedef struct knng_backend_problem {
   const char* engine;   /* "tiled" or "direct" */
   const char* selector; /* "insertion", "batch_sort" or "quick" */
   /* From the plan. */
-  int64_t tile_rows, tile_cols; /* of the largest tile */
+  int32_t by_rows;              /* answer() is called and not begin, tile, settle, absorb, refine or redo */
+  int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
   int64_t capacity;             /* candidates that a list keeps, more than k */
   int64_t max_bytes;            /* of device memory */
 } knng_backend_problem;
@@ -105,6 +107,9 @@ typedef struct knng_backend_seam {
   void (*describe)(int32_t device, knng_device* out); /* all members but struct_size */
   /* Whether the problem's engine and selector can do its metric and size. */
   int32_t (*can_run)(const knng_backend_problem* problem, knng_backend_error* error);
+  /* Whether answer() can do the problem, which can_run() allows: the most rows that a call should be for, so that it
+   * ends within a second; 0: it cannot. Pure; what comes from the plan is not looked at. */
+  int64_t (*rows_at_a_time)(const knng_backend_problem* problem);
   /* Device memory that a session takes, and the host memory that it takes beside: pure. */
   int64_t (*session_bytes)(const knng_backend_problem* problem, int64_t* host_bytes);
   /* The problem, with what it points to, outlives the session. Brings the points to the device and prepares them. */
@@ -128,6 +133,9 @@ typedef struct knng_backend_seam {
   /* Canonical keys of all pairs of the listed rows. */
   int32_t (*redo)(knng_backend_session* session, const int64_t* rows, int64_t count, knng_backend_result* result,
                   knng_backend_error* error);
+  /* Neighbours of rows [first, first + count) among all columns, proved by canonical keys alone. */
+  int32_t (*answer)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
+                    knng_backend_error* error);
   /* Most device memory that the session held so far. */
   int64_t (*peak_bytes)(const knng_backend_session* session);
   void (*close)(knng_backend_session* session);

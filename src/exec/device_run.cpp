@@ -80,6 +80,9 @@ class Session {
   void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
     require(job_.backend.redo(session_, rows, count, &result, &error_));
   }
+  void answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
+    require(job_.backend.answer(session_, first, count, &result, &error_));
+  }
   std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_); }
 
  private:
@@ -196,6 +199,19 @@ void run_tiles(Team& team, const TileGrid& grid, const char* stage, Monitor& mon
   monitor.check();
 }
 
+// All rows, answered by whichever device is free.
+void answer_rows(Team& team, const TileGrid& grid, Results& results, Monitor& monitor) {
+  TileQueue queue(grid);
+  monitor.stage("neighbours", static_cast<double>(grid.rows));
+  team.each([&](std::size_t i) {
+    for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
+      team[i].answer(t.first_row, t.rows, results[i]);
+      monitor.advance(static_cast<double>(t.rows));
+    }
+  });
+  monitor.check();
+}
+
 // Each device takes the lists of a share of the rows from all others.
 void join_lists(Team& team, std::int64_t rows) {
   if (team.size() == 1) return;
@@ -260,6 +276,35 @@ void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& r
   monitor.check();
 }
 
+// Tiles of all pairs in one precision after the other, until few rows or none are left without a proof.
+void climb(Team& team, const TaskPlan& plan, const std::future<void>& touched, Results& results, Monitor& monitor,
+           Graph& graph) {
+  const std::int64_t n = graph.rows;
+  const bool direct = plan.device.engine == "direct";
+  Stopwatch watch;
+  double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0;
+  std::int64_t unproved = 0;
+  for (const Step& step : direct ? std::span<const Step>(kDirect) : std::span<const Step>(kLadder)) {
+    if (step.rung == KNNG_RUNG_FP32) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved);
+    team.each([&](std::size_t i) { team[i].begin(step.rung); });
+    run_tiles(team, plan.grid, step.distances, monitor);
+    seconds_tile += watch.lap();
+    join_lists(team, n);
+    seconds_merge += watch.lap();
+    touched.wait();
+    refine_lists(team, n, step.refine, results, monitor);
+    seconds_refine += watch.lap();
+    unproved = count_unproved(graph);
+    if (unproved <= n / kFewUnproved) break;
+  }
+  if (unproved > 0) redo_rows(team, graph, unproved, results, monitor);
+  graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
+  graph.stats[Stat::seconds_tile] = seconds_tile;
+  graph.stats[Stat::seconds_merge] = seconds_merge;
+  graph.stats[Stat::redone_fp64] = static_cast<double>(unproved);
+  graph.stats[Stat::refined] = direct ? 0 : static_cast<double>(n);
+}
+
 // Where a graph was made, as in "cuda:0,1: NVIDIA H200".
 std::string device_text(const DeviceSet& set) {
   std::string text = set.backend->name;
@@ -313,26 +358,13 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   graph.stats[Stat::seconds_copy] = watch.lap();
 
   Results results(team.size(), graph);
-  const bool direct = plan.device.engine == "direct";
-  double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0;
-  std::int64_t unproved = 0;
-  for (const Step& step : direct ? std::span<const Step>(kDirect) : std::span<const Step>(kLadder)) {
-    if (step.rung == KNNG_RUNG_FP32) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved);
-    team.each([&](std::size_t i) { team[i].begin(step.rung); });
-    run_tiles(team, plan.grid, step.distances, monitor);
-    seconds_tile += watch.lap();
-    join_lists(team, n);
-    seconds_merge += watch.lap();
+  if (plan.device.by_rows) {
     touched.wait();
-    refine_lists(team, n, step.refine, results, monitor);
-    seconds_refine += watch.lap();
-    unproved = count_unproved(graph);
-    if (unproved <= n / kFewUnproved) break;
+    answer_rows(team, plan.grid, results, monitor);
+    graph.stats[Stat::seconds_tile] = watch.lap();
+  } else {
+    climb(team, plan, touched, results, monitor, graph);
   }
-  if (unproved > 0) redo_rows(team, graph, unproved, results, monitor);
-  graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
-  graph.stats[Stat::seconds_tile] = seconds_tile;
-  graph.stats[Stat::seconds_merge] = seconds_merge;
 
   const knng_backend_result total = results.total();
   if (total.violations > 0)
@@ -345,14 +377,12 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   if (total.too_large < n) refuse_value(graph, total.too_large);
   graph.stats[Stat::keys] = static_cast<double>(total.keys);
   graph.stats[Stat::candidates_max] = static_cast<double>(total.candidates);
-  graph.stats[Stat::redone_fp64] = static_cast<double>(unproved);
-  graph.stats[Stat::refined] = direct ? 0 : static_cast<double>(n);
   std::int64_t peak = 0;
   for (std::size_t i = 0; i < team.size(); ++i) peak = std::max(peak, team[i].peak_bytes());
   graph.stats[Stat::bytes_device_peak] = static_cast<double>(peak);
   release_result(graph);
   graph.text.engine = plan.device.engine;
-  graph.text.selector = plan.device.selector;
+  graph.text.selector = plan.device.by_rows ? "none" : plan.device.selector;
   graph.text.device = device_text(set);
 }
 

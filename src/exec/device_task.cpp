@@ -13,6 +13,9 @@ namespace {
 // Below so many coordinates compared the CPU is done before a device is awake.
 constexpr double kPays = 0x1p36;
 
+// Beyond so many dimensions few boxes of points can be left out, and products of all pairs are faster.
+constexpr std::int64_t kBoxesPay = 8;
+
 bool has_product_form(const Metric& metric) {
   return metric.term == Term::squared_difference || metric.term == Term::product;
 }
@@ -67,6 +70,7 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
   p.k = k;
   p.engine = plan.device.engine.c_str();
   p.selector = plan.device.selector.c_str();
+  p.by_rows = plan.device.by_rows;
   p.tile_rows = plan.grid.tile_rows;
   p.tile_cols = plan.grid.tile_cols;
   p.capacity = plan.device.capacity;
@@ -81,9 +85,18 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   device.set = candidates(task, data, queries);
   if (device.set.devices.empty()) return false;
   const knng_backend_seam& backend = *device.set.backend;
-  device.engine = task.engine != "auto" ? task.engine : has_product_form(task.metric) ? "tiled" : "direct";
+  device.engine = task.engine != "auto" ? task.engine : "direct";
   device.selector = task.selector != "auto" ? task.selector : "quick";
   knng_backend_problem problem = describe_problem(task, plan, data, queries, query_dtype, k);
+  // Who asks for a selector or columns of a tile asks for tiles.
+  std::int64_t rows_at_a_time = 0;
+  if (task.selector == "auto" && task.tile_cols == 0) rows_at_a_time = backend.rows_at_a_time(&problem);
+  if (task.engine == "auto" && has_product_form(task.metric) && (rows_at_a_time == 0 || data.dim() > kBoxesPay)) {
+    device.engine = "tiled";
+    rows_at_a_time = 0;
+  }
+  device.by_rows = rows_at_a_time > 0;
+  problem = describe_problem(task, plan, data, queries, query_dtype, k);
   constexpr std::int64_t some_id = -1;
   if (queries > 0) problem.leave_out = &some_id;  // whether there are ids to leave out is not known yet
   knng_backend_error error{};
@@ -103,6 +116,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   p.max_bytes = std::min({task.max_device_bytes, free_bytes(device.set), INT64_MAX - 1});
   p.tile_rows = task.tile_rows;
   p.tile_cols = task.tile_cols;
+  p.rows_at_a_time = rows_at_a_time;
   if (p.square && (p.tile_rows || p.tile_cols)) {
     if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)
       fail(KNNG_ERR_OPTION, "tile_cols", {.given = p.tile_cols, .limit = p.tile_rows},

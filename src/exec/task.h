@@ -38,6 +38,7 @@ void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out);
 struct DeviceTask {
   DeviceSet set;  // empty: the CPU does it
   std::string engine, selector;
+  bool by_rows = false;       // rows are answered straight away, without tiles or selector
   std::int64_t capacity = 0;  // candidates of a list
   std::int64_t bytes = 0;     // of each device, at its peak
   std::int64_t smallest = 0;  // with the smallest tiles

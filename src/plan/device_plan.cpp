@@ -22,9 +22,27 @@ std::int64_t list_capacity(const DeviceProblem& p) {
   return std::min(round_up(checked_add(p.k, p.k / 8 + 16, "k"), 32), p.columns);
 }
 
+// Several devices get enough calls to end together.
+DevicePlan make_row_plan(const DeviceProblem& p) {
+  const auto bytes = [&](std::int64_t rows) { return p.session_bytes(rows, p.columns, 0); };
+  std::int64_t rows = p.tile_rows;
+  if (!rows) {
+    const std::int64_t parts = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
+    rows = std::min(p.rows_at_a_time, std::max(round_up(ceil_div(p.rows, parts), kGrain), 8 * kGrain));
+  }
+  rows = std::min(rows, p.rows);
+  while (!p.tile_rows && rows > kGrain && bytes(rows) > p.max_bytes) rows = whole_grains(rows / 2);
+  DevicePlan plan;
+  plan.grid = {p.rows, p.columns, rows, p.columns, false};
+  plan.bytes = bytes(rows);
+  plan.smallest = bytes(p.tile_rows ? rows : std::min({kGrain, p.rows, p.rows_at_a_time}));
+  return plan;
+}
+
 }  // namespace
 
 DevicePlan make_device_plan(const DeviceProblem& p) {
+  if (p.rows_at_a_time > 0) return make_row_plan(p);
   DevicePlan plan;
   plan.capacity = list_capacity(p);
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;

@@ -17,13 +17,16 @@ struct DeviceProblem {
   int devices = 1;                            // that work together
   std::int64_t max_bytes = INT64_MAX;         // of each device
   std::int64_t tile_rows = 0, tile_cols = 0;  // 0: free to choose; equal if square
+  // Devices answer rows straight away, at most so many in a call: "tiles" of all columns. 0: they evaluate tiles.
+  std::int64_t rows_at_a_time = 0;
   // What a device holds with tiles of that size and lists of that many candidates.
   std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity)> session_bytes;
 };
 
 struct DevicePlan {
-  TileGrid grid;              // square: of square tiles, so that each is on the diagonal or beside it
-  std::int64_t capacity = 0;  // candidates of a list
+  // Square: of square tiles, so that each is on the diagonal or beside it; but whole rows, if these are answered.
+  TileGrid grid;
+  std::int64_t capacity = 0;  // candidates of a list; 0 where rows are answered
   std::int64_t bytes = 0;     // of each device
   std::int64_t smallest = 0;  // with the smallest tiles
 };

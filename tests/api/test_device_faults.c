@@ -180,7 +180,7 @@ static void slow_devices_get_less(void** state) {
   knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
   devices_behave("0:slow");
   setenv("KNNG_FAKE_TILE_MS", "50", 1);
-  knng* h = handle_for(&q, "cuda:0,1", "direct", "auto", "16");
+  knng* h = handle_for(&q, "cuda:0,1", "direct", "quick", "16");
   const int64_t slow = fake_count("tiles", 0), quick = fake_count("tiles", 1);
   expect_ok(answer(h, &q, NULL, &g), "a slow device");
   expect_same(expected, g, "a slow device");
@@ -189,6 +189,82 @@ static void slow_devices_get_less(void** state) {
   assert_true(by_slow >= 1 && by_slow < by_quick);
   unsetenv("KNNG_FAKE_TILE_MS");
   knng_graph_destroy(g);
+  knng_graph_destroy(expected);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+/* In few dimensions rows are answered straight away: whoever is free takes the next, and a failure is told. */
+static void devices_that_answer_rows(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  test_rows rows = rows_normal(KNNG_F32, 300, 3, 318);
+  const question q = question_of(&rows, &metric_cases[1], 5);
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  setenv("KNNG_FAKE_TILE_MS", "50", 1);
+  for (const char* const* set = device_sets(); *set; ++set) {
+    knng* h = handle_for(&q, *set, "auto", "auto", "16");
+    const int64_t slow = fake_count("tiles", 0), next = fake_count("tiles", 1);
+    devices_behave("0:slow");
+    expect_ok(answer(h, &q, NULL, &g), "rows");
+    expect_same(expected, g, "rows");
+    assert_true(stat_of(g, "tiles") == 19); /* calls of 16 rows, and 12 */
+    assert_true(stat_of(g, "keys") == 300 * 299);
+    assert_true(stat_of(g, "refined") == 0 && stat_of(g, "redone_fp32") == 0 && stat_of(g, "redone_fp64") == 0);
+    char text[24];
+    expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL), "engine");
+    assert_string_equal(text, "direct");
+    expect_ok(knng_graph_text(g, "selector", text, sizeof text, NULL), "selector");
+    assert_string_equal(text, "none");
+    unsigned char* proof = rows_of(g, "proof");
+    for (int64_t i = 0; i < 300; ++i) assert_int_equal(proof[i], 4);
+    free(proof);
+    knng_graph_destroy(g);
+    if (strcmp(*set, "cuda:0") == 0)
+      assert_true(fake_count("tiles", 0) - slow == 19);
+    else
+      assert_true(fake_count("tiles", 0) - slow < fake_count("tiles", 1) - next);
+    knng_destroy(h);
+  }
+  knng* h = handle_for(&q, "cuda:2,0,1", "direct", "auto", "16");
+  for (int device = 0; device < 3; ++device)
+    for (int at = 1; at <= 2; ++at) {
+      char behaviour[80], name[16];
+      snprintf(behaviour, sizeof behaviour, "%d:slow;%d:slow;%d:fails_at_answer=%d", (device + 1) % 3, (device + 2) % 3,
+               device, at);
+      snprintf(name, sizeof name, "cuda:%d: ", device);
+      devices_behave(behaviour);
+      EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, name, "told to");
+      assert_null(g);
+      devices_teardown(NULL);
+    }
+  devices_behave("0:slow;1:slow;2:slow");
+  int stopped = 0;
+  for (int at = 1; at <= 40; ++at) {
+    witness w;
+    memset(&w, 0, sizeof w);
+    w.stop_at = at;
+    const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL};
+    const knng_status status = answer(h, &q, &c, &g);
+    assert_int_equal(w.wrong, 0);
+    assert_int_equal(fake_count("sessions", 0), 0);
+    if (status == KNNG_OK) {
+      expect_same(expected, g, "not stopped");
+      knng_graph_destroy(g);
+      break;
+    }
+    EXPECT_ERROR(status, KNNG_ERR_CANCELLED, "stopped");
+    assert_null(g);
+    ++stopped;
+  }
+  assert_true(stopped >= 1);
+  unsetenv("KNNG_FAKE_TILE_MS");
+  /* Who asks for a selector gets tiles. */
+  devices_behave("0:fails_at_answer=1;1:fails_at_answer=1;2:fails_at_answer=1");
+  knng* tiles = handle_for(&q, "cuda:2,0,1", "direct", "quick", "64");
+  expect_answer(tiles, &q, expected, &failure, "a selector");
+  knng_destroy(tiles);
   knng_graph_destroy(expected);
   knng_destroy(h);
   rows_free(&rows);
@@ -265,7 +341,7 @@ static void a_bound_that_is_none_is_found_out(void** state) {
   test_rows rows = rows_normal(KNNG_F32, 200, 6, 317);
   devices_behave("1:lies");
   for (const char* const* set = device_sets() + 1; *set; ++set) {
-    knng* h = HANDLE(&rows, "device", *set, "tile_rows", "16");
+    knng* h = HANDLE(&rows, "device", *set, "engine", "tiled", "tile_rows", "16");
     knng_graph* g = NULL;
     knng_status status = KNNG_OK;
     /* Without a tile it cannot lie. */
@@ -318,6 +394,7 @@ int main(int argc, char** argv) {
       DEVICE_TEST(devices_that_cannot_be_used),
       DEVICE_TEST(auto_takes_what_pays_and_works),
       DEVICE_TEST(slow_devices_get_less),
+      DEVICE_TEST(devices_that_answer_rows),
       DEVICE_TEST(full_devices_get_smaller_tiles_or_nothing),
       DEVICE_TEST(devices_that_fail),
       DEVICE_TEST(a_bound_that_is_none_is_found_out),

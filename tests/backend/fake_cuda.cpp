@@ -7,7 +7,7 @@
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
 // with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, unusable, lies (its bounds are none) and
 // fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, begin, tile, settle,
-// absorb, refine or redo. KNNG_FAKE_BUILD_ID: that of another build.
+// absorb, refine, redo or answer. KNNG_FAKE_BUILD_ID: that of another build.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -187,9 +187,9 @@ struct knng_backend_session {
         number(device),
         metric(metric_of(problem.metric)),
         columns(problem.columns, problem.metric, 1, held),
-        lists(checked_mul(problem.rows.count, problem.capacity, "capacity"), held),
-        counts(problem.rows.count, held),
-        dropped(problem.rows.count, held),
+        lists(checked_mul(listed(problem), problem.capacity, "capacity"), held),
+        counts(listed(problem), held),
+        dropped(listed(problem), held),
         lows(checked_mul(problem.tile_rows, problem.tile_cols, "tile_rows"), held) {
     if (!p.square) queries = std::make_unique<Points>(p.rows, p.metric, 2, held);
     ++live_sessions;
@@ -198,12 +198,13 @@ struct knng_backend_session {
 
   static std::int64_t bytes(const knng_backend_problem& p) {
     std::int64_t sum = checked_add(Points::bytes(p.columns), p.square ? 0 : Points::bytes(p.rows), "rows");
-    sum = checked_add(sum, DeviceArray<Candidate>::bytes(checked_mul(p.rows.count, p.capacity, "capacity")), "rows");
-    sum = checked_add(sum, DeviceArray<std::int64_t>::bytes(p.rows.count) + DeviceArray<double>::bytes(p.rows.count),
-                      "rows");
+    sum = checked_add(sum, DeviceArray<Candidate>::bytes(checked_mul(listed(p), p.capacity, "capacity")), "rows");
+    sum = checked_add(sum, DeviceArray<std::int64_t>::bytes(listed(p)) + DeviceArray<double>::bytes(listed(p)), "rows");
     return checked_add(sum, DeviceArray<double>::bytes(checked_mul(p.tile_rows, p.tile_cols, "tile_rows")), "rows");
   }
 
+  // Rows that have a list on the device.
+  static std::int64_t listed(const knng_backend_problem& p) { return p.by_rows ? 0 : p.rows.count; }
   const Points& rows() const { return queries ? *queries : columns; }
   bool excluded(std::int64_t row, std::int64_t id) const {
     return (p.square && row == id) || (p.leave_out && p.leave_out[row] == id);
@@ -308,6 +309,22 @@ struct knng_backend_session {
     result.proof[row] = KNNG_RUNG_FP64;
   }
 
+  // All keys of some rows at once, then the lists.
+  void answer(std::int64_t first, std::int64_t n, knng_backend_result& result) {
+    const std::int64_t m = p.columns.count;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < m; ++j) lows[i * m + j] = key(first + i, j);
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::vector<Candidate> found;
+      for (std::int64_t j = 0; j < m; ++j)
+        if (!excluded(first + i, j)) found.push_back({lows[i * m + j], j});
+      result.keys += static_cast<std::int64_t>(found.size());
+      store(first + i, found, result);
+      result.proof[first + i] = KNNG_RUNG_FP64;
+    }
+    ++tiles_done[static_cast<std::size_t>(number)];
+  }
+
   const knng_backend_problem& p;
   const std::int32_t number;
   const Metric metric;
@@ -319,13 +336,13 @@ struct knng_backend_session {
   DeviceArray<double> dropped;  // smallest low that a row's list lost
   DeviceArray<double> lows;     // of a tile
   std::int32_t rung = 0;
-  std::array<std::int64_t, 7> calls{};  // so far, of each kind
+  std::array<std::int64_t, 8> calls{};  // so far, of each kind
 };
 
 namespace {
 
-constexpr std::array<const char*, 7> kCalls = {"open", "begin", "tile", "settle", "absorb", "refine", "redo"};
-enum Call : std::size_t { kOpen, kBegin, kTile, kSettle, kAbsorb, kRefine, kRedo };
+constexpr std::array<const char*, 8> kCalls = {"open", "begin", "tile", "settle", "absorb", "refine", "redo", "answer"};
+enum Call : std::size_t { kOpen, kBegin, kTile, kSettle, kAbsorb, kRefine, kRedo, kAnswer };
 
 void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
   const std::string name = kCalls[call];
@@ -368,6 +385,14 @@ std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
   return error->status;
 }
 
+// As the library for CUDA.
+std::int64_t rows_at_a_time(const knng_backend_problem* p) {
+  const auto term = static_cast<Term>(p->metric.term);
+  const bool grows =
+      term == Term::squared_difference || term == Term::absolute_difference || term == Term::largest_difference;
+  return std::string_view(p->engine) == "direct" && grows && p->columns.dim <= 16 ? 512 : 0;
+}
+
 std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
   *host_bytes = 4096 + 8 * p->tile_rows;  // as a real one has staging memory
   try {
@@ -388,6 +413,12 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
   });
 }
 
+// What a slow device does besides.
+void linger(std::int32_t device) {
+  const char* const ms = std::getenv("KNNG_FAKE_TILE_MS");
+  if (behaviour(device, "slow") >= 0) std::this_thread::sleep_for(std::chrono::milliseconds(ms ? atoi(ms) : 5));
+}
+
 std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
   return on(s, kBegin, error, [&] { s->begin(rung); });
 }
@@ -399,8 +430,7 @@ std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t 
     if (rows > s->p.tile_rows || columns > s->p.tile_cols ||
         (s->p.square && !apart && !(first_row == first_column && rows == columns)))
       throw Failure{KNNG_ERR_INTERNAL, "a tile that the seam does not allow"};
-    const char* const ms = std::getenv("KNNG_FAKE_TILE_MS");
-    if (behaviour(s->number, "slow") >= 0) std::this_thread::sleep_for(std::chrono::milliseconds(ms ? atoi(ms) : 5));
+    linger(s->number);
     s->tile(first_row, rows, first_column, columns);
   });
 }
@@ -428,6 +458,15 @@ std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_
   });
 }
 
+std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
+                    knng_backend_error* error) {
+  return on(s, kAnswer, error, [&] {
+    if (!s->p.by_rows || count > s->p.tile_rows) throw Failure{KNNG_ERR_INTERNAL, "rows that the seam does not allow"};
+    linger(s->number);
+    s->answer(first, count, *result);
+  });
+}
+
 std::int64_t peak_bytes(const knng_backend_session* s) { return s->held; }
 
 void close(knng_backend_session* s) { delete s; }
@@ -442,6 +481,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &device_count,
                                    &describe,
                                    &can_run,
+                                   &rows_at_a_time,
                                    &session_bytes,
                                    &open,
                                    &begin,
@@ -450,6 +490,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &absorb,
                                    &refine,
                                    &redo,
+                                   &answer,
                                    &peak_bytes,
                                    &close};
   const char* const other = std::getenv("KNNG_FAKE_BUILD_ID");

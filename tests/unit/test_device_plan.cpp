@@ -149,6 +149,41 @@ knng_status status_of(const DeviceProblem& p) {
   }
 }
 
+// Where rows are answered a "tile" is whole rows, and there is no list.
+void rows_that_are_answered(void**) {
+  values::Random random(406);
+  for (int i = 0; i < 500; ++i) {
+    DeviceProblem p = random_problem(random, 50'000);
+    p.tile_cols = 0;
+    p.rows_at_a_time = 1 + random.below(10'000);
+    p.session_bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t capacity) {
+      assert_int_equal(columns, p.columns);
+      assert_int_equal(capacity, 0);
+      return 100'000 + 24 * rows;
+    };
+    const DevicePlan free = make_device_plan(p);
+    assert_true(!free.grid.square && free.grid.tile_cols == p.columns && free.grid.rows == p.rows);
+    assert_true(free.grid.tile_rows >= 1 && free.grid.tile_rows <= p.rows);
+    if (p.tile_rows)
+      assert_int_equal(free.grid.tile_rows, std::min(p.tile_rows, p.rows));
+    else
+      assert_true(free.grid.tile_rows <= p.rows_at_a_time);
+    assert_int_equal(free.grid.tiles(), (p.rows + free.grid.tile_rows - 1) / free.grid.tile_rows);
+    std::int64_t row = 0;
+    for (const Tile& t : tiles_of(free.grid)) {
+      assert_true(t.first_row == row && t.first_column == 0 && t.columns == p.columns);
+      row += t.rows;
+    }
+    assert_int_equal(row, p.rows);
+    for (const std::int64_t budget : {free.bytes, free.bytes - 1, free.smallest, free.smallest - 1}) {
+      p.max_bytes = budget;
+      const DevicePlan plan = make_device_plan(p);
+      assert_int_equal(plan.smallest, free.smallest);
+      assert_true(plan.bytes <= std::max(budget, free.smallest));
+    }
+  }
+}
+
 void sizes_beyond_64_bits_are_refused(void**) {
   // A thousand million rows are counted; with lists of as many they are not.
   DeviceProblem p = problem_of(1'000'000'000, 1'000'000'000, 10, 4);
@@ -191,6 +226,7 @@ int main() {
       cmocka_unit_test(what_was_asked_for_is_kept),
       cmocka_unit_test(every_budget_that_can_be_met_is_met),
       cmocka_unit_test(several_devices_get_enough_tiles),
+      cmocka_unit_test(rows_that_are_answered),
       cmocka_unit_test(sizes_beyond_64_bits_are_refused),
       cmocka_unit_test(libraries_of_another_build_are_told_apart),
   };

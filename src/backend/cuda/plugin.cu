@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session.cuh"
 #include "backend/seam.h"
@@ -127,6 +128,20 @@ std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
   return KNNG_OK;
 }
 
+// Coordinates that a call may have to compare if no box can be left out: some tenths of a second. In up to four
+// dimensions hardly any data is so.
+constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFour = std::int64_t{1} << 44;
+constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 20;
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 26;
+
+std::int64_t rows_at_a_time(const knng_backend_problem* p) {
+  const std::int64_t dim = p->columns.dim;
+  if (std::string_view(p->engine) != "direct" || !cuda::answers_rows(static_cast<Term>(p->metric.term), dim)) return 0;
+  const std::int64_t compared = (dim <= 4 ? kMostComparedInFour : kMostCompared) / (p->columns.count * dim);
+  const std::int64_t rows = std::clamp(compared, kFewestRows, kMostRows);
+  return std::clamp<std::int64_t>(kMostEntries / (p->k + 1), 1, rows);
+}
+
 std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
   *host_bytes = cuda::Session::kHostBytes;
   return cuda::Session::bytes(*p);
@@ -170,6 +185,11 @@ std::int32_t redo(knng_backend_session* session, const std::int64_t* rows, std::
   return on(session, error, [&](cuda::Session& s) { s.redo(rows, count, *result); });
 }
 
+std::int32_t answer(knng_backend_session* session, std::int64_t first, std::int64_t count, knng_backend_result* result,
+                    knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.answer(first, count, *result); });
+}
+
 std::int64_t peak_bytes(const knng_backend_session* session) { return session->session.peak_bytes(); }
 
 void close(knng_backend_session* session) {
@@ -187,6 +207,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &device_count,
                                          &describe,
                                          &can_run,
+                                         &rows_at_a_time,
                                          &session_bytes,
                                          &open,
                                          &begin,
@@ -195,6 +216,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &absorb,
                                          &refine,
                                          &redo,
+                                         &answer,
                                          &peak_bytes,
                                          &close};
   return &seam;

@@ -6,8 +6,10 @@
 #include <numeric>
 #include <vector>
 
+#include "backend/cuda/delivery.cuh"
 #include "backend/cuda/direct.cuh"
 #include "backend/cuda/exact_rows.cuh"
+#include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/refine.cuh"
 #include "backend/cuda/select/merge.cuh"
 #include "backend/cuda/workspace.cuh"
@@ -21,11 +23,10 @@ constexpr std::uint32_t kNobody = 0xffffffff;
 // Rows that refinement has in flight.
 constexpr std::int64_t kRowsInFlight = 16384;
 constexpr std::int64_t kResultBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kEvaluatedBytes = array_bytes(sizeof(unsigned long long));
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
-std::int64_t width(const knng_backend_problem& p) { return p.k + (p.self_first ? 1 : 0); }
-std::int64_t value_bytes(const knng_backend_problem& p) { return p.value_dtype == KNNG_F64 ? 8 : 4; }
 
 __global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cutoffs, float* dropped) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -38,28 +39,6 @@ __global__ void lower(float* into, const float* from, std::int64_t count) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count) into[i] = fminf(into[i], from[i]);
 }
-
-// What refining a range of rows and redoing some take beside the session's arrays; without memory it counts.
-struct ResultSpace {
-  ResultRows rows;
-  std::int64_t together;  // rows
-  void* rest;
-
-  ResultSpace(const knng_backend_problem& p, std::int64_t count, void* memory) : together(count) {
-    Workspace space(memory);
-    rows.width = width(p);
-    rows.ids = space.take<std::int64_t>(together * rows.width);
-    rows.values = space.take<std::byte>(together * rows.width * value_bytes(p));
-    rows.value_dtype = p.value_dtype;
-    rows.similarity = p.metric.similarity != 0;
-    rows.ties = space.take<std::uint8_t>(together);
-    rows.proved = space.take<std::uint8_t>(together);
-    rows.findings = space.take<ResultFindings>(1);
-    used = space.used();
-    rest = memory ? static_cast<std::byte*>(memory) + used : nullptr;
-  }
-  std::int64_t used;
-};
 
 std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
@@ -117,8 +96,24 @@ SelectJob largest_job(const knng_backend_problem& p, Side side) {
 const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
 bool is_direct(const knng_backend_problem& p) { return std::string_view(p.engine) == "direct"; }
 
+// What answering rows straight away needs of the problem.
+NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
+  NearRowsJob job;
+  job.rows = refine_job(p, metric).rows;
+  job.columns = p.columns.count;
+  job.metric = metric;
+  job.k = p.k;
+  job.square = p.square != 0;
+  job.result.width = width(p);
+  job.most_rows = p.tile_rows;
+  return job;
+}
+
 std::int64_t workspace_bytes(const knng_backend_problem& p) {
   const Metric metric = metric_of(p.metric);
+  if (p.by_rows)
+    return ResultSpace(p, p.tile_rows, nullptr).used + kEvaluatedBytes +
+           near_rows_workspace_bytes(near_rows_job(p, metric));
   const Selector& selector = selector_of(p);
   const SelectJob rows = largest_job(p, Side::rows), columns = largest_job(p, Side::columns);
   auto bytes = static_cast<std::int64_t>(std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns)));
@@ -153,6 +148,10 @@ std::int64_t Session::bytes(const knng_backend_problem& p) {
   const auto transform = static_cast<Transform>(p.metric.transform);
   const std::int64_t n = p.rows.count, d = p.columns.dim;
   std::int64_t bytes = Points::bytes(p.columns, transform) + (p.square ? 0 : Points::bytes(p.rows, transform));
+  bytes += (p.leave_out ? array_bytes(8 * n) : 0) + array_bytes(4 * (p.k + 2));
+  if (p.by_rows)
+    return bytes + PointTree::bytes(p.columns.count, d) +
+           std::max(PointTree::bytes_while_made(p.columns.count, d), array_bytes(workspace_bytes(p)));
   if (!is_direct(p))
     bytes += Operands::bytes(p.columns.count, d) + (p.square ? 0 : Operands::bytes(n, d)) + array_bytes(8 * d) +
              array_bytes(Products::kWorkspaceBytes);
@@ -162,8 +161,7 @@ std::int64_t Session::bytes(const knng_backend_problem& p) {
   for (const std::int64_t lists : sides)
     bytes += array_bytes(lists * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + array_bytes(4 * lists);
   bytes += array_bytes(workspace_bytes(p));
-  bytes += array_bytes(4 * n) + (p.leave_out ? array_bytes(8 * n) : 0) + array_bytes(4 * (p.k + 2));
-  return bytes;
+  return bytes + array_bytes(4 * n);
 }
 
 Session::Session(int device, const knng_backend_problem& problem)
@@ -183,6 +181,21 @@ Session::Session(int device, const knng_backend_problem& problem)
     } catch (const RefusedRow& refused) {
       throw RefusedRow{refused.row, true};
     }
+  if (p.by_rows)
+    tree_.emplace(columns_, home_);
+  else
+    make_lists();
+  workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
+  if (p.leave_out) leave_out_ = uploaded(std::vector<std::int64_t>(p.leave_out, p.leave_out + p.rows.count), home_);
+  if (const std::vector<std::uint32_t> first = columns_.first_directionless(p.k + 2, home_); !first.empty()) {
+    directionless_ = uploaded(first, home_);
+    directionless_count_ = static_cast<std::int64_t>(first.size());
+  }
+}
+
+// What tiles need.
+void Session::make_lists() {
+  const knng_backend_problem& p = problem_;
   if (!is_direct(p)) {
     products_.emplace(home_);
     frame_.emplace(metric_, columns_, rows(), home_);
@@ -199,20 +212,13 @@ Session::Session(int device, const knng_backend_problem& problem)
     incoming_[side] = DeviceArray<Candidate>(sides[side] * p.capacity, home_);
     incoming_counts_[side] = DeviceArray<std::int32_t>(sides[side], home_);
   }
-  workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
-
+  if (!p.square && !p.leave_out) return;
   std::vector<std::uint32_t> excluded(static_cast<std::size_t>(n), kNobody);
   if (p.square) std::iota(excluded.begin(), excluded.end(), 0u);
-  if (p.leave_out) {
+  if (p.leave_out)
     for (std::size_t i = 0; i < excluded.size(); ++i)
       if (p.leave_out[i] >= 0) excluded[i] = static_cast<std::uint32_t>(p.leave_out[i]);
-    leave_out_ = uploaded(std::vector<std::int64_t>(p.leave_out, p.leave_out + n), home_);
-  }
-  if (p.square || p.leave_out) excluded_ = uploaded(excluded, home_);
-  if (const std::vector<std::uint32_t> first = columns_.first_directionless(p.k + 2, home_); !first.empty()) {
-    directionless_ = uploaded(first, home_);
-    directionless_count_ = static_cast<std::int64_t>(first.size());
-  }
+  excluded_ = uploaded(excluded, home_);
 }
 
 void Session::begin(int rung) {
@@ -326,52 +332,9 @@ void Session::absorb(const Session& from, std::int64_t first, std::int64_t count
   settle();
 }
 
-namespace {
-
-// Rows of a result from the device to where they belong.
-class Delivery {
- public:
-  Delivery(const knng_backend_problem& p, const ResultSpace& from, knng_backend_result& to, Staging& staging,
-           const Stream& stream)
-      : from_(from), to_(to), staging_(staging), stream_(stream), width_(width(p)), value_bytes_(value_bytes(p)) {}
-
-  // `count` rows from place `place` to row `row`.
-  void rows(std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
-    const std::int64_t row_values = width_ * value_bytes_;
-    staging_.download(from_.rows.ids + place * width_, to_.ids + row * width_, 8 * count * width_, stream_);
-    staging_.download(static_cast<const std::byte*>(from_.rows.values) + place * row_values,
-                      static_cast<std::byte*>(to_.values) + row * row_values, count * row_values, stream_);
-    staging_.download(from_.rows.ties + place, to_.ties + row, count, stream_);
-    staging_.download(from_.rows.proved + place, to_.proof + row, count, stream_);
-    for (std::int64_t i = row; i < row + count; ++i) to_.proof[i] = to_.proof[i] ? static_cast<std::uint8_t>(rung) : 0;
-  }
-  void findings() {
-    ResultFindings found;
-    staging_.download(from_.rows.findings, &found, sizeof found, stream_);
-    to_.violations += static_cast<std::int64_t>(found.violations);
-    if (found.first_too_large != ResultFindings::kNothing)
-      to_.too_large = std::min(to_.too_large, static_cast<std::int64_t>(found.first_too_large));
-  }
-
- private:
-  const ResultSpace& from_;
-  knng_backend_result& to_;
-  Staging& staging_;
-  const Stream& stream_;
-  std::int64_t width_, value_bytes_;
-};
-
-void clear_findings(const ResultSpace& space, const Stream& stream) {
-  const ResultFindings none;
-  check(cudaMemcpyAsync(space.rows.findings, &none, sizeof none, cudaMemcpyHostToDevice, stream));
-}
-
-}  // namespace
-
 void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, refined_together(p), workspace_.data());
-  clear_findings(space, home_.stream);
   Delivery delivery(p, space, result, staging_, home_.stream);
   std::vector<std::int32_t> counts(static_cast<std::size_t>(count));
   staging_.download(counts_.data() + first, counts.data(), 4 * count, home_.stream);
@@ -400,12 +363,39 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   delivery.findings();
 }
 
+void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
+  const knng_backend_problem& p = problem_;
+  const ResultSpace space(p, p.tile_rows, workspace_.data());
+  auto* const evaluated = static_cast<unsigned long long*>(space.rest);
+  check(cudaMemsetAsync(evaluated, 0, sizeof *evaluated, home_.stream));
+  Delivery delivery(p, space, result, staging_, home_.stream);
+  for (std::int64_t done = 0; done < count; done += space.together) {
+    NearRowsJob job = near_rows_job(p, metric_);
+    job.rows = rows().view();
+    job.grid = tree_->grid();
+    job.tree = tree_->boxes();
+    job.first = first + done;
+    job.count = std::min(space.together, count - done);
+    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
+    job.directionless = directionless_count_ > 0 ? directionless_.data() : nullptr;
+    job.directionless_count = directionless_count_;
+    job.result = space.rows;
+    job.result.first = job.first;
+    job.workspace = static_cast<std::byte*>(space.rest) + kEvaluatedBytes;
+    near_rows(job, evaluated, home_.stream);
+    delivery.rows(0, job.first, job.count, KNNG_RUNG_FP64);
+  }
+  delivery.findings();
+  unsigned long long keys = 0;
+  staging_.download(evaluated, &keys, sizeof keys, home_.stream);
+  result.keys += static_cast<std::int64_t>(keys);
+}
+
 void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, redone_together(p), workspace_.data());
   auto* const list = static_cast<std::int64_t*>(space.rest);
   Delivery delivery(p, space, result, staging_, home_.stream);
-  clear_findings(space, home_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     ExactJob job = exact_job(p, metric_);
     job.rows = this->rows().view();

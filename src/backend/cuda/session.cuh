@@ -1,5 +1,6 @@
 // A problem on one device: points and operands resident, a list of candidates for every row, tiles that feed them,
-// refinement. The calls of the seam, without its C. Knows nothing of other devices but how to take their lists.
+// refinement; or, in few dimensions, a tree of the points that rows are answered from. The calls of the seam, without
+// its C. Knows nothing of other devices but how to take their lists.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/operands.cuh"
+#include "backend/cuda/point_tree.cuh"
 #include "backend/cuda/points.cuh"
 #include "backend/cuda/product.cuh"
 #include "backend/cuda/select/select.cuh"
@@ -34,8 +36,10 @@ class Session {
   void absorb(const Session& from, std::int64_t first, std::int64_t count);
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result);
   void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result);
+  void answer(std::int64_t first, std::int64_t count, knng_backend_result& result);
 
  private:
+  void make_lists();
   const Points& rows() const noexcept { return queries_ ? *queries_ : columns_; }
   const Operands& row_operands() const noexcept { return query_operands_ ? *query_operands_ : *operands_; }
   void fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
@@ -49,6 +53,7 @@ class Session {
   Staging staging_;
   const Points columns_;
   std::optional<const Points> queries_;  // none: the columns
+  std::optional<const PointTree> tree_;  // of the columns, if rows are answered straight away: then no lists and tiles
   std::optional<Products> products_;     // none: engine=direct
   std::optional<Frame> frame_;
   int rung_ = 0;
@@ -61,7 +66,7 @@ class Session {
   DeviceArray<float> cutoffs_, dropped_;
   // What a tile needs.
   DeviceArray<float> tile_;
-  std::int64_t ld_;
+  std::int64_t ld_ = 0;
   DeviceArray<Candidate> incoming_[2];
   DeviceArray<std::int32_t> incoming_counts_[2];
   DeviceArray<std::byte> workspace_;

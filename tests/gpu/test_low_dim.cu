@@ -1,0 +1,278 @@
+// Rows in few dimensions, answered straight away through the seam: ids, bits, ties and proofs are those of the
+// definition, for every dimension and metric, on data that is full of ties, far apart or in one place.
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "backend/seam.h"
+#include "tests/gpu/points.h"
+
+extern "C" const knng_backend_seam* knng_cuda_entry();
+
+namespace libknng::cuda::test {
+namespace {
+
+struct Pair {
+  double key;
+  std::int64_t id;
+  friend bool operator<(const Pair& a, const Pair& b) { return a.key < b.key || (a.key == b.key && a.id < b.id); }
+};
+
+struct Question {
+  const Points& rows;
+  const Points& columns;
+  bool square;
+  std::vector<std::int64_t> leave_out;  // empty: none
+  bool self_first = false, similarity = false;
+  std::int32_t value_dtype = KNNG_F64;
+};
+
+// Packed rows, as the seam reads them.
+void read_rows(const void* user, std::int64_t first, std::int64_t count, void* to) {
+  const auto& points = *static_cast<const Points*>(user);
+  const auto element = static_cast<std::int64_t>(points.stored.size()) / (points.rows * points.row_stride);
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(static_cast<std::byte*>(to) + i * points.dim * element,
+                points.stored.data() + (first + i) * points.row_stride * element,
+                static_cast<std::size_t>(points.dim * element));
+}
+
+knng_backend_rows rows_of(const Points& points) { return {&points, points.rows, points.dim, points.dtype, &read_rows}; }
+
+// All columns that row i may get, ascending.
+std::vector<Pair> ascending(const Question& q, std::int64_t i) {
+  std::vector<Pair> all;
+  for (std::int64_t j = 0; j < q.columns.rows; ++j) {
+    if (q.square && i == j) continue;
+    if (!q.leave_out.empty() && q.leave_out[static_cast<std::size_t>(i)] == j) continue;
+    all.push_back({expected_key(q.rows, i, q.columns, j), j});
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+double rounded(const Question& q, double key) {
+  const double value = reported_value(q.rows.metric, key, q.similarity);
+  return q.value_dtype == KNNG_F64 ? value : static_cast<double>(static_cast<float>(value));
+}
+
+// Answers all rows, `together` in a call, for every k, and compares every `step`-th. Returns keys evaluated.
+std::int64_t answers_are_right(const Question& q, std::vector<std::int64_t> ks, std::int64_t together, const char* what,
+                               std::int64_t step = 1) {
+  const knng_backend_seam& seam = *knng_cuda_entry();
+  const std::int64_t n = q.rows.rows;
+  std::vector<std::vector<Pair>> expected;
+  for (std::int64_t i = 0; i < n; i += step) expected.push_back(ascending(q, i));
+  std::size_t available = SIZE_MAX;
+  for (const auto& row : expected) available = std::min(available, row.size());
+  std::sort(ks.begin(), ks.end());
+  ks.erase(std::unique(ks.begin(), ks.end()), ks.end());
+  std::int64_t keys = 0;
+  for (const std::int64_t k : ks) {
+    if (k < 1 || k > static_cast<std::int64_t>(available)) continue;
+    const Metric& m = q.rows.metric;
+    knng_backend_problem p{};
+    p.columns = rows_of(q.columns);
+    p.rows = rows_of(q.rows);
+    p.square = q.square;
+    p.self_first = q.self_first;
+    p.value_dtype = q.value_dtype;
+    p.metric = {static_cast<std::int32_t>(m.transform),
+                static_cast<std::int32_t>(m.term),
+                static_cast<std::int32_t>(m.report),
+                q.similarity,
+                m.scale,
+                m.p,
+                largest_magnitude(m, q.rows.dim)};
+    p.leave_out = q.leave_out.empty() ? nullptr : q.leave_out.data();
+    p.copy = [](const void*, void* to, const void* from, std::int64_t bytes) {
+      std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    };
+    p.k = k;
+    p.engine = "direct";
+    p.selector = "quick";
+    p.by_rows = 1;
+    p.tile_rows = std::min(together, n);
+    p.tile_cols = q.columns.rows;
+    p.max_bytes = INT64_MAX;
+    expect(seam.rows_at_a_time(&p) > 0, "%s: answered by tiles", what);
+    std::int64_t host = 0;
+    p.max_bytes = seam.session_bytes(&p, &host);  // no byte more
+
+    const std::int64_t width = k + q.self_first;
+    const auto entries = static_cast<std::size_t>(n * width);
+    std::vector<std::int64_t> ids(entries, -7);
+    std::vector<double> wide(entries, NAN);
+    std::vector<float> narrow(entries, NAN);
+    std::vector<std::uint8_t> ties(static_cast<std::size_t>(n), 9), proof(ties);
+    knng_backend_result result{ids.data(), nullptr, ties.data(), proof.data(), 0, 0, 0, INT64_MAX};
+    result.values = q.value_dtype == KNNG_F64 ? static_cast<void*>(wide.data()) : narrow.data();
+    knng_backend_error error{};
+    knng_backend_session* session = nullptr;
+    expect(seam.open(&session, 0, &p, &error) == KNNG_OK, "%s: open: %s", what, error.text);
+    for (std::int64_t first = 0; first < n; first += p.tile_rows)
+      expect(seam.answer(session, first, std::min(p.tile_rows, n - first), &result, &error) == KNNG_OK,
+             "%s: answer: %s", what, error.text);
+    expect(seam.peak_bytes(session) <= p.max_bytes && seam.peak_bytes(session) > 0, "%s: memory", what);
+    seam.close(session);
+
+    const char* name = q.rows.name.c_str();
+    for (std::int64_t i = 0, at = 0; i < n; i += step, ++at) {
+      const std::vector<Pair>& all = expected[static_cast<std::size_t>(at)];
+      const auto row = static_cast<long long>(i), lk = static_cast<long long>(k);
+      const auto value = [&](std::int64_t j) {
+        const auto entry = static_cast<std::size_t>(i * width + j);
+        return q.value_dtype == KNNG_F64 ? wide[entry] : static_cast<double>(narrow[entry]);
+      };
+      if (q.self_first)
+        expect(ids[static_cast<std::size_t>(i * width)] == i && bits(value(0)) == bits(rounded(q, 0)),
+               "%s: %s k=%lld: row %lld itself", what, name, lk, row);
+      for (std::int64_t j = 0; j < k; ++j) {
+        const Pair& pair = all[static_cast<std::size_t>(j)];
+        const std::int64_t id = ids[static_cast<std::size_t>(i * width + q.self_first + j)];
+        const double got = value(q.self_first + j);
+        expect(id == pair.id && bits(got) == bits(rounded(q, pair.key)),
+               "%s: %s k=%lld: row %lld entry %lld is (%a, %lld), not (%a, %lld)", what, name, lk, row,
+               static_cast<long long>(j), got, static_cast<long long>(id), rounded(q, pair.key),
+               static_cast<long long>(pair.id));
+      }
+      const double last = all[static_cast<std::size_t>(k - 1)].key;
+      const bool tie = static_cast<std::int64_t>(all.size()) > k && all[static_cast<std::size_t>(k)].key == last;
+      expect((ties[static_cast<std::size_t>(i)] != 0) == tie, "%s: %s k=%lld: row %lld: tie", what, name, lk, row);
+      expect(proof[static_cast<std::size_t>(i)] == KNNG_RUNG_FP64, "%s: %s: row %lld: proof", what, name, row);
+    }
+    keys += result.keys;
+  }
+  return keys;
+}
+
+// Rows of a generator, packed.
+Points rows_from(const Metric& metric, std::int32_t dtype, std::int64_t rows, std::int64_t dim, const char* kind,
+                 const std::function<double(std::int64_t, std::int64_t)>& value) {
+  Points p{metric, dtype, rows, dim, dim, 1, {}, {}, {}, {}, {}, {}};
+  p.name = std::string(metric.name) + " " + dtype_name(dtype) + " " + std::to_string(rows) + " x " +
+           std::to_string(dim) + " " + kind;
+  p.values.resize(static_cast<std::size_t>(rows * dim));
+  const double limit = largest_magnitude(metric, dim) / 2;
+  visit_row_dtype(dtype, [&](auto* tag) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    p.stored.resize(static_cast<std::size_t>(rows * dim) * sizeof(T));
+    for (std::int64_t i = 0; i < rows * dim; ++i) {
+      double x = std::clamp(value(i / dim, i % dim), -limit, limit);
+      if (refuses_negative(metric.transform)) x = std::fabs(x);
+      const T stored = from_double<T>(x);
+      std::memcpy(p.stored.data() + static_cast<std::size_t>(i) * sizeof(T), &stored, sizeof stored);
+      p.values[static_cast<std::size_t>(i)] = to_double(stored);
+    }
+  });
+  finish(p);
+  return p;
+}
+
+constexpr const char* kKinds[] = {"uniform", "grid",   "equal", "duplicates", "blobs",    "outlier",
+                                  "offset",  "scales", "line",  "denormal",   "constant", "zeros"};
+
+Points rows_of_kind(const Metric& metric, std::int32_t dtype, std::int64_t rows, std::int64_t dim, int kind,
+                    std::uint64_t seed) {
+  Random random(seed);
+  double line = 0;
+  std::vector<double> kept;
+  return rows_from(metric, dtype, rows, dim, kKinds[kind], [&, kind](std::int64_t i, std::int64_t t) -> double {
+    const double x = random.uniform(-1, 1);
+    if (t == 0) line = x;
+    switch (kind) {
+      case 0: return x;
+      case 1: return static_cast<double>(random.next() % 4);
+      case 2: return 0.3 * static_cast<double>(t % 3);
+      case 3: kept.push_back(x); return kept[static_cast<std::size_t>(i / 5 * dim + t)];  // five of each
+      case 4: return static_cast<double>(i * 7919 % 9) * 10 + x * 1e-3;
+      case 5: return i == rows / 3 ? 1e30 * static_cast<double>(t + 1) : x;
+      case 6: return 1e6 + x;
+      case 7: return x * std::pow(10.0, static_cast<double>(i % 61) - 30);
+      case 8: return line * static_cast<double>(t + 1);
+      case 9: return x * 0x1p-1060;
+      case 10: return i % 3 == 0 ? line : x;                  // no direction under correlation
+      default: return i % 4 == 0 ? (t % 2 ? -0.0 : 0.0) : x;  // no direction under cosine
+    }
+  });
+}
+
+std::vector<Metric> metrics_of_boxes() {
+  std::vector<Metric> all;
+  for (const char* name :
+       {"sqeuclidean", "euclidean", "cosine", "correlation", "spearman", "hellinger", "manhattan", "chebyshev"})
+    all.push_back(find_metric(name, 2));
+  return all;
+}
+
+}  // namespace
+}  // namespace libknng::cuda::test
+
+int main() {
+  using namespace libknng;
+  using namespace libknng::cuda::test;
+  require_gpu();
+  constexpr int kCountKinds = static_cast<int>(std::size(kKinds));
+  const std::vector<Metric> metrics = metrics_of_boxes();
+  const std::vector<std::int32_t> dtypes = all_dtypes();
+  int cases = 0;
+
+  // Every dimension, metric and kind of data; types, k and rows of a call go round.
+  for (std::int64_t dim = 1; dim <= (small() ? 3 : 16); ++dim)
+    for (std::size_t m = 0; m < metrics.size(); ++m)
+      for (int kind = 0; kind < kCountKinds; ++kind, ++cases) {
+        if (small() && (kind + dim) % 3 != 0) continue;
+        const std::int32_t dtype =
+            kind >= 7 || kind == 5 ? KNNG_F64 : dtypes[static_cast<std::size_t>(cases) % dtypes.size()];
+        const std::int64_t n = 130 + cases % 7;
+        const Points rows = rows_of_kind(metrics[m], dtype, n, dim, kind, 1000 + static_cast<std::uint64_t>(cases));
+        Question q{rows, rows, true, {}, cases % 2 == 0, metrics[m].similarity && cases % 3 == 0};
+        const std::int64_t ks[] = {1, 2, 16, 33, n - 1};
+        answers_are_right(q, {ks[cases % 5]}, cases % 4 ? n : 50, "kinds");
+      }
+
+  // Sizes around 32 and 1024, up to three levels of boxes; all k.
+  for (const std::int64_t n : {2, 3, 31, 32, 33, 63, 64, 65, 1023, 1024, 1025, 1057, 2100}) {
+    if (small() && n > 70) break;
+    for (int kind = 0; kind < 4; ++kind, ++cases) {
+      const Points rows = rows_of_kind(metrics[n % 2 ? 0 : 6], KNNG_F32, n, 3, kind, static_cast<std::uint64_t>(n));
+      answers_are_right({rows, rows, true, {}}, {1, 16, 33, 100, n - 1}, kind % 2 ? 1024 : n, "sizes", n > 200 ? 7 : 1);
+    }
+  }
+
+  // Queries, of another type, with ids to leave out.
+  for (int round = 0; round < (small() ? 3 : 48); ++round, ++cases) {
+    const std::int64_t dim = 1 + round % 16, n = 200 + round;
+    const Metric& metric = metrics[static_cast<std::size_t>(round) % metrics.size()];
+    const int kind = round % kCountKinds;
+    const Points columns = rows_of_kind(metric, KNNG_F64, n, dim, kind, 40 + static_cast<std::uint64_t>(round));
+    const Points rows = rows_of_kind(metric, round % 3 ? KNNG_F64 : KNNG_F32, 77, dim, round % 2 ? kind : 0,
+                                     90 + static_cast<std::uint64_t>(round));
+    std::vector<std::int64_t> leave_out;
+    for (std::int64_t i = 0; i < 77; ++i) leave_out.push_back(i % 3 ? i * 31 % n : -1);
+    answers_are_right({rows, columns, false, {}}, {1, 16, n}, round % 2 ? 77 : 33, "queries");
+    answers_are_right({rows, columns, false, leave_out}, {1, 33, n - 1}, 77, "queries, some left out");
+  }
+
+  // Values in fp32.
+  for (const Metric& metric : metrics) {
+    const Points rows = rows_of_kind(metric, KNNG_F32, 140, 3, 0, 7);
+    answers_are_right({rows, rows, true, {}, false, false, KNNG_F32}, {5}, 140, "fp32");
+  }
+
+  // Four levels, and how much is left out: of uniform points nearly everything, of equal ones all that is not needed.
+  if (!small()) {
+    const std::int64_t n = 40'000;
+    for (int kind = 0; kind < 5; ++kind, ++cases) {
+      const Points rows = rows_of_kind(metrics[0], KNNG_F32, n, 3, kind, 5);
+      const std::int64_t keys = answers_are_right({rows, rows, true, {}}, {16}, 30'000, "many", 97);
+      std::printf("%lld points, %s: %.0f keys a row\n", static_cast<long long>(n), kKinds[kind],
+                  static_cast<double>(keys) / static_cast<double>(n));
+      if (kind == 0 || kind == 2) expect(keys < n * 2500, "%s: too little is left out", kKinds[kind]);
+    }
+  }
+  std::printf("few dimensions: %d cases are as defined\n", cases);
+  return 0;
+}
