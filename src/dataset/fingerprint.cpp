@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 
@@ -19,15 +20,64 @@ struct RowHash {
   std::int64_t row;
 };
 
+// Rows that a thread hashes before it reports.
+constexpr std::int64_t kTogether = 256;
+// Hashes are cut into 2^kCuts pieces by their first bits, each for one thread to sort.
+constexpr int kCuts = 6;
+constexpr std::size_t kPieces = std::size_t{1} << kCuts;
+
 void load_normalised(const Dataset& data, std::int64_t row, double* out) noexcept {
   data.load(row, out);
   for (std::int64_t t = 0; t < data.dim(); ++t) out[t] += 0.0;  // -0 + 0 = +0
 }
 
+// Brings hashes with the same first bits together; returns where the pieces begin, and the end.
+std::array<std::int64_t, kPieces + 1> cut(Buffer<RowHash>& hashes, int threads) {
+  std::array<std::int64_t, kPieces + 1> begins{};
+  begins.back() = hashes.size();
+  for (int level = 0; level < kCuts; ++level) {
+    const std::size_t step = kPieces >> level;
+    const std::uint64_t bit = std::uint64_t{1} << (63 - level);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (std::size_t piece = 0; piece < kPieces; piece += step) {
+      const auto middle = std::partition(hashes.begin() + begins[piece], hashes.begin() + begins[piece + step],
+                                         [bit](const RowHash& h) { return (h.hash & bit) == 0; });
+      begins[piece + step / 2] = middle - hashes.begin();
+    }
+  }
+  return begins;
+}
+
+// Sorts hashes [first, end), among which are all that equal one of them, and counts rows that equal an earlier row.
+// x, y: scratch.
+std::int64_t count_duplicates(const Dataset& data, Buffer<RowHash>& hashes, std::int64_t first, std::int64_t end,
+                              double* x, double* y) {
+  std::sort(hashes.begin() + first, hashes.begin() + end,
+            [](const RowHash& a, const RowHash& b) { return a.hash < b.hash || (a.hash == b.hash && a.row < b.row); });
+  const auto bytes = static_cast<std::size_t>(data.dim()) * sizeof(double);
+  std::int64_t duplicates = 0;
+  while (first < end) {
+    std::int64_t last = first + 1;
+    while (last < end && hashes[last].hash == hashes[first].hash) ++last;
+    // Equal hashes are nearly always equal rows; compare to be sure.
+    for (std::int64_t i = first + 1; i < last; ++i) {
+      load_normalised(data, hashes[i].row, x);
+      for (std::int64_t j = first; j < i; ++j) {
+        load_normalised(data, hashes[j].row, y);
+        if (std::memcmp(x, y, bytes) != 0) continue;
+        ++duplicates;
+        break;
+      }
+    }
+    first = last;
+  }
+  return duplicates;
+}
+
 }  // namespace
 
 std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads) {
-  const std::int64_t scratch = checked_mul(dim, 8 * std::max<std::int64_t>(threads, 2), "rows");
+  const std::int64_t scratch = checked_mul(dim, std::int64_t{16} * threads, "rows");
   return checked_add(checked_mul(rows, sizeof(RowHash), "rows"), scratch, "rows");
 }
 
@@ -35,18 +85,21 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
   const std::int64_t n = data.rows(), d = data.dim();
   const auto bytes = static_cast<std::size_t>(d) * sizeof(double);
   Buffer<RowHash> hashes(n, budget);
-  Buffer<double> scratch(d * std::max(threads, 2), budget);
+  Buffer<double> scratch(2 * d * threads, budget);
 
 #pragma omp parallel num_threads(threads)
   {
     const FloatEnv env;
     double* x = scratch.data() + omp_get_thread_num() * d;
-#pragma omp for schedule(dynamic, 64)
-    for (std::int64_t i = 0; i < n; ++i) {
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t first = 0; first < n; first += kTogether) {
       if (monitor.stopped()) continue;
-      load_normalised(data, i, x);
-      hashes[i] = {XXH3_64bits(x, bytes), i};
-      monitor.advance(1);
+      const std::int64_t end = std::min(first + kTogether, n);
+      for (std::int64_t i = first; i < end; ++i) {
+        load_normalised(data, i, x);
+        hashes[i] = {XXH3_64bits(x, bytes), i};
+      }
+      monitor.advance(static_cast<double>(end - first));
     }
   }
   monitor.check();
@@ -62,26 +115,18 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
                 static_cast<unsigned long long>(digest.low64));
 
   Fingerprint result{text, 0};
-  std::sort(hashes.begin(), hashes.end(),
-            [](const RowHash& a, const RowHash& b) { return a.hash < b.hash || (a.hash == b.hash && a.row < b.row); });
-  double* x = scratch.data();
-  double* y = scratch.data() + d;
-  for (std::int64_t first = 0; first < n;) {
-    std::int64_t last = first + 1;
-    while (last < n && hashes[last].hash == hashes[first].hash) ++last;
-    // Equal hashes are nearly always equal rows; compare to be sure.
-    for (std::int64_t i = first + 1; i < last; ++i) {
-      load_normalised(data, hashes[i].row, x);
-      for (std::int64_t j = first; j < i; ++j) {
-        load_normalised(data, hashes[j].row, y);
-        if (std::memcmp(x, y, bytes) != 0) continue;
-        ++result.duplicates;
-        break;
-      }
-    }
-    first = last;
-    if (monitor.stopped()) monitor.check();
+  const auto begins = cut(hashes, threads);
+  std::int64_t duplicates = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : duplicates)
+  {
+    const FloatEnv env;
+    double* x = scratch.data() + omp_get_thread_num() * 2 * d;
+#pragma omp for schedule(dynamic, 1)
+    for (std::size_t piece = 0; piece < kPieces; ++piece)
+      if (!monitor.stopped()) duplicates += count_duplicates(data, hashes, begins[piece], begins[piece + 1], x, x + d);
   }
+  monitor.check();
+  result.duplicates = duplicates;
   return result;
 }
 

@@ -22,7 +22,7 @@ constexpr Option kOptions[kSettings] = {
     {Setting::selector, "selector", Kind::word, "auto", "auto, insertion, batch_sort, quick", 0, 0,
      "how the tiled engine picks the k smallest; other engines of the CPU have none and refuse one"},
     {Setting::engine, "engine", Kind::word, "auto", "auto, direct, tiled, fused", 0, 0,
-     "how pairs are evaluated; direct computes every canonical key"},
+     "how pairs are evaluated; direct computes canonical keys alone"},
     {Setting::device, "device", Kind::device, "auto", "auto, cpu, cuda, cuda:N,M,...", 0, 0, "where the work is done"},
     {Setting::precision, "precision", Kind::word, "exact", "exact, fast", 0, 0,
      "exact: proved; fast: no proof, and the graph says so"},
