@@ -1,6 +1,7 @@
 #include "backend/cuda/morton_order.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
+#include <stdexcept>
 
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/workspace.cuh"
@@ -29,32 +30,24 @@ void sort_pairs(void* temporary, std::size_t& bytes, Codes& codes, Numbers& numb
   check(cub::DeviceRadixSort::SortPairs(temporary, bytes, codes, numbers, count, 0, 64, stream));
 }
 
+// More than the sort takes: 1 KiB for every tile of some thousand pairs, and counters. Asking it would wake whichever
+// device is current, and plans are made before one is.
+std::int64_t temporary_bytes(std::int64_t count) { return (std::int64_t{4} << 20) + count; }
+
 }  // namespace
 
-MortonOrder::MortonOrder(std::int64_t count, void* memory, std::int64_t& used) {
+MortonOrder::MortonOrder(std::int64_t count, void* memory) {
   Workspace space(memory);
   for (int i = 0; i < 2; ++i) {
     codes_[i] = space.take<std::uint64_t>(count);
     numbers_[i] = space.take<std::uint32_t>(count);
   }
-  Codes codes(nullptr, nullptr);
-  Numbers numbers(nullptr, nullptr);
-  temporary_bytes_ = 0;
-  sort_pairs(nullptr, temporary_bytes_, codes, numbers, count, nullptr);
-  temporary_ = space.take<unsigned char>(static_cast<std::int64_t>(temporary_bytes_));
-  used = space.used();
+  temporary_bytes_ = static_cast<std::size_t>(temporary_bytes(count));
+  temporary_ = space.take<unsigned char>(temporary_bytes(count));
+  used_ = space.used();
 }
 
-MortonOrder::MortonOrder(std::int64_t count, void* memory) {
-  std::int64_t used = 0;
-  *this = MortonOrder(count, memory, used);
-}
-
-std::int64_t MortonOrder::bytes(std::int64_t count) {
-  std::int64_t used = 0;
-  MortonOrder(count, nullptr, used);
-  return used;
-}
+std::int64_t MortonOrder::bytes(std::int64_t count) { return MortonOrder(count, nullptr).used_; }
 
 void MortonOrder::encode(const MortonGrid& grid, const double* u, const RowConstants* constants, std::int64_t first,
                          std::int64_t count, unsigned long long* without, cudaStream_t stream) const {
@@ -67,7 +60,9 @@ void MortonOrder::encode(const MortonGrid& grid, const double* u, const RowConst
 const std::uint32_t* MortonOrder::sort(std::int64_t count, cudaStream_t stream) const {
   Codes codes(codes_[0], codes_[1]);
   Numbers numbers(numbers_[0], numbers_[1]);
-  std::size_t bytes = temporary_bytes_;
+  std::size_t bytes = 0;
+  sort_pairs(nullptr, bytes, codes, numbers, count, stream);
+  if (bytes > temporary_bytes_) throw std::length_error("a sort wants more memory than is planned for it");
   sort_pairs(temporary_, bytes, codes, numbers, count, stream);
   return numbers.Current();
 }

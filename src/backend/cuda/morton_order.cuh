@@ -25,12 +25,11 @@ class MortonOrder {
   const std::uint32_t* sort(std::int64_t count, cudaStream_t stream) const;
 
  private:
-  MortonOrder(std::int64_t count, void* memory, std::int64_t& used);
-
   std::uint64_t* codes_[2];
   std::uint32_t* numbers_[2];
   void* temporary_;
   std::size_t temporary_bytes_;
+  std::int64_t used_;
 };
 
 }  // namespace libknng::cuda
