@@ -107,10 +107,11 @@ std::size_t Dataset::chunk_of(std::int64_t row) const noexcept {
 void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const noexcept {
   const std::int64_t row_bytes = dim_ * find_dtype(dtype_)->bytes;
   while (count > 0) {
-    const std::size_t c = chunk_of(first);
+    const std::int64_t row = original(first);
+    const std::size_t c = chunk_of(row);
     const MatrixView& m = chunks_[c]->view();
-    const std::int64_t here = std::min(count, firsts_[c] + m.rows - first);
-    pack_rows(m, first - firsts_[c], here, out);
+    const std::int64_t here = picked_.data() ? 1 : std::min(count, firsts_[c] + m.rows - row);
+    pack_rows(m, row - firsts_[c], here, out);
     out += here * row_bytes;
     first += here;
     count -= here;

@@ -1,10 +1,12 @@
 // Rows wherever they live in host memory: copied, or borrowed from the caller. A Dataset is a list of immutable chunks,
-// so that handles share rows without sharing later additions. Knows nothing of metrics or of where rows came from.
+// so that handles share rows without sharing later additions; or some rows of another. Knows nothing of metrics or of
+// where rows came from.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/buffer.h"
@@ -53,7 +55,17 @@ class Dataset {
   // dim, dtype: 0 leaves them to the first rows.
   Dataset(std::int64_t dim, std::int32_t dtype) : dim_(dim), dtype_(dtype) {}
 
-  std::int64_t rows() const noexcept { return firsts_.empty() ? 0 : firsts_.back() + chunks_.back()->view().rows; }
+  // Some rows of `whole`, which need not outlive this; `rows` does.
+  Dataset(const Dataset& whole, std::span<const std::int64_t> rows) : Dataset(whole) { picked_ = rows; }
+
+  std::int64_t rows() const noexcept {
+    if (picked_.data()) return static_cast<std::int64_t>(picked_.size());
+    return firsts_.empty() ? 0 : firsts_.back() + chunks_.back()->view().rows;
+  }
+  // The row's number in the data set that it was picked from.
+  std::int64_t original(std::int64_t row) const noexcept {
+    return picked_.data() ? picked_[static_cast<std::size_t>(row)] : row;
+  }
   std::int64_t dim() const noexcept { return dim_; }
   std::int32_t dtype() const noexcept { return dtype_; }
   std::int64_t held_bytes() const noexcept;
@@ -68,6 +80,7 @@ class Dataset {
 
   // Row `row` as fp64, exactly, `dim()` values. 0 <= row < rows().
   void load(std::int64_t row, double* out) const noexcept {
+    row = original(row);
     const std::size_t c = chunk_of(row);
     load_row(chunks_[c]->view(), row - firsts_[c], out);
   }
@@ -78,18 +91,20 @@ class Dataset {
   // The row's values where they lie, if they are floats that follow each other; else nullptr.
   const float* floats(std::int64_t row) const noexcept {
     if (dtype_ != KNNG_F32) return nullptr;
+    row = original(row);
     const std::size_t c = chunk_of(row);
     const MatrixView& m = chunks_[c]->view();
     return m.col_stride == 1 ? reinterpret_cast<const float*>(m.data) + (row - firsts_[c]) * m.row_stride : nullptr;
   }
 
  private:
-  std::size_t chunk_of(std::int64_t row) const noexcept;
+  std::size_t chunk_of(std::int64_t row) const noexcept;  // of an original row
 
   std::int64_t dim_ = 0;
   std::int32_t dtype_ = 0;
   std::vector<std::shared_ptr<const Chunk>> chunks_;
-  std::vector<std::int64_t> firsts_;  // id of each chunk's first row
+  std::vector<std::int64_t> firsts_;      // id of each chunk's first row
+  std::span<const std::int64_t> picked_;  // without data: all rows
 };
 
 // A packed copy, checked for NaN and infinity. Charged to `budget`.

@@ -48,8 +48,8 @@ std::array<std::int64_t, kPieces + 1> cut(Buffer<RowHash>& hashes, int threads) 
   return begins;
 }
 
-// Sorts hashes [first, end), among which are all that equal one of them, and counts rows that equal an earlier row.
-// x, y: scratch.
+// Sorts hashes [first, end), among which are all that equal one of them, and puts in place of each the first row that
+// equals its row. Returns how many rows equal an earlier one. x, y: scratch.
 std::int64_t count_duplicates(const Dataset& data, Buffer<RowHash>& hashes, std::int64_t first, std::int64_t end,
                               double* x, double* y) {
   std::sort(hashes.begin() + first, hashes.begin() + end,
@@ -60,12 +60,14 @@ std::int64_t count_duplicates(const Dataset& data, Buffer<RowHash>& hashes, std:
     std::int64_t last = first + 1;
     while (last < end && hashes[last].hash == hashes[first].hash) ++last;
     // Equal hashes are nearly always equal rows; compare to be sure.
-    for (std::int64_t i = first + 1; i < last; ++i) {
-      load_normalised(data, hashes[i].row, x);
+    for (std::int64_t i = first; i < last; ++i) {
+      hashes[i].hash = static_cast<std::uint64_t>(hashes[i].row);
+      if (i > first) load_normalised(data, hashes[i].row, x);
       for (std::int64_t j = first; j < i; ++j) {
         load_normalised(data, hashes[j].row, y);
         if (std::memcmp(x, y, bytes) != 0) continue;
         ++duplicates;
+        hashes[i].hash = static_cast<std::uint64_t>(hashes[j].row);
         break;
       }
     }
@@ -78,7 +80,7 @@ std::int64_t count_duplicates(const Dataset& data, Buffer<RowHash>& hashes, std:
 
 std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads) {
   const std::int64_t scratch = checked_mul(dim, std::int64_t{16} * threads, "rows");
-  return checked_add(checked_mul(rows, sizeof(RowHash), "rows"), scratch, "rows");
+  return checked_add(checked_mul(rows, sizeof(RowHash) + sizeof(std::int64_t), "rows"), scratch, "rows");
 }
 
 Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monitor& monitor) {
@@ -114,7 +116,7 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
   std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
                 static_cast<unsigned long long>(digest.low64));
 
-  Fingerprint result{text, 0};
+  Fingerprint result{text, 0, {}};
   const auto begins = cut(hashes, threads);
   std::int64_t duplicates = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : duplicates)
@@ -127,6 +129,10 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
   }
   monitor.check();
   result.duplicates = duplicates;
+  if (duplicates > 0) {
+    result.first = Buffer<std::int64_t>(n, budget);
+    for (const RowHash& h : hashes) result.first[h.row] = static_cast<std::int64_t>(h.hash);
+  }
   return result;
 }
 

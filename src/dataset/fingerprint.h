@@ -14,6 +14,7 @@ namespace libknng {
 struct Fingerprint {
   std::string text;             // 32 hexadecimal digits
   std::int64_t duplicates = 0;  // rows equal to an earlier row
+  Buffer<std::int64_t> first;   // of each row the first that equals it; empty without duplicates
 };
 
 // Runs on the calling thread's OpenMP team.

@@ -1,13 +1,17 @@
 #include "exec/build.h"
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <optional>
+#include <string>
 
 #include "backend/cpu/engine.h"
+#include "core/dtype.h"
 #include "core/stopwatch.h"
 #include "dataset/fingerprint.h"
 #include "exec/device_run.h"
+#include "exec/distinct.h"
 #include "exec/emit.h"
 #include "exec/task.h"
 #include "prepare/canonical_rows.h"
@@ -46,6 +50,66 @@ void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, con
                       (plan.threads == 1 ? " thread" : " threads");
 }
 
+// The distinct rows of a build with many duplicates, and what is asked about them.
+struct Distinct {
+  Groups groups;
+  Dataset rows;
+  Task task;
+  TaskPlan plan;
+  std::int64_t k;
+
+  Distinct(const Task& whole, const Dataset& data, std::int64_t k_of_whole, Buffer<std::int64_t> first, Budget* budget)
+      : groups(data, whole.metric, std::move(first), budget),
+        rows(data, groups.representatives()),
+        task(task_of_distinct(whole)),
+        k(k_of_distinct(k_of_whole, groups.count())) {
+    if (k > 0) plan = plan_task(task, rows, 0, 0, k, data.held_bytes() + Groups::bytes(data.rows()));
+  }
+  // Host memory at the peak: while it is made, or while it becomes the result.
+  std::int64_t bytes(const Dataset& data, std::int64_t result) const {
+    const std::int64_t held = data.held_bytes() + Groups::bytes(data.rows());
+    return std::max(plan.host_bytes,
+                    checked_add(held, checked_add(graph_bytes_of_distinct(groups.count(), k), result, "k"), "k"));
+  }
+};
+
+// Fills a graph whose shape is set, where the plan says.
+bool run_planned(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
+                 const std::int64_t* leave_out, std::int64_t k, const std::function<bool()>& go_on, Budget* budget,
+                 Monitor& monitor, Graph& graph) {
+  if (plan.device.set.backend)
+    return run_on_devices(task, plan, data, queries, leave_out, k, go_on, budget, monitor, graph);
+  if (!go_on()) return false;
+  run_on_cpu(task, plan, data, queries, leave_out, k, budget, monitor, graph);
+  return true;
+}
+
+// plan: of all rows.
+void run_distinct(const Distinct& distinct, const Task& task, const TaskPlan& plan, Budget* budget, Monitor& monitor,
+                  Graph& graph) {
+  Graph of_distinct;
+  of_distinct.square = true;
+  of_distinct.rows = of_distinct.columns = distinct.groups.count();
+  of_distinct.width = distinct.k;
+  if (distinct.k > 0) {
+    run_planned(
+        distinct.task, distinct.plan, distinct.rows, nullptr, nullptr, distinct.k, [] { return true; }, budget, monitor,
+        of_distinct);
+  } else {  // all rows are equal
+    of_distinct.proof = Buffer<std::uint8_t>(1, static_cast<std::uint8_t>(Proof::fp64));
+    const CanonicalRows checked(distinct.rows, task.metric, 1, budget, monitor, "rows");
+    of_distinct.text.engine = plan.engine ? plan.engine->name : plan.device.engine;
+    of_distinct.text.selector = plan.selector ? plan.selector->name : plan.engine ? "none" : plan.device.selector;
+    of_distinct.text.device = "cpu: nothing to compare";
+  }
+  Stopwatch watch;
+  expand(of_distinct, distinct.groups, task, task.threads, budget, monitor, graph);
+  graph.stats = of_distinct.stats;
+  graph.stats[Stat::seconds_emit] += watch.lap();
+  if (graph.stats[Stat::refined] > 0) graph.stats[Stat::refined] = static_cast<double>(graph.rows);
+  graph.text = of_distinct.text;
+}
+
 // What build and query share. queries: nullptr for a build.
 Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, const Task& task,
           const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
@@ -57,33 +121,49 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.self_first = task.self_first;
   graph.width = k + (task.self_first ? 1 : 0);
 
-  // While devices work the host reads the rows once more; the CPU does one after the other.
-  Stopwatch watch;
+  // While devices get the rows the host reads them too; the CPU does one after the other.
   const bool on_devices = plan.device.set.backend != nullptr;
   Monitor beside(monitor);
   std::future<Fingerprint> print;
   if (!queries) {
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
-    Monitor& reported = on_devices ? beside : monitor;
     print = std::async(on_devices ? std::launch::async : std::launch::deferred, [&] {
       const FloatEnv env;
-      return fingerprint(data, plan.threads, &budget, reported);
+      return fingerprint(data, plan.threads, &budget, on_devices ? beside : monitor);
     });
-    if (!on_devices) print.wait();
   }
-  graph.stats[Stat::seconds_prepare] = watch.lap();
-  const auto run_there = on_devices ? &run_on_devices : &run_on_cpu;
-  run_there(task, plan, data, queries, leave_out, k, &budget, monitor, graph);
-  if (print.valid()) {
-    const Fingerprint found = print.get();
-    graph.text.fingerprint = found.text;
-    graph.stats[Stat::duplicates] = static_cast<double>(found.duplicates);
+  std::optional<Distinct> distinct;
+  std::string fingerprint_text;
+  double duplicates = 0, seconds_fingerprint = 0;
+  // Knows the fingerprint from then on; false if `distinct` is what should be done.
+  const auto go_on = [&] {
+    if (!print.valid()) return true;
+    Stopwatch watch;
+    Fingerprint found = print.get();
+    fingerprint_text = found.text;
+    duplicates = static_cast<double>(found.duplicates);
+    if (distinct_pays(task, graph.rows, found.duplicates)) {
+      distinct.emplace(task, data, k, std::move(found.first), &budget);
+      const std::int64_t result =
+          checked_mul(graph.rows, graph.width * (8 + find_dtype(task.value_dtype)->bytes) + 2, "k");
+      if (distinct->bytes(data, result) > plan.host_bytes) distinct.reset();
+    }
+    seconds_fingerprint = watch.lap();
+    return !distinct;
+  };
+  const TileGrid* grid = &plan.grid;
+  if (!run_planned(task, plan, data, queries, leave_out, k, go_on, &budget, monitor, graph)) {
+    run_distinct(*distinct, task, plan, &budget, monitor, graph);
+    grid = &distinct->plan.grid;
   }
+  graph.text.fingerprint = fingerprint_text;
+  graph.stats[Stat::duplicates] = duplicates;
+  graph.stats[Stat::seconds_prepare] += seconds_fingerprint;
 
   graph.stats[Stat::rows] = static_cast<double>(graph.rows);
   graph.stats[Stat::columns] = static_cast<double>(graph.columns);
-  graph.stats[Stat::pairs] = plan.grid.pairs();
-  graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
+  graph.stats[Stat::pairs] = grid->pairs();
+  graph.stats[Stat::tiles] = static_cast<double>(grid->tiles());
   graph.stats[Stat::proved] = static_cast<double>(graph.rows);
   graph.stats[Stat::ties_at_k] = static_cast<double>(std::count(graph.ties.begin(), graph.ties.end(), 1));
   graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget.peak());

@@ -332,8 +332,9 @@ std::string device_text(const DeviceSet& set) {
 
 }  // namespace
 
-void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                    const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
+bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
+                    const std::int64_t* leave_out, std::int64_t k, const std::function<bool()>& go_on, Budget* budget,
+                    Monitor& monitor, Graph& graph) {
   Stopwatch watch;
   const DeviceSet& set = plan.device.set;
   const std::int64_t n = graph.rows;
@@ -350,12 +351,13 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   job.backend.session_bytes(&job.problem, &session_host);
   const Charge charge(budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));
 
-  allocate_result(task, budget, graph);
-  // Pages of a large result are made while devices work, by several threads.
-  const std::future<void> touched = std::async(std::launch::async, [&] { touch_result(graph, plan.threads); });
   monitor.stage("prepare", 1);
   Team team(job, set.devices);
   graph.stats[Stat::seconds_copy] = watch.lap();
+  if (!go_on()) return false;
+  allocate_result(task, budget, graph);
+  // Pages of a large result are made while devices work, by several threads.
+  const std::future<void> touched = std::async(std::launch::async, [&] { touch_result(graph, plan.threads); });
 
   Results results(team.size(), graph);
   if (plan.device.by_rows) {
@@ -384,6 +386,7 @@ void run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   graph.text.engine = plan.device.engine;
   graph.text.selector = plan.device.by_rows ? "none" : plan.device.selector;
   graph.text.device = device_text(set);
+  return true;
 }
 
 }  // namespace libknng

@@ -5,6 +5,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "dataset/fingerprint.h"
+#include "exec/distinct.h"
 #include "plan/device_plan.h"
 
 namespace libknng {
@@ -40,13 +41,20 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
   return work < kPays || task.engine == "fused" ? DeviceSet{} : usable_devices();
 }
 
+// Host memory at its peak. for_distinct: if half of the rows turn out to equal others, and the graph of the distinct
+// ones is held beside the result (distinct.h).
 std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows, bool square, std::int64_t k,
-                        std::int64_t held_bytes, std::int64_t session_bytes) {
+                        std::int64_t held_bytes, std::int64_t session_bytes, bool for_distinct) {
   const std::int64_t entries = checked_mul(rows, k + (task.self_first ? 1 : 0), "k");
   const std::int64_t result =
       checked_add(checked_mul(entries, 8 + find_dtype(task.value_dtype)->bytes, "k"), 2 * rows, "k");
   const std::int64_t print = square ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
-  return checked_add(held_bytes, checked_add(checked_add(result, session_bytes, "k"), print, "k"), "rows");
+  const std::int64_t distinct =
+      for_distinct && square && distinct_pays(task, rows, rows / 2)
+          ? checked_add(Groups::bytes(rows), graph_bytes_of_distinct(ceil_div(rows, 2), k + 1), "k")
+          : 0;
+  const std::int64_t working = checked_add(checked_add(result, session_bytes, "k"), std::max(print, distinct), "k");
+  return checked_add(held_bytes, working, "rows");
 }
 
 }  // namespace
@@ -143,8 +151,10 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   device.capacity = made.capacity;
   device.bytes = made.bytes;
   device.smallest = made.smallest;
-  plan.host_bytes = plan.smallest_host =
-      host_bytes(task, data, p.rows, p.square, k, held_bytes, checked_mul(session_host, p.devices, "devices"));
+  session_host = checked_mul(session_host, p.devices, "devices");
+  plan.smallest_host = host_bytes(task, data, p.rows, p.square, k, held_bytes, session_host, false);
+  plan.host_bytes = host_bytes(task, data, p.rows, p.square, k, held_bytes, session_host, true);
+  if (plan.host_bytes > task.max_host_bytes) plan.host_bytes = plan.smallest_host;
   return true;
 }
 

@@ -56,9 +56,41 @@ void release_result(Graph& graph) noexcept {
   graph.proof.release_from_budget();
 }
 
+bool emit_row(const Task& task, std::int64_t row, double self, const Neighbour* list, Graph& graph) noexcept {
+  const std::int64_t k = graph.k();
+  std::int64_t entry = row * graph.width;
+  bool fits = true;
+  if (graph.self_first) {
+    graph.ids[entry] = row;
+    store(graph, entry++, self);
+    fits = std::isfinite(self);
+  }
+  for (std::int64_t j = 0; j < k; ++j, ++entry) {
+    const double value = rounded_value(task, list[j].key);
+    graph.ids[entry] = list[j].id;
+    fits = fits && std::isfinite(value);
+    store(graph, entry, value);
+  }
+  return fits;
+}
+
+void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* list, const Graph& graph) {
+  // Values are largest at the end of a list, or, for large products, at its start.
+  const std::int64_t k = graph.k();
+  const std::int64_t at = std::isfinite(rounded_value(task, list[k - 1].key)) ? 0 : k - 1;
+  const std::int64_t col = graph.width - k + at;
+  if (task.value_dtype == KNNG_F64)
+    fail(KNNG_ERR_RANGE, "p", {.row = row, .col = col},
+         "row %lld, neighbour %lld: with p=%g the distance overflows fp64", static_cast<long long>(row),
+         static_cast<long long>(at), task.metric.p);
+  fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col},
+       "row %lld, neighbour %lld: %g does not fit fp32; set value_type=f64", static_cast<long long>(row),
+       static_cast<long long>(at), reported_value(task.metric, list[at].key, task.similarity));
+}
+
 void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
           Monitor& monitor, Graph& graph) {
-  const std::int64_t n = graph.rows, k = lists.k(), width = graph.width, shift = width - k;
+  const std::int64_t n = graph.rows;
   allocate_result(task, budget, graph);
   std::fill(graph.proof.begin(), graph.proof.end(), static_cast<std::uint8_t>(proof));
   Buffer<double> scratch(task.self_first && task.metric.term == Term::product ? rows.dim() * threads : 0, budget);
@@ -76,38 +108,14 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
       monitor.advance(1);
       const Neighbour* list = lists.sort(i);
       graph.ties[i] = lists.tied(i);
-      bool fits = true;
-      if (shift > 0) {
-        if (!u.empty()) rows.load(i, u.data());
-        const double value = self_value(task, u);
-        graph.ids[i * width] = i;
-        store(graph, i * width, value);
-        fits = std::isfinite(value);
-      }
-      for (std::int64_t j = 0; j < k; ++j) {
-        const std::int64_t entry = i * width + shift + j;
-        const double value = rounded_value(task, list[j].key);
-        graph.ids[entry] = list[j].id;
-        fits = fits && std::isfinite(value);
-        store(graph, entry, value);
-      }
-      for (std::int64_t known = too_large.load(); !fits && i < known && !too_large.compare_exchange_weak(known, i);) {
-      }
+      if (!u.empty()) rows.load(i, u.data());
+      if (!emit_row(task, i, task.self_first ? self_value(task, u) : 0, list, graph))
+        for (std::int64_t known = too_large.load(); i < known && !too_large.compare_exchange_weak(known, i);) {
+        }
     }
   }
   monitor.check();
-  if (const std::int64_t row = too_large.load(); row < n) {
-    // Values are largest at the end of a list, or, for large products, at its start.
-    const Neighbour* list = lists.sort(row);
-    const std::int64_t at = std::isfinite(rounded_value(task, list[k - 1].key)) ? 0 : k - 1;
-    if (task.value_dtype == KNNG_F64)
-      fail(KNNG_ERR_RANGE, "p", {.row = row, .col = shift + at},
-           "row %lld, neighbour %lld: with p=%g the distance overflows fp64", static_cast<long long>(row),
-           static_cast<long long>(at), task.metric.p);
-    fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = shift + at},
-         "row %lld, neighbour %lld: %g does not fit fp32; set value_type=f64", static_cast<long long>(row),
-         static_cast<long long>(at), reported_value(task.metric, list[at].key, task.similarity));
-  }
+  if (const std::int64_t row = too_large.load(); row < n) refuse_large_value(task, row, lists.sort(row), graph);
   release_result(graph);
 }
 

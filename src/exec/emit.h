@@ -19,6 +19,12 @@ void release_result(Graph& graph) noexcept;
 // Has the system find memory for all of it. Runs on a team of its own.
 void touch_result(Graph& graph, int threads) noexcept;
 
+// Entries of one row, itself first if the graph has that, from the k nearest in order. False if a value that is finite
+// is not so in the graph's type.
+bool emit_row(const Task& task, std::int64_t row, double self, const Neighbour* list, Graph& graph) noexcept;
+// Throws KNNG_ERR_RANGE for a row of which emit_row() has said false.
+[[noreturn]] void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* list, const Graph& graph);
+
 // Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set.
 // Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold. Runs on the calling thread's OpenMP team.
 void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,

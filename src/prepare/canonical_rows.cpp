@@ -43,6 +43,7 @@ void refuse_row(const Dataset& data, const Metric& m, std::int64_t row, const ch
   const double limit = largest_magnitude(m, data.dim());
   std::vector<double> x(static_cast<std::size_t>(data.dim()));
   data.load(row, x.data());
+  row = data.original(row);
   for (std::size_t t = 0; t < x.size(); ++t) {
     const auto col = static_cast<std::int64_t>(t);
     if (x[t] < 0 && refuses_negative(m.transform))

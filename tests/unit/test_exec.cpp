@@ -211,6 +211,46 @@ void builds_equal_plain_evaluation(void**) {
   }
 }
 
+// Rows that equal others are left out and come back: `copies` of each row, in turns and mixed, down to one that all
+// are.
+void duplicates_come_back(void**) {
+  for (const std::int64_t copies : {2, 5, 60})
+    for (const auto& [name, p] : metrics_with_p()) {
+      const Metric metric = find_metric(name, std::stod(p));
+      Rows<float> rows = make_rows(Kind::grid, 60 / copies, 4, metric.transform != Transform::share, 41);
+      if (metric.transform == Transform::share)
+        for (float& x : rows.flat) x += 0.5F;
+      const std::vector<float> once = rows.flat;
+      rows.flat.clear();
+      for (std::int64_t i = 0; i < 60; ++i) {
+        const std::int64_t from = (copies == 2 ? i * 7 : i) % (60 / copies) * 4;
+        rows.flat.insert(rows.flat.end(), once.begin() + from, once.begin() + from + 4);
+        if (i % 3 == 0 && rows.flat.back() == 0) rows.flat.back() = -0.0F;
+      }
+      rows.rows = 60;
+      const Dataset data = rows.dataset();
+      for (const std::int64_t k : {1, 3, 13, 59}) {
+        const auto lists = plain_lists(metric, data, data, true, nullptr, k);
+        for (const char* engine : {"auto", "direct"}) {
+          const Settings settings = with({{"metric", name},
+                                          {"p", p},
+                                          {"engine", engine},
+                                          {"threads", "2"},
+                                          {"self", k % 2 ? "first" : "exclude"}});
+          const Graph graph = build(data, settings, k);
+          assert_graph(graph, metric, lists, false);
+          assert_true(graph.stats[Stat::proved] == 60);
+          assert_true(std::count(graph.proof.begin(), graph.proof.end(), 0) == 0);
+          // inner_product: equal rows are not at key 0.
+          const bool all = engine[0] == 'd' || metric.term == Term::product;
+          if (all) assert_true(graph.stats[Stat::pairs] == 60 * 59 / 2);
+          if (!all && copies < 60 && !has_directions(metric.transform))
+            assert_true(graph.stats[Stat::pairs] < 60 * 59 / 4);
+        }
+      }
+    }
+}
+
 void self_first_and_similarities(void**) {
   const Rows<float> rows = make_rows(Kind::grid, 45, 6, true, 33);
   const Dataset data = rows.dataset();
@@ -453,6 +493,7 @@ void copies_by_several_threads(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(builds_equal_plain_evaluation),
+      cmocka_unit_test(duplicates_come_back),
       cmocka_unit_test(self_first_and_similarities),
       cmocka_unit_test(queries_equal_plain_evaluation),
       cmocka_unit_test(engines_give_the_same_graph),
