@@ -129,10 +129,10 @@ std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
 }
 
 // Coordinates that a call may have to compare if no box can be left out: some tenths of a second. In up to four
-// dimensions hardly any data is so.
-constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFour = std::int64_t{1} << 44;
-constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 20;
-constexpr std::int64_t kMostEntries = std::int64_t{1} << 26;
+// dimensions hardly any data is so, and rows of a call should be many: those that are answered together lie closer.
+constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFour = std::int64_t{1} << 48;
+constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 24;
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 
 std::int64_t rows_at_a_time(const knng_backend_problem* p) {
   const std::int64_t dim = p->columns.dim;

@@ -11,7 +11,7 @@ namespace libknng::cuda {
 
 class Staging {
  public:
-  static constexpr std::int64_t kBytes = std::int64_t{8} << 20;  // of one buffer
+  static constexpr std::int64_t kBytes = std::int64_t{4} << 20;  // of one buffer
   static constexpr std::int64_t kHostBytes = 2 * kBytes;
 
   // What copies within host memory.
