@@ -8,6 +8,8 @@
 #     -e ENGINES  libknng's engines, separated by commas (default: auto)
 #     -p PEERS    faiss-knn, faiss-flat, sklearn, separated by commas (default: faiss-knn,sklearn)
 #     -t THREADS  for all of them (default: as many as there are cores for this process)
+#     -x OPTION   one more option of knng_bench, such as --no-amx (default: none)
+#     -o CORETYPE OpenBLAS's kernels for the peers, where it does not know the processor (default: its own choice)
 #     -v ROWS     rows of libknng's graph that are checked against the definition (default: 100)
 #     -k DIR      keep data, graphs and JSON there (default: a temporary directory that is removed)
 #
@@ -16,23 +18,25 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../../.build
-rounds=3 warmups=1 engines=auto peers=faiss-knn,sklearn threads=0 verify=100 keep=
+rounds=3 warmups=1 engines=auto peers=faiss-knn,sklearn threads=0 verify=100 option= kernels= keep=
 command="compare.sh $*"
-while getopts b:r:w:e:p:t:v:k: option; do
-  case $option in
+while getopts b:r:w:e:p:t:x:o:v:k: letter; do
+  case $letter in
     b) build=$OPTARG ;;
     r) rounds=$OPTARG ;;
     w) warmups=$OPTARG ;;
     e) engines=$OPTARG ;;
     p) peers=$OPTARG ;;
     t) threads=$OPTARG ;;
+    x) option=$OPTARG ;;
+    o) kernels=$OPTARG ;;
     v) verify=$OPTARG ;;
     k) keep=$OPTARG ;;
     *) exit 2 ;;
   esac
 done
 shift $((OPTIND - 1))
-[ $# -gt 0 ] || { sed -n '4,14s/^# *//p' "$0" >&2; exit 2; }
+[ $# -gt 0 ] || { sed -n '4,16s/^# *//p' "$0" >&2; exit 2; }
 bench=$build/bin/knng_bench
 [ -x "$bench" ] || { echo "compare.sh: $bench is not there: ninja -C $build knng_bench" >&2; exit 2; }
 
@@ -61,15 +65,15 @@ EOF
     # The data, the graph and the comparisons are the same in every round.
     if [ "$round" -eq 1 ]; then
       "$bench" --data "$data" -n "$n" -d "$d" -k "$k" --dtype "${dtype:-f32}" --engine "$engines" --threads "$threads" \
-        --warmup "$warmups" --runs 1 --verify "$verify" --write-data "$rows" --save-graph "$graph" \
+        ${option:+"$option"} --warmup "$warmups" --runs 1 --verify "$verify" --write-data "$rows" --save-graph "$graph" \
         --json "$to-ours.json" >"$to-ours.txt" 2>/dev/null || { cat "$to-ours.txt" >&2; exit 1; }
       /usr/bin/python3 "$here/peers.py" "$rows" -k "$k" --peers "$peers" --threads "$threads" --warmup "$warmups" \
-        --runs 1 --graph "$graph" --json "$to-peers.json" >"$to-peers.txt"
+        --openblas "$kernels" --runs 1 --graph "$graph" --json "$to-peers.json" >"$to-peers.txt"
     else
       "$bench" --data "$data" -n "$n" -d "$d" -k "$k" --dtype "${dtype:-f32}" --engine "$engines" --threads "$threads" \
-        --warmup "$warmups" --runs 1 --json "$to-ours.json" >"$to-ours.txt" 2>/dev/null
+        ${option:+"$option"} --warmup "$warmups" --runs 1 --json "$to-ours.json" >"$to-ours.txt" 2>/dev/null
       /usr/bin/python3 "$here/peers.py" "$rows" -k "$k" --peers "$peers" --threads "$threads" --warmup "$warmups" \
-        --runs 1 --json "$to-peers.json" >"$to-peers.txt"
+        --openblas "$kernels" --runs 1 --json "$to-peers.json" >"$to-peers.txt"
     fi
   done
 done
