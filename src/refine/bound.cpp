@@ -76,13 +76,18 @@ KeyBound::KeyBound(const Metric& metric, std::int64_t dim, int exponent, const P
       unit_eta_(unit.eta),
       key_error_(libknng::key_error(dim)),
       key_floor_(key_floor()),
-      exponent_(exponent) {}
+      exponent_(exponent),
+      power_(std::ldexp(1.0, exponent)),
+      normal_(std::isnormal(power_)) {}
+
+// As std::ldexp(x, exponent_): a product by a power of two is rounded once, like it, and only where that underflows.
+double KeyBound::times_power(double x) const noexcept { return normal_ ? x * power_ : std::ldexp(x, exponent_); }
 
 // Bounds of |x_i - x_j| for a pair with this key: above for sign = 1, below for sign = -1.
 double KeyBound::distance(double key, double sign) const noexcept {
   const double sum = std::max(0.0, key / scale_ + sign * key_floor_);
   const double root = std::sqrt(sum * (1 + sign * key_error_)) * (sign > 0 ? kUp : kDown);
-  return std::max(0.0, std::ldexp(root, exponent_) + sign * kRootFloor);
+  return std::max(0.0, times_power(root) + sign * kRootFloor);
 }
 
 // What underflow may take from a canonical sum of products, in units of x_i.x_j, and from 4^s C.

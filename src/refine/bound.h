@@ -63,7 +63,10 @@ class KeyBound {
   double key_error_;  // relative error of a canonical sum
   double key_floor_;  // its absolute error, from underflow
   int exponent_;
+  double power_;  // 2^s, if it is normal
+  bool normal_;
 
+  double times_power(double x) const noexcept;
   double distance(double key, double sign) const noexcept;
   double product_floor() const noexcept;
 };

@@ -7,6 +7,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "backend/cpu/hwy_elementary-inl.h"
 #include "backend/cpu/packed.h"
 #include "metric/terms.h"
@@ -171,13 +173,8 @@ std::int64_t run_tile(const DirectStrip& strip) {
   return found;
 }
 
-HWY_INLINE SimdOps::Real load_exactly(const double* from) { return SimdOps::load(from); }
-HWY_INLINE SimdOps::Real load_exactly(const float* from) {
-  return hn::PromoteTo(SimdOps::Tag(), hn::LoadU(hn::Rebind<float, SimdOps::Tag>(), from));
-}
-
-template <class T, class Value>
-double pair_key(const Value* u, const Value* v, std::int64_t dim, double p, double scale) {
+template <class T>
+double pair_key(const double* u, const double* v, std::int64_t dim, double p, double scale) {
   using Real = SimdOps::Real;
   Real s[kChunks][T::kSums];
   for (int chunk = 0; chunk < kChunks; ++chunk)
@@ -185,8 +182,8 @@ double pair_key(const Value* u, const Value* v, std::int64_t dim, double p, doub
   std::int64_t t = 0;
   for (; t + kCanonicalLanes <= dim; t += kCanonicalLanes)
     for (int chunk = 0; chunk < kChunks; ++chunk)
-      T::template accumulate<SimdOps>(s[chunk], load_exactly(u + t + chunk * kLanes),
-                                      load_exactly(v + t + chunk * kLanes), p);
+      T::template accumulate<SimdOps>(s[chunk], SimdOps::load(u + t + chunk * kLanes),
+                                      SimdOps::load(v + t + chunk * kLanes), p);
   if (t < dim) {  // zeros behind the last coordinate change no sum
     HWY_ALIGN double rest[2][kCanonicalLanes] = {};
     std::copy(u + t, u + dim, rest[0]);
@@ -208,6 +205,64 @@ double pair_key(const Value* u, const Value* v, std::int64_t dim, double p, doub
   return T::template finish<ScalarOps>(sums, scale);
 }
 
+HWY_INLINE SimdOps::Real load_exactly(const double* from) { return SimdOps::load(from); }
+HWY_INLINE SimdOps::Real load_exactly(const float* from) {
+  return hn::PromoteTo(SimdOps::Tag(), hn::LoadU(hn::Rebind<float, SimdOps::Tag>(), from));
+}
+// Coordinates [t, t + kLanes) of a row, with zeros, which change no sum, behind its last.
+template <class Value>
+HWY_INLINE SimdOps::Real load_to_end(const Value* row, std::int64_t t, std::int64_t dim) {
+  if (t + kLanes <= dim) return load_exactly(row + t);
+  HWY_ALIGN double rest[kLanes] = {};
+  std::copy(row + t, row + dim, rest);
+  return SimdOps::load(rest);
+}
+
+// Of u with each of kCount others: the last kLanes partial sums, a vector each.
+template <class T, int kCount, class Value>
+HWY_INLINE void sum_others(const Value* u, const Value* const* others, std::int64_t dim, double* sums) {
+  using Real = SimdOps::Real;
+  Real s[kCount][kChunks];
+  for (int j = 0; j < kCount; ++j)
+    for (int chunk = 0; chunk < kChunks; ++chunk) s[j][chunk] = SimdOps::set(0.0);
+  std::int64_t t = 0;
+  for (; t + kCanonicalLanes <= dim; t += kCanonicalLanes)
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      const Real x = load_exactly(u + t + chunk * kLanes);
+      for (int j = 0; j < kCount; ++j)
+        T::template accumulate<SimdOps>(&s[j][chunk], x, load_exactly(others[j] + t + chunk * kLanes), 0);
+    }
+  for (int chunk = 0; chunk < kChunks && t < dim; ++chunk, t += kLanes) {
+    const Real x = load_to_end(u, t, dim);
+    for (int j = 0; j < kCount; ++j)
+      T::template accumulate<SimdOps>(&s[j][chunk], x, load_to_end(others[j], t, dim), 0);
+  }
+  for (int j = 0; j < kCount; ++j) {
+    for (int h = kChunks / 2; h > 0; h /= 2)
+      for (int chunk = 0; chunk < h; ++chunk) s[j][chunk] = T::template join<SimdOps>(s[j][chunk], s[j][chunk + h]);
+    SimdOps::store(s[j][0], sums + j * kLanes);
+  }
+}
+
+template <class T, class Value>
+void row_keys(const Value* u, const Value* const* others, std::int64_t count, std::int64_t dim, double scale,
+              double* keys) {
+  static_assert(T::kSums == 1);
+  // As many at once as have their sums in registers.
+  constexpr int kTogether = kLanes == 8 ? 4 : 1;
+  for (std::int64_t first = 0; first < count; first += kLanes) {
+    const std::int64_t some = std::min<std::int64_t>(count - first, kLanes);
+    HWY_ALIGN double sums[kLanes * kLanes] = {}, found[kLanes];
+    std::int64_t j = 0;
+    for (; j + kTogether <= some; j += kTogether)
+      sum_others<T, kTogether>(u, others + first + j, dim, sums + j * kLanes);
+    for (; j < some; ++j) sum_others<T, 1>(u, others + first + j, dim, sums + j * kLanes);
+    const SimdOps::Real s = fold_lanes<T>(sums);
+    SimdOps::store(T::template finish<SimdOps>(&s, scale), found);
+    std::copy_n(found, some, keys + first);
+  }
+}
+
 const DirectTile* direct_tile() {
   static const DirectTile tile = {
       hwy::TargetName(HWY_TARGET),
@@ -215,12 +270,10 @@ const DirectTile* direct_tile() {
       pack_row<kLanes>,
       {run_tile<SquaredDifference>, run_tile<Product>, run_tile<AbsoluteDifference>, run_tile<LargestDifference>,
        run_tile<PowerDifference>, run_tile<Canberra>, run_tile<BrayCurtis>, run_tile<JensenShannon>},
-      {pair_key<SquaredDifference, double>, pair_key<Product, double>, pair_key<AbsoluteDifference, double>,
-       pair_key<LargestDifference, double>, pair_key<PowerDifference, double>, pair_key<Canberra, double>,
-       pair_key<BrayCurtis, double>, pair_key<JensenShannon, double>},
-      {pair_key<SquaredDifference, float>, pair_key<Product, float>, pair_key<AbsoluteDifference, float>,
-       pair_key<LargestDifference, float>, pair_key<PowerDifference, float>, pair_key<Canberra, float>,
-       pair_key<BrayCurtis, float>, pair_key<JensenShannon, float>}};
+      {pair_key<SquaredDifference>, pair_key<Product>, pair_key<AbsoluteDifference>, pair_key<LargestDifference>,
+       pair_key<PowerDifference>, pair_key<Canberra>, pair_key<BrayCurtis>, pair_key<JensenShannon>},
+      {row_keys<SquaredDifference, double>, row_keys<Product, double>},
+      {row_keys<SquaredDifference, float>, row_keys<Product, float>}};
   return &tile;
 }
 

@@ -36,8 +36,10 @@ struct DirectStrip {
 using DirectTileFunction = std::int64_t(const DirectStrip& strip);
 // The canonical key of one pair of rows, dim values each.
 using PairFunction = double(const double* u, const double* v, std::int64_t dim, double p, double scale);
-// The same from rows of single precision.
-using FloatPairFunction = double(const float* u, const float* v, std::int64_t dim, double p, double scale);
+// The canonical keys of a row with `count` others, in any number: what stays of the row in registers serves several.
+template <class Value>
+using RowKeysFunction = void(const Value* u, const Value* const* others, std::int64_t count, std::int64_t dim,
+                             double scale, double* keys);
 using PackFunction = void(const double* u, std::int64_t dim, std::int64_t r, double* panel);
 
 struct DirectTile {
@@ -46,7 +48,9 @@ struct DirectTile {
   PackFunction* pack;
   DirectTileFunction* run[kTerms];  // by Term
   PairFunction* pair[kTerms];       // by Term
-  FloatPairFunction* float_pair[kTerms];
+  // By Term, for terms with a product form; else nullptr. From canonical rows, and from rows that are stored as such.
+  RowKeysFunction<double>* row_keys[kTerms];
+  RowKeysFunction<float>* float_row_keys[kTerms];
 };
 
 // Those compiled that run here, best first; never empty.

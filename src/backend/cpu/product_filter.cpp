@@ -1,8 +1,10 @@
 #include "backend/cpu/product_filter.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "backend/cpu/bf16_tile.h"
@@ -54,11 +56,13 @@ class ProductWorker final : public TileFilterWorker {
       : shared_(shared),
         problem_(shared.problem),
         tile_(shared.tile),
-        pair_(direct_tiles().front()->pair[static_cast<int>(shared.problem.metric.term)]),
-        float_pair_(direct_tiles().front()->float_pair[static_cast<int>(shared.problem.metric.term)]),
+        row_keys_(direct_tiles().front()->row_keys[static_cast<int>(shared.problem.metric.term)]),
+        float_row_keys_(direct_tiles().front()->float_row_keys[static_cast<int>(shared.problem.metric.term)]),
         thresholds_(panels_over(problem_.grid.tile_rows) + panels_over(problem_.grid.tile_cols), budget),
         survivors_(filter_capacity(problem_.grid.tile_rows), budget),
-        keys_(filter_capacity(problem_.grid.tile_rows), budget) {}
+        keys_(filter_capacity(problem_.grid.tile_rows), budget),
+        by_row_(filter_capacity(problem_.grid.tile_rows), budget),
+        row_ends_(problem_.grid.tile_rows + 1, budget) {}
 
   void run(const Tile& t, const double* row_cutoffs, const double* column_cutoffs, DirectWorker& lists) override {
     float* row_thresholds = thresholds_.data();
@@ -147,23 +151,16 @@ class ProductWorker final : public TileFilterWorker {
         out[i] = shared_.bound.threshold(operands.norms(first + i), cutoffs[i], others);
   }
 
-  double key_of(const Tile& t, const FilterSurvivor& pair, DirectWorker& lists) const noexcept {
-    const std::int64_t dim = problem_.rows.dim();
-    const float* u = problem_.rows.floats(t.first_row + pair.row);
-    const float* v = u ? problem_.columns.floats(t.first_column + pair.column) : nullptr;
-    if (v) return float_pair_(u, v, dim, problem_.metric.p, problem_.metric.scale);
-    return pair_(lists.row(t, pair.row), lists.column(t, pair.column), dim, problem_.metric.p, problem_.metric.scale);
-  }
-
   // Canonical keys of the survivors, which are then offered as in the direct engine.
   void evaluate(const Tile& t, const double* row_cutoffs, const double* column_cutoffs, std::int64_t count,
                 DirectWorker& lists) {
+    evaluate_keys(t, count, lists);
     std::int64_t kept = 0;
     for (std::int64_t s = 0; s < count; ++s) {
       const FilterSurvivor& pair = survivors_[s];
-      const std::int64_t i = t.first_row + pair.row, j = t.first_column + pair.column;
-      const double key = key_of(t, pair, lists);
-      if (!shared_.bound.holds(shared_.rows().norms(i), shared_.columns.norms(j), pair.product, key))
+      const double key = keys_[s].key;
+      if (!shared_.bound.holds(shared_.rows().norms(t.first_row + pair.row),
+                               shared_.columns.norms(t.first_column + pair.column), pair.product, key))
         ++counts_.violations;
       if (key <= row_cutoffs[pair.row] || (problem_.grid.square && key <= column_cutoffs[pair.column]))
         keys_[kept++] = {key, pair.row, pair.column};
@@ -173,14 +170,53 @@ class ProductWorker final : public TileFilterWorker {
     if (kept > 0) lists.offer(t, t.first_row, {keys_.data(), static_cast<std::size_t>(kept)});
   }
 
+  // keys_[s] for each survivor s, row by row: a row meets several columns at once.
+  void evaluate_keys(const Tile& t, std::int64_t count, DirectWorker& lists) {
+    std::fill_n(row_ends_.begin(), t.rows + 1, 0);
+    for (std::int64_t s = 0; s < count; ++s) ++row_ends_[survivors_[s].row + 1];
+    for (std::int64_t i = 0; i < t.rows; ++i) row_ends_[i + 1] += row_ends_[i];
+    // From here on row_ends_[i] runs from the start of the row's survivors to their end.
+    for (std::int64_t s = 0; s < count; ++s) by_row_[row_ends_[survivors_[s].row]++] = static_cast<std::int32_t>(s);
+    for (std::int64_t at = 0; at < count;) {
+      const std::int32_t row = survivors_[by_row_[at]].row;
+      const std::int64_t some = std::min<std::int64_t>(row_ends_[row] - at, kBatch);
+      evaluate_row(t, row, {by_row_.data() + at, static_cast<std::size_t>(some)}, lists);
+      at += some;
+    }
+  }
+
+  void evaluate_row(const Tile& t, std::int32_t row, std::span<const std::int32_t> some, DirectWorker& lists) {
+    const std::int64_t dim = problem_.rows.dim(), count = std::ssize(some);
+    std::array<double, kBatch> keys;
+    std::array<const float*, kBatch> stored;
+    const float* u = problem_.rows.floats(t.first_row + row);
+    bool as_stored = u != nullptr;
+    for (std::size_t c = 0; c < some.size(); ++c) {
+      stored[c] = problem_.columns.floats(t.first_column + survivors_[some[c]].column);
+      as_stored = as_stored && stored[c] != nullptr;
+    }
+    if (as_stored) {
+      float_row_keys_(u, stored.data(), count, dim, problem_.metric.scale, keys.data());
+    } else {
+      std::array<const double*, kBatch> canonical;
+      for (std::size_t c = 0; c < some.size(); ++c) canonical[c] = lists.column(t, survivors_[some[c]].column);
+      row_keys_(lists.row(t, row), canonical.data(), count, dim, problem_.metric.scale, keys.data());
+    }
+    for (std::size_t c = 0; c < some.size(); ++c) keys_[some[c]].key = keys[c];
+  }
+
+  static constexpr std::size_t kBatch = 32;
+
   const ProductFilter& shared_;
   const CpuProblem& problem_;
   const FilterTile& tile_;
-  PairFunction* pair_;
-  FloatPairFunction* float_pair_;
+  RowKeysFunction<double>* row_keys_;
+  RowKeysFunction<float>* float_row_keys_;
   Buffer<float> thresholds_;
   Buffer<FilterSurvivor> survivors_;
   Buffer<Survivor> keys_;
+  Buffer<std::int32_t> by_row_;  // survivors in the order of their rows
+  Buffer<std::int32_t> row_ends_;
 };
 
 std::unique_ptr<TileFilterWorker> ProductFilter::worker(Budget* budget) const {
@@ -218,7 +254,8 @@ std::unique_ptr<TileFilter> make_product_filter(const CpuProblem& problem, const
 
 std::int64_t product_filter_bytes(std::int64_t tile_rows, std::int64_t tile_cols) {
   return 4 * (panels_over(tile_rows) + panels_over(tile_cols)) +
-         filter_capacity(tile_rows) * static_cast<std::int64_t>(sizeof(FilterSurvivor) + sizeof(Survivor));
+         filter_capacity(tile_rows) * static_cast<std::int64_t>(sizeof(FilterSurvivor) + sizeof(Survivor) + 4) +
+         4 * (tile_rows + 1);
 }
 
 }  // namespace libknng
