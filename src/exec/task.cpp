@@ -59,6 +59,7 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
   const auto plan_for = [&](const CpuEngine& engine) {
     const Selector* with = engine.selects ? &selector : nullptr;
     problem.panel = engine.panel;
+    problem.block_bytes = engine.block_bytes;
     problem.operand_bytes = engine.operand_bytes(task.metric, dtype, problem.columns, problem.dim, true);
     if (!problem.square)
       problem.operand_bytes = checked_add(

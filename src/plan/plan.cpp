@@ -9,14 +9,11 @@
 namespace libknng {
 namespace {
 
-// A block of packed rows should stay in the second level cache while it is used against a whole row block, but
-// converting it costs as much as about 30 pairs a row: large blocks win until they leave the third level.
-constexpr std::int64_t kBlockBytes = 2 << 20;
 constexpr std::int64_t kMostTile = 512;
 constexpr std::int64_t kTilesPerThread = 8;
 
 std::int64_t comfortable_tile(const Problem& p) {
-  std::int64_t tile = kBlockBytes / (8 * p.dim);
+  std::int64_t tile = p.block_bytes / (8 * p.dim);
   // Enough tiles to keep all threads busy to the end.
   tile = std::min(tile, ceil_div(std::max(p.rows, p.columns), kTilesPerThread * p.threads));
   return std::clamp(tile / p.panel * p.panel, p.panel, kMostTile / p.panel * p.panel);

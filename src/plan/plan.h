@@ -16,11 +16,12 @@ struct Problem {
   std::int64_t k = 0;
   bool square = true;  // rows and columns are the same points
   bool self_first = false;
-  std::int64_t value_bytes = 4;     // of a reported value
-  std::int64_t held_bytes = 0;      // rows that the library holds already
-  std::int64_t prepared_bytes = 0;  // what prepare keeps for a point (constants, ranks)
-  std::int64_t operand_bytes = 0;   // what the engine keeps for all points
-  std::int64_t panel = 4;           // tiles are best a multiple of it
+  std::int64_t value_bytes = 4;        // of a reported value
+  std::int64_t held_bytes = 0;         // rows that the library holds already
+  std::int64_t prepared_bytes = 0;     // what prepare keeps for a point (constants, ranks)
+  std::int64_t operand_bytes = 0;      // what the engine keeps for all points
+  std::int64_t panel = 4;              // tiles are best a multiple of it
+  std::int64_t block_bytes = 2 << 20;  // rows of a tile are best as large, in fp64
   // Working memory of one thread of the engine, for tiles of that size.
   std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols)> workspace_bytes;
   int threads = 1;

@@ -35,8 +35,9 @@ struct CpuCounts {
 
 struct CpuEngine {
   const char* name;
-  std::int64_t panel;  // tiles are best a multiple of it
-  bool selects;        // with a selector
+  std::int64_t panel;        // sides of tiles are best a multiple of it
+  std::int64_t block_bytes;  // rows of a tile are best as large, in fp64
+  bool selects;              // with a selector
   bool (*can_run)(const Metric& metric, std::int64_t dim);
   // Whether engine=auto should take it rather than one further down.
   bool (*pays)(std::int64_t rows, std::int64_t columns, std::int64_t k);

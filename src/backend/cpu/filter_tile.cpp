@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/cpu/product-inl.h"
 
@@ -19,7 +20,10 @@ namespace HWY_NAMESPACE {
 HWY_INLINE std::int64_t run_block(const FilterStrip& s, std::int64_t row, std::int64_t column, FilterSurvivor* out) {
   const FloatTag d;
   Floats acc[kRows][kVectors];
-  multiply(static_cast<const float*>(s.rows), static_cast<const float*>(s.columns), s.dim, row, column, acc);
+  const auto* columns = static_cast<const float*>(s.columns);
+  const float* ahead =
+      panel_ahead(columns, s.dim, row / kRows - s.first_row / kRows, column, s.first_column + s.column_count - 1);
+  multiply(static_cast<const float*>(s.rows), columns, s.dim, row, column, ahead, acc);
   const std::int64_t row_base = s.first_row / kFilterPanel * kFilterPanel;
   const std::int64_t column_base = s.first_column / kFilterPanel * kFilterPanel;
   std::int64_t found = 0;
@@ -33,11 +37,11 @@ HWY_INLINE std::int64_t run_block(const FilterStrip& s, std::int64_t row, std::i
       const auto survives = hn::Or(for_row, for_column);
       if (HWY_LIKELY(hn::AllFalse(d, survives))) continue;
       HWY_ALIGN float products[kFloats];
-      std::uint8_t bits[8] = {};
+      std::uint64_t bits = 0;
       hn::Store(acc[i][v], d, products);
-      hn::StoreMaskBits(d, survives, bits);
-      for (int l = 0; l < kFloats; ++l) {
-        if (!(bits[l / 8] >> (l % 8) & 1)) continue;
+      hn::StoreMaskBits(d, survives, reinterpret_cast<std::uint8_t*>(&bits));
+      for (; bits != 0; bits &= bits - 1) {
+        const int l = std::countr_zero(bits);
         const std::int64_t r = row + i, c = first + l;
         if (r < s.first_row || r >= s.first_row + s.row_count || c < s.first_column ||
             c >= s.first_column + s.column_count)

@@ -16,7 +16,9 @@ namespace HWY_NAMESPACE {
 HWY_INLINE void write_block(const LowStrip& s, std::int64_t row, std::int64_t column, float* out) {
   const FloatTag d;
   Floats acc[kRows][kVectors];
-  multiply(s.rows, s.columns, s.dim, row, column, acc);
+  const float* ahead =
+      panel_ahead(s.columns, s.dim, row / kRows - s.first_row / kRows, column, s.first_column + s.column_count - 1);
+  multiply(s.rows, s.columns, s.dim, row, column, ahead, acc);
   for (int v = 0; v < kVectors; ++v) {
     const Floats column_terms = hn::LoadU(d, s.column_terms + column + v * kFloats);
     for (int i = 0; i < kRows; ++i) {
