@@ -22,13 +22,14 @@ std::int64_t list_capacity(const DeviceProblem& p) {
   return std::min(round_up(checked_add(p.k, p.k / 8 + 16, "k"), 32), p.columns);
 }
 
-// Several devices get enough calls to end together.
+// Rows that are answered together lie the closer the more they are, so that calls are few: one for each device, or as
+// many more as the largest call makes necessary, all alike.
 DevicePlan make_row_plan(const DeviceProblem& p) {
   const auto bytes = [&](std::int64_t rows) { return p.session_bytes(rows, p.columns, 0); };
   std::int64_t rows = p.tile_rows;
   if (!rows) {
-    const std::int64_t parts = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
-    rows = std::min(p.rows_at_a_time, std::max(round_up(ceil_div(p.rows, parts), kGrain), 8 * kGrain));
+    const std::int64_t parts = p.devices * ceil_div(ceil_div(p.rows, p.devices), p.rows_at_a_time);
+    rows = std::min(p.rows_at_a_time, round_up(ceil_div(p.rows, parts), kGrain));
   }
   rows = std::min(rows, p.rows);
   while (!p.tile_rows && rows > kGrain && bytes(rows) > p.max_bytes) rows = whole_grains(rows / 2);

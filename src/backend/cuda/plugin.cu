@@ -130,7 +130,7 @@ std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
 
 // Coordinates that a call may have to compare if no box can be left out: some tenths of a second. In up to four
 // dimensions hardly any data is so, and rows of a call should be many: those that are answered together lie closer.
-constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFour = std::int64_t{1} << 48;
+constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFour = std::int64_t{1} << 49;
 constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 24;
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 

@@ -136,6 +136,12 @@ DeviceArray<T> uploaded(const std::vector<T>& values, Home& home) {
   return array;
 }
 
+// Between host and device: points or a result.
+std::int64_t largest_copy(const knng_backend_problem& p) {
+  const auto points = [](const knng_backend_rows& rows) { return rows.count * rows.dim * dtype_bytes(rows.dtype); };
+  return std::max({points(p.columns), points(p.rows), p.rows.count * width(p) * 8});
+}
+
 }  // namespace
 
 Metric metric_of(const knng_backend_metric& m) noexcept {
@@ -170,9 +176,10 @@ Session::Session(int device, const knng_backend_problem& problem)
       selector_(selector_of(problem)),
       device_(device),
       home_(device, problem.max_bytes),
-      staging_([&problem](void* to, const void* from, std::int64_t bytes) {
-        problem.copy(problem.copy_user, to, from, bytes);
-      }),
+      staging_(largest_copy(problem),
+               [&problem](void* to, const void* from, std::int64_t bytes) {
+                 problem.copy(problem.copy_user, to, from, bytes);
+               }),
       columns_(problem.columns, metric_.transform, problem.metric.largest, staging_, home_) {
   const knng_backend_problem& p = problem_;
   check(cudaDeviceGetAttribute(&compute_major_, cudaDevAttrComputeCapabilityMajor, device));

@@ -7,7 +7,7 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes,
                      const Stream& stream) {
   auto* to = static_cast<std::byte*>(device);
   // An item longer than a buffer goes in pieces of a host copy of its own; rows of that length are rare.
-  if (item_bytes > kBytes) {
+  if (item_bytes > bytes_) {
     const Pinned one(item_bytes);
     for (std::int64_t i = 0; i < count; ++i) {
       fill(i, 1, one.data());
@@ -17,7 +17,7 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes,
     }
     return;
   }
-  const std::int64_t together = kBytes / item_bytes;
+  const std::int64_t together = bytes_ / item_bytes;
   int turn = 0;
   for (std::int64_t first = 0; first < count; first += together, turn ^= 1) {
     const std::int64_t part = std::min(together, count - first);
@@ -32,18 +32,18 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes,
 void Staging::download(const void* device, void* host, std::int64_t bytes, const Stream& stream) {
   const auto* from = static_cast<const std::byte*>(device);
   auto* to = static_cast<std::byte*>(host);
-  const std::int64_t parts = (bytes + kBytes - 1) / kBytes;
-  const auto length = [&](std::int64_t part) { return std::min(kBytes, bytes - part * kBytes); };
+  const std::int64_t parts = (bytes + bytes_ - 1) / bytes_;
+  const auto length = [&](std::int64_t part) { return std::min(bytes_, bytes - part * bytes_); };
   // Part p is copied out while part p + 1 comes in.
   for (std::int64_t p = 0; p <= parts; ++p) {
     if (p < parts) {
-      check(cudaMemcpyAsync(buffers_[p % 2].data(), from + p * kBytes, static_cast<std::size_t>(length(p)),
+      check(cudaMemcpyAsync(buffers_[p % 2].data(), from + p * bytes_, static_cast<std::size_t>(length(p)),
                             cudaMemcpyDeviceToHost, stream));
       done_[p % 2].record(stream);
     }
     if (p > 0) {
       done_[(p - 1) % 2].wait();
-      host_copy_(to + (p - 1) * kBytes, buffers_[(p - 1) % 2].data(), length(p - 1));
+      host_copy_(to + (p - 1) * bytes_, buffers_[(p - 1) % 2].data(), length(p - 1));
     }
   }
 }
