@@ -231,6 +231,40 @@ double random_cutoff(const Case& c, values::Random& random) {
   }
 }
 
+// A row with any number of others, which lie anywhere: from fp64, and from fp32 where values are such.
+template <class Value>
+void check_row_keys(RowKeysFunction<Value>* run, const Metric& metric, std::int64_t count, std::int64_t dim,
+                    values::Random& random) {
+  std::vector<std::vector<Value>> rows(static_cast<std::size_t>(count + 1));
+  for (auto& row : rows)
+    for (const double x : make_rows(metric, 1, dim, random))
+      row.push_back(static_cast<Value>(sizeof(Value) == 4 ? std::fmod(x, 1e15) : x));
+  std::vector<const Value*> others;
+  for (std::int64_t j = 0; j < count; ++j) others.push_back(rows[static_cast<std::size_t>(j + 1)].data());
+  std::vector<double> keys(static_cast<std::size_t>(count + 1), -7);
+  run(rows[0].data(), others.data(), count, dim, metric.scale, keys.data());
+  const std::vector<double> u(rows[0].begin(), rows[0].end());
+  for (std::size_t j = 0; j < others.size(); ++j) {
+    const std::vector<double> v(rows[j + 1].begin(), rows[j + 1].end());
+    assert_int_equal(bits(keys[j]), bits(canonical_key(metric, u, v)));
+  }
+  assert_true(keys.back() == -7);
+}
+
+void a_row_with_others_has_the_bits_of_the_canonical_key(void**) {
+  values::Random random(27);
+  for (const char* name : {"sqeuclidean", "cosine", "inner_product"}) {
+    const Metric metric = find_metric(name, 2);
+    const auto term = static_cast<std::size_t>(metric.term);
+    for (const DirectTile* tile : direct_tiles())
+      for (const std::int64_t dim : {1, 2, 3, 7, 8, 9, 15, 31, 32, 33, 40, 63, 64, 65, 100, 784})
+        for (const std::int64_t count : {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 32}) {
+          check_row_keys<double>(tile->row_keys[term], metric, count, dim, random);
+          check_row_keys<float>(tile->float_row_keys[term], metric, count, dim, random);
+        }
+  }
+}
+
 void cutoffs_let_through_what_is_not_above_them(void**) {
   values::Random random(23);
   for (const Metric& metric : metrics_of_all_terms())
@@ -306,6 +340,7 @@ int main() {
       cmocka_unit_test(packing_fills_its_panel_exactly),
       cmocka_unit_test(all_pairs_have_the_bits_of_the_canonical_key),
       cmocka_unit_test(single_pairs_have_the_bits_of_the_canonical_key),
+      cmocka_unit_test(a_row_with_others_has_the_bits_of_the_canonical_key),
       cmocka_unit_test(cutoffs_let_through_what_is_not_above_them),
       cmocka_unit_test(diagonals_leave_out_what_is_below),
       cmocka_unit_test(rows_without_direction_are_at_one),
