@@ -18,7 +18,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../../.build
-rounds=3 warmups=1 engines=auto peers=faiss-knn,sklearn threads=0 verify=100 option= kernels= keep=
+rounds=3 warmups=1 engines=auto peers=faiss-knn,sklearn threads=0 verify=100 option="" kernels="" keep=""
 command="compare.sh $*"
 while getopts b:r:w:e:p:t:x:o:v:k: letter; do
   case $letter in
