@@ -45,7 +45,7 @@ enum {
   KNNG_ERR_IO = -9,          /**< a file could not be opened, read or written */
   KNNG_ERR_FORMAT = -10,     /**< a file is not what its format asks for: hostile, truncated or of another kind */
   KNNG_ERR_UNSUPPORTED = -11,/**< valid, but not available in this build or version */
-  KNNG_ERR_DEVICE = -12,     /**< a GPU failed or is not usable */
+  KNNG_ERR_DEVICE = -12,     /**< a GPU failed, is not usable, or has too little free memory */
   KNNG_ERR_INTERNAL = -13    /**< a defect of the library: please report it */
 };
 

@@ -19,7 +19,7 @@ void require_host(const knng_matrix& m, const char* argument) {
     case KNNG_CUDA:
     case KNNG_MANAGED:
       fail(KNNG_ERR_UNSUPPORTED, argument, {.given = m.space},
-           "%s: space=%d is CUDA memory, and this build has no CUDA backend", argument, m.space);
+           "%s: space=%d is CUDA memory, which this version does not take", argument, m.space);
     default:
       fail(KNNG_ERR_ARGUMENT, argument, {.given = m.space},
            "%s: space=%d is none of KNNG_ANY, KNNG_HOST, KNNG_CUDA, "
@@ -27,7 +27,7 @@ void require_host(const knng_matrix& m, const char* argument) {
            argument, m.space);
   }
   if (m.stream != 0)
-    fail(KNNG_ERR_UNSUPPORTED, argument, "%s: a stream was given, and this build has no CUDA backend", argument);
+    fail(KNNG_ERR_UNSUPPORTED, argument, "%s: a stream was given, which this version does not take", argument);
 }
 
 template <class Byte>
