@@ -3,6 +3,7 @@
 #pragma once
 
 #include <new>
+#include <system_error>
 
 #include "core/error.h"
 #include "core/float_env.h"
@@ -21,6 +22,9 @@ knng_status guard(F&& f) noexcept {
     return e.code();
   } catch (const std::bad_alloc&) {
     set_last_error(KNNG_ERR_MEMORY, "", "out of memory");
+    return KNNG_ERR_MEMORY;
+  } catch (const std::system_error&) {
+    set_last_error(KNNG_ERR_MEMORY, "", "the system has no thread left");
     return KNNG_ERR_MEMORY;
   } catch (const std::exception& e) {
     set_last_error(KNNG_ERR_INTERNAL, "", e.what());

@@ -33,6 +33,7 @@ class Monitor {
     return stop_.load(std::memory_order_relaxed) ||
            (control_.stop && __atomic_load_n(control_.stop, __ATOMIC_RELAXED)) || (main_ && main_->stopped());
   }
+  void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
   void check() const;                              // throws KNNG_ERR_CANCELLED if stopped
   void log(int level, const char* text) noexcept;  // lost if there is no memory for it
 

@@ -51,7 +51,7 @@ std::array<std::int64_t, kPieces + 1> cut(Buffer<RowHash>& hashes, int threads) 
 // Sorts hashes [first, end), among which are all that equal one of them, and puts in place of each the first row that
 // equals its row. Returns how many rows equal an earlier one. x, y: scratch.
 std::int64_t count_duplicates(const Dataset& data, Buffer<RowHash>& hashes, std::int64_t first, std::int64_t end,
-                              double* x, double* y) {
+                              double* x, double* y, const Monitor& monitor) {
   std::sort(hashes.begin() + first, hashes.begin() + end,
             [](const RowHash& a, const RowHash& b) { return a.hash < b.hash || (a.hash == b.hash && a.row < b.row); });
   const auto bytes = static_cast<std::size_t>(data.dim()) * sizeof(double);
@@ -61,6 +61,7 @@ std::int64_t count_duplicates(const Dataset& data, Buffer<RowHash>& hashes, std:
     while (last < end && hashes[last].hash == hashes[first].hash) ++last;
     // Equal hashes are nearly always equal rows; compare to be sure.
     for (std::int64_t i = first; i < last; ++i) {
+      if (i % kTogether == 0 && monitor.stopped()) return duplicates;
       hashes[i].hash = static_cast<std::uint64_t>(hashes[i].row);
       if (i > first) load_normalised(data, hashes[i].row, x);
       for (std::int64_t j = first; j < i; ++j) {
@@ -125,7 +126,8 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
     double* x = scratch.data() + omp_get_thread_num() * 2 * d;
 #pragma omp for schedule(dynamic, 1)
     for (std::size_t piece = 0; piece < kPieces; ++piece)
-      if (!monitor.stopped()) duplicates += count_duplicates(data, hashes, begins[piece], begins[piece + 1], x, x + d);
+      if (!monitor.stopped())
+        duplicates += count_duplicates(data, hashes, begins[piece], begins[piece + 1], x, x + d, monitor);
   }
   monitor.check();
   result.duplicates = duplicates;

@@ -58,18 +58,25 @@ struct Distinct {
   TaskPlan plan;
   std::int64_t k;
 
-  Distinct(const Task& whole, const Dataset& data, std::int64_t k_of_whole, Buffer<std::int64_t> first, Budget* budget)
-      : groups(data, whole.metric, std::move(first), budget),
+  // of_whole: the plan of all rows, which may be at work.
+  Distinct(const Task& whole, const TaskPlan& of_whole, const Dataset& data, std::int64_t k_of_whole,
+           Buffer<std::int64_t> first, Budget* budget, const Monitor& monitor)
+      : groups(data, whole.metric, std::move(first), budget, monitor),
         rows(data, groups.representatives()),
         task(task_of_distinct(whole)),
         k(k_of_distinct(k_of_whole, groups.count())) {
+    if (of_whole.device.set.backend) task.free_device_bytes = of_whole.device.bytes;
     if (k > 0) plan = plan_task(task, rows, 0, 0, k, data.held_bytes() + Groups::bytes(data.rows()));
   }
-  // Host memory at the peak: while it is made, or while it becomes the result.
-  std::int64_t bytes(const Dataset& data, std::int64_t result) const {
+  // Whether it takes no more memory than the whole was planned with, and no other device; result: bytes.
+  bool fits(const TaskPlan& of_whole, const Dataset& data, std::int64_t k_of_whole, std::int64_t result) const {
+    if (k > 0 && plan.device.set.backend != of_whole.device.set.backend) return false;
+    // While it is made, or while it becomes the result.
     const std::int64_t held = data.held_bytes() + Groups::bytes(data.rows());
-    return std::max(plan.host_bytes,
-                    checked_add(held, checked_add(graph_bytes_of_distinct(groups.count(), k), result, "k"), "k"));
+    const std::int64_t expanding =
+        checked_add(graph_bytes_of_distinct(groups.count(), k), expand_bytes(k_of_whole, of_whole.threads), "k");
+    return plan.host_bytes <= of_whole.host_bytes && plan.device.bytes <= of_whole.device.bytes &&
+           checked_add(held, checked_add(expanding, result, "k"), "k") <= of_whole.host_bytes;
   }
 };
 
@@ -103,7 +110,8 @@ void run_distinct(const Distinct& distinct, const Task& task, const TaskPlan& pl
     of_distinct.text.device = "cpu: nothing to compare";
   }
   Stopwatch watch;
-  expand(of_distinct, distinct.groups, task, task.threads, budget, monitor, graph);
+  const Charge held(budget, graph_bytes_of_distinct(distinct.groups.count(), distinct.k));
+  expand(of_distinct, distinct.groups, task, plan.threads, budget, monitor, graph);
   graph.stats = of_distinct.stats;
   graph.stats[Stat::seconds_emit] += watch.lap();
   if (graph.stats[Stat::refined] > 0) graph.stats[Stat::refined] = static_cast<double>(graph.rows);
@@ -143,18 +151,28 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
     fingerprint_text = found.text;
     duplicates = static_cast<double>(found.duplicates);
     if (distinct_pays(task, graph.rows, found.duplicates)) {
-      distinct.emplace(task, data, k, std::move(found.first), &budget);
       const std::int64_t result =
           checked_mul(graph.rows, graph.width * (8 + find_dtype(task.value_dtype)->bytes) + 2, "k");
-      if (distinct->bytes(data, result) > plan.host_bytes) distinct.reset();
+      try {
+        distinct.emplace(task, plan, data, k, std::move(found.first), &budget, monitor);
+        if (!distinct->fits(plan, data, k, result)) distinct.reset();
+      } catch (const Error& e) {  // no plan: all rows have one
+        if (e.code() == KNNG_ERR_CANCELLED) throw;
+        distinct.reset();
+      }
     }
     seconds_fingerprint = watch.lap();
     return !distinct;
   };
   const TileGrid* grid = &plan.grid;
-  if (!run_planned(task, plan, data, queries, leave_out, k, go_on, &budget, monitor, graph)) {
-    run_distinct(*distinct, task, plan, &budget, monitor, graph);
-    grid = &distinct->plan.grid;
+  try {
+    if (!run_planned(task, plan, data, queries, leave_out, k, go_on, &budget, monitor, graph)) {
+      run_distinct(*distinct, task, plan, &budget, monitor, graph);
+      grid = &distinct->plan.grid;
+    }
+  } catch (...) {
+    beside.stop();  // nobody waits for the fingerprint any more
+    throw;
   }
   graph.text.fingerprint = fingerprint_text;
   graph.stats[Stat::duplicates] = duplicates;

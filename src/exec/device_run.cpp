@@ -126,7 +126,13 @@ class Team {
     };
     {
       std::vector<std::jthread> others;
-      for (std::size_t i = 1; i < sessions_.size(); ++i) others.emplace_back(run, i);
+      others.reserve(sessions_.size());
+      try {
+        for (std::size_t i = 1; i < sessions_.size(); ++i) others.emplace_back(run, i);
+      } catch (...) {
+        failed_.store(true);  // those that have begun end early
+        throw;
+      }
       run(0);
     }
     for (const std::exception_ptr& failure : failures)

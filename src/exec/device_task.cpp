@@ -51,7 +51,8 @@ std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows
   const std::int64_t print = square ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
   const std::int64_t distinct =
       for_distinct && square && distinct_pays(task, rows, rows / 2)
-          ? checked_add(Groups::bytes(rows), graph_bytes_of_distinct(ceil_div(rows, 2), k + 1), "k")
+          ? checked_add(Groups::bytes(rows),
+                        graph_bytes_of_distinct(ceil_div(rows, 2), k + 1) + expand_bytes(k, task.threads), "k")
           : 0;
   const std::int64_t working = checked_add(checked_add(result, session_bytes, "k"), std::max(print, distinct), "k");
   return checked_add(held_bytes, working, "rows");
@@ -121,7 +122,8 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   p.square = queries == 0;
   p.devices = static_cast<int>(device.set.devices.size());
   // INT64_MAX is what a session that cannot be counted takes.
-  p.max_bytes = std::min({task.max_device_bytes, free_bytes(device.set), INT64_MAX - 1});
+  const std::int64_t free = task.free_device_bytes >= 0 ? task.free_device_bytes : free_bytes(device.set);
+  p.max_bytes = std::min({task.max_device_bytes, free, INT64_MAX - 1});
   p.tile_rows = task.tile_rows;
   p.tile_cols = task.tile_cols;
   p.rows_at_a_time = rows_at_a_time;

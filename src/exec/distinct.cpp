@@ -1,5 +1,7 @@
 #include "exec/distinct.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -14,26 +16,34 @@ namespace {
 
 // A smaller share of duplicates saves less than putting them back costs.
 constexpr std::int64_t kLeastShare = 8;
+// Rows between two looks at the stop flag.
+constexpr std::int64_t kCheckedTogether = 4096;
 
 }  // namespace
 
-Groups::Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> first, Budget* budget)
+Groups::Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> first, Budget* budget,
+               const Monitor& monitor)
     : group_(std::move(first)) {
   const std::int64_t n = data.rows();
   const bool directions = has_directions(metric.transform);
   std::vector<double> x(static_cast<std::size_t>(data.dim()));
-  // A row without a direction stays its own first: it is found by the first of its like, which is checked once.
-  constexpr std::int64_t lone = -1;
-  std::int64_t groups = 0;
+  // What is known of a row that is the first of its like: whether it can lead a group of several.
+  enum Leader : std::int64_t { unknown, leads, alone };
   representatives_ = Buffer<std::int64_t>(n, budget);
+  const auto leads_others = [&](std::int64_t row) {
+    std::int64_t& known = representatives_[row];
+    if (known == unknown) {
+      data.load(row, x.data());
+      known = directions && has_no_direction(metric.transform, x) ? alone : leads;
+    }
+    return known == leads;
+  };
+  std::int64_t groups = 0;
   for (std::int64_t i = 0; i < n; ++i) {
+    if (i % kCheckedTogether == 0) monitor.check();
     const std::int64_t leader = group_[i];
-    const bool starts = leader == i || representatives_[leader] == lone;
-    group_[i] = starts ? groups++ : group_[leader];
-    representatives_[i] = 0;
-    if (leader != i || !directions) continue;
-    data.load(i, x.data());
-    if (has_no_direction(metric.transform, x)) representatives_[i] = lone;
+    if (leader == i) representatives_[i] = unknown;
+    group_[i] = leader == i || !leads_others(leader) ? groups++ : group_[leader];
   }
   starts_ = Buffer<std::int64_t>(groups + 1, 0, budget);
   members_ = Buffer<std::int64_t>(n, budget);
@@ -66,30 +76,69 @@ std::int64_t graph_bytes_of_distinct(std::int64_t groups, std::int64_t k) {
   return checked_mul(groups, checked_add(checked_mul(k, 16, "k"), 2, "k"), "rows");
 }
 
+namespace {
+
+// The k + 1 smallest of what is added.
+class Nearest {
+ public:
+  static std::int64_t room(std::int64_t k) { return checked_mul(2, k + 1, "k"); }
+  Nearest(Neighbour* entries, std::int64_t k) noexcept : entries_(entries), enough_(k + 1) {}
+
+  void clear() noexcept { size_ = 0; }
+  // Whether (key, id) can still be among them.
+  bool wants(const Neighbour& n) const noexcept { return size_ < enough_ || n < last_; }
+  void add(const Neighbour& n) noexcept {
+    entries_[size_++] = n;
+    if (size_ == enough_ || size_ == 2 * enough_) shorten();
+  }
+  // In order.
+  std::span<const Neighbour> sorted() noexcept {
+    if (size_ > enough_) shorten();
+    std::sort(entries_, entries_ + size_);
+    return {entries_, static_cast<std::size_t>(size_)};
+  }
+
+ private:
+  void shorten() noexcept {
+    std::nth_element(entries_, entries_ + (enough_ - 1), entries_ + size_);
+    last_ = entries_[enough_ - 1];
+    size_ = enough_;
+  }
+
+  Neighbour* entries_;
+  std::int64_t enough_, size_ = 0;
+  Neighbour last_{};  // of the k + 1 smallest, once there are so many
+};
+
+// The k + 1 nearest of a row, or all there are. Groups come by their keys and their members by their ids.
+void gather(const Graph& distinct, const Groups& groups, std::int64_t row, Nearest& nearest) noexcept {
+  nearest.clear();
+  const auto add = [&](double key, std::int64_t group) {
+    for (const std::int64_t id : groups.members(group)) {
+      if (!nearest.wants({key, id})) break;
+      if (id != row) nearest.add({key, id});
+    }
+  };
+  const std::int64_t own = groups.group(row);
+  add(0, own);
+  for (std::int64_t entry = own * distinct.width; entry < (own + 1) * distinct.width; ++entry) {
+    const double key = distinct.value(entry);
+    if (!nearest.wants({key, -1})) break;
+    add(key, distinct.ids[entry]);
+  }
+}
+
+}  // namespace
+
+std::int64_t expand_bytes(std::int64_t k, int threads) {
+  return checked_mul(checked_mul(Nearest::room(k), threads, "threads"), sizeof(Neighbour), "k");
+}
+
 void expand(const Graph& distinct, const Groups& groups, const Task& task, int threads, Budget* budget,
             Monitor& monitor, Graph& graph) {
   const std::int64_t n = graph.rows, k = graph.k();
   allocate_result(task, budget, graph);
-
-  // The k + 1 nearest of a row, or all there are. Of a group no more than k + 1 can belong, those with the smallest
-  // ids; groups come by their keys, so that one with a key above that of k + 1 neighbours ends the list.
-  const auto enough = static_cast<std::size_t>(k + 1);
-  const auto gather = [&](std::int64_t row, std::vector<Neighbour>& list) {
-    list.clear();
-    const std::int64_t own = groups.group(row);
-    for (const std::int64_t id : groups.members(own)) {
-      if (list.size() == enough) break;
-      if (id != row) list.push_back({0, id});
-    }
-    for (std::int64_t j = 0; j < distinct.width; ++j) {
-      const std::int64_t entry = own * distinct.width + j;
-      const double key = distinct.value(entry);
-      if (list.size() >= enough && key > list.back().key) break;
-      const std::span<const std::int64_t> members = groups.members(distinct.ids[entry]);
-      for (const std::int64_t id : members.first(std::min(members.size(), enough))) list.push_back({key, id});
-    }
-    std::sort(list.begin(), list.end());
-  };
+  Buffer<Neighbour> entries(Nearest::room(k) * threads, budget);
 
   const double self = self_value(task, {});
   monitor.stage("result", static_cast<double>(n));
@@ -97,13 +146,15 @@ void expand(const Graph& distinct, const Groups& groups, const Task& task, int t
 #pragma omp parallel num_threads(threads)
   {
     const FloatEnv env;
-    std::vector<Neighbour> list;
+    Nearest nearest(entries.data() + omp_get_thread_num() * Nearest::room(k), k);
 #pragma omp for schedule(dynamic, 256)
     for (std::int64_t i = 0; i < n; ++i) {
       if (monitor.stopped()) continue;
       monitor.advance(1);
-      gather(i, list);
-      graph.ties[i] = list.size() >= enough && list[enough - 1].key == list[enough - 2].key;
+      gather(distinct, groups, i, nearest);
+      const std::span<const Neighbour> list = nearest.sorted();
+      const auto last = static_cast<std::size_t>(k);
+      graph.ties[i] = list.size() > last && list[last].key == list[last - 1].key;
       graph.proof[i] = distinct.proof[groups.group(i)];
       if (!emit_row(task, i, self, list.data(), graph))
         for (std::int64_t known = too_large.load(); i < known && !too_large.compare_exchange_weak(known, i);) {
@@ -112,9 +163,9 @@ void expand(const Graph& distinct, const Groups& groups, const Task& task, int t
   }
   monitor.check();
   if (const std::int64_t row = too_large.load(); row < n) {
-    std::vector<Neighbour> list;
-    gather(row, list);
-    refuse_large_value(task, row, list.data(), graph);
+    Nearest nearest(entries.data(), k);
+    gather(distinct, groups, row, nearest);
+    refuse_large_value(task, row, nearest.sorted().data(), graph);
   }
   release_result(graph);
 }

@@ -19,8 +19,8 @@ namespace libknng {
 class Groups {
  public:
   // first: of each row the first that equals it, in memory that becomes ours. Rows without a direction are at key 1
-  // from their like: each is a group of its own.
-  Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> first, Budget* budget);
+  // from their like: each is a group of its own. Throws KNNG_ERR_CANCELLED.
+  Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> first, Budget* budget, const Monitor& monitor);
   static std::int64_t bytes(std::int64_t rows);  // at most, `first` included
 
   std::int64_t count() const noexcept { return starts_.size() - 1; }
@@ -43,8 +43,9 @@ bool distinct_pays(const Task& task, std::int64_t rows, std::int64_t duplicates)
 // What is asked about the distinct rows: keys, and one neighbour more, so that ties are seen.
 Task task_of_distinct(const Task& task);
 std::int64_t k_of_distinct(std::int64_t k, std::int64_t groups);
-// Host memory that a graph of the distinct rows holds.
+// Host memory that a graph of the distinct rows holds, and what expand() takes beside it for k neighbours.
 std::int64_t graph_bytes_of_distinct(std::int64_t groups, std::int64_t k);
+std::int64_t expand_bytes(std::int64_t k, int threads);
 
 // Fills a graph whose shape is set from that of the distinct rows, as task_of_distinct() asks for it.
 // Throws KNNG_ERR_RANGE as emit() does. Runs on the calling thread's OpenMP team.

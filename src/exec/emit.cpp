@@ -75,8 +75,11 @@ bool emit_row(const Task& task, std::int64_t row, double self, const Neighbour* 
 }
 
 void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* list, const Graph& graph) {
-  // Values are largest at the end of a list, or, for large products, at its start.
+  // Values are largest at the end of a list, or, for large products, at its start; those of a row itself may be too.
   const std::int64_t k = graph.k();
+  if (graph.self_first && !std::isfinite(graph.value(row * graph.width)))
+    fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = 0}, "row %lld, itself: its value does not fit %s",
+         static_cast<long long>(row), task.value_dtype == KNNG_F64 ? "fp64" : "fp32; set value_type=f64");
   const std::int64_t at = std::isfinite(rounded_value(task, list[k - 1].key)) ? 0 : k - 1;
   const std::int64_t col = graph.width - k + at;
   if (task.value_dtype == KNNG_F64)

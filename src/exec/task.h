@@ -24,6 +24,7 @@ struct Task {
   std::int64_t max_host_bytes = INT64_MAX;
   std::int64_t tile_rows = 0, tile_cols = 0;
   std::int64_t max_device_bytes = INT64_MAX;
+  std::int64_t free_device_bytes = -1;   // known to be free on each device; -1: they are asked
   std::string device, engine, selector;  // as they were asked for
 };
 

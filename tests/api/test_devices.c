@@ -186,7 +186,7 @@ static void expect_budget_error(const knng* h, const question* q, const char* na
 
 static void memory_is_as_planned(void** state) {
   (void)state;
-  test_rows rows = rows_normal(KNNG_F32, small_run() ? 500 : 1100, 20, 309),
+  test_rows rows = rows_normal(KNNG_F32, small_run() ? 700 : 1100, 20, 309),
             queries = rows_normal(KNNG_F32, 300, 20, 310);
   int64_t leave_out[300];
   for (int64_t i = 0; i < 300; ++i) leave_out[i] = i;

@@ -220,6 +220,27 @@ void builds(void** state) {
   }
   require(knng_set(world.handle, "metric", "euclidean"), "euclidean");
   require(knng_set(world.handle, "engine", "auto"), "auto");
+
+  // Half of the rows or more equal others: they are left out and come back.
+  test_rows few = rows_grid(KNNG_F32, kRows, kDim, 2, 152);
+  knng* of_few = nullptr;
+  require(knng_create(&of_few, 0, 0), "create");
+  require(knng_set(of_few, "threads", "2"), "threads");
+  const knng_matrix all = knng_host(KNNG_F32, kRows, kDim, few.data);
+  require(knng_add(of_few, &all), "add");
+  every_allocation_fails("duplicates", world, 8, [&] {
+    knng_graph* g = nullptr;
+    const knng_status status = knng_build(of_few, kNeighbours, nullptr, &g);
+    if (status != KNNG_OK) assert_null(g);
+    double pairs = 0;
+    if (g) require(knng_graph_stat(g, "pairs", &pairs), "pairs");
+    if (g) assert_true(failed.load() > 0 || pairs < kRows * (kRows - 1) / 4);
+    knng_graph_destroy(g);
+    return status;
+  });
+  knng_destroy(of_few);
+  rows_free(&few);
+
   const knng_matrix m = knng_host(KNNG_F32, 7, kDim, world.rows.data);
   every_allocation_fails("knng_query", world, 5, [&] {
     knng_graph* g = nullptr;

@@ -180,10 +180,15 @@ std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::
                                  bool searched) {
   const bool integer = integer_filter_can_run(metric, dtype, dim);
   const OperandType type = fastest_arithmetic(dim).type;
-  const std::int64_t operands =
-      integer ? IntegerOperands::bytes(points, dim) : FilterOperands::bytes(points, dim, type);
-  const std::int64_t depth = integer ? IntegerOperands::groups(dim) : FilterOperands::depth(dim, type);
-  return searched ? checked_add(operands, ColumnSample::bytes(points, depth), "rows") : operands;
+  const auto with_sample = [&](std::int64_t operands, std::int64_t depth) {
+    return searched ? checked_add(operands, ColumnSample::bytes(points, depth), "rows") : operands;
+  };
+  if (integer) return with_sample(IntegerOperands::bytes(points, dim), IntegerOperands::groups(dim));
+  // Whether the fastest type serves the data shows only when they are looked at; else it is fp32.
+  const auto of_type = [&](OperandType t) {
+    return with_sample(FilterOperands::bytes(points, dim, t), FilterOperands::depth(dim, t));
+  };
+  return std::max(of_type(type), of_type(OperandType::fp32));
 }
 
 std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t tile_rows,
