@@ -205,7 +205,8 @@ static void memory_is_as_planned(void** state) {
       const int64_t nq = q.queries ? 300 : 0;
       const knng_plan free = planned(h, nq, q.k);
       assert_true(free.device_bytes > 0 && free.smallest_device > 0 && free.smallest_device <= free.device_bytes);
-      assert_true(free.smallest_device < free.device_bytes); /* tiles can be smaller: that is tried below */
+      /* Tiles of more than 128 rows, the fewest, can be smaller: that is tried below. */
+      assert_true(free.tile_rows <= 128 || free.smallest_device < free.device_bytes);
       assert_int_equal(free.devices, strcmp(*set, "cuda") == 0 ? usable_devices : (int64_t)strlen(*set) / 2 - 2);
       for (int step = 0; step < 3; ++step) {
         if (step > 0) set_bytes(h, "max_device_bytes", step == 1 ? free.device_bytes : free.smallest_device);
