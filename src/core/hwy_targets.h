@@ -22,6 +22,9 @@
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
 
+// Its assertions in builds without optimisation would call that library.
+#define HWY_IS_DEBUG_BUILD 0
+
 #include <hwy/detect_targets.h>
 
 #include <cstddef>
