@@ -74,7 +74,10 @@ typedef struct knng_backend_problem {
   int32_t by_rows;              /* answer() is called and not begin, tile, settle, absorb, refine or redo */
   int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
   int64_t capacity;             /* candidates that a list keeps, more than k */
-  int64_t max_bytes;            /* of device memory */
+  /* 0: all points stay on the device. Else columns (square: all points) stay where they are read from, and so many
+   * blocks of tile_cols points are on the device at a time, at least 3, while the first rung's tiles are evaluated. */
+  int64_t blocks_held;
+  int64_t max_bytes; /* of device memory */
 } knng_backend_problem;
 
 /* Precisions of the products, in the order in which they are tried; the numbers are those of Proof in graph/graph.h.
@@ -115,6 +118,9 @@ typedef struct knng_backend_seam {
   /* The problem, with what it points to, outlives the session. Brings the points to the device and prepares them. */
   int32_t (*open)(knng_backend_session** out, int32_t device, const knng_backend_problem* problem,
                   knng_backend_error* error);
+  /* Blocks that are on the device at a time from the last begin() or begin_keys() on: who asks for a block that was
+   * used among the last so many does not wait for it. 0: all points stay there. */
+  int64_t (*blocks_held)(const knng_backend_session* session);
   /* Empties the lists; tiles that follow are evaluated in this precision. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
   /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the
@@ -127,6 +133,12 @@ typedef struct knng_backend_seam {
    * [first, first + count). Both are settled; other rows of `from` may be read at the same time. */
   int32_t (*absorb)(knng_backend_session* into, const knng_backend_session* from, int64_t first, int64_t count,
                     knng_backend_error* error);
+  /* If not all points stay on the device: after the last absorb(), begin_keys(), then keys() for every tile in which
+   * rows that will be refined have candidates. Each evaluates canonical keys of what the tile's rows have among its
+   * columns; rows and columns are a tile's. May return before it is done. */
+  int32_t (*begin_keys)(knng_backend_session* session, knng_backend_error* error);
+  int32_t (*keys)(knng_backend_session* session, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
+                  knng_backend_error* error);
   /* Canonical keys of the candidates of rows [first, first + count), sorted, proved or not. */
   int32_t (*refine)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
                     knng_backend_error* error);

@@ -71,6 +71,11 @@ class Session {
     require(job_.backend.tile(session_, t.first_row, t.rows, t.first_column, t.columns, &error_));
   }
   void settle() { require(job_.backend.settle(session_, &error_)); }
+  std::int64_t blocks_held() const { return job_.backend.blocks_held(session_); }
+  void begin_keys() { require(job_.backend.begin_keys(session_, &error_)); }
+  void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
+    require(job_.backend.keys(session_, first_row, rows, first_column, columns, &error_));
+  }
   void absorb(const Session& from, std::int64_t first, std::int64_t count) {
     require(job_.backend.absorb(session_, from.session_, first, count, &error_));
   }
@@ -146,13 +151,19 @@ class Team {
   std::atomic<bool> failed_{false};
 };
 
-// Rows [first, first + count) of the i-th of `parts` equal shares.
+// Rows [first, first + count) of the i-th of `parts` equal shares: of whole blocks, if points come in blocks.
 struct Share {
   std::int64_t first, count;
-  Share(std::int64_t rows, std::size_t i, std::size_t parts)
-      : first(rows / static_cast<std::int64_t>(parts) * static_cast<std::int64_t>(i)),
-        count((i + 1 == parts ? rows : rows / static_cast<std::int64_t>(parts) * static_cast<std::int64_t>(i + 1)) -
-              first) {}
+  Share(const TaskPlan& plan, std::size_t i, std::size_t parts)
+      : first(begin_of(plan, i, parts)), count(begin_of(plan, i + 1, parts) - first) {}
+
+ private:
+  static std::int64_t begin_of(const TaskPlan& plan, std::size_t i, std::size_t parts) {
+    const std::int64_t rows = plan.grid.rows, grain = plan.device.blocks_held > 0 ? plan.grid.tile_rows : 1;
+    const std::int64_t grains = ceil_div(rows, grain), n = static_cast<std::int64_t>(parts);
+    const auto at = static_cast<std::int64_t>(i);
+    return std::min((grains / n * at + grains % n * at / n) * grain, rows);
+  }
 };
 
 // Counts of the devices' results, each its own while it works.
@@ -182,18 +193,24 @@ class Results {
 // What a step of the ladder is called: each once, so that progress under a name never goes back.
 struct Step {
   std::int32_t rung;
-  const char *distances, *refine;
+  const char *distances, *keys, *refine;
 };
 constexpr std::array<Step, 3> kLadder = {{
-    {KNNG_RUNG_FILTER, "distances", "refine"},
-    {KNNG_RUNG_TWO_PIECE, "distances again, in two pieces", "refine after two pieces"},
-    {KNNG_RUNG_FP32, "distances again, in fp32", "refine after fp32"},
+    {KNNG_RUNG_FILTER, "distances", "keys", "refine"},
+    {KNNG_RUNG_TWO_PIECE, "distances again, in two pieces", "keys after two pieces", "refine after two pieces"},
+    {KNNG_RUNG_FP32, "distances again, in fp32", "keys after fp32", "refine after fp32"},
 }};
-constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, "distances", "refine"}}};
+constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, "distances", "keys", "refine"}}};
+
+// Row blocks that a device should have in hand at a time: beside them it holds the columns that they meet and the next.
+std::int64_t band_of(Session& session, const TileGrid& grid) {
+  const std::int64_t held = session.blocks_held();
+  return held == 0 ? 1 : grid.square ? std::max<std::int64_t>(held - 2, 1) : grid.row_blocks();
+}
 
 // Tiles of all pairs, in one precision, on whichever device is free.
 void run_tiles(Team& team, const TileGrid& grid, const char* stage, Monitor& monitor) {
-  TileQueue queue(grid);
+  TileQueue queue(grid, band_of(team[0], grid));
   monitor.stage(stage, grid.pairs());
   team.each([&](std::size_t i) {
     for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
@@ -219,19 +236,40 @@ void answer_rows(Team& team, const TileGrid& grid, Results& results, Monitor& mo
 }
 
 // Each device takes the lists of a share of the rows from all others.
-void join_lists(Team& team, std::int64_t rows) {
+void join_lists(Team& team, const TaskPlan& plan) {
   if (team.size() == 1) return;
   team.each([&](std::size_t i) {
-    const Share share(rows, i, team.size());
+    const Share share(plan, i, team.size());
     for (std::size_t other = 0; other < team.size(); ++other)
       if (other != i) team[i].absorb(team[other], share.first, share.count);
   });
 }
 
-void refine_lists(Team& team, std::int64_t rows, const char* stage, Results& results, Monitor& monitor) {
-  monitor.stage(stage, static_cast<double>(rows));
+// Where points come block by block: the keys of what each device's share of the rows has found. A device alone, whose
+// share are all points, has both blocks of a tile for the lists of either.
+void evaluate_lists(Team& team, const TaskPlan& plan, const char* stage, Monitor& monitor) {
+  const TileGrid& grid = plan.grid;
+  const bool both = grid.square && team.size() == 1;
+  monitor.stage(stage, both ? grid.pairs() : static_cast<double>(grid.rows) * static_cast<double>(grid.columns));
   team.each([&](std::size_t i) {
-    const Share share(rows, i, team.size());
+    team[i].begin_keys();
+    const Share share(plan, i, team.size());
+    const TileGrid mine = {share.count, grid.columns, grid.tile_rows, grid.tile_cols, both};
+    TileQueue queue(mine, band_of(team[i], grid));
+    for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
+      const std::int64_t first_row = share.first + t.first_row;
+      team[i].keys(first_row, t.rows, t.first_column, t.columns);
+      if (both && t.row_block != t.column_block) team[i].keys(t.first_column, t.columns, first_row, t.rows);
+      monitor.advance(mine.pairs_of(t));
+    }
+  });
+  monitor.check();
+}
+
+void refine_lists(Team& team, const TaskPlan& plan, const char* stage, Results& results, Monitor& monitor) {
+  monitor.stage(stage, static_cast<double>(plan.grid.rows));
+  team.each([&](std::size_t i) {
+    const Share share(plan, i, team.size());
     for (std::int64_t done = 0; done < share.count && !monitor.stopped() && !team.failed();) {
       const std::int64_t count = std::min(kRefinedTogether, share.count - done);
       team[i].refine(share.first + done, count, results[i]);
@@ -295,10 +333,11 @@ void climb(Team& team, const TaskPlan& plan, const std::future<void>& touched, R
     team.each([&](std::size_t i) { team[i].begin(step.rung); });
     run_tiles(team, plan.grid, step.distances, monitor);
     seconds_tile += watch.lap();
-    join_lists(team, n);
+    join_lists(team, plan);
     seconds_merge += watch.lap();
+    if (plan.device.blocks_held > 0) evaluate_lists(team, plan, step.keys, monitor);
     touched.wait();
-    refine_lists(team, n, step.refine, results, monitor);
+    refine_lists(team, plan, step.refine, results, monitor);
     seconds_refine += watch.lap();
     unproved = count_unproved(graph);
     if (unproved <= n / kFewUnproved) break;

@@ -83,6 +83,7 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
   p.tile_rows = plan.grid.tile_rows;
   p.tile_cols = plan.grid.tile_cols;
   p.capacity = plan.device.capacity;
+  p.blocks_held = plan.device.blocks_held;
   p.max_bytes = task.max_device_bytes;
   return p;
 }
@@ -135,10 +136,11 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
     p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
   }
   std::int64_t session_host = 0;
-  p.session_bytes = [&](std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity) {
+  p.session_bytes = [&](std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity, std::int64_t held) {
     problem.tile_rows = tile_rows;
     problem.tile_cols = tile_cols;
     problem.capacity = capacity;
+    problem.blocks_held = held;
     return backend.session_bytes(&problem, &session_host);
   };
   const DevicePlan made = make_device_plan(p);
@@ -147,10 +149,11 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
     fail(KNNG_ERR_DEVICE, "device", {.given = p.max_bytes, .limit = made.smallest},
          "device=%s: %lld bytes are free on a device, at least %lld are needed", task.device.c_str(),
          static_cast<long long>(p.max_bytes), static_cast<long long>(made.smallest));
-  p.session_bytes(made.grid.tile_rows, made.grid.tile_cols, made.capacity);  // for the host's part
+  p.session_bytes(made.grid.tile_rows, made.grid.tile_cols, made.capacity, made.blocks_held);  // for the host's part
   plan.grid = made.grid;
   plan.threads = task.threads;
   device.capacity = made.capacity;
+  device.blocks_held = made.blocks_held;
   device.bytes = made.bytes;
   device.smallest = made.smallest;
   session_host = checked_mul(session_host, p.devices, "devices");

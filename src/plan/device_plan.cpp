@@ -13,6 +13,11 @@ constexpr std::int64_t kMostPairs = std::int64_t{1} << 28;
 constexpr std::int64_t kLongestSide = std::int64_t{1} << 18;
 constexpr std::int64_t kGrain = 128;  // sides are multiples of it
 constexpr std::int64_t kTilesPerDevice = 16;
+// Smaller tiles than these keep a device less busy than bringing points again and again does.
+constexpr std::int64_t kWorthwhileSide = 2048;
+// Points that come block by block: two blocks of a tile, and one on its way. Beside a band of so many, a block that
+// comes serves so many tiles that it is there in time.
+constexpr std::int64_t kFewestHeld = 3, kHeldForBand = 10;
 
 std::int64_t whole_grains(std::int64_t side) { return std::max(kGrain, side / kGrain * kGrain); }
 
@@ -25,7 +30,7 @@ std::int64_t list_capacity(const DeviceProblem& p) {
 // Rows that are answered together lie the closer the more they are, so that calls are few: one for each device, or as
 // many more as the largest call makes necessary, all alike.
 DevicePlan make_row_plan(const DeviceProblem& p) {
-  const auto bytes = [&](std::int64_t rows) { return p.session_bytes(rows, p.columns, 0); };
+  const auto bytes = [&](std::int64_t rows) { return p.session_bytes(rows, p.columns, 0, 0); };
   std::int64_t rows = p.tile_rows;
   if (!rows) {
     const std::int64_t parts = p.devices * ceil_div(ceil_div(p.rows, p.devices), p.rows_at_a_time);
@@ -40,48 +45,113 @@ DevicePlan make_row_plan(const DeviceProblem& p) {
   return plan;
 }
 
-}  // namespace
+struct Sides {
+  std::int64_t rows, cols;
+};
 
-DevicePlan make_device_plan(const DeviceProblem& p) {
-  if (p.rows_at_a_time > 0) return make_row_plan(p);
-  DevicePlan plan;
-  plan.capacity = list_capacity(p);
+// As large as pays, if there is memory for them.
+Sides largest_tile(const DeviceProblem& p) {
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
     const double side = static_cast<double>(p.rows) / std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
     const auto longest = static_cast<std::int64_t>(std::sqrt(static_cast<double>(kMostPairs)));
     if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, longest);
-    rows = cols = std::min(rows, p.rows);
-  } else {
-    if (!rows) rows = std::min(whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192});
     rows = std::min(rows, p.rows);
-    if (!cols) {
-      // One device takes tiles as they come; several get enough of them to end together.
-      const std::int64_t wanted = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
-      const std::int64_t blocks = ceil_div(wanted, ceil_div(p.rows, rows));
-      const std::int64_t side = std::max(round_up(ceil_div(p.columns, blocks), kGrain), 8 * kGrain);
-      cols = std::clamp(whole_grains(std::min(kMostPairs / rows, side)), kGrain, kLongestSide);
-    }
-    cols = std::min(cols, p.columns);
+    return {rows, rows};
   }
-  const auto bytes = [&](std::int64_t r, std::int64_t c) { return p.session_bytes(r, c, plan.capacity); };
-  while (bytes(rows, cols) > p.max_bytes) {
-    const bool more_rows = !p.tile_rows && rows > kGrain, more_cols = !p.tile_cols && cols > kGrain;
-    if (p.square && more_rows) {
-      rows = cols = whole_grains(rows / 2);
-    } else if (!p.square && more_cols && (cols >= rows || !more_rows)) {
-      cols = whole_grains(cols / 2);
-    } else if (!p.square && more_rows) {
-      rows = whole_grains(rows / 2);
-    } else {
-      break;
-    }
+  if (!rows) rows = std::min(whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192});
+  rows = std::min(rows, p.rows);
+  if (!cols) {
+    // One device takes tiles as they come; several get enough of them to end together.
+    const std::int64_t wanted = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
+    const std::int64_t blocks = ceil_div(wanted, ceil_div(p.rows, rows));
+    const std::int64_t side = std::max(round_up(ceil_div(p.columns, blocks), kGrain), 8 * kGrain);
+    cols = std::clamp(whole_grains(std::min(kMostPairs / rows, side)), kGrain, kLongestSide);
   }
-  plan.grid = {p.rows, p.columns, rows, cols, p.square};
-  plan.bytes = bytes(rows, cols);
-  plan.smallest =
-      bytes(p.tile_rows ? rows : std::min(kGrain, p.rows), p.tile_cols ? cols : std::min(kGrain, p.columns));
+  return {rows, std::min(cols, p.columns)};
+}
+
+// The next smaller tile; false if there is none.
+bool shrink(const DeviceProblem& p, Sides& tile) {
+  const bool more_rows = !p.tile_rows && tile.rows > kGrain, more_cols = !p.tile_cols && tile.cols > kGrain;
+  if (p.square && more_rows) {
+    tile.rows = tile.cols = whole_grains(tile.rows / 2);
+  } else if (!p.square && more_cols && (tile.cols >= tile.rows || !more_rows)) {
+    tile.cols = whole_grains(tile.cols / 2);
+  } else if (!p.square && more_rows) {
+    tile.rows = whole_grains(tile.rows / 2);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Sides smallest_tile(const DeviceProblem& p) {
+  return {p.tile_rows ? std::min(p.tile_rows, p.rows) : std::min(kGrain, p.rows),
+          p.tile_cols ? std::min(p.tile_cols, p.columns) : std::min(kGrain, p.columns)};
+}
+
+DevicePlan plan_of(const DeviceProblem& p, Sides tile, std::int64_t capacity, std::int64_t held) {
+  DevicePlan plan;
+  plan.grid = {p.rows, p.columns, tile.rows, tile.cols, p.square};
+  plan.capacity = capacity;
+  plan.blocks_held = held;
+  plan.bytes = p.session_bytes(tile.rows, tile.cols, capacity, held);
+  return plan;
+}
+
+// All points on the device, beside the largest tile that fits.
+DevicePlan resident_plan(const DeviceProblem& p, std::int64_t capacity) {
+  Sides tile = largest_tile(p);
+  while (p.session_bytes(tile.rows, tile.cols, capacity, 0) > p.max_bytes && shrink(p, tile)) {
+  }
+  return plan_of(p, tile, capacity, 0);
+}
+
+// The most blocks that fit, up to `most`; fewer than kFewestHeld: not even these do.
+std::int64_t blocks_that_fit(const DeviceProblem& p, Sides tile, std::int64_t capacity, std::int64_t most) {
+  const auto fit = [&](std::int64_t held) {
+    return p.session_bytes(tile.rows, tile.cols, capacity, held) <= p.max_bytes;
+  };
+  std::int64_t held = kFewestHeld - 1;
+  for (std::int64_t beyond = most + 1; beyond - held > 1;) {
+    const std::int64_t middle = held + (beyond - held) / 2;
+    (fit(middle) ? held : beyond) = middle;
+  }
+  return held;
+}
+
+// Points that come block by block. Each block of columns is used by a band of row blocks while it is there: the higher
+// the band, the less often points come.
+DevicePlan paged_plan(const DeviceProblem& p, std::int64_t capacity) {
+  Sides tile = largest_tile(p);
+  for (;;) {
+    // Beside queries, which stay on the device, a block of columns is used once for all.
+    const std::int64_t most = p.square ? std::max(ceil_div(p.columns, tile.cols), kFewestHeld) : kFewestHeld;
+    const std::int64_t held = blocks_that_fit(p, tile, capacity, most);
+    if (held >= std::min(most, kHeldForBand)) return plan_of(p, tile, capacity, held);
+    Sides smaller = tile;
+    if (!shrink(p, smaller)) return plan_of(p, tile, capacity, std::max(held, kFewestHeld));
+    tile = smaller;
+  }
+}
+
+}  // namespace
+
+DevicePlan make_device_plan(const DeviceProblem& p) {
+  if (p.rows_at_a_time > 0) return make_row_plan(p);
+  const std::int64_t capacity = list_capacity(p);
+  const Sides smallest = smallest_tile(p);
+  DevicePlan plan = resident_plan(p, capacity);
+  const bool large = plan.grid.tile_cols >= std::min(kWorthwhileSide, largest_tile(p).cols);
+  const bool fits = plan.bytes <= p.max_bytes;
+  if (!fits || !large) {
+    const DevicePlan paged = paged_plan(p, capacity);
+    if (fits ? paged.bytes <= p.max_bytes : paged.bytes < plan.bytes) plan = paged;
+  }
+  plan.smallest = std::min(p.session_bytes(smallest.rows, smallest.cols, capacity, 0),
+                           p.session_bytes(smallest.rows, smallest.cols, capacity, kFewestHeld));
   return plan;
 }
 

@@ -19,16 +19,20 @@ struct DeviceProblem {
   std::int64_t tile_rows = 0, tile_cols = 0;  // 0: free to choose; equal if square
   // Devices answer rows straight away, at most so many in a call: "tiles" of all columns. 0: they evaluate tiles.
   std::int64_t rows_at_a_time = 0;
-  // What a device holds with tiles of that size and lists of that many candidates.
-  std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity)> session_bytes;
+  // What a device holds with tiles of that size, lists of that many candidates, and that many blocks of tile_cols
+  // points at a time (0: all points).
+  std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
+                             std::int64_t blocks_held)>
+      session_bytes;
 };
 
 struct DevicePlan {
   // Square: of square tiles, so that each is on the diagonal or beside it; but whole rows, if these are answered.
   TileGrid grid;
-  std::int64_t capacity = 0;  // candidates of a list; 0 where rows are answered
-  std::int64_t bytes = 0;     // of each device
-  std::int64_t smallest = 0;  // with the smallest tiles
+  std::int64_t capacity = 0;     // candidates of a list; 0 where rows are answered
+  std::int64_t blocks_held = 0;  // 0: all points stay on the device; else they come block by block
+  std::int64_t bytes = 0;        // of each device
+  std::int64_t smallest = 0;     // with the smallest tiles, and the fewest points at a time
 };
 
 // Bytes may be above the limit: then nothing smaller was possible and `smallest` says what is needed.

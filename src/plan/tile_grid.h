@@ -61,43 +61,65 @@ struct TileGrid {
   }
 };
 
-// Hands out tiles. A thread gets the tiles of one row block after the other, so that it can keep the rows that it
-// prepared, and threads work on different rows and columns as long as there are row blocks that nobody has begun; then
-// they help with what is left. Any thread.
+// Hands out tiles. A thread gets the tiles of one band of row blocks after the other: all of the band under one column
+// block, then the next, so that it can keep the rows that it prepared, and the columns for as long as the band is high.
+// Threads work on different rows and columns as long as there are bands that nobody has begun; then they help with what
+// is left. Any thread.
 class TileQueue {
  public:
-  explicit TileQueue(const TileGrid& grid) : grid_(grid), next_(static_cast<std::size_t>(grid.row_blocks())) {
-    for (std::int64_t b = 0; b < grid_.row_blocks(); ++b) next(b) = grid_.first_column_block(b);
+  // band: row blocks.
+  explicit TileQueue(const TileGrid& grid, std::int64_t band = 1)
+      : grid_(grid), band_(band), next_(static_cast<std::size_t>(ceil_div(grid.row_blocks(), band))) {
+    for (std::int64_t b = 0; b < bands(); ++b) {
+      next(b) = {first_block(b), grid_.first_column_block(first_block(b)), 0};
+      for (std::int64_t row = first_block(b); row < end_block(b); ++row)
+        next(b).left += std::max<std::int64_t>(grid_.column_blocks() - grid_.first_column_block(row), 0);
+    }
   }
 
   // tile: the one that the thread got last, or a new one; replaced by the next.
   bool next(Tile& tile) {
     const std::lock_guard lock(mutex_);
-    std::int64_t block = tile.row_block;
-    if (block < 0 || left(block) <= 0) {
-      while (untouched_ < grid_.row_blocks() && left(untouched_) <= 0) ++untouched_;
-      block = untouched_ < grid_.row_blocks() ? untouched_++ : longest();
+    std::int64_t b = tile.row_block < 0 ? -1 : tile.row_block / band_;
+    if (b < 0 || next(b).left == 0) {
+      while (untouched_ < bands() && next(untouched_).left == 0) ++untouched_;
+      b = untouched_ < bands() ? untouched_++ : longest();
     }
-    if (block < 0) return false;
-    tile = grid_.tile(block, next(block)++);
+    if (b < 0) return false;
+    Place& at = next(b);
+    tile = grid_.tile(at.row_block, at.column_block);
+    --at.left;
+    // Rows further down reach the diagonal at later columns.
+    if (++at.row_block == end_block(b) || grid_.first_column_block(at.row_block) > at.column_block) {
+      at.row_block = first_block(b);
+      ++at.column_block;
+    }
     return true;
   }
 
  private:
-  std::int64_t& next(std::int64_t row_block) noexcept { return next_[static_cast<std::size_t>(row_block)]; }
-  std::int64_t left(std::int64_t row_block) noexcept { return grid_.column_blocks() - next(row_block); }
-  // The row block with most tiles left, -1 if there is none.
+  // The tile of a band that nobody has yet, and how many there are.
+  struct Place {
+    std::int64_t row_block, column_block, left;
+  };
+
+  std::int64_t bands() const noexcept { return static_cast<std::int64_t>(next_.size()); }
+  std::int64_t first_block(std::int64_t b) const noexcept { return b * band_; }
+  std::int64_t end_block(std::int64_t b) const noexcept { return std::min(first_block(b) + band_, grid_.row_blocks()); }
+  Place& next(std::int64_t b) noexcept { return next_[static_cast<std::size_t>(b)]; }
+  // The band with most tiles left, -1 if there is none.
   std::int64_t longest() noexcept {
     std::int64_t best = -1;
-    for (std::int64_t b = 0; b < grid_.row_blocks(); ++b)
-      if (left(b) > (best < 0 ? 0 : left(best))) best = b;
+    for (std::int64_t b = 0; b < bands(); ++b)
+      if (next(b).left > (best < 0 ? 0 : next(best).left)) best = b;
     return best;
   }
 
   const TileGrid grid_;
+  const std::int64_t band_;
   std::mutex mutex_;
-  std::vector<std::int64_t> next_;  // by row block: the first column block that nobody has
-  std::int64_t untouched_ = 0;      // the first row block that nobody has begun
+  std::vector<Place> next_;     // by band
+  std::int64_t untouched_ = 0;  // the first band that nobody has begun
 };
 
 }  // namespace libknng

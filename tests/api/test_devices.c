@@ -236,6 +236,50 @@ static void memory_is_as_planned(void** state) {
   rows_free(&low_queries);
 }
 
+/* Points that come block by block: whatever part of them a device can hold, and however many devices there are. */
+static void more_points_than_fit(void** state) {
+  (void)state;
+  const int64_t n = small_run() ? 420 : 700;
+  int64_t budgets = 0;
+  for (int m = 0; m < METRIC_CASES; ++m) {
+    test_rows rows = rows_positive(row_dtypes[m % ROW_DTYPES], n, 301, 321);
+    test_rows queries = rows_positive(KNNG_F32, 70, 301, 322);
+    for (int asked = 0; asked < 3; ++asked) {
+      question q = question_of(&rows, &metric_cases[m], 6);
+      if (asked == 0) q.queries = &queries;
+      if (asked == 2) q.self = "first";
+      knng_error failure;
+      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+      for (const char* const* set = device_sets(); *set; ++set) {
+        if (!fake_devices && set != device_sets() && (m + asked) % 4) continue;
+        knng* h = handle_for(&q, *set, "auto", m % 3 ? "auto" : "insertion", "0");
+        const int64_t nq = q.queries ? 70 : 0;
+        const knng_plan free = planned(h, nq, q.k);
+        for (int step = 0; step < 4; ++step) {
+          /* From three blocks of 128 up to nearly all. */
+          set_bytes(h, "max_device_bytes",
+                    free.smallest_device + step * (free.device_bytes - free.smallest_device) / 4);
+          const int64_t before = fake_devices ? fake_count("blocks", 0) : 0;
+          const knng_plan plan = planned(h, nq, q.k);
+          char label[160];
+          snprintf(label, sizeof label, "blocks: %s device=%s asked=%d step=%d", q.metric.metric, *set, asked, step);
+          expect_ok(answer(h, &q, NULL, &g), label);
+          expect_same(expected, g, label);
+          assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
+          if (fake_devices && fake_count("blocks", 0) > before) ++budgets;
+          knng_graph_destroy(g);
+          g = NULL;
+        }
+        knng_destroy(h);
+      }
+      knng_graph_destroy(expected);
+    }
+    rows_free(&rows);
+    rows_free(&queries);
+  }
+  if (fake_devices) assert_true(budgets > METRIC_CASES);
+}
+
 static void every_rung_of_the_ladder(void** state) {
   (void)state;
   int64_t reached[5] = {0};
@@ -282,6 +326,7 @@ int main(void) {
       DEVICE_TEST(queries_and_ids_to_leave_out),
       DEVICE_TEST(nasty_data),
       DEVICE_TEST(memory_is_as_planned),
+      DEVICE_TEST(more_points_than_fit),
       DEVICE_TEST(every_rung_of_the_ladder),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

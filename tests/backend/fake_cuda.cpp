@@ -7,7 +7,7 @@
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
 // with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, unusable, lies (its bounds are none) and
 // fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, begin, tile, settle,
-// absorb, refine, redo or answer. KNNG_FAKE_BUILD_ID: that of another build.
+// absorb, begin_keys, keys, refine, redo or answer. KNNG_FAKE_BUILD_ID: that of another build.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -39,7 +39,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // How far bounds of each precision may be below their keys, as a share of the norms.
 constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0};
 
-std::atomic<std::int64_t> live_sessions{0}, live_bytes{0};
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+std::atomic<std::int64_t> live_sessions{0}, live_bytes{0}, blocks_brought{0};
 std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
 
 // The value of a behaviour's word for a device: -1 without it, 0 for a word without a number.
@@ -186,7 +188,9 @@ struct knng_backend_session {
       : p(problem),
         number(device),
         metric(metric_of(problem.metric)),
-        columns(problem.columns, problem.metric, 1, held),
+        columns(problem.columns, problem.metric, 1, problem.blocks_held > 0 ? in_host_memory : held),
+        blocks(block_values(problem), held),
+        keys_of_lists(problem.blocks_held > 0 ? checked_mul(listed(problem), problem.capacity, "capacity") : 0, held),
         lists(checked_mul(listed(problem), problem.capacity, "capacity"), held),
         counts(listed(problem), held),
         dropped(listed(problem), held),
@@ -197,12 +201,30 @@ struct knng_backend_session {
   ~knng_backend_session() { --live_sessions; }
 
   static std::int64_t bytes(const knng_backend_problem& p) {
-    std::int64_t sum = checked_add(Points::bytes(p.columns), p.square ? 0 : Points::bytes(p.rows), "rows");
-    sum = checked_add(sum, DeviceArray<Candidate>::bytes(checked_mul(listed(p), p.capacity, "capacity")), "rows");
+    const std::int64_t entries = checked_mul(listed(p), p.capacity, "capacity");
+    std::int64_t sum = p.square ? 0 : Points::bytes(p.rows);
+    sum = checked_add(sum, p.blocks_held > 0 ? DeviceArray<double>::bytes(entries) : Points::bytes(p.columns), "rows");
+    sum = checked_add(sum, DeviceArray<double>::bytes(block_values(p)), "rows");
+    sum = checked_add(sum, DeviceArray<Candidate>::bytes(entries), "rows");
     sum = checked_add(sum, DeviceArray<std::int64_t>::bytes(listed(p)) + DeviceArray<double>::bytes(listed(p)), "rows");
     return checked_add(sum, DeviceArray<double>::bytes(checked_mul(p.tile_rows, p.tile_cols, "tile_rows")), "rows");
   }
 
+  static std::int64_t block_values(const knng_backend_problem& p) {
+    return checked_mul(checked_mul(p.blocks_held, p.tile_cols, "rows"), p.columns.dim, "rows");
+  }
+  // A block of points is wanted on the device.
+  void use_block(std::int64_t first) {
+    if (p.blocks_held == 0) return;
+    if (first % p.tile_cols != 0) throw Failure{KNNG_ERR_INTERNAL, "points between two blocks"};
+    const auto at = std::find(recent.begin(), recent.end(), first);
+    if (at != recent.end())
+      recent.erase(at);
+    else
+      ++blocks_brought;
+    recent.insert(recent.begin(), first);
+    if (static_cast<std::int64_t>(recent.size()) > p.blocks_held) recent.pop_back();
+  }
   // Rows that have a list on the device.
   static std::int64_t listed(const knng_backend_problem& p) { return p.by_rows ? 0 : p.rows.count; }
   const Points& rows() const { return queries ? *queries : columns; }
@@ -244,6 +266,8 @@ struct knng_backend_session {
     }
   }
   void tile(std::int64_t first_row, std::int64_t n, std::int64_t first_column, std::int64_t m) {
+    if (p.square) use_block(first_row);
+    use_block(first_column);
     const bool lies = behaviour(number, "lies") >= 0;
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < m; ++j) lows[i * m + j] = low(first_row + i, first_column + j, lies);
@@ -260,6 +284,27 @@ struct knng_backend_session {
       for (std::int64_t i = 0; i < from.counts[row]; ++i) offer(row, from.lists[row * p.capacity + i]);
       dropped[row] = std::min(dropped[row], from.dropped[row]);
     }
+  }
+  void begin_keys() {
+    if (p.blocks_held == 0) throw Failure{KNNG_ERR_INTERNAL, "all points are there"};
+    recent.clear();
+    for (std::int64_t i = 0; i < p.rows.count * p.capacity; ++i) keys_of_lists[i] = kUnknown;
+  }
+  void keys(std::int64_t first_row, std::int64_t n, std::int64_t first_column, std::int64_t m) {
+    if (p.square) use_block(first_row);
+    use_block(first_column);
+    for (std::int64_t row = first_row; row < first_row + n; ++row)
+      for (std::int64_t at = row * p.capacity; at < row * p.capacity + counts[row]; ++at)
+        if (const std::int64_t id = lists[at].id; id >= first_column && id < first_column + m) {
+          if (!std::isnan(keys_of_lists[at])) throw Failure{KNNG_ERR_INTERNAL, "keys asked for twice"};
+          keys_of_lists[at] = key(row, id);
+        }
+  }
+  // The key of an entry of a list.
+  double listed_key(std::int64_t row, std::int64_t at) const {
+    if (p.blocks_held == 0) return key(row, lists[at].id);
+    if (std::isnan(keys_of_lists[at])) throw Failure{KNNG_ERR_INTERNAL, "keys were not asked for"};
+    return keys_of_lists[at];
   }
   // Sorts `found`, whose lows are keys, and stores its first k as the row's result.
   void store(std::int64_t row, std::vector<Candidate>& found, knng_backend_result& result) const {
@@ -290,8 +335,8 @@ struct knng_backend_session {
     std::vector<Candidate> found(list, list + counts[row]);
     result.keys += counts[row];
     result.candidates = std::max(result.candidates, counts[row]);
-    for (Candidate& c : found) {
-      const double k = key(row, c.id);
+    for (std::int64_t at = row * p.capacity; Candidate & c : found) {
+      const double k = listed_key(row, at++);
       result.violations += c.low > k;
       c.low = k;
     }
@@ -329,20 +374,25 @@ struct knng_backend_session {
   const std::int32_t number;
   const Metric metric;
   std::int64_t held = 0;  // bytes; before what fills it
+  std::int64_t in_host_memory = 0;
   const Points columns;
   std::unique_ptr<const Points> queries;
+  DeviceArray<double> blocks;        // what points would be held in, if they come block by block
+  std::vector<std::int64_t> recent;  // the blocks there, by their first point, the last used first
+  DeviceArray<double> keys_of_lists;
   DeviceArray<Candidate> lists;
   DeviceArray<std::int64_t> counts;
   DeviceArray<double> dropped;  // smallest low that a row's list lost
   DeviceArray<double> lows;     // of a tile
   std::int32_t rung = 0;
-  std::array<std::int64_t, 8> calls{};  // so far, of each kind
+  std::array<std::int64_t, 10> calls{};  // so far, of each kind
 };
 
 namespace {
 
-constexpr std::array<const char*, 8> kCalls = {"open", "begin", "tile", "settle", "absorb", "refine", "redo", "answer"};
-enum Call : std::size_t { kOpen, kBegin, kTile, kSettle, kAbsorb, kRefine, kRedo, kAnswer };
+constexpr std::array<const char*, 10> kCalls = {"open",       "begin", "tile",   "settle", "absorb",
+                                                "begin_keys", "keys",  "refine", "redo",   "answer"};
+enum Call : std::size_t { kOpen, kBegin, kTile, kSettle, kAbsorb, kBeginKeys, kKeys, kRefine, kRedo, kAnswer };
 
 void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
   const std::string name = kCalls[call];
@@ -444,6 +494,20 @@ std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from
   return on(into, kAbsorb, error, [&] { into->absorb(*from, first, count); });
 }
 
+std::int64_t blocks_held(const knng_backend_session* s) { return s->p.blocks_held; }
+
+std::int32_t begin_keys(knng_backend_session* s, knng_backend_error* error) {
+  return on(s, kBeginKeys, error, [&] { s->begin_keys(); });
+}
+
+std::int32_t keys(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
+                  std::int64_t columns, knng_backend_error* error) {
+  return on(s, kKeys, error, [&] {
+    linger(s->number);
+    s->keys(first_row, rows, first_column, columns);
+  });
+}
+
 std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
                     knng_backend_error* error) {
   return on(s, kRefine, error, [&] {
@@ -484,10 +548,13 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &rows_at_a_time,
                                    &session_bytes,
                                    &open,
+                                   &blocks_held,
                                    &begin,
                                    &tile,
                                    &settle,
                                    &absorb,
+                                   &begin_keys,
+                                   &keys,
                                    &refine,
                                    &redo,
                                    &answer,
@@ -498,10 +565,12 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
   return &seam;
 }
 
-// For tests: "sessions" that are open, "bytes" that they hold, "tiles" that a device has done so far.
+// For tests: "sessions" that are open, "bytes" that they hold, "blocks" of points that came, "tiles" that a device has
+// done so far.
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
   return word == "sessions" ? live_sessions.load()
          : word == "bytes"  ? live_bytes.load()
+         : word == "blocks" ? blocks_brought.load()
                             : tiles_done[static_cast<std::size_t>(device)].load();
 }

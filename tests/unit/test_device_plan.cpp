@@ -24,8 +24,10 @@ DeviceProblem problem_of(std::int64_t rows, std::int64_t columns, std::int64_t k
   p.k = k;
   p.square = rows == columns;
   p.devices = devices;
-  p.session_bytes = [rows, columns](std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity) {
-    const std::int64_t points = checked_mul(checked_add(rows, columns, "rows"), 512, "rows");
+  p.session_bytes = [rows, columns, square = p.square](std::int64_t tile_rows, std::int64_t tile_cols,
+                                                       std::int64_t capacity, std::int64_t blocks_held) {
+    const std::int64_t resident = blocks_held == 0 ? columns : checked_mul(blocks_held, tile_cols, "rows");
+    const std::int64_t points = checked_mul(checked_add(square ? 0 : rows, resident, "rows"), 512, "rows");
     const std::int64_t lists = checked_mul(checked_mul(rows, capacity, "k"), 8, "k");
     const std::int64_t tile = checked_mul(checked_mul(tile_rows, tile_cols, "tile_rows"), 4, "tile_rows");
     return checked_add(checked_add(points, lists, "k"), tile, "tile_rows");
@@ -95,7 +97,9 @@ void what_was_asked_for_is_kept(void**) {
     // More than k, so that what was left out can be told from the last that belongs; or everything.
     assert_true(plan.capacity > p.k || plan.capacity == p.columns);
     assert_true(plan.capacity <= p.columns);
-    assert_int_equal(plan.bytes, p.session_bytes(plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity));
+    assert_int_equal(plan.bytes,
+                     p.session_bytes(plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity, plan.blocks_held));
+    assert_int_equal(plan.blocks_held, 0);  // without a limit
   }
 }
 
@@ -122,6 +126,66 @@ void every_budget_that_can_be_met_is_met(void**) {
       before = plan.bytes;
     }
   }
+}
+
+// 400,000 x 2,048 in fp32 with lists of ten: 3.3 GB of rows, 1.6 GB of operands.
+void points_that_do_not_fit_come_in_blocks(void**) {
+  DeviceProblem p = problem_of(400'000, 400'000, 10, 1);
+  constexpr std::int64_t row = 2'048 * 4, operand = 2'048 * 2;
+  p.session_bytes = [](std::int64_t rows, std::int64_t columns, std::int64_t capacity, std::int64_t held) {
+    const std::int64_t points = held == 0 ? 400'000 * (row + operand) : held * columns * operand + columns * row;
+    return points + 400'000 * capacity * 8 + 4 * rows * columns + (std::int64_t{64} << 20);
+  };
+  assert_int_equal(make_device_plan(p).blocks_held, 0);
+  p.max_bytes = std::int64_t{1} << 30;
+  const DevicePlan plan = make_device_plan(p);
+  assert_true(plan.bytes <= p.max_bytes);
+  assert_true(plan.blocks_held >= 10 && plan.grid.tile_rows >= 4096 && plan.grid.tile_rows == plan.grid.tile_cols);
+  // What could be held is held.
+  assert_true(p.session_bytes(plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity, plan.blocks_held + 1) >
+              p.max_bytes);
+  // Down to three small blocks, and no further.
+  p.max_bytes = plan.smallest;
+  const DevicePlan least = make_device_plan(p);
+  assert_true(least.bytes == plan.smallest && least.blocks_held == 3 && least.grid.tile_rows == 128);
+  p.max_bytes = plan.smallest - 1;
+  assert_true(make_device_plan(p).bytes > p.max_bytes);
+  // Queries stay; each block of points is used once for all of them.
+  p.square = false;
+  p.rows = 10'000;
+  p.max_bytes = std::int64_t{1} << 30;
+  const DevicePlan query = make_device_plan(p);
+  assert_true(query.bytes <= p.max_bytes && query.blocks_held == 3);
+}
+
+// A band's tiles come column by column: between two uses of a block of its rows lie no more than the band's, and two.
+void bands_keep_few_blocks_in_use(void**) {
+  for (const bool square : {true, false})
+    for (const std::int64_t band : {1, 3, 4, 100}) {
+      const TileGrid grid = {70, square ? 70 : 55, 5, 5, square};
+      TileQueue queue(grid, band);
+      std::vector<std::int64_t> recent;  // the last used first
+      std::int64_t loads = 0, count = 0;
+      const auto use = [&](std::int64_t block) {
+        const auto at = std::find(recent.begin(), recent.end(), block);
+        if (at == recent.end()) {
+          ++loads;
+          if (static_cast<std::int64_t>(recent.size()) == band + 2) recent.pop_back();
+        } else {
+          recent.erase(at);
+        }
+        recent.insert(recent.begin(), block);
+      };
+      for (Tile t; queue.next(t); ++count) {
+        if (square) use(t.row_block);
+        use(t.column_block);
+      }
+      assert_int_equal(count, grid.tiles());
+      // Every band sees the columns from its own on (square), or all.
+      std::int64_t most = 0;
+      for (std::int64_t b = 0; b < grid.row_blocks(); b += band) most += grid.column_blocks() - (square ? b : 0);
+      assert_true(loads <= most);
+    }
 }
 
 // Devices take tiles from a queue: with several for each, the last to end does not keep the others waiting.
@@ -156,7 +220,8 @@ void rows_that_are_answered(void**) {
     DeviceProblem p = random_problem(random, 50'000);
     p.tile_cols = 0;
     p.rows_at_a_time = 1 + random.below(10'000);
-    p.session_bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t capacity) {
+    p.session_bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t capacity, std::int64_t blocks_held) {
+      assert_int_equal(blocks_held, 0);
       assert_int_equal(columns, p.columns);
       assert_int_equal(capacity, 0);
       return 100'000 + 24 * rows;
@@ -225,6 +290,8 @@ int main() {
       cmocka_unit_test(every_pair_is_in_one_tile),
       cmocka_unit_test(what_was_asked_for_is_kept),
       cmocka_unit_test(every_budget_that_can_be_met_is_met),
+      cmocka_unit_test(points_that_do_not_fit_come_in_blocks),
+      cmocka_unit_test(bands_keep_few_blocks_in_use),
       cmocka_unit_test(several_devices_get_enough_tiles),
       cmocka_unit_test(rows_that_are_answered),
       cmocka_unit_test(sizes_beyond_64_bits_are_refused),

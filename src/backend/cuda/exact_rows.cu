@@ -164,7 +164,7 @@ std::int64_t lay_out(const ExactJob& job, void* memory, Arrays& a) {
   a.entries.keys = space.take<double>(rows * a.entries.slots);
   a.entries.ids = space.take<std::uint32_t>(rows * a.entries.slots);
   a.entries.filled = space.take<std::int32_t>(rows);
-  const bool self_keys = job.result.width > job.k && job.metric.term == Term::product;
+  const bool self_keys = wants_self_keys(job.metric, job.k, job.result.width);
   a.entries.self_keys = self_keys ? space.take<double>(rows) : nullptr;
   return space.used();
 }
@@ -184,10 +184,13 @@ void exact_rows(const ExactJob& job, cudaStream_t stream) {
   for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
     const std::int64_t count = std::min(job.rows_at_a_time, job.count - done);
     const std::int64_t* list = job.list + done;
-    const DirectOperand rows = make_direct_operand(job.rows, list, 0, count, arrays.rows, stream);
+    const DirectOperand rows = job.rows_picked
+                                   ? make_direct_operand(job.rows, nullptr, done, count, arrays.rows, stream)
+                                   : make_direct_operand(job.rows, list, 0, count, arrays.rows, stream);
     for (std::int64_t first = 0; first < n; first += step) {
       if (done == 0 || step < n)
-        columns = make_direct_operand(job.columns, nullptr, first, std::min(step, n - first), arrays.columns, stream);
+        columns = make_direct_operand(job.columns_from ? job.columns_from(first) : job.columns, nullptr,
+                                      job.columns_from ? 0 : first, std::min(step, n - first), arrays.columns, stream);
       direct_tile(job.metric, rows, columns, arrays.keys + first, n, stream);
     }
     const Batch batch{arrays.keys, list, job.leave_out, job.square, job.k, n, arrays.entries};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "backend/cuda/result.cuh"
 #include "backend/cuda/rows.cuh"
@@ -15,6 +16,10 @@ struct ExactJob {
   Metric metric;
   std::int64_t k = 0;
   const std::int64_t* list = nullptr;  // rows to answer, in device memory
+  bool rows_picked = false;            // `rows` has the rows of the list alone, in its order
+  // Where `columns` has no points: gives columns_at_a_time of them from a multiple of that on, row 0 of the view being
+  // column `first`, for what is put on the stream until it is called again.
+  std::function<CanonicalView(std::int64_t first)> columns_from;
   std::int64_t count = 0;
   bool square = false;                      // rows and columns are the same
   const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none

@@ -30,7 +30,12 @@ class CurrentDevice {
 
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  enum class Priority { usual, high };
+  explicit Stream(Priority priority = Priority::usual) {
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::high ? greatest : least));
+  }
   ~Stream() { cudaStreamDestroy(stream_); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -49,8 +54,10 @@ class Event {
   ~Event() { cudaEventDestroy(event_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  void record(const Stream& stream) { check(cudaEventRecord(event_, stream)); }
+  void record(const Stream& stream) const { check(cudaEventRecord(event_, stream)); }
   void wait() const { check(cudaEventSynchronize(event_)); }
+  // What is put on the stream from now on waits for the event.
+  void hold(const Stream& stream) const { check(cudaStreamWaitEvent(stream, event_, 0)); }
 
  private:
   cudaEvent_t event_ = nullptr;

@@ -14,29 +14,22 @@ namespace {
 
 constexpr int kWarp = 32, kThreads = 256;
 constexpr std::int64_t kCentreRows = 255;
-// Canonical rows in fp64 that are on the device at a time.
-constexpr std::int64_t kBatchValues = std::int64_t{1} << 23;
+constexpr std::int64_t kBatchValues = std::int64_t{1} << 21;
 // The largest value is just below 2^14: room for small ones above fp16's denormals, none lost above.
 constexpr int kLargestExponent = 13;
-// What rounding can do to a point, relative to its length, short of underflow.
-constexpr double rounding(Precision p) {
-  return p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
-}
 
-std::int64_t batch_rows(std::int64_t dim) { return std::max<std::int64_t>(1, kBatchValues / dim); }
 unsigned blocks_of_warps(std::int64_t warps) {
   return static_cast<unsigned>((warps + kThreads / kWarp - 1) / (kThreads / kWarp));
 }
 
-// Calls f(first, count, u) for all points, batch by batch: u has their canonical rows.
+// Calls f(first, count, u) for all points, batch by batch: u gets their canonical rows.
 template <class F>
-void for_batches(const Points& points, Home& home, F&& f) {
-  const std::int64_t together = std::min(batch_rows(points.dim()), points.count());
-  const DeviceArray<double> u(together * points.dim(), home);
-  for (std::int64_t first = 0; first < points.count(); first += together) {
-    const std::int64_t count = std::min(together, points.count() - first);
-    load_canonical(points.view(), nullptr, first, count, u.data(), home.stream);
-    f(first, count, u.data());
+void for_batches(const CanonicalView& points, double* u, cudaStream_t stream, F&& f) {
+  const std::int64_t n = points.rows.rows, together = rounded_together(n, points.rows.dim);
+  for (std::int64_t first = 0; first < n; first += together) {
+    const std::int64_t count = std::min(together, n - first);
+    load_canonical(points, nullptr, first, count, u, stream);
+    f(first, count, u);
   }
 }
 
@@ -69,9 +62,9 @@ struct Fp32 {
 
 // One warp a point: operands, sums, and the largest residual ratio as the bits of a float.
 template <class Type, int kPieces>
-__global__ void round_points(const double* u, std::int64_t count, std::int64_t dim, const double* centre,
-                             double scale_a, double scale_b, std::int64_t pitch, typename Type::Value* high,
-                             typename Type::Value* low, OperandSums* sums, float expected, unsigned* ratio) {
+__global__ void round_batch(const double* u, std::int64_t count, std::int64_t dim, const double* centre, double scale_a,
+                            double scale_b, std::int64_t pitch, typename Type::Value* high, typename Type::Value* low,
+                            OperandSums* sums, float expected, unsigned* ratio) {
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
   if (i >= count) return;
   OperandSums mine;
@@ -98,8 +91,8 @@ __global__ void round_points(const double* u, std::int64_t count, std::int64_t d
   if (lost <= expected) atomicMax(ratio, __float_as_uint(lost));
 }
 
-__global__ void find_terms(const OperandSums* sums, std::int64_t count, LowBound bound, const RowConstants* constants,
-                           float* terms, float* bounds) {
+__global__ void terms_of(const OperandSums* sums, std::int64_t count, LowBound bound, const RowConstants* constants,
+                         float* terms, float* bounds) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const bool directionless = constants && constants[i].factor == 0;
@@ -112,7 +105,7 @@ __global__ void find_terms(const OperandSums* sums, std::int64_t count, LowBound
 // The median of each coordinate over some rows spread over the data: an outlier among them moves it little.
 std::vector<double> median_row(const Points& points, Home& home) {
   const std::int64_t n = points.count(), d = points.dim();
-  const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, batch_rows(d)));
+  const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, rounded_together(n, d)));
   std::vector<std::int64_t> list(static_cast<std::size_t>(count));
   for (std::int64_t s = 0; s < count; ++s) list[static_cast<std::size_t>(s)] = s * (n / count);
   const DeviceArray<std::int64_t> rows(count, home);
@@ -134,67 +127,105 @@ std::vector<double> median_row(const Points& points, Home& home) {
 
 }  // namespace
 
-Frame::Frame(const Metric& metric, const Points& columns, const Points& rows, Home& home)
-    : centre_(columns.dim(), home) {
+std::int64_t rounded_together(std::int64_t count, std::int64_t dim) {
+  return std::min(std::max<std::int64_t>(1, kBatchValues / dim), count);
+}
+
+Frame::Frame(const Metric& metric, const Points& columns, Home& home)
+    : centre_(columns.dim(), home), largest_(1, home) {
   const bool shifted = metric.term != Term::product;
   const std::vector<double> centre =
       shifted ? median_row(columns, home) : std::vector<double>(static_cast<std::size_t>(columns.dim()));
   check(cudaMemcpyAsync(centre_.data(), centre.data(), centre.size() * sizeof centre[0], cudaMemcpyHostToDevice,
                         home.stream));
-  const DeviceArray<unsigned long long> largest(1, home);
-  check(cudaMemsetAsync(largest.data(), 0, sizeof(unsigned long long), home.stream));
-  const auto measure = [&](const Points& points) {
-    for_batches(points, home, [&](std::int64_t, std::int64_t count, const double* u) {
-      const std::int64_t blocks = std::clamp<std::int64_t>(count * points.dim() / (16 * kThreads), 1, 4096);
-      find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, home.stream>>>(u, count, points.dim(), centre_.data(),
-                                                                                largest.data());
-      check_launch();
-    });
-  };
-  measure(columns);
-  if (&rows != &columns) measure(rows);
+  check(cudaMemsetAsync(largest_.data(), 0, sizeof(unsigned long long), home.stream));
+}
+
+void Frame::cover(const CanonicalView& view, Home& home) {
+  const std::int64_t dim = view.rows.dim;
+  const DeviceArray<double> canonical(rounded_together(view.rows.rows, dim) * dim, home);
+  for_batches(view, canonical.data(), home.stream, [&](std::int64_t, std::int64_t count, const double* u) {
+    const std::int64_t blocks = std::clamp<std::int64_t>(count * dim / (16 * kThreads), 1, 4096);
+    find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, home.stream>>>(u, count, dim, centre_.data(),
+                                                                              largest_.data());
+    check_launch();
+  });
+}
+
+void Frame::settle(Home& home) {
   double found = 0;
-  check(cudaMemcpyAsync(&found, largest.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
+  check(cudaMemcpyAsync(&found, largest_.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
   const int exponent = kLargestExponent - (found > 0 ? std::ilogb(found) : 0);
   exponent_ = std::clamp(exponent, -LowBound::kLargestExponent, LowBound::kLargestExponent);
 }
 
-std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
-  const std::int64_t pitch = (dim + 7) / 8 * 8;
-  // Two fp16 pieces take what fp32 takes. Sums, terms, bounds, a batch of canonical rows, and the frame.
-  return 2 * array_bytes(2 * count * pitch) + array_bytes(count * static_cast<std::int64_t>(sizeof(OperandSums))) +
-         2 * array_bytes(4 * count) + array_bytes(8 * dim * std::min(batch_rows(dim), count)) + array_bytes(8 * dim) +
-         array_bytes(8 * dim * std::min(kCentreRows, batch_rows(dim))) + 4 * kArrayAlignment;
+std::int64_t Frame::bytes(std::int64_t count, std::int64_t dim) {
+  return array_bytes(8 * dim) + array_bytes(8) + array_bytes(8 * kCentreRows) +
+         std::max(array_bytes(8 * dim * rounded_together(count, dim)),
+                  array_bytes(8 * dim * std::min(kCentreRows, rounded_together(count, dim))));
 }
 
-Operands::Operands(const Points& points, const Frame& frame, Precision precision, Home& home)
-    : pitch_((points.dim() + 7) / 8 * 8), sums_(points.count(), home) {
-  const std::int64_t n = points.count(), d = points.dim();
-  const std::int64_t value_bytes = precision == Precision::fp32 ? 4 : 2;
-  pieces_[0] = DeviceArray<std::byte>(n * pitch_ * value_bytes, home);
-  if (precision == Precision::two_piece) pieces_[1] = DeviceArray<std::byte>(n * pitch_ * value_bytes, home);
-  const DeviceArray<unsigned> ratio(1, home);
-  check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), home.stream));
+OperandBlock OperandBlock::from(std::int64_t row, Precision precision, std::int64_t dim) const {
+  OperandBlock block = *this;
+  for (int i = 0; i < pieces_of(precision); ++i) block.pieces[i] += row * pitch_of(dim) * value_bytes(precision);
+  return block;
+}
+
+void round_points(const RoundJob& job, cudaStream_t stream) {
+  const std::int64_t dim = job.points.rows.dim, pitch = pitch_of(dim);
+  const int exponent = job.frame->exponent();
   // 2^exponent in two factors: neither overflows.
-  const double scale_a = std::ldexp(1.0, frame.exponent() / 2),
-               scale_b = std::ldexp(1.0, frame.exponent() - frame.exponent() / 2);
-  const auto expected = static_cast<float>(rounding(precision));
-  for_batches(points, home, [&](std::int64_t first, std::int64_t count, const double* u) {
+  const double scale_a = std::ldexp(1.0, exponent / 2), scale_b = std::ldexp(1.0, exponent - exponent / 2);
+  const auto expected = static_cast<float>(rounding(job.precision));
+  for_batches(job.points, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
     const auto run = [&]<class Type, int kPieces>(Type, std::integral_constant<int, kPieces>) {
       using Value = typename Type::Value;
-      const auto at = [&](int i) { return reinterpret_cast<Value*>(pieces_[i].data()) + first * pitch_; };
-      round_points<Type, kPieces><<<blocks_of_warps(count), kThreads, 0, home.stream>>>(
-          u, count, d, frame.centre(), scale_a, scale_b, pitch_, at(0), kPieces == 2 ? at(1) : nullptr,
-          sums_.data() + first, expected, ratio.data());
+      const auto at = [&](int i) { return reinterpret_cast<Value*>(job.pieces[i]) + first * pitch; };
+      round_batch<Type, kPieces><<<blocks_of_warps(count), kThreads, 0, stream>>>(
+          u, count, dim, job.frame->centre(), scale_a, scale_b, pitch, at(0), kPieces == 2 ? at(1) : nullptr,
+          job.sums + first, expected, job.ratio);
       check_launch();
     };
-    switch (precision) {
+    switch (job.precision) {
       case Precision::fp16: return run(Fp16(), std::integral_constant<int, 1>());
       case Precision::two_piece: return run(Fp16(), std::integral_constant<int, 2>());
       case Precision::fp32: return run(Fp32(), std::integral_constant<int, 1>());
     }
   });
+}
+
+void find_terms(const CanonicalView& points, const OperandSums* sums, const LowBound& bound, float* terms,
+                float* bounds, cudaStream_t stream) {
+  const std::int64_t n = points.rows.rows;
+  terms_of<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      sums, n, bound, has_directions(points.transform) ? points.constants : nullptr, terms, bounds);
+  check_launch();
+}
+
+std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
+  // Two fp16 pieces take what fp32 takes. Sums, terms, bounds, a batch of canonical rows, and the ratio.
+  return 2 * array_bytes(2 * count * pitch_of(dim)) +
+         array_bytes(count * static_cast<std::int64_t>(sizeof(OperandSums))) + 2 * array_bytes(4 * count) +
+         array_bytes(8 * dim * rounded_together(count, dim)) + kArrayAlignment;
+}
+
+Operands::Operands(const Points& points, const Frame& frame, Precision precision, Home& home)
+    : sums_(points.count(), home) {
+  const std::int64_t n = points.count(), d = points.dim();
+  for (int i = 0; i < pieces_of(precision); ++i)
+    pieces_[i] = DeviceArray<std::byte>(n * pitch_of(d) * value_bytes(precision), home);
+  const DeviceArray<unsigned> ratio(1, home);
+  const DeviceArray<double> canonical(rounded_together(n, d) * d, home);
+  check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), home.stream));
+  round_points({points.view(),
+                &frame,
+                precision,
+                {pieces_[0].data(), pieces_[1].data()},
+                sums_.data(),
+                ratio.data(),
+                canonical.data()},
+               home.stream);
   float found = 0;
   check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
@@ -202,13 +233,9 @@ Operands::Operands(const Points& points, const Frame& frame, Precision precision
 }
 
 void Operands::settle(const Points& points, const LowBound& bound, Home& home) {
-  const std::int64_t n = points.count();
-  terms_ = DeviceArray<float>(n, home);
-  bounds_ = DeviceArray<float>(n, home);
-  find_terms<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, home.stream>>>(
-      sums_.data(), n, bound, has_directions(points.view().transform) ? points.view().constants : nullptr,
-      terms_.data(), bounds_.data());
-  check_launch();
+  terms_ = DeviceArray<float>(points.count(), home);
+  bounds_ = DeviceArray<float>(points.count(), home);
+  find_terms(points.view(), sums_.data(), bound, terms_.data(), bounds_.data(), home.stream);
   sums_ = {};
 }
 

@@ -18,17 +18,53 @@ enum class Precision { fp16 = KNNG_RUNG_FILTER, two_piece = KNNG_RUNG_TWO_PIECE,
 // What both sides have in common. Any centre is right; one amid the points makes small operands.
 class Frame {
  public:
-  // The median of some columns (0 for inner products, which do not survive a shift), and the scale at which the largest
-  // difference from it, on either side, just fits fp16.
-  Frame(const Metric& metric, const Points& columns, const Points& rows, Home& home);
+  // The centre: the median of some columns (0 for inner products, which do not survive a shift).
+  Frame(const Metric& metric, const Points& columns, Home& home);
+  // The scale is the one at which the largest difference from the centre, of all points covered, just fits fp16.
+  void cover(const CanonicalView& view, Home& home);
+  void settle(Home& home);
+  static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while it covers views of so many points
 
   const double* centre() const noexcept { return centre_.data(); }
   int exponent() const noexcept { return exponent_; }
 
  private:
   DeviceArray<double> centre_;
+  DeviceArray<unsigned long long> largest_;
   int exponent_ = 0;
 };
+
+// What rounding can do to a point, relative to its length, short of underflow.
+constexpr double rounding(Precision p) {
+  return p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
+}
+constexpr int pieces_of(Precision p) { return p == Precision::two_piece ? 2 : 1; }
+constexpr std::int64_t value_bytes(Precision p) { return p == Precision::fp32 ? 4 : 2; }
+constexpr std::int64_t pitch_of(std::int64_t dim) { return (dim + 7) / 8 * 8; }
+// Canonical rows in fp64 that are on the device at a time while points are rounded: so many stay in its L2.
+std::int64_t rounded_together(std::int64_t count, std::int64_t dim);
+
+// Consecutive points as they are multiplied: pitch_of(dim) values each, zeros behind dim.
+struct OperandBlock {
+  const std::byte* pieces[2] = {nullptr, nullptr};
+  OperandBlock from(std::int64_t row, Precision precision, std::int64_t dim) const;
+};
+
+// Rounds all points of a view. u: of rounded_together() x dim; sums: one a point; *ratio: the bits of the largest
+// rounding, relative to its point, of those that rounding explains, as a float that only grows.
+struct RoundJob {
+  CanonicalView points;
+  const Frame* frame = nullptr;
+  Precision precision{};
+  std::byte* pieces[2] = {nullptr, nullptr};
+  OperandSums* sums = nullptr;
+  unsigned* ratio = nullptr;
+  double* u = nullptr;
+};
+void round_points(const RoundJob& job, cudaStream_t stream);
+// Terms (+inf: without direction) and bounds of the view's points, from their sums.
+void find_terms(const CanonicalView& points, const OperandSums* sums, const LowBound& bound, float* terms,
+                float* bounds, cudaStream_t stream);
 
 class Operands {
  public:
@@ -40,14 +76,11 @@ class Operands {
   // Terms and bounds, once the ratios of both sides are known.
   void settle(const Points& points, const LowBound& bound, Home& home);
 
-  // count x pitch() values, zeros behind dim; piece 1: two_piece only.
-  const void* piece(int i) const noexcept { return pieces_[i].data(); }
-  std::int64_t pitch() const noexcept { return pitch_; }
+  OperandBlock block() const noexcept { return {{pieces_[0].data(), pieces_[1].data()}}; }
   const float* terms() const noexcept { return terms_.data(); }  // +inf: without direction
   const float* bounds() const noexcept { return bounds_.data(); }
 
  private:
-  std::int64_t pitch_;
   double residual_ratio_ = 0;
   DeviceArray<std::byte> pieces_[2];
   DeviceArray<OperandSums> sums_;

@@ -144,7 +144,7 @@ std::int64_t rows_at_a_time(const knng_backend_problem* p) {
 
 std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
   *host_bytes = cuda::Session::kHostBytes;
-  return cuda::Session::bytes(*p);
+  return cuda::session_bytes(*p);
 }
 
 std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_backend_problem* problem,
@@ -156,6 +156,8 @@ template <class F>
 std::int32_t on(knng_backend_session* session, knng_backend_error* error, F&& f) {
   return guard(session->session.device(), error, [&] { f(session->session); });
 }
+
+std::int64_t blocks_held(const knng_backend_session* session) { return session->session.blocks_held(); }
 
 std::int32_t begin(knng_backend_session* session, std::int32_t rung, knng_backend_error* error) {
   return on(session, error, [&](cuda::Session& s) { s.begin(rung); });
@@ -173,6 +175,15 @@ std::int32_t settle(knng_backend_session* session, knng_backend_error* error) {
 std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
                     std::int64_t count, knng_backend_error* error) {
   return on(into, error, [&](cuda::Session& s) { s.absorb(from->session, first, count); });
+}
+
+std::int32_t begin_keys(knng_backend_session* session, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.begin_keys(); });
+}
+
+std::int32_t keys(knng_backend_session* session, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
+                  std::int64_t, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.keys(first_row, rows, first_column); });
 }
 
 std::int32_t refine(knng_backend_session* session, std::int64_t first, std::int64_t count, knng_backend_result* result,
@@ -210,10 +221,13 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &rows_at_a_time,
                                          &session_bytes,
                                          &open,
+                                         &blocks_held,
                                          &begin,
                                          &tile,
                                          &settle,
                                          &absorb,
+                                         &begin_keys,
+                                         &keys,
                                          &refine,
                                          &redo,
                                          &answer,

@@ -1,13 +1,9 @@
 #include "backend/cuda/points.cuh"
 
-#include <limits>
-
 #include "backend/cuda/prepare.cuh"
 
 namespace libknng::cuda {
 namespace {
-
-bool short_ranks_suffice(std::int64_t dim) { return dim <= std::numeric_limits<std::int16_t>::max(); }
 
 std::int64_t rank_bytes(std::int64_t dim) { return short_ranks_suffice(dim) ? 2 : 4; }
 
@@ -63,14 +59,18 @@ Points::Points(const knng_backend_rows& rows, Transform transform, double limit,
 }
 
 std::vector<std::uint32_t> Points::first_directionless(std::int64_t most, Home& home) const {
-  std::vector<std::uint32_t> first;
-  if (!any_directionless_) return first;
-  std::vector<RowConstants> constants(static_cast<std::size_t>(count()));
-  check(cudaMemcpyAsync(constants.data(), constants_.data(), constants.size() * sizeof(RowConstants),
-                        cudaMemcpyDeviceToHost, home.stream));
+  if (!any_directionless_) return {};
+  return libknng::cuda::first_directionless(constants_.data(), count(), most, home);
+}
+
+std::vector<std::uint32_t> first_directionless(const RowConstants* constants, std::int64_t count, std::int64_t most,
+                                               Home& home) {
+  std::vector<RowConstants> all(static_cast<std::size_t>(count));
+  check(cudaMemcpyAsync(all.data(), constants, all.size() * sizeof(RowConstants), cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
-  for (std::size_t i = 0; i < constants.size() && static_cast<std::int64_t>(first.size()) < most; ++i)
-    if (constants[i].factor == 0) first.push_back(static_cast<std::uint32_t>(i));
+  std::vector<std::uint32_t> first;
+  for (std::size_t i = 0; i < all.size() && static_cast<std::int64_t>(first.size()) < most; ++i)
+    if (all[i].factor == 0) first.push_back(static_cast<std::uint32_t>(i));
   return first;
 }
 

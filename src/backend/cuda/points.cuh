@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "backend/cuda/memory.cuh"
@@ -17,11 +18,18 @@ constexpr std::int64_t dtype_bytes(std::int32_t dtype) {
   return dtype == KNNG_F64 ? 8 : dtype == KNNG_F32 ? 4 : dtype == KNNG_F16 || dtype == KNNG_BF16 ? 2 : 1;
 }
 
+// Whether ranks fit 16 bits.
+constexpr bool short_ranks_suffice(std::int64_t dim) { return dim <= std::numeric_limits<std::int16_t>::max(); }
+
 // A row that the metric cannot take; the library words it.
 struct RefusedRow {
   std::int64_t row;
   bool of_queries = false;
 };
+
+// The first `most` of those without direction, ascending.
+std::vector<std::uint32_t> first_directionless(const RowConstants* constants, std::int64_t count, std::int64_t most,
+                                               Home& home);
 
 class Points {
  public:

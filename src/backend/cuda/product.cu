@@ -14,21 +14,18 @@ Products::Products(Home& home) : workspace_(kWorkspaceBytes, home) {
 
 Products::~Products() { cublasDestroy(handle_); }
 
-void Products::run(const Operands& a, std::int64_t first_row, std::int64_t rows, const Operands& b,
-                   std::int64_t first_column, std::int64_t columns, Precision precision, float* tile, std::int64_t ld) {
+void Products::run(const OperandBlock& a, std::int64_t rows, const OperandBlock& b, std::int64_t columns,
+                   std::int64_t dim, Precision precision, float* tile, std::int64_t ld) {
   const bool single = precision == Precision::fp32;
   const cudaDataType_t type = single ? CUDA_R_32F : CUDA_R_16F;
   const cublasComputeType_t compute = single ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
-  const std::int64_t value_bytes = single ? 4 : 2, pitch = a.pitch();
+  const auto pitch = static_cast<int>(pitch_of(dim));
   // cuBLAS counts column by column: its matrix is the transposed tile.
   const auto add = [&](int piece_a, int piece_b, float beta) {
     const float one = 1;
-    const auto* of_a = static_cast<const std::byte*>(a.piece(piece_a)) + first_row * pitch * value_bytes;
-    const auto* of_b = static_cast<const std::byte*>(b.piece(piece_b)) + first_column * pitch * value_bytes;
-    check(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows),
-                       static_cast<int>(pitch), &one, of_b, type, static_cast<int>(pitch), of_a, type,
-                       static_cast<int>(pitch), &beta, tile, CUDA_R_32F, static_cast<int>(ld), compute,
-                       CUBLAS_GEMM_DEFAULT));
+    check(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows), pitch,
+                       &one, b.pieces[piece_b], type, pitch, a.pieces[piece_a], type, pitch, &beta, tile, CUDA_R_32F,
+                       static_cast<int>(ld), compute, CUBLAS_GEMM_DEFAULT));
   };
   add(0, 0, 0);
   if (precision != Precision::two_piece) return;

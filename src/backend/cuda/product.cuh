@@ -21,9 +21,9 @@ class Products {
   Products& operator=(const Products&) = delete;
   static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
 
-  // tile[r ld + c] = a_r . b_c, r < rows, c < columns.
-  void run(const Operands& a, std::int64_t first_row, std::int64_t rows, const Operands& b, std::int64_t first_column,
-           std::int64_t columns, Precision precision, float* tile, std::int64_t ld);
+  // tile[r ld + c] = a_r . b_c, r < rows, c < columns, of points of dim coordinates.
+  void run(const OperandBlock& a, std::int64_t rows, const OperandBlock& b, std::int64_t columns, std::int64_t dim,
+           Precision precision, float* tile, std::int64_t ld);
   // |product - a.b| <= gamma |a| |b| + eta, for operands in one or in two pieces.
   static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios, int compute_major);
 

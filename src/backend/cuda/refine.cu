@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backend/cuda/canonical.cuh"
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/pair_keys.cuh"
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/workspace.cuh"
 
@@ -15,10 +15,11 @@ constexpr int kWarpsPerBlock = kThreads / kCanonicalLanes;
 
 // A batch of rows: pointers by place in the batch.
 struct Batch {
-  const double* u;  // canonical rows, count x dim
-  std::int64_t first, count, dim;
+  const double* u;                 // canonical rows, count x dim
+  const double *keys, *self_keys;  // where they are known: by place in the lists, by place
+  PairTerms terms;
+  std::int64_t first, count;
   std::int64_t k, columns;
-  double p, scale;  // of the metric
   bool square;
   const std::int64_t* leave_out;      // by row
   const RowConstants* row_constants;  // by row
@@ -45,38 +46,10 @@ __device__ bool within_bounds(const Batch& b, std::int64_t place, Candidate c, d
   return static_cast<double>(c.low) <= scaled && scaled <= static_cast<double>(up);
 }
 
-// Keys of up to kPairs columns with u, all of the warp: lane l gets that of pair l / (32 / kPairs). One value of u
-// serves all pairs, and their loads are in flight together.
-template <class T, int kPairs, class Source>
-__device__ double keys_of(const Source& columns, const double* u, const std::uint32_t (&ids)[kPairs], const Batch& b) {
-  using Row = decltype(columns.row(0));
-  double s[kPairs][T::kSums] = {};
-  Row rows[kPairs];
-#pragma unroll
-  for (int j = 0; j < kPairs; ++j) rows[j] = columns.row(ids[j]);
-  for (std::int64_t t = threadIdx.x % kCanonicalLanes; t < b.dim; t += kCanonicalLanes) {
-    const double x = u[t];
-    double y[kPairs];
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) y[j] = rows[j][t];
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) T::template accumulate<ScalarOps>(s[j], x, y[j], b.p);
-  }
-  double sums[T::kSums];
-#pragma unroll
-  for (int i = 0; i < T::kSums; ++i) {
-    double of_pairs[kPairs];
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) of_pairs[j] = s[j][i];
-    sums[i] = fold_pairs<T, kPairs>(of_pairs);
-  }
-  return T::template finish<ScalarOps>(sums, b.scale);
-}
-
 // One warp a row: entries of its candidates and of columns without direction.
 template <class Source, class T>
 __global__ void __launch_bounds__(kThreads) candidate_keys(Source columns, Batch b) {
-  constexpr int kPairs = kHeavyTerm<T> ? 1 : 4;
+  constexpr int kPairs = kPairsTogether<T>;
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
   if (i >= b.count) return;
@@ -104,19 +77,19 @@ __global__ void __launch_bounds__(kThreads) candidate_keys(Source columns, Batch
     }
   }
 
-  const double* u = b.u + i * b.dim;
+  const double* u = b.u + i * b.terms.dim;
   const Candidate* candidates = b.lists.candidates + i * b.lists.capacity;
   const std::int64_t n = min(static_cast<std::int64_t>(b.lists.kept[i]), b.lists.capacity);
   for (std::int64_t base = 0; base < n; base += kCanonicalLanes) {
     const int count = static_cast<int>(min(n - base, static_cast<std::int64_t>(kCanonicalLanes)));
     // Lanes beyond the last candidate repeat it: their keys go nowhere.
     const Candidate mine = candidates[base + min(lane, count - 1)];
-    double key = 0;
-    for (int group = 0; group < count; group += kPairs) {
+    double key = b.keys ? b.keys[i * b.lists.capacity + base + min(lane, count - 1)] : 0;
+    for (int group = 0; group < count && !b.keys; group += kPairs) {
       std::uint32_t together[kPairs];
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, mine.id, group + j);
-      const double folded = keys_of<T, kPairs>(columns, u, together, b);
+      const double folded = keys_of<T, kPairs>(columns, u, together, b.terms);
       const double given = __shfl_sync(kWarp, folded, lane_of_pair<kPairs>(lane - group));
       if (lane >= group && lane < group + kPairs) key = given;
     }
@@ -133,14 +106,11 @@ __global__ void __launch_bounds__(kThreads) candidate_keys(Source columns, Batch
   }
   if (b.entries.self_keys) {
     const auto self = static_cast<std::uint32_t>(row);
-    const double key = keys_of<T, 1>(columns, u, {self}, b);
+    const double key = b.keys ? b.self_keys[i] : keys_of<T, 1>(columns, u, {self}, b.terms);
     if (lane == 0) b.entries.self_keys[i] = key;
   }
   if (lane == 0) b.entries.filled[i] = static_cast<std::int32_t>(n + b.directionless_count);
 }
-
-// Under inner_product the row's key with itself is like any other.
-bool wants_self_keys(const RefineJob& job) { return job.result.width > job.k && job.metric.term == Term::product; }
 
 std::int64_t slots(const RefineJob& job) {
   return job.lists.capacity + (has_directions(job.metric.transform) ? job.k + 2 : 0);
@@ -151,25 +121,20 @@ std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries&
   const std::int64_t rows = job.rows_at_a_time;
   Workspace space(memory);
   entries.slots = slots(job);
-  u = space.take<double>(rows * job.columns.rows.dim);
+  u = space.take<double>(job.keys_known ? 0 : rows * job.columns.rows.dim);
   entries.keys = space.take<double>(rows * entries.slots);
   entries.ids = space.take<std::uint32_t>(rows * entries.slots);
   entries.filled = space.take<std::int32_t>(rows);
-  entries.self_keys = wants_self_keys(job) ? space.take<double>(rows) : nullptr;
+  entries.self_keys = wants_self_keys(job.metric, job.k, job.result.width) ? space.take<double>(rows) : nullptr;
   return space.used();
 }
 
 void launch_keys(const RefineJob& job, const Batch& batch, cudaStream_t stream) {
-  visit_source(job.columns, [&](const auto& source) {
-    using Source = std::remove_cvref_t<decltype(source)>;
-    visit_term(job.metric.term, [&](auto term) {
-      using T = decltype(term);
-      if constexpr (kOccurs<T, Source::kTransform>) {
-        const auto blocks = static_cast<unsigned>((batch.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
-        candidate_keys<Source, T><<<blocks, kThreads, 0, stream>>>(source, batch);
-        check_launch();
-      }
-    });
+  visit_columns(job.columns, job.metric, [&](const auto& source, auto term) {
+    const auto blocks = static_cast<unsigned>((batch.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
+    candidate_keys<std::remove_cvref_t<decltype(source)>, decltype(term)>
+        <<<blocks, kThreads, 0, stream>>>(source, batch);
+    check_launch();
   });
 }
 
@@ -186,11 +151,9 @@ void refine(const RefineJob& job, cudaStream_t stream) {
   Batch batch{};
   lay_out(job, job.workspace, u, batch.entries);
   batch.u = u;
-  batch.dim = job.columns.rows.dim;
+  batch.terms = {job.columns.rows.dim, job.metric.p, job.metric.scale};
   batch.k = job.k;
   batch.columns = job.columns.rows.rows;
-  batch.p = job.metric.p;
-  batch.scale = job.metric.scale;
   batch.square = job.square;
   batch.leave_out = job.leave_out;
   batch.row_constants = job.rows.constants;
@@ -206,7 +169,12 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     batch.lists.kept += done;
     batch.bounds = job.bounds;
     if (batch.bounds.rows) batch.bounds.rows += done;
-    load_canonical(job.rows, nullptr, batch.first, batch.count, u, stream);
+    if (job.keys_known) {
+      batch.keys = job.keys + done * job.lists.capacity;
+      batch.self_keys = job.self_keys ? job.self_keys + done : nullptr;
+    } else {
+      load_canonical(job.rows, nullptr, batch.first, batch.count, u, stream);
+    }
     launch_keys(job, batch, stream);
 
     ResultJob store;

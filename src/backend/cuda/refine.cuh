@@ -36,6 +36,10 @@ struct RefineJob {
   const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none
   FilterLists lists;
   FilterBounds bounds;
+  // Keys that are known (listed_keys.cuh): by place in the lists, and of rows with themselves where these are wanted.
+  // Then no point is read: views need not have any.
+  bool keys_known = false;
+  const double *keys = nullptr, *self_keys = nullptr;
   // The first k + 2 columns without direction, ascending (all, if there are fewer); null: there are none. Candidates
   // without direction are ignored: these ids stand for them.
   const std::uint32_t* directionless = nullptr;

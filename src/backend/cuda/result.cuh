@@ -45,6 +45,11 @@ struct RowEntries {
   std::int64_t slots = 0;
 };
 
+// Under inner_product the row's key with itself is like any other; elsewhere it is 0.
+inline bool wants_self_keys(const Metric& metric, std::int64_t k, std::int64_t width) {
+  return width > k && metric.term == Term::product;
+}
+
 struct ResultJob {
   RowEntries entries;
   const std::int64_t* list = nullptr;  // the rows of the problem that the entries are of; null: first, first + 1, ...

@@ -1,7 +1,6 @@
 #include "backend/cuda/session.cuh"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -9,10 +8,11 @@
 #include "backend/cuda/delivery.cuh"
 #include "backend/cuda/direct.cuh"
 #include "backend/cuda/exact_rows.cuh"
+#include "backend/cuda/listed_keys.cuh"
 #include "backend/cuda/near_rows.cuh"
+#include "backend/cuda/prepare.cuh"
 #include "backend/cuda/refine.cuh"
 #include "backend/cuda/select/merge.cuh"
-#include "backend/cuda/workspace.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -20,13 +20,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kNobody = 0xffffffff;
-// Rows that refinement has in flight.
-constexpr std::int64_t kRowsInFlight = 16384;
-constexpr std::int64_t kResultBytes = std::int64_t{64} << 20;
-constexpr std::int64_t kEvaluatedBytes = array_bytes(sizeof(unsigned long long));
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
-std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
 
 __global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cutoffs, float* dropped) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -40,94 +35,6 @@ __global__ void lower(float* into, const float* from, std::int64_t count) {
   if (i < count) into[i] = fminf(into[i], from[i]);
 }
 
-std::int64_t refined_together(const knng_backend_problem& p) {
-  const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
-  return std::min(std::max(fit, kRowsInFlight), p.rows.count);
-}
-
-std::int64_t tile_bytes(const knng_backend_problem& p) { return p.tile_rows * leading_dimension(p.tile_cols) * 4; }
-// The last rung takes about as much as a tile.
-std::int64_t redone_together(const knng_backend_problem& p) {
-  return std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
-}
-std::int64_t columns_together(const knng_backend_problem& p) {
-  return std::min(std::max<std::int64_t>(tile_bytes(p) / (8 * p.columns.dim), 128), p.columns.count);
-}
-
-// What the shapes of both stages follow from, without arrays.
-RefineJob refine_job(const knng_backend_problem& p, const Metric& metric) {
-  RefineJob job;
-  job.rows.rows = {nullptr, p.rows.dtype, p.rows.count, p.rows.dim, p.rows.dim, 1};
-  job.columns.rows = {nullptr, p.columns.dtype, p.columns.count, p.columns.dim, p.columns.dim, 1};
-  job.rows.transform = job.columns.transform = metric.transform;
-  job.metric = metric;
-  job.k = p.k;
-  job.square = p.square != 0;
-  job.lists.capacity = p.capacity;
-  job.result.width = width(p);
-  job.rows_at_a_time = std::min(kRowsInFlight, p.rows.count);
-  return job;
-}
-ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
-  const RefineJob shape = refine_job(p, metric);
-  ExactJob job;
-  job.rows = shape.rows;
-  job.columns = shape.columns;
-  job.metric = metric;
-  job.k = p.k;
-  job.square = shape.square;
-  job.result.width = width(p);
-  job.rows_at_a_time = job.count = redone_together(p);
-  job.columns_at_a_time = columns_together(p);
-  return job;
-}
-
-// The largest tile as a selector sees it.
-SelectJob largest_job(const knng_backend_problem& p, Side side) {
-  SelectJob job;
-  job.rows = static_cast<int>(p.tile_rows);
-  job.columns = static_cast<int>(p.tile_cols);
-  job.ld = leading_dimension(p.tile_cols);
-  job.side = side;
-  job.capacity = static_cast<int>(p.capacity);
-  return job;
-}
-
-const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
-bool is_direct(const knng_backend_problem& p) { return std::string_view(p.engine) == "direct"; }
-
-// What answering rows straight away needs of the problem.
-NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
-  NearRowsJob job;
-  job.rows = refine_job(p, metric).rows;
-  job.columns = p.columns.count;
-  job.metric = metric;
-  job.k = p.k;
-  job.square = p.square != 0;
-  job.result.width = width(p);
-  job.most_rows = p.tile_rows;
-  return job;
-}
-
-std::int64_t workspace_bytes(const knng_backend_problem& p) {
-  const Metric metric = metric_of(p.metric);
-  if (p.by_rows)
-    return ResultSpace(p, p.tile_rows, nullptr).used + kEvaluatedBytes +
-           near_rows_workspace_bytes(near_rows_job(p, metric));
-  const Selector& selector = selector_of(p);
-  const SelectJob rows = largest_job(p, Side::rows), columns = largest_job(p, Side::columns);
-  auto bytes = static_cast<std::int64_t>(std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns)));
-  if (selector.workspace_bytes_both)
-    bytes = std::max(bytes, static_cast<std::int64_t>(selector.workspace_bytes_both(rows, columns)));
-  if (is_direct(p))
-    bytes += array_bytes(direct_operand_bytes(p.tile_rows, p.rows.dim)) +
-             array_bytes(direct_operand_bytes(p.tile_cols, p.rows.dim));
-  bytes = std::max(bytes,
-                   ResultSpace(p, refined_together(p), nullptr).used + refine_workspace_bytes(refine_job(p, metric)));
-  return std::max(bytes, ResultSpace(p, redone_together(p), nullptr).used +
-                             exact_workspace_bytes(exact_job(p, metric)) + array_bytes(8 * redone_together(p)));
-}
-
 template <class T>
 DeviceArray<T> uploaded(const std::vector<T>& values, Home& home) {
   DeviceArray<T> array(static_cast<std::int64_t>(values.size()), home);
@@ -136,39 +43,7 @@ DeviceArray<T> uploaded(const std::vector<T>& values, Home& home) {
   return array;
 }
 
-// Between host and device: points or a result.
-std::int64_t largest_copy(const knng_backend_problem& p) {
-  const auto points = [](const knng_backend_rows& rows) { return rows.count * rows.dim * dtype_bytes(rows.dtype); };
-  return std::max({points(p.columns), points(p.rows), p.rows.count * width(p) * 8});
-}
-
 }  // namespace
-
-Metric metric_of(const knng_backend_metric& m) noexcept {
-  return {"",      static_cast<Transform>(m.transform), static_cast<Term>(m.term),
-          m.scale, static_cast<Report>(m.report),       m.similarity != 0,
-          m.p};
-}
-
-std::int64_t Session::bytes(const knng_backend_problem& p) {
-  const auto transform = static_cast<Transform>(p.metric.transform);
-  const std::int64_t n = p.rows.count, d = p.columns.dim;
-  std::int64_t bytes = Points::bytes(p.columns, transform) + (p.square ? 0 : Points::bytes(p.rows, transform));
-  bytes += (p.leave_out ? array_bytes(8 * n) : 0) + array_bytes(4 * (p.k + 2));
-  if (p.by_rows)
-    return bytes + PointTree::bytes(p.columns.count, d) +
-           std::max(PointTree::bytes_while_made(p.columns.count, d), array_bytes(workspace_bytes(p)));
-  if (!is_direct(p))
-    bytes += Operands::bytes(p.columns.count, d) + (p.square ? 0 : Operands::bytes(n, d)) + array_bytes(8 * d) +
-             array_bytes(Products::kWorkspaceBytes);
-  bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 3 * array_bytes(4 * n);
-  bytes += array_bytes(tile_bytes(p));
-  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
-  for (const std::int64_t lists : sides)
-    bytes += array_bytes(lists * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + array_bytes(4 * lists);
-  bytes += array_bytes(workspace_bytes(p));
-  return bytes + array_bytes(4 * n);
-}
 
 Session::Session(int device, const knng_backend_problem& problem)
     : problem_(problem),
@@ -176,49 +51,70 @@ Session::Session(int device, const knng_backend_problem& problem)
       selector_(selector_of(problem)),
       device_(device),
       home_(device, problem.max_bytes),
-      staging_(largest_copy(problem),
-               [&problem](void* to, const void* from, std::int64_t bytes) {
-                 problem.copy(problem.copy_user, to, from, bytes);
-               }),
-      columns_(problem.columns, metric_.transform, problem.metric.largest, staging_, home_) {
+      staging_(largest_copy(problem), [&problem](void* to, const void* from, std::int64_t bytes) {
+        problem.copy(problem.copy_user, to, from, bytes);
+      }) {
   const knng_backend_problem& p = problem_;
+  const double largest = p.metric.largest;
   check(cudaDeviceGetAttribute(&compute_major_, cudaDevAttrComputeCapabilityMajor, device));
+  if (is_paged(p))
+    paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, home_);
+  else
+    columns_.emplace(p.columns, metric_.transform, largest, staging_, home_);
   if (!p.square) try {
-      queries_.emplace(p.rows, metric_.transform, p.metric.largest, staging_, home_);
+      queries_.emplace(p.rows, metric_.transform, largest, staging_, home_);
     } catch (const RefusedRow& refused) {
       throw RefusedRow{refused.row, true};
     }
   if (p.by_rows)
-    tree_.emplace(columns_, home_);
+    tree_.emplace(*columns_, home_);
   else
     make_lists();
-  workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
+  if (!paged_) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
   if (p.leave_out) leave_out_ = uploaded(std::vector<std::int64_t>(p.leave_out, p.leave_out + p.rows.count), home_);
-  if (const std::vector<std::uint32_t> first = columns_.first_directionless(p.k + 2, home_); !first.empty()) {
+  const std::vector<std::uint32_t> first =
+      paged_ ? paged_->first_directionless(p.k + 2, home_) : columns_->first_directionless(p.k + 2, home_);
+  if (!first.empty()) {
     directionless_ = uploaded(first, home_);
     directionless_count_ = static_cast<std::int64_t>(first.size());
   }
 }
 
-// What tiles need.
+// The frame of all points; those that come in blocks are all looked at for it.
+void Session::make_frame() {
+  products_.emplace(home_);
+  if (paged_) {
+    const PickedRows picked = sample_rows(problem_.columns);
+    try {
+      sample_.emplace(picked.rows(), metric_.transform, problem_.metric.largest, staging_, home_);
+    } catch (const RefusedRow&) {
+      paged_->scan([](const CanonicalView&) {});  // tells which row is the first
+      throw;
+    }
+  }
+  frame_.emplace(metric_, paged_ ? *sample_ : *columns_, home_);
+  if (paged_)
+    paged_->scan([&](const CanonicalView& block) { frame_->cover(block, home_); });
+  else
+    frame_->cover(columns_->view(), home_);
+  if (queries_) frame_->cover(queries_->view(), home_);
+  frame_->settle(home_);
+}
+
+// What tiles need for as long as the session lives.
 void Session::make_lists() {
   const knng_backend_problem& p = problem_;
-  if (!is_direct(p)) {
-    products_.emplace(home_);
-    frame_.emplace(metric_, columns_, rows(), home_);
-  }
+  if (!is_direct(p))
+    make_frame();
+  else if (paged_)
+    paged_->scan([](const CanonicalView&) {});
   const std::int64_t n = p.rows.count;
   candidates_ = DeviceArray<Candidate>(n * p.capacity, home_);
   counts_ = DeviceArray<std::int32_t>(n, home_);
   cutoffs_ = DeviceArray<float>(n, home_);
   dropped_ = DeviceArray<float>(n, home_);
   ld_ = leading_dimension(p.tile_cols);
-  tile_ = DeviceArray<float>(p.tile_rows * ld_, home_);
-  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
-  for (int side = 0; side < 2; ++side) {
-    incoming_[side] = DeviceArray<Candidate>(sides[side] * p.capacity, home_);
-    incoming_counts_[side] = DeviceArray<std::int32_t>(sides[side], home_);
-  }
+  if (!paged_) make_found();
   if (!p.square && !p.leave_out) return;
   std::vector<std::uint32_t> excluded(static_cast<std::size_t>(n), kNobody);
   if (p.square) std::iota(excluded.begin(), excluded.end(), 0u);
@@ -228,43 +124,139 @@ void Session::make_lists() {
   excluded_ = uploaded(excluded, home_);
 }
 
+// A tile, and what is found in it.
+void Session::make_found() {
+  const knng_backend_problem& p = problem_;
+  tile_ = DeviceArray<float>(p.tile_rows * ld_, home_);
+  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
+  for (int side = 0; side < 2; ++side) {
+    incoming_[side] = DeviceArray<Candidate>(sides[side] * p.capacity, home_);
+    incoming_counts_[side] = DeviceArray<std::int32_t>(sides[side], home_);
+  }
+}
+
+// Where points come in blocks: gives back what the last stage worked in, all but keys.
+void Session::leave_stage() {
+  stage_.reset();
+  stored_.reset();
+  if (paged_operands_) paged_operands_->release();
+  for (int side = 0; side < 2; ++side) {
+    incoming_counts_[side] = {};
+    incoming_[side] = {};
+  }
+  tile_ = {};
+  workspace_ = {};
+  canonical_ = {};
+}
+
+// Takes what a stage needs, in place of what the one before worked in.
+void Session::enter(Stage stage) {
+  if (!paged_ || stage_ == stage) return;
+  const knng_backend_problem& p = problem_;
+  leave_stage();
+  if (stage != Stage::refine) {
+    keys_ = {};
+    self_keys_ = {};
+  }
+  const std::int64_t held = cuda::blocks_held(p, stage, static_cast<Precision>(rung_));
+  if (stage == Stage::tiles) {
+    make_found();
+    if (products_) paged_operands_->hold(held);
+  } else if (stage == Stage::keys) {
+    keys_ = DeviceArray<double>(p.rows.count * p.capacity, home_);
+    if (wants_self_keys(metric_, p.k, width(p))) self_keys_ = DeviceArray<double>(p.rows.count, home_);
+    canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, home_);
+  }
+  if (const std::int64_t bytes = workspace_bytes(p, stage); bytes > 0)
+    workspace_ = DeviceArray<std::byte>(bytes, home_);
+  if (stage == Stage::keys || stage == Stage::redo || (stage == Stage::tiles && !products_))
+    stored_.emplace(held, paged_->block_bytes(), paged_->loader(), home_);
+  stage_ = stage;
+}
+
+Session::Place Session::place_of_columns(std::int64_t first) {
+  if (!paged_) return {columns_->view(), first};
+  const std::int64_t block = paged_->block_of(first);
+  std::byte* const memory = stored_->find(block, [&](std::byte* to) { paged_->bring(block, to); });
+  return {paged_->view(block, memory), first - paged_->first_of(block)};
+}
+
+OperandBlock Session::operands_of_columns(std::int64_t first) {
+  if (paged_) return paged_operands_->block(paged_->block_of(first));
+  return operands_->block().from(first, static_cast<Precision>(rung_), columns_->dim());
+}
+
+OperandBlock Session::operands_of_rows(std::int64_t first) {
+  if (!queries_) return operands_of_columns(first);
+  return query_operands_->block().from(first, static_cast<Precision>(rung_), queries_->dim());
+}
+
+void Session::blocks_used() {
+  if (stored_) stored_->used();
+  if (paged_operands_ && paged_operands_->slots() > 0) paged_operands_->used();
+}
+
 void Session::begin(int rung) {
   rung_ = rung;
   const std::int64_t n = problem_.rows.count;
   clear_lists<<<blocks_of(n), kThreads, 0, home_.stream>>>(n, counts_.data(), cutoffs_.data(), dropped_.data());
   check_launch();
-  if (!products_) return;
-  const auto precision = static_cast<Precision>(rung);
+  if (paged_) leave_stage();
+  if (products_) make_operands(static_cast<Precision>(rung));
+  enter(Stage::tiles);
+}
+
+void Session::make_operands(Precision precision) {
+  keys_ = {};  // what is there of the rung before goes first
   operands_.reset();
   query_operands_.reset();
-  operands_.emplace(columns_, *frame_, precision, home_);
-  if (queries_) query_operands_.emplace(*queries_, *frame_, precision, home_);
-  const LowBound::Ratios ratios{
-      std::max({operands_->residual_ratio(), row_operands().residual_ratio(), LowBound::kSmallestRatio}),
-      precision == Precision::two_piece ? 0x1p-11 : 0.0};
-  const LowBound bound(metric_, columns_.dim(), frame_->exponent(),
-                       Products::unit(precision, columns_.dim(), ratios, compute_major_), ratios);
-  operands_->settle(columns_, bound, home_);
-  if (queries_) query_operands_->settle(*queries_, bound, home_);
+  paged_operands_.reset();
+  const Points& points = paged_ ? *sample_ : *columns_;
+  const std::int64_t dim = points.dim();
+  operands_.emplace(points, *frame_, precision, home_);
+  double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
+  if (queries_) {
+    query_operands_.emplace(*queries_, *frame_, precision, home_);
+    residual = std::max(residual, query_operands_->residual_ratio());
+  }
+  const LowBound::Ratios ratios{residual, precision == Precision::two_piece ? 0x1p-11 : 0.0};
+  const LowBound bound(metric_, dim, frame_->exponent(), Products::unit(precision, dim, ratios, compute_major_),
+                       ratios);
   scale_ = bound.scale();
+  if (paged_) {
+    operands_.reset();
+    paged_operands_.emplace(*paged_, *frame_, precision, bound, home_);
+    column_terms_ = paged_operands_->terms();
+    column_bounds_ = paged_operands_->bounds();
+  } else {
+    operands_->settle(points, bound, home_);
+    column_terms_ = operands_->terms();
+    column_bounds_ = operands_->bounds();
+  }
+  if (queries_) query_operands_->settle(*queries_, bound, home_);
+  row_terms_ = queries_ ? query_operands_->terms() : column_terms_;
+  row_bounds_ = queries_ ? query_operands_->bounds() : column_bounds_;
 }
 
 void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
+  const std::int64_t dim = problem_.columns.dim;
   if (products_) {
-    products_->run(row_operands(), first_row, rows, *operands_, first_column, columns, static_cast<Precision>(rung_),
-                   tile_.data(), ld_);
+    const OperandBlock of_rows = operands_of_rows(first_row), of_columns = operands_of_columns(first_column);
+    products_->run(of_rows, rows, of_columns, columns, dim, static_cast<Precision>(rung_), tile_.data(), ld_);
     return;
   }
+  const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
   std::byte* space = workspace_.data();
-  const DirectOperand of_rows = make_direct_operand(this->rows().view(), nullptr, first_row, rows, space, home_.stream);
-  space += array_bytes(direct_operand_bytes(problem_.tile_rows, columns_.dim()));
+  const DirectOperand of_rows = make_direct_operand(row_place.view, nullptr, row_place.at, rows, space, home_.stream);
+  space += array_bytes(direct_operand_bytes(problem_.tile_rows, dim));
   const DirectOperand of_columns =
-      make_direct_operand(columns_.view(), nullptr, first_column, columns, space, home_.stream);
+      make_direct_operand(column_place.view, nullptr, column_place.at, columns, space, home_.stream);
   direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, home_.stream);
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   fill_tile(first_row, rows, first_column, columns);
+  blocks_used();
   const bool on_diagonal = problem_.square && first_row == first_column;
   const bool both = problem_.square && !on_diagonal;
 
@@ -272,8 +264,8 @@ void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first
   of_rows.tile = tile_.data();
   of_rows.ld = ld_;
   if (products_) {
-    of_rows.row_terms = row_operands().terms() + first_row;
-    of_rows.column_terms = operands_->terms() + first_column;
+    of_rows.row_terms = row_terms_ + first_row;
+    of_rows.column_terms = column_terms_ + first_column;
   }
   of_rows.rows = static_cast<int>(rows);
   of_rows.columns = static_cast<int>(columns);
@@ -310,8 +302,8 @@ void Session::join(const SelectJob& found, std::int64_t first_list) {
                              cutoffs_.data() + first_list, dropped_.data() + first_list};
   Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr};
   if (products_) {
-    bounds.of_list = row_operands().bounds() + first_list;
-    bounds.of_id = operands_->bounds();
+    bounds.of_list = row_bounds_ + first_list;
+    bounds.of_id = column_bounds_;
   }
   merge(lists, list_count(found), {found.out, found.counts, capacity}, bounds, home_.stream);
 }
@@ -339,7 +331,31 @@ void Session::absorb(const Session& from, std::int64_t first, std::int64_t count
   settle();
 }
 
+void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column) {
+  const knng_backend_problem& p = problem_;
+  const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
+  const std::int64_t together = evaluated_together(p);
+  for (std::int64_t done = 0; done < rows; done += together) {
+    ListedKeysJob job;
+    job.u = canonical_.data();
+    job.count = std::min(together, rows - done);
+    job.columns = column_place.view;
+    job.first_column = first_column;
+    job.metric = metric_;
+    const std::int64_t row = first_row + done;
+    job.candidates = candidates_.data() + row * p.capacity;
+    job.kept = counts_.data() + row;
+    job.capacity = p.capacity;
+    job.keys = keys_.data() + row * p.capacity;
+    job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + row : nullptr;
+    load_canonical(row_place.view, nullptr, row_place.at + done, job.count, canonical_.data(), home_.stream);
+    listed_keys(job, home_.stream);
+  }
+  blocks_used();
+}
+
 void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
+  enter(Stage::refine);
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, refined_together(p), workspace_.data());
   Delivery delivery(p, space, result, staging_, home_.stream);
@@ -351,14 +367,18 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   }
   for (std::int64_t done = 0; done < count; done += space.together) {
     RefineJob job = refine_job(p, metric_);
-    job.rows = rows().view();
-    job.columns = columns_.view();
+    job.rows = rows();
+    job.columns = columns();
     job.first = first + done;
     job.count = std::min(space.together, count - done);
     job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
     job.lists = {candidates_.data() + job.first * p.capacity, counts_.data() + job.first, p.capacity,
                  dropped_.data() + job.first};
-    if (products_) job.bounds = {scale_, row_operands().bounds() + job.first, operands_->bounds()};
+    if (products_) job.bounds = {scale_, row_bounds_ + job.first, column_bounds_};
+    if (paged_) {
+      job.keys = keys_.data() + job.first * p.capacity;
+      job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + job.first : nullptr;
+    }
     job.directionless = directionless_count_ > 0 ? directionless_.data() : nullptr;
     job.directionless_count = directionless_count_;
     job.result = space.rows;
@@ -378,7 +398,7 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
   Delivery delivery(p, space, result, staging_, home_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     NearRowsJob job = near_rows_job(p, metric_);
-    job.rows = rows().view();
+    job.rows = rows();
     job.grid = tree_->grid();
     job.tree = tree_->boxes();
     job.first = first + done;
@@ -399,16 +419,30 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
 }
 
 void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
+  enter(Stage::redo);
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, redone_together(p), workspace_.data());
   auto* const list = static_cast<std::int64_t*>(space.rest);
   Delivery delivery(p, space, result, staging_, home_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     ExactJob job = exact_job(p, metric_);
-    job.rows = this->rows().view();
-    job.columns = columns_.view();
+    job.rows = this->rows();
+    job.columns = columns();
     job.list = list;
     job.count = std::min(space.together, count - done);
+    std::optional<const Points> listed;
+    if (paged_) {
+      job.columns_from = [this](std::int64_t first) {
+        blocks_used();
+        return place_of_columns(first).view;
+      };
+      if (!queries_) {
+        const PickedRows picked{p.columns, {rows + done, rows + done + job.count}};
+        listed.emplace(picked.rows(), metric_.transform, p.metric.largest, staging_, home_);
+        job.rows = listed->view();
+        job.rows_picked = true;
+      }
+    }
     check(cudaMemcpyAsync(list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
                           home_.stream));
     job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;

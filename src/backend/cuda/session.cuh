@@ -1,6 +1,6 @@
-// A problem on one device: points and operands resident, a list of candidates for every row, tiles that feed them,
-// refinement; or, in few dimensions, a tree of the points that rows are answered from. The calls of the seam, without
-// its C. Knows nothing of other devices but how to take their lists.
+// A problem on one device: a list of candidates for every row, tiles that feed them, refinement; or, in few dimensions,
+// a tree of the points that rows are answered from. Points and operands are resident, or come in blocks. The calls of
+// the seam, without its C. Knows nothing of other devices but how to take their lists.
 #pragma once
 
 #include <cstdint>
@@ -8,40 +8,65 @@
 
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/operands.cuh"
+#include "backend/cuda/paged_operands.cuh"
+#include "backend/cuda/paged_points.cuh"
 #include "backend/cuda/point_tree.cuh"
 #include "backend/cuda/points.cuh"
 #include "backend/cuda/product.cuh"
 #include "backend/cuda/select/select.cuh"
+#include "backend/cuda/session_memory.cuh"
 #include "backend/cuda/staging.cuh"
 #include "backend/seam.h"
 #include "metric/metric.h"
 
 namespace libknng::cuda {
 
-Metric metric_of(const knng_backend_metric& m) noexcept;
-
 class Session {
  public:
   // The device is current, as for every call. Throws RefusedRow.
   Session(int device, const knng_backend_problem& problem);
-  static std::int64_t bytes(const knng_backend_problem& problem);
   static constexpr std::int64_t kHostBytes = Staging::kHostBytes;
 
   int device() const noexcept { return device_; }
   std::int64_t peak_bytes() const noexcept { return home_.pool.peak(); }
+  std::int64_t blocks_held() const noexcept {
+    return stored_ ? stored_->count() : paged_operands_ ? paged_operands_->slots() : 0;
+  }
 
   void begin(int rung);
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void settle() { home_.stream.wait(); }
   void absorb(const Session& from, std::int64_t first, std::int64_t count);
+  void begin_keys() { enter(Stage::keys); }
+  void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column);
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result);
   void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result);
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result);
 
  private:
+  // Consecutive points on the device: `at` is the first one's row in the view.
+  struct Place {
+    CanonicalView view;
+    std::int64_t at;
+  };
+
+  void make_frame();
   void make_lists();
-  const Points& rows() const noexcept { return queries_ ? *queries_ : columns_; }
-  const Operands& row_operands() const noexcept { return query_operands_ ? *query_operands_ : *operands_; }
+  void make_found();
+  void leave_stage();
+  void enter(Stage stage);
+  // All points; where they come in blocks, their shape and constants.
+  CanonicalView columns() const { return paged_ ? paged_->shape() : columns_->view(); }
+  CanonicalView rows() const { return queries_ ? queries_->view() : columns(); }
+  // For what is put on the stream until blocks_used().
+  Place place_of_columns(std::int64_t first);
+  Place place_of_rows(std::int64_t first) {
+    return queries_ ? Place{queries_->view(), first} : place_of_columns(first);
+  }
+  OperandBlock operands_of_columns(std::int64_t first);
+  OperandBlock operands_of_rows(std::int64_t first);
+  void blocks_used();
+  void make_operands(Precision precision);
   void fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void join(const SelectJob& found, std::int64_t first_list);
 
@@ -51,14 +76,19 @@ class Session {
   int device_, compute_major_ = 0;
   Home home_;
   Staging staging_;
-  const Points columns_;
+  std::optional<const Points> columns_;  // or
+  std::optional<PagedPoints> paged_;
+  std::optional<const Points> sample_;   // of those that come in blocks
   std::optional<const Points> queries_;  // none: the columns
   std::optional<const PointTree> tree_;  // of the columns, if rows are answered straight away: then no lists and tiles
   std::optional<Products> products_;     // none: engine=direct
   std::optional<Frame> frame_;
   int rung_ = 0;
   std::optional<Operands> operands_, query_operands_;
+  std::optional<PagedOperands> paged_operands_;
   double scale_ = 1;  // key x scale is in the units of low
+  // Terms and bounds of points, if there are operands.
+  const float *row_terms_ = nullptr, *row_bounds_ = nullptr, *column_terms_ = nullptr, *column_bounds_ = nullptr;
 
   // A list of each row.
   DeviceArray<Candidate> candidates_;
@@ -75,6 +105,10 @@ class Session {
   DeviceArray<std::int64_t> leave_out_;
   DeviceArray<std::uint32_t> directionless_;
   std::int64_t directionless_count_ = 0;
+  // Where points come in blocks: the stage, blocks as stored, and keys by place in the lists.
+  std::optional<Stage> stage_;
+  DeviceArray<double> canonical_, keys_, self_keys_;
+  std::optional<Slots> stored_;
 };
 
 }  // namespace libknng::cuda

@@ -1,0 +1,169 @@
+#include "backend/cuda/paged_points.cuh"
+
+#include <algorithm>
+
+#include "backend/cuda/workspace.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+void read_picked(const void* user, std::int64_t first, std::int64_t count, void* dst) {
+  const PickedRows& rows = *static_cast<const PickedRows*>(user);
+  const std::int64_t row_bytes = rows.of.dim * dtype_bytes(rows.of.dtype);
+  for (std::int64_t i = 0; i < count; ++i)
+    rows.of.read(rows.of.user, rows.picked[static_cast<std::size_t>(first + i)], 1,
+                 static_cast<std::byte*>(dst) + i * row_bytes);
+}
+
+}  // namespace
+
+knng_backend_rows PickedRows::rows() const {
+  return {this, static_cast<std::int64_t>(picked.size()), of.dim, of.dtype, &read_picked};
+}
+
+PickedRows sample_rows(const knng_backend_rows& rows) {
+  const std::int64_t count = std::min(rows.count, kSampleRows);
+  std::vector<std::int64_t> picked(static_cast<std::size_t>(count));
+  for (std::int64_t s = 0; s < count; ++s) picked[static_cast<std::size_t>(s)] = rows.count / count * s;
+  return {rows, std::move(picked)};
+}
+
+// A block in its memory. Ranks, and what finding them takes, are of each time that it comes.
+struct PagedPoints::Layout {
+  std::byte* stored;
+  std::int16_t* short_ranks = nullptr;
+  std::int32_t* long_ranks = nullptr;
+  RowConstants* constants = nullptr;
+  PrepareFindings* findings = nullptr;
+  void* workspace = nullptr;
+  std::int64_t bytes;
+
+  Layout(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows, std::byte* memory) {
+    Workspace space(memory);
+    const std::int64_t values = block_rows * rows.dim;
+    stored = space.take<std::byte>(values * dtype_bytes(rows.dtype));
+    if (transform == Transform::rank_unit) {
+      if (short_ranks_suffice(rows.dim))
+        short_ranks = space.take<std::int16_t>(values);
+      else
+        long_ranks = space.take<std::int32_t>(values);
+      constants = space.take<RowConstants>(block_rows);
+      findings = space.take<PrepareFindings>(1);
+      const DeviceRows shape{nullptr, rows.dtype, block_rows, rows.dim, rows.dim, 1};
+      workspace = space.take<std::byte>(prepare_workspace_bytes(shape, transform));
+    }
+    bytes = space.used();
+  }
+};
+
+PagedPoints::Layout PagedPoints::layout(std::byte* memory) const { return {rows_, transform_, block_rows_, memory}; }
+
+std::int64_t PagedPoints::block_bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows) {
+  return array_bytes(Layout(rows, transform, block_rows, nullptr).bytes);
+}
+
+std::int64_t PagedPoints::bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows) {
+  const std::int64_t blocks = (rows.count + block_rows - 1) / block_rows;
+  return array_bytes(blocks * static_cast<std::int64_t>(sizeof(PrepareFindings))) +
+         (has_constants(transform) ? array_bytes(rows.count * static_cast<std::int64_t>(sizeof(RowConstants))) : 0);
+}
+
+PagedPoints::PagedPoints(const knng_backend_rows& rows, Transform transform, double limit, std::int64_t block_rows,
+                         Staging& staging, Home& home)
+    : rows_(rows),
+      transform_(transform),
+      limit_(limit),
+      block_rows_(block_rows),
+      staging_(staging),
+      home_(home),
+      findings_(blocks(), home) {
+  if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, home);
+}
+
+void PagedPoints::upload(std::int64_t block, std::byte* memory, const Stream& stream) {
+  const std::int64_t first = first_of(block);
+  staging_.upload(
+      count_of(block), rows_.dim * dtype_bytes(rows_.dtype),
+      [&](std::int64_t at, std::int64_t count, std::byte* dst) { rows_.read(rows_.user, first + at, count, dst); },
+      memory, stream);
+}
+
+void PagedPoints::prepare(const CanonicalView& view, const Layout& at, RowConstants* constants,
+                          PrepareFindings* findings, const Stream& stream) {
+  PrepareJob job;
+  job.rows = view.rows;
+  job.transform = transform_;
+  job.limit = limit_;
+  job.count = view.rows.rows;
+  job.constants = constants;
+  job.short_ranks = at.short_ranks;
+  job.long_ranks = at.long_ranks;
+  job.findings = findings;
+  job.workspace = at.workspace;
+  prepare_rows(job, stream);
+}
+
+CanonicalView PagedPoints::view(std::int64_t block, std::byte* memory) const {
+  const Layout at = layout(memory);
+  CanonicalView view;
+  view.rows = {at.stored, rows_.dtype, count_of(block), rows_.dim, rows_.dim, 1};
+  view.transform = transform_;
+  view.constants = has_constants(transform_) ? constants_.data() + first_of(block) : nullptr;
+  view.short_ranks = at.short_ranks;
+  view.long_ranks = at.long_ranks;
+  return view;
+}
+
+CanonicalView PagedPoints::shape() const noexcept {
+  CanonicalView view;
+  view.rows = {nullptr, rows_.dtype, rows_.count, rows_.dim, rows_.dim, 1};
+  view.transform = transform_;
+  view.constants = constants_.data();
+  return view;
+}
+
+CanonicalView PagedPoints::bring(std::int64_t block, std::byte* memory) {
+  upload(block, memory, loader_);
+  const CanonicalView brought = view(block, memory);
+  if (const Layout at = layout(memory); at.findings) {
+    check(cudaMemsetAsync(at.findings, 0, sizeof *at.findings, loader_));
+    prepare(brought, at, at.constants, at.findings, loader_);
+  }
+  return brought;
+}
+
+void PagedPoints::begin_scan() {
+  const std::vector<PrepareFindings> none(static_cast<std::size_t>(blocks()));
+  check(cudaMemcpyAsync(findings_.data(), none.data(), none.size() * sizeof none[0], cudaMemcpyHostToDevice,
+                        home_.stream));
+  home_.stream.wait();
+}
+
+CanonicalView PagedPoints::scan_block(std::int64_t block, std::byte* memory) {
+  upload(block, memory, home_.stream);
+  const CanonicalView scanned = view(block, memory);
+  RowConstants* const constants = has_constants(transform_) ? constants_.data() + first_of(block) : nullptr;
+  prepare(scanned, layout(memory), constants, findings_.data() + block, home_.stream);
+  return scanned;
+}
+
+void PagedPoints::end_scan() {
+  std::vector<PrepareFindings> found(static_cast<std::size_t>(blocks()));
+  check(cudaMemcpyAsync(found.data(), findings_.data(), found.size() * sizeof found[0], cudaMemcpyDeviceToHost,
+                        home_.stream));
+  home_.stream.wait();
+  for (std::int64_t b = 0; b < blocks(); ++b) {
+    const PrepareFindings& of_block = found[static_cast<std::size_t>(b)];
+    if (of_block.first_refused != PrepareFindings::kNothing)
+      throw RefusedRow{first_of(b) +
+                       static_cast<std::int64_t>(of_block.first_refused / static_cast<unsigned long long>(dim() + 1))};
+    any_directionless_ = any_directionless_ || of_block.any_directionless != 0;
+  }
+}
+
+std::vector<std::uint32_t> PagedPoints::first_directionless(std::int64_t most, Home& home) const {
+  if (!any_directionless_) return {};
+  return libknng::cuda::first_directionless(constants_.data(), count(), most, home);
+}
+
+}  // namespace libknng::cuda

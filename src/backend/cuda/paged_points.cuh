@@ -1,0 +1,86 @@
+// Points too many for the device: they stay in host memory and come in blocks of consecutive rows when they are used,
+// each with what its metric needs to know of it. Knows nothing of pairs, nor of what is made of a block.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/cuda/memory.cuh"
+#include "backend/cuda/points.cuh"
+#include "backend/cuda/prepare.cuh"
+#include "backend/cuda/staging.cuh"
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+// Some rows of others, as if they were all.
+struct PickedRows {
+  const knng_backend_rows& of;
+  std::vector<std::int64_t> picked;
+  knng_backend_rows rows() const;
+};
+// Rows spread over all, for what only needs a fair sample of them.
+PickedRows sample_rows(const knng_backend_rows& rows);
+constexpr std::int64_t kSampleRows = 512;
+
+class PagedPoints {
+ public:
+  PagedPoints(const knng_backend_rows& rows, Transform transform, double limit, std::int64_t block_rows,
+              Staging& staging, Home& home);
+  // What is held for all points; for a block, by who asks for it.
+  static std::int64_t bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
+  static std::int64_t block_bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
+
+  // All points once, to be called first: f(view) for each block, on the home's stream. Throws RefusedRow.
+  template <class F>
+  void scan(F&& f) {
+    const DeviceArray<std::byte> memory(block_bytes(), home_);
+    begin_scan();
+    for (std::int64_t b = 0; b < blocks(); ++b) f(scan_block(b, memory.data()));
+    end_scan();
+  }
+
+  std::int64_t count() const noexcept { return rows_.count; }
+  std::int64_t dim() const noexcept { return rows_.dim; }
+  std::int64_t blocks() const noexcept { return (rows_.count + block_rows_ - 1) / block_rows_; }
+  std::int64_t block_of(std::int64_t row) const noexcept { return row / block_rows_; }
+  std::int64_t block_rows() const noexcept { return block_rows_; }
+  std::int64_t first_of(std::int64_t block) const noexcept { return block * block_rows_; }
+  std::int64_t block_bytes() const noexcept { return block_bytes(rows_, transform_, block_rows_); }
+
+  // The stream on which blocks come, beside the home's.
+  const Stream& loader() const noexcept { return loader_; }
+  // Puts a block's way to `memory` on the loader; its first point is row 0 of the view.
+  CanonicalView bring(std::int64_t block, std::byte* memory);
+  // The view of a block that was brought there.
+  CanonicalView view(std::int64_t block, std::byte* memory) const;
+  // All points without their rows: shape and constants.
+  CanonicalView shape() const noexcept;
+  std::vector<std::uint32_t> first_directionless(std::int64_t most, Home& home) const;
+
+ private:
+  struct Layout;
+  Layout layout(std::byte* memory) const;
+  std::int64_t count_of(std::int64_t block) const noexcept {
+    return std::min(block_rows_, rows_.count - first_of(block));
+  }
+  void upload(std::int64_t block, std::byte* memory, const Stream& stream);
+  void prepare(const CanonicalView& view, const Layout& at, RowConstants* constants, PrepareFindings* findings,
+               const Stream& stream);
+  void begin_scan();
+  CanonicalView scan_block(std::int64_t block, std::byte* memory);
+  void end_scan();
+
+  const knng_backend_rows& rows_;
+  const Transform transform_;
+  const double limit_;
+  const std::int64_t block_rows_;
+  Staging& staging_;
+  Home& home_;
+  const Stream loader_{Stream::Priority::high};
+  DeviceArray<RowConstants> constants_;
+  DeviceArray<PrepareFindings> findings_;  // of each block, from the scan
+  bool any_directionless_ = false;
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,233 @@
+#include "backend/cuda/session_memory.cuh"
+
+#include <algorithm>
+#include <string_view>
+
+#include "backend/cuda/delivery.cuh"
+#include "backend/cuda/direct.cuh"
+#include "backend/cuda/paged_operands.cuh"
+#include "backend/cuda/paged_points.cuh"
+#include "backend/cuda/point_tree.cuh"
+#include "backend/cuda/points.cuh"
+#include "backend/cuda/product.cuh"
+#include "backend/cuda/slots.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+// Rows that refinement has in flight.
+constexpr std::int64_t kRowsInFlight = 16384;
+constexpr std::int64_t kResultBytes = std::int64_t{64} << 20;
+// The fewest blocks of points that a stage can do with: two of a tile, and one that comes.
+constexpr std::int64_t kFewestHeld = 3;
+
+Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
+
+std::int64_t tile_bytes(const knng_backend_problem& p) { return p.tile_rows * leading_dimension(p.tile_cols) * 4; }
+
+// The largest tile as a selector sees it.
+SelectJob largest_job(const knng_backend_problem& p, Side side) {
+  SelectJob job;
+  job.rows = static_cast<int>(p.tile_rows);
+  job.columns = static_cast<int>(p.tile_cols);
+  job.ld = leading_dimension(p.tile_cols);
+  job.side = side;
+  job.capacity = static_cast<int>(p.capacity);
+  return job;
+}
+
+// A tile, and what a selector finds in it.
+std::int64_t found_bytes(const knng_backend_problem& p) {
+  std::int64_t bytes = array_bytes(tile_bytes(p));
+  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
+  for (const std::int64_t lists : sides)
+    bytes += array_bytes(lists * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + array_bytes(4 * lists);
+  return bytes;
+}
+
+// ---- points in blocks
+
+std::int64_t stored_block_bytes(const knng_backend_problem& p) {
+  return PagedPoints::block_bytes(p.columns, transform_of(p), p.tile_cols);
+}
+// Of one block in a stage.
+std::int64_t slot_bytes(const knng_backend_problem& p, Stage stage, Precision precision) {
+  return stage == Stage::tiles && !is_direct(p) ? PagedOperands::slot_bytes(p.tile_cols, p.columns.dim, precision)
+                                                : array_bytes(stored_block_bytes(p));
+}
+std::int64_t keys_bytes(const knng_backend_problem& p) {
+  return array_bytes(8 * p.rows.count * p.capacity) +
+         (wants_self_keys(metric_of(p.metric), p.k, width(p)) ? array_bytes(8 * p.rows.count) : 0);
+}
+// What a stage takes beside its blocks.
+std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
+  const std::int64_t d = p.columns.dim;
+  const std::int64_t workspace = array_bytes(workspace_bytes(p, stage));
+  switch (stage) {
+    case Stage::tiles:
+      return found_bytes(p) + workspace +
+             (is_direct(p) ? 0 : PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, d));
+    case Stage::keys: return keys_bytes(p) + array_bytes(8 * d * evaluated_together(p));
+    case Stage::refine: return keys_bytes(p) + workspace;
+    default: {
+      knng_backend_rows listed = p.rows;
+      listed.count = redone_together(p);
+      return workspace + Points::bytes(listed, transform_of(p));
+    }
+  }
+}
+// Before any stage: all points are looked at once, a sample of them is rounded.
+std::int64_t opening_bytes(const knng_backend_problem& p) {
+  const std::int64_t d = p.columns.dim, sampled = std::min(p.columns.count, kSampleRows);
+  const std::int64_t scan = array_bytes(stored_block_bytes(p)) + Frame::bytes(p.tile_cols, d);
+  return std::max(scan, Operands::bytes(sampled, d));
+}
+std::int64_t bytes_of_stages(const knng_backend_problem& p) {
+  const auto with = [&](Stage stage, std::int64_t held, Precision precision) {
+    return stage_bytes(p, stage) + Slots::bytes(held, slot_bytes(p, stage, precision));
+  };
+  return std::max({opening_bytes(p), with(Stage::tiles, p.blocks_held, Precision::fp16),
+                   with(Stage::tiles, kFewestHeld, Precision::fp32),
+                   with(Stage::tiles, kFewestHeld, Precision::two_piece),
+                   with(Stage::keys, kFewestHeld, Precision::fp16), stage_bytes(p, Stage::refine),
+                   with(Stage::redo, kFewestHeld, Precision::fp16)});
+}
+std::int64_t paged_bytes(const knng_backend_problem& p) {
+  knng_backend_rows sampled = p.columns;
+  sampled.count = std::min(p.columns.count, kSampleRows);
+  return PagedPoints::bytes(p.columns, transform_of(p), p.tile_cols) + Points::bytes(sampled, transform_of(p)) +
+         PagedOperands::bytes(p.columns.count) + bytes_of_stages(p);
+}
+
+}  // namespace
+
+Metric metric_of(const knng_backend_metric& m) noexcept {
+  return {"",      static_cast<Transform>(m.transform), static_cast<Term>(m.term),
+          m.scale, static_cast<Report>(m.report),       m.similarity != 0,
+          m.p};
+}
+const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
+bool is_direct(const knng_backend_problem& p) { return std::string_view(p.engine) == "direct"; }
+
+std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
+
+std::int64_t refined_together(const knng_backend_problem& p) {
+  const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
+  return std::min(std::max(fit, kRowsInFlight), p.rows.count);
+}
+// The last rung takes about as much as a tile.
+std::int64_t redone_together(const knng_backend_problem& p) {
+  return std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
+}
+std::int64_t evaluated_together(const knng_backend_problem& p) { return rounded_together(p.tile_rows, p.columns.dim); }
+
+RefineJob refine_job(const knng_backend_problem& p, const Metric& metric) {
+  RefineJob job;
+  job.rows.rows = {nullptr, p.rows.dtype, p.rows.count, p.rows.dim, p.rows.dim, 1};
+  job.columns.rows = {nullptr, p.columns.dtype, p.columns.count, p.columns.dim, p.columns.dim, 1};
+  job.rows.transform = job.columns.transform = metric.transform;
+  job.metric = metric;
+  job.k = p.k;
+  job.square = p.square != 0;
+  job.lists.capacity = p.capacity;
+  job.result.width = width(p);
+  job.rows_at_a_time = std::min(kRowsInFlight, p.rows.count);
+  job.keys_known = is_paged(p);
+  return job;
+}
+
+ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
+  const RefineJob shape = refine_job(p, metric);
+  ExactJob job;
+  job.rows = shape.rows;
+  job.columns = shape.columns;
+  job.metric = metric;
+  job.k = p.k;
+  job.square = shape.square;
+  job.result.width = width(p);
+  job.rows_at_a_time = job.count = redone_together(p);
+  const std::int64_t columns =
+      is_paged(p) ? p.tile_cols : std::max<std::int64_t>(tile_bytes(p) / (8 * p.columns.dim), 128);
+  job.columns_at_a_time = std::min(columns, p.columns.count);
+  return job;
+}
+
+NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
+  NearRowsJob job;
+  job.rows = refine_job(p, metric).rows;
+  job.columns = p.columns.count;
+  job.metric = metric;
+  job.k = p.k;
+  job.square = p.square != 0;
+  job.result.width = width(p);
+  job.most_rows = p.tile_rows;
+  return job;
+}
+
+std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
+  const Metric metric = metric_of(p.metric);
+  switch (stage) {
+    case Stage::tiles: {
+      const Selector& selector = selector_of(p);
+      const SelectJob rows = largest_job(p, Side::rows), columns = largest_job(p, Side::columns);
+      auto bytes =
+          static_cast<std::int64_t>(std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns)));
+      if (selector.workspace_bytes_both)
+        bytes = std::max(bytes, static_cast<std::int64_t>(selector.workspace_bytes_both(rows, columns)));
+      if (is_direct(p))
+        bytes += array_bytes(direct_operand_bytes(p.tile_rows, p.rows.dim)) +
+                 array_bytes(direct_operand_bytes(p.tile_cols, p.rows.dim));
+      return std::max(bytes, array_bytes(4 * p.tile_rows));  // absorb()
+    }
+    case Stage::keys: return 0;
+    case Stage::refine:
+      return ResultSpace(p, refined_together(p), nullptr).used + refine_workspace_bytes(refine_job(p, metric));
+    default:
+      return ResultSpace(p, redone_together(p), nullptr).used + exact_workspace_bytes(exact_job(p, metric)) +
+             array_bytes(8 * redone_together(p));
+  }
+}
+
+std::int64_t workspace_bytes(const knng_backend_problem& p) {
+  if (p.by_rows)
+    return ResultSpace(p, p.tile_rows, nullptr).used + kEvaluatedBytes +
+           near_rows_workspace_bytes(near_rows_job(p, metric_of(p.metric)));
+  return std::max(
+      {workspace_bytes(p, Stage::tiles), workspace_bytes(p, Stage::refine), workspace_bytes(p, Stage::redo)});
+}
+
+std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision) {
+  if (!is_paged(p)) return 0;
+  if (stage == Stage::redo) return kFewestHeld;
+  const std::int64_t fit =
+      (bytes_of_stages(p) - stage_bytes(p, stage)) / Slots::bytes(1, slot_bytes(p, stage, precision));
+  const std::int64_t blocks = (p.columns.count + p.tile_cols - 1) / p.tile_cols;
+  return std::clamp(fit, kFewestHeld, std::max(blocks, kFewestHeld));
+}
+
+std::int64_t session_bytes(const knng_backend_problem& p) {
+  const std::int64_t n = p.rows.count, d = p.columns.dim;
+  std::int64_t bytes = p.square ? 0 : Points::bytes(p.rows, transform_of(p));
+  bytes += (p.leave_out ? array_bytes(8 * n) : 0) + array_bytes(4 * (p.k + 2));
+  if (!is_paged(p)) bytes += Points::bytes(p.columns, transform_of(p));
+  if (p.by_rows)
+    return bytes + PointTree::bytes(p.columns.count, d) +
+           std::max(PointTree::bytes_while_made(p.columns.count, d), array_bytes(workspace_bytes(p)));
+  // Of queries, or of all points.
+  if (!is_direct(p))
+    bytes += (p.square && is_paged(p) ? 0 : Operands::bytes(n, d)) + Frame::bytes(n, d) +
+             array_bytes(Products::kWorkspaceBytes);
+  // Lists.
+  bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 4 * array_bytes(4 * n);
+  if (is_paged(p)) return bytes + paged_bytes(p);
+  if (!is_direct(p) && !p.square) bytes += Operands::bytes(p.columns.count, d);
+  return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
+}
+
+// Between host and device: points or a result.
+std::int64_t largest_copy(const knng_backend_problem& p) {
+  const auto points = [](const knng_backend_rows& rows) { return rows.count * rows.dim * dtype_bytes(rows.dtype); };
+  return std::max({points(p.columns), points(p.rows), p.rows.count * width(p) * 8});
+}
+
+}  // namespace libknng::cuda

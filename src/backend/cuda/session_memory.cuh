@@ -1,0 +1,46 @@
+// What a session holds, from its problem alone: the shapes of its stages, and the device memory that they take. Where
+// points come in blocks the stages take turns: what one needs is given back before the next begins.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/exact_rows.cuh"
+#include "backend/cuda/near_rows.cuh"
+#include "backend/cuda/operands.cuh"
+#include "backend/cuda/refine.cuh"
+#include "backend/cuda/select/select.cuh"
+#include "backend/seam.h"
+#include "metric/metric.h"
+
+namespace libknng::cuda {
+
+Metric metric_of(const knng_backend_metric& m) noexcept;
+const Selector& selector_of(const knng_backend_problem& p);
+bool is_direct(const knng_backend_problem& p);
+inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
+
+// Jobs without arrays.
+RefineJob refine_job(const knng_backend_problem& p, const Metric& metric);
+ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);
+NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric);
+
+std::int64_t leading_dimension(std::int64_t columns);
+// Rows that one round of a stage is for.
+std::int64_t refined_together(const knng_backend_problem& p);
+std::int64_t redone_together(const knng_backend_problem& p);
+std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.cuh
+inline constexpr std::int64_t kEvaluatedBytes = array_bytes(sizeof(unsigned long long));
+
+// What a session works in.
+enum class Stage { tiles, keys, refine, redo };
+// Workspace of a stage, or of all of them.
+std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage);
+std::int64_t workspace_bytes(const knng_backend_problem& p);
+// Blocks of points that a stage holds, where they come in blocks; `precision` of tiles.
+std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision);
+
+std::int64_t session_bytes(const knng_backend_problem& p);
+// The largest array that is copied between host and device.
+std::int64_t largest_copy(const knng_backend_problem& p);
+
+}  // namespace libknng::cuda
