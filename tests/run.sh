@@ -32,6 +32,6 @@ fi
 
 cd "$build"
 if [ -n "$label" ]; then
-  exec ctest --output-on-failure --no-tests=error -L "^$label\$"
+  exec ctest --output-on-failure --no-tests=error -j "$(nproc)" -L "^$label\$"
 fi
-exec ctest --output-on-failure --no-tests=error
+exec ctest --output-on-failure --no-tests=error -j "$(nproc)"

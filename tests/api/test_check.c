@@ -18,7 +18,7 @@ static int64_t first_wrong(const knng* h, const knng_graph* g, int64_t sample) {
 static void right_graphs_pass(void** state) {
   (void)state;
   test_rows rows = rows_positive(KNNG_F32, n, 9, 121);
-  for (int m = 0; m < METRIC_CASES; ++m)
+  for (int m = 0; m < metric_count(); ++m)
     for (int variant = 0; variant < 4; ++variant) {
       if (variant & 1 && !has_similarity(&metric_cases[m])) continue;
       knng* h = HANDLE(&rows, "device", "cpu", "value", variant & 1 ? "similarity" : "distance", "self",

@@ -29,7 +29,7 @@ static void every_metric_and_type(void** state) {
   static const char* const threads[] = {"1", "2", "4", NULL};
   static const tile_size tiles[] = {{"0", "0"}, {"37", "100"}, {"256", "48"}};
   const int64_t n = small_run() ? 150 : images;
-  for (int m = 0; m < METRIC_CASES; ++m) {
+  for (int m = 0; m < metric_count(); ++m) {
     const metric_case* metric = &metric_cases[m];
     /* One exponent that needs pow() is enough here: test_metrics.c has the others. */
     if (strchr(metric->p, '.')) continue;

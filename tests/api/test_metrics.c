@@ -11,7 +11,7 @@ static const char* const threads[] = {"1", "3", NULL};
 static const tile_size tiles[] = {{"0", "0"}, {"8", "5"}};
 
 static void check_all_metrics(test_rows* rows, int64_t k) {
-  for (int m = 0; m < METRIC_CASES; ++m) {
+  for (int m = 0; m < metric_count(); ++m) {
     const metric_case* metric = &metric_cases[m];
     if (!metric_takes(metric, rows)) {
       check_build(rows, metric, k, NULL, NULL, threads, tiles, 1);
@@ -57,7 +57,7 @@ static void values_as_asked(void** state) {
   static const char* const types[] = {"auto", "f32", "f64"};
   for (int t = 0; t < 2; ++t) {
     test_rows rows = rows_positive(dtypes[t], 60, 19, 15);
-    for (int m = 0; m < METRIC_CASES; ++m)
+    for (int m = 0; m < metric_count(); ++m)
       for (int variant = 0; variant < 12; ++variant) {
         const metric_case* metric = &metric_cases[m];
         oracle_task task = task_of(metric);

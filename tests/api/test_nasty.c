@@ -26,7 +26,7 @@ static int overflows(const metric_case* m, const test_rows* rows) {
 }
 
 static void check(test_rows* rows, int64_t k, const char* name) {
-  for (int m = 0; m < METRIC_CASES; ++m) {
+  for (int m = 0; m < metric_count(); ++m) {
     const metric_case* metric = &metric_cases[m];
     oracle_task task = task_of(metric);
     if (!metric_takes(metric, rows) || overflows(metric, rows)) {

@@ -17,7 +17,7 @@ static void every_metric_and_query_type(void** state) {
   (void)state;
   for (int base = 0; base < 2; ++base)
     for (int t = 0; t < ROW_DTYPES; ++t)
-      for (int m = 0; m < METRIC_CASES; ++m) {
+      for (int m = 0; m < metric_count(); ++m) {
         test_rows rows = rows_positive(base ? KNNG_U8 : KNNG_F32, 83, 21, 31);
         test_rows queries = rows_positive(row_dtypes[t], 17, 21, 32);
         const oracle_task task = task_of(&metric_cases[m]);
@@ -49,7 +49,7 @@ static void own_rows_left_out_are_the_graph(void** state) {
   test_rows rows = rows_grid(KNNG_F32, 200, 4, 3, 33);
   int64_t own[200];
   for (int64_t i = 0; i < 200; ++i) own[i] = i;
-  for (int m = 0; m < METRIC_CASES; ++m) {
+  for (int m = 0; m < metric_count(); ++m) {
     if (!metric_takes(&metric_cases[m], &rows)) continue;
     knng* h = HANDLE(&rows, "device", "cpu");
     set_metric(h, &metric_cases[m]);

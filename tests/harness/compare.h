@@ -7,6 +7,7 @@
 
 #include "harness/oracle.h"
 #include "harness/rows.h"
+#include "harness/small_run.h"
 #include "knng.h"
 
 /* Every metric, minkowski with several exponents: `p` is the text of the setting. */
@@ -17,6 +18,8 @@ typedef struct metric_case {
 } metric_case;
 #define METRIC_CASES 18
 extern const metric_case metric_cases[METRIC_CASES];
+/* How many of them there are from the first in this run: a small one takes one exponent that needs pow(). */
+int metric_count(void);
 
 oracle_task task_of(const metric_case* m);
 /* Whether the metric takes the rows; otherwise knng_build() must answer KNNG_ERR_DATA. */
@@ -47,8 +50,9 @@ typedef struct engine_case {
   const char *engine, *selector;
 } engine_case;
 
-/* Builds under engines (NULL: all that do the metric) x threads x tiles and compares each with the oracle; refusal is
- * what is expected without an oracle graph, if the metric does not take the rows. */
+/* Builds under engines (NULL: all that do the metric) x threads x tiles (small runs: each number of threads with a part
+ * of the tiles) and compares each with the oracle; refusal is what is expected without an oracle graph, if the metric
+ * does not take the rows. */
 typedef struct tile_size {
   const char *rows, *cols;
 } tile_size;
@@ -61,8 +65,5 @@ const engine_case* engines_for(const metric_case* m);
 void set_engine(knng* h, const engine_case* e);
 /* The fused engine where it can, else what the library chooses. */
 const char* fastest_engine(const metric_case* m);
-
-/* 1 if the suite runs under a sanitizer and shall be brief (environment KNNG_TEST_SMALL). */
-int small_run(void);
 
 #endif

@@ -1,8 +1,10 @@
 #include "harness/oracle.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/elementary.h"
 
@@ -240,57 +242,86 @@ static void offer(const oracle_task* task, const oracle_points* a, int64_t i, co
   }
 }
 
-void oracle_nearest(const oracle_task* task, const oracle_points* a, int64_t i, const oracle_points* b,
-                    int64_t leave_out, int64_t k, int64_t* ids, double* keys, unsigned char* tie) {
-  nearest list = {0, 0};
-  offer(task, a, i, b, 0, b->n, leave_out, k, ids, keys, &list);
-  if (tie) *tie = list.tied;
+/* What one thread does: rows `first` to `last` - 1 of a, against all rows of b. */
+typedef struct strip {
+  const oracle_task* task;
+  const oracle_points *a, *b;
+  const int64_t* leave_out; /* or NULL */
+  int same;                 /* a is b: every row leaves out itself */
+  oracle_graph* g;          /* keys at first, then values */
+  int64_t first, last;
+} strip;
+
+static void* run_strip(void* argument) {
+  const strip* s = argument;
+  oracle_graph* g = s->g;
+  const int64_t before = g->width - g->k, n = s->b->n;
+  nearest* lists = allocate(s->last - s->first, sizeof *lists);
+  /* In blocks that stay in the cache while all rows of the strip see them. */
+  enum { block = 64 };
+  for (int64_t start = 0; start < n; start += block)
+    for (int64_t i = s->first; i < s->last; ++i) {
+      const int64_t other = s->leave_out ? s->leave_out[i] : -1, end = start + block < n ? start + block : n;
+      offer(s->task, s->a, i, s->b, start, end, s->same ? i : other, g->k, g->ids + i * g->width + before,
+            g->values + i * g->width + before, &lists[i - s->first]);
+    }
+  for (int64_t i = s->first; i < s->last; ++i) {
+    g->ties[i] = lists[i - s->first].tied;
+    double* values = g->values + i * g->width;
+    if (before) {
+      g->ids[i * g->width] = i;
+      values[0] = is(s->task, "inner_product") ? oracle_key(s->task, s->a, i, s->a, i) : 0;
+    }
+    for (int64_t j = 0; j < g->width; ++j) values[j] = oracle_value(s->task, values[j]);
+  }
+  free(lists);
+  return NULL;
 }
 
-static oracle_graph make_graph(int64_t rows, int64_t k, int64_t width) {
+/* Rows do not depend on each other: strips of them run on as many threads as there are processors, if there is enough
+ * to do. The threads are gone when this returns. */
+static oracle_graph all_nearest(const strip* whole, int64_t k, int64_t width) {
+  enum { most = 64 };
+  const int64_t rows = whole->a->n;
   oracle_graph g = {rows,
                     k,
                     width,
                     allocate(rows * width, sizeof(int64_t)),
                     allocate(rows * width, sizeof(double)),
                     allocate(rows, 1)};
+  const double terms = (double)rows * (double)whole->b->n * (double)whole->a->d;
+  int64_t threads = terms < 1e6 ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
+  threads = threads > most ? most : threads > rows ? rows : threads;
+  strip strips[most];
+  pthread_t ids[most];
+  int started[most] = {0};
+  for (int64_t t = 0; t < threads; ++t) {
+    strips[t] = *whole;
+    strips[t].g = &g;
+    strips[t].first = rows * t / threads;
+    strips[t].last = rows * (t + 1) / threads;
+    started[t] = t > 0 && pthread_create(&ids[t], NULL, run_strip, &strips[t]) == 0;
+  }
+  for (int64_t t = 0; t < threads; ++t)
+    if (!started[t]) run_strip(&strips[t]);
+  for (int64_t t = 0; t < threads; ++t)
+    if (started[t]) pthread_join(ids[t], NULL);
   return g;
 }
 
 oracle_graph oracle_build(const oracle_task* task, int64_t n, int64_t d, const double* x, int64_t k) {
-  const int64_t first = task->self_first ? 1 : 0;
-  oracle_graph g = make_graph(n, k, k + first);
   oracle_points points = oracle_transform(task, n, d, x);
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t* ids = g.ids + i * g.width;
-    double* values = g.values + i * g.width;
-    oracle_nearest(task, &points, i, &points, i, k, ids + first, values + first, g.ties + i);
-    if (first) {
-      ids[0] = i;
-      values[0] = is(task, "inner_product") ? oracle_key(task, &points, i, &points, i) : 0;
-    }
-    for (int64_t j = 0; j < g.width; ++j) values[j] = oracle_value(task, values[j]);
-  }
+  const strip whole = {.task = task, .a = &points, .b = &points, .same = 1};
+  const oracle_graph g = all_nearest(&whole, k, k + (task->self_first ? 1 : 0));
   oracle_points_free(&points);
   return g;
 }
 
 oracle_graph oracle_query(const oracle_task* task, int64_t n, int64_t d, const double* x, int64_t nq, const double* q,
                           const int64_t* leave_out, int64_t k) {
-  oracle_graph g = make_graph(nq, k, k);
   oracle_points base = oracle_transform(task, n, d, x), queries = oracle_transform(task, nq, d, q);
-  nearest* lists = allocate(nq, sizeof *lists);
-  /* In blocks that stay in the cache while all queries see them. */
-  enum { block = 64 };
-  for (int64_t first = 0; first < n; first += block)
-    for (int64_t i = 0; i < nq; ++i)
-      offer(task, &queries, i, &base, first, first + block < n ? first + block : n, leave_out ? leave_out[i] : -1, k,
-            g.ids + i * k, g.values + i * k, &lists[i]);
-  for (int64_t i = 0; i < nq; ++i) {
-    g.ties[i] = lists[i].tied;
-    for (int64_t j = 0; j < k; ++j) g.values[i * k + j] = oracle_value(task, g.values[i * k + j]);
-  }
-  free(lists);
+  const strip whole = {.task = task, .a = &queries, .b = &base, .leave_out = leave_out};
+  const oracle_graph g = all_nearest(&whole, k, k);
   oracle_points_free(&base);
   oracle_points_free(&queries);
   return g;

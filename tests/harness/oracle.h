@@ -31,11 +31,6 @@ double oracle_key(const oracle_task* task, const oracle_points* a, int64_t i, co
 /* What is reported for a key, before rounding to the value type. */
 double oracle_value(const oracle_task* task, double key);
 
-/* The k rows of b with the smallest (key, id) from row i of a, without row leave_out (-1: none).
- * keys: as ids; tie (or NULL): 1 if a row beyond the k is at the k-th key. */
-void oracle_nearest(const oracle_task* task, const oracle_points* a, int64_t i, const oracle_points* b,
-                    int64_t leave_out, int64_t k, int64_t* ids, double* keys, unsigned char* tie);
-
 /* A whole graph. width = k, or k + 1 with self_first. */
 typedef struct oracle_graph {
   int64_t rows, k, width;
