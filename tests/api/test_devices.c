@@ -251,7 +251,7 @@ static void more_points_than_fit(void** state) {
   int64_t budgets = 0;
   for (int m = 0; m < METRIC_CASES; ++m) {
     test_rows rows = rows_positive(row_dtypes[m % ROW_DTYPES], n, 301, 321);
-    test_rows queries = rows_positive(KNNG_F32, 70, 301, 322);
+    test_rows queries = rows_positive(rows.dtype, 70, 301, 322); /* as they are planned for */
     for (int asked = 0; asked < 3; ++asked) {
       question q = question_of(&rows, &metric_cases[m], 6);
       if (asked == 0) q.queries = &queries;

@@ -11,21 +11,22 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarpsPerBlock = kThreads / kCanonicalLanes;
 
-// The rows of u as columns, for keys of rows with themselves.
-struct Itself {
+// Rows in fp64.
+struct Converted {
   const double* u;
-  __device__ const double* row(std::int64_t) const { return u; }
+  std::int64_t dim;
+  __device__ const double* row(std::int64_t i) const { return u + i * dim; }
 };
 
 // One warp a row.
-template <class Source, class T>
+template <class Rows, class Source, class T>
 __global__ void __launch_bounds__(kThreads)
-    keys_in_block(Source columns, std::int64_t size, ListedKeysJob job, PairTerms terms) {
+    keys_in_block(Rows rows, Source columns, std::int64_t size, ListedKeysJob job, PairTerms terms) {
   constexpr int kPairs = kPairsTogether<T>;
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
   if (i >= job.count) return;
-  const double* u = job.u + i * terms.dim;
+  const auto u = rows.row(job.first + i);
   const Candidate* candidates = job.candidates + i * job.capacity;
   double* keys = job.keys + i * job.capacity;
   const std::int64_t n = min(static_cast<std::int64_t>(job.kept[i]), job.capacity);
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   if constexpr (std::is_same_v<T, Product>) {
     if (job.self_keys == nullptr) return;
-    const double key = keys_of<T, 1>(Itself{u}, u, {0u}, terms);
+    const double key = keys_of<T, 1>(rows, u, {static_cast<std::uint32_t>(job.first + i)}, terms);
     if (lane == 0) job.self_keys[i] = key;
   }
 }
@@ -66,9 +67,16 @@ void listed_keys(const ListedKeysJob& job, cudaStream_t stream) {
   const PairTerms terms{job.columns.rows.dim, job.metric.p, job.metric.scale};
   visit_columns(job.columns, job.metric, [&](const auto& source, auto term) {
     const auto blocks = static_cast<unsigned>((job.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
-    keys_in_block<std::remove_cvref_t<decltype(source)>, decltype(term)>
-        <<<blocks, kThreads, 0, stream>>>(source, job.columns.rows.rows, job, terms);
-    check_launch();
+    using Source = std::remove_cvref_t<decltype(source)>;
+    const auto launch = [&](const auto& rows) {
+      keys_in_block<std::remove_cvref_t<decltype(rows)>, Source, decltype(term)>
+          <<<blocks, kThreads, 0, stream>>>(rows, source, job.columns.rows.rows, job, terms);
+      check_launch();
+    };
+    if (job.u) return launch(Converted{job.u, terms.dim});
+    Source rows = source;
+    rows.point_at(job.rows);
+    launch(rows);
   });
 }
 

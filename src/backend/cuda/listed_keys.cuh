@@ -11,17 +11,19 @@
 namespace libknng::cuda {
 
 struct ListedKeysJob {
-  const double* u = nullptr;  // canonical rows, count x dim
-  std::int64_t count = 0;
+  // Canonical rows, count x dim; or null: rows [first, first + count) of a view that is of the columns' type.
+  const double* u = nullptr;
+  CanonicalView rows;
+  std::int64_t first = 0, count = 0;
   CanonicalView columns;  // of the block
   std::int64_t first_column = 0;
   Metric metric;
-  // By row of u; `capacity` a list, of which `kept` are candidates.
+  // By row; `capacity` a list, of which `kept` are candidates.
   const Candidate* candidates = nullptr;
   const std::int32_t* kept = nullptr;
   std::int64_t capacity = 0;
   double* keys = nullptr;       // by place in the lists: those in the block are written
-  double* self_keys = nullptr;  // by row of u: the product of the row with itself; null: not wanted
+  double* self_keys = nullptr;  // by row: the product of the row with itself; null: not wanted
 };
 
 void listed_keys(const ListedKeysJob& job, cudaStream_t stream);

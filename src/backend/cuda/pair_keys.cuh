@@ -19,14 +19,13 @@ struct PairTerms {
 template <class T>
 inline constexpr int kPairsTogether = kHeavyTerm<T> ? 1 : 4;
 
-// Keys of u with columns ids[j], all of the warp: lane_of_pair<kPairs>(j) gets that of pair j. One value of u serves
-// all pairs, and their loads are in flight together.
-template <class T, int kPairs, class Source>
-__device__ double keys_of(const Source& columns, const double* u, const std::uint32_t (&ids)[kPairs],
+// Keys of row u with columns ids[j], all of the warp: lane_of_pair<kPairs>(j) gets that of pair j. One value of u
+// serves all pairs, and their loads are in flight together.
+template <class T, int kPairs, class Row, class Source>
+__device__ double keys_of(const Source& columns, const Row& u, const std::uint32_t (&ids)[kPairs],
                           const PairTerms& terms) {
-  using Row = decltype(columns.row(0));
   double s[kPairs][T::kSums] = {};
-  Row rows[kPairs];
+  decltype(columns.row(0)) rows[kPairs];
 #pragma unroll
   for (int j = 0; j < kPairs; ++j) rows[j] = columns.row(ids[j]);
   for (std::int64_t t = threadIdx.x % kCanonicalLanes; t < terms.dim; t += kCanonicalLanes) {

@@ -143,7 +143,7 @@ std::int64_t rows_at_a_time(const knng_backend_problem* p) {
 }
 
 std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
-  *host_bytes = cuda::Session::kHostBytes;
+  *host_bytes = cuda::host_bytes(*p);
   return cuda::session_bytes(*p);
 }
 

@@ -86,6 +86,15 @@ struct RowSource {
   __device__ SourceRow<T, kFormula> row(std::int64_t i) const {
     return {data + i * row_stride, col_stride, kConstants ? constants[i] : RowConstants{}};
   }
+  // Other rows of the same type and transform.
+  void point_at(const CanonicalView& view) {
+    const bool ranks = view.transform == Transform::rank_unit;
+    const void* const of_ranks = view.short_ranks ? static_cast<const void*>(view.short_ranks) : view.long_ranks;
+    data = static_cast<const T*>(ranks ? of_ranks : view.rows.data);
+    row_stride = ranks ? view.rows.dim : view.rows.row_stride;
+    col_stride = ranks ? 1 : view.rows.col_stride;
+    constants = view.constants;
+  }
   // Whether the row has no direction: its keys are kNoDirectionKey.
   __device__ bool directionless(std::int64_t i) const { return kDirections && constants[i].factor == 0; }
 };

@@ -51,7 +51,7 @@ Session::Session(int device, const knng_backend_problem& problem)
       selector_(selector_of(problem)),
       device_(device),
       home_(device, problem.max_bytes),
-      staging_(largest_copy(problem), [&problem](void* to, const void* from, std::int64_t bytes) {
+      staging_(most_copied(problem), [&problem](void* to, const void* from, std::int64_t bytes) {
         problem.copy(problem.copy_user, to, from, bytes);
       }) {
   const knng_backend_problem& p = problem_;
@@ -165,7 +165,7 @@ void Session::enter(Stage stage) {
   } else if (stage == Stage::keys) {
     keys_ = DeviceArray<double>(p.rows.count * p.capacity, home_);
     if (wants_self_keys(metric_, p.k, width(p))) self_keys_ = DeviceArray<double>(p.rows.count, home_);
-    canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, home_);
+    if (queries_) canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, home_);
   }
   if (const std::int64_t bytes = workspace_bytes(p, stage); bytes > 0)
     workspace_ = DeviceArray<std::byte>(bytes, home_);
@@ -334,11 +334,17 @@ void Session::absorb(const Session& from, std::int64_t first, std::int64_t count
 void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column) {
   const knng_backend_problem& p = problem_;
   const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
-  const std::int64_t together = evaluated_together(p);
+  const std::int64_t together = queries_ ? evaluated_together(p) : rows;
   for (std::int64_t done = 0; done < rows; done += together) {
     ListedKeysJob job;
-    job.u = canonical_.data();
+    job.rows = row_place.view;
+    job.first = row_place.at + done;
     job.count = std::min(together, rows - done);
+    if (queries_) {
+      load_canonical(row_place.view, nullptr, job.first, job.count, canonical_.data(), home_.stream);
+      job.u = canonical_.data();
+      job.first = 0;
+    }
     job.columns = column_place.view;
     job.first_column = first_column;
     job.metric = metric_;
@@ -348,7 +354,6 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
     job.capacity = p.capacity;
     job.keys = keys_.data() + row * p.capacity;
     job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + row : nullptr;
-    load_canonical(row_place.view, nullptr, row_place.at + done, job.count, canonical_.data(), home_.stream);
     listed_keys(job, home_.stream);
   }
   blocks_used();

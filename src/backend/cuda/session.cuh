@@ -25,7 +25,6 @@ class Session {
  public:
   // The device is current, as for every call. Throws RefusedRow.
   Session(int device, const knng_backend_problem& problem);
-  static constexpr std::int64_t kHostBytes = Staging::kHostBytes;
 
   int device() const noexcept { return device_; }
   std::int64_t peak_bytes() const noexcept { return home_.pool.peak(); }

@@ -11,6 +11,7 @@
 #include "backend/cuda/points.cuh"
 #include "backend/cuda/product.cuh"
 #include "backend/cuda/slots.cuh"
+#include "backend/cuda/staging.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -67,7 +68,7 @@ std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
     case Stage::tiles:
       return found_bytes(p) + workspace +
              (is_direct(p) ? 0 : PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, d));
-    case Stage::keys: return keys_bytes(p) + array_bytes(8 * d * evaluated_together(p));
+    case Stage::keys: return keys_bytes(p) + (p.square ? 0 : array_bytes(8 * d * evaluated_together(p)));
     case Stage::refine: return keys_bytes(p) + workspace;
     default: {
       knng_backend_rows listed = p.rows;
@@ -224,8 +225,9 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
 }
 
-// Between host and device: points or a result.
-std::int64_t largest_copy(const knng_backend_problem& p) {
+std::int64_t host_bytes(const knng_backend_problem& p) { return Staging::host_bytes(most_copied(p)); }
+
+std::int64_t most_copied(const knng_backend_problem& p) {
   const auto points = [](const knng_backend_rows& rows) { return rows.count * rows.dim * dtype_bytes(rows.dtype); };
   return std::max({points(p.columns), points(p.rows), p.rows.count * width(p) * 8});
 }
