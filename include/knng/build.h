@@ -38,7 +38,7 @@ KNNG_API knng_status knng_build(const knng *h, int64_t k, const knng_control *c,
 /** Finds, for every query row, its k nearest rows of the data set. Setting self has no meaning here: a row of the data
  * set that equals the query is found like any other, unless leave_out names it. Blocks until done; c stops it earlier.
  * @param h handle with at least k rows (k + 1 with leave_out)
- * @param q query rows: dimension as h's, any of the row types, any strides, host memory; read during the call only
+ * @param q query rows: dimension as h's, any of the row types, any strides, any memory; read during the call only
  * @param leave_out NULL, or q->rows ids: the row that query i must not return, -1 for none
  * @param k neighbours per query
  * @param c progress, log and stop, or NULL

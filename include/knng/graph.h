@@ -37,7 +37,7 @@ KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng
  * (column-major for Fortran, R, Julia)
  * @param values NULL, or the same shape, KNNG_F64, KNNG_F32, KNNG_F16 or KNNG_BF16, any strides; rounded to nearest
  * @return KNNG_OK; KNNG_ERR_RANGE for another base, or for an id or a finite value that the dtype cannot hold;
- * KNNG_ERR_ARGUMENT for another shape or dtype; KNNG_ERR_UNSUPPORTED for device memory. On failure the memory may be
+ * KNNG_ERR_ARGUMENT for another shape or dtype; KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as knng_add(). On failure the memory may be
  * partly written. @since 0.1 */
 KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_matrix *ids, knng_matrix *values);
 
@@ -65,7 +65,8 @@ KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, doub
 /** A text of the build: "metric" "p" "precision" "engine" "selector" "device" "version" "fingerprint" "value" "self".
  * p is the exponent of minkowski and "" for the other metrics.
  * fingerprint is a hash of the data: equal data give equal fingerprints on every machine, whatever their dtype. A graph
- * of queries has none: its fingerprint is "".
+ * of queries has none: its fingerprint is "". Nor has one that devices made of rows in their own memory, which the host
+ * did not see.
  * @param g    the graph
  * @param name which
  * @param buf, cap, needed as in knng_get()

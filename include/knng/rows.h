@@ -10,18 +10,19 @@
 extern "C" {
 #endif
 
-/** Copies rows into the data set; their ids continue after those already there. Runs on the calling thread and cannot
+/** Copies rows into host memory of the data set; their ids continue after those already there. Runs on the calling thread and cannot
  * be stopped.
  * The first rows settle dimension and dtype where knng_create() left them open; later ones must have the same.
  * @param h    the handle
- * @param rows points x dimension; any strides; host memory
+ * @param rows points x dimension; any strides, any memory
  * @return KNNG_OK; KNNG_ERR_ARGUMENT for NULL, wrong dtype, dimension or struct size; KNNG_ERR_RANGE for counts that
  * are not positive; KNNG_ERR_DATA for NaN or infinity, with row and column (of this matrix); KNNG_ERR_BUDGET if
- * max_host_bytes does not hold the copy; KNNG_ERR_UNSUPPORTED for memory that no loaded backend reads;
- * KNNG_ERR_MEMORY. On failure the data set is as it was. @since 0.1 */
+ * max_host_bytes does not hold the copy; KNNG_ERR_UNSUPPORTED for CUDA memory or a stream where there is no
+ * CUDA device; KNNG_ERR_DEVICE; KNNG_ERR_MEMORY. On failure the data set is as it was. @since 0.1 */
 KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows);
 
-/** Shows rows to the data set without copying them. They are checked for NaN and infinity here, and must neither
+/** Shows rows to the data set without copying them, in any memory: those on a device are read there by devices, and
+ * copied to the host by calls that work on the CPU, for as long as the call takes. They are checked for NaN and infinity here, and must neither
  * change nor go away until `release` is called, or, without one, until the last handle that shows them is destroyed
  * or never used again. knng_destroy() does not read them. Runs on the calling thread and cannot be stopped.
  * @param h    the handle
@@ -52,7 +53,7 @@ KNNG_API knng_status knng_shape(const knng *h, int64_t *rows, int64_t *dim, int3
 /** Copies rows back into the caller's memory, converted to its dtype.
  * @param h     the handle
  * @param first id of the first row wanted
- * @param dst   rows (how many), cols = dimension, dtype (any of the row types), strides and data of the caller's memory
+ * @param dst   rows (how many), cols = dimension, dtype (any of the row types), strides and data of the caller's memory, of any kind
  * @return KNNG_OK; KNNG_ERR_RANGE for rows that do not exist, or a value that dst's dtype cannot hold (integers must be
  * met exactly, floating point is rounded to nearest but must stay finite), with row and column; KNNG_ERR_ARGUMENT.
  * On failure dst may be partly written. @since 0.1 */

@@ -64,7 +64,8 @@ enum {
   KNNG_BF16 = 0x410 /**< bfloat16: the upper half of a binary32 */
 };
 
-/** Where memory is, numbered as in DLPack. */
+/** Where memory is, numbered as in DLPack. Every matrix may be in any of them. Nobody is asked about KNNG_HOST and
+ * KNNG_PINNED; KNNG_CUDA and KNNG_MANAGED are held against what CUDA says, and mean either. */
 enum {
   KNNG_ANY = 0,     /**< found out by asking the backends that are loaded already; host memory otherwise */
   KNNG_HOST = 1,    /**< ordinary host memory */
@@ -81,6 +82,9 @@ enum {
  *
  * Strides may be negative. Elements of an input may overlap or repeat (stride 0); those of an output must not.
  *
+ * Work with a matrix comes after what is in `stream` when the call is made: the call waits for that, never for a whole
+ * device, and has read or written the matrix itself before it returns, but for rows that are borrowed.
+ *
  * As an output that shows memory (the view functions) dtype, space, rows, cols, strides and data are set by the
  * library. As an output that is written to (the copy functions) they describe the caller's memory.
  */
@@ -93,7 +97,8 @@ typedef struct knng_matrix {
   int64_t cols;         /**< dimension of a point */
   int64_t row_stride;   /**< elements from a row to the next; both strides 0: packed, row-major */
   int64_t col_stride;   /**< elements from a column to the next */
-  uint64_t stream;      /**< CUDA stream after which the data is ready; 0: it is ready now */
+  uint64_t stream;      /**< CUDA stream after which the data is ready; 0: it is ready now; as in DLPack 1 is the
+                             device's legacy default stream and 2 the thread's */
   void *data;           /**< element (0, 0) */
   void (*release)(void *owner); /**< knng_borrow only: called once, and only if knng_borrow returned KNNG_OK */
   void *owner;                  /**< argument of release */

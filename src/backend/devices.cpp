@@ -123,4 +123,12 @@ DeviceSet usable_devices() {
   return set;
 }
 
+DeviceSet usable_devices_of(std::span<const std::int32_t> numbers) {
+  DeviceSet set = usable_devices();
+  std::erase_if(set.devices, [&](std::int32_t device) {
+    return std::find(numbers.begin(), numbers.end(), device) == numbers.end();
+  });
+  return set.devices.empty() ? DeviceSet{} : set;
+}
+
 }  // namespace libknng

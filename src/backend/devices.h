@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -26,5 +27,7 @@ struct DeviceSet {
 DeviceSet find_devices(std::string_view chosen);
 // The devices that device=auto may take: all usable ones, or none.
 DeviceSet usable_devices();
+// Those of them that are among `numbers`, or none.
+DeviceSet usable_devices_of(std::span<const std::int32_t> numbers);
 
 }  // namespace libknng

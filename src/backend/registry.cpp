@@ -16,6 +16,8 @@ const knng_backend_seam* cuda_backend(std::string& why_not) {
   return static_cast<const knng_backend_seam*>(cuda.load(why_not));
 }
 
+const knng_backend_seam* loaded_cuda_backend() { return static_cast<const knng_backend_seam*>(cuda.loaded()); }
+
 std::string backend_objection(const void* table) {
   const auto& seam = *static_cast<const knng_backend_seam*>(table);
   // In this order: members after the first three are looked at only if the size is ours.

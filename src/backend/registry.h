@@ -11,6 +11,9 @@ namespace libknng {
 // later. Any thread.
 const knng_backend_seam* cuda_backend(std::string& why_not);
 
+// The CUDA backend if it is loaded already, else nullptr. Any thread.
+const knng_backend_seam* loaded_cuda_backend();
+
 // "" if the table is one that this library can call, else the reason, as in "is of another build".
 std::string backend_objection(const void* table);
 

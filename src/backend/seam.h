@@ -35,14 +35,32 @@ typedef struct knng_backend_error {
   char text[280];    /* what is wrong, without the device's name */
 } knng_backend_error;
 
+/* A matrix in memory that libknng itself neither reads nor writes: a device's, or managed. Strides in elements; any. */
+typedef struct knng_backend_matrix {
+  void* data; /* element (0, 0) */
+  int64_t rows, cols, row_stride, col_stride;
+  int32_t dtype;  /* any of the public ones */
+  int32_t device; /* whose memory it is */
+} knng_backend_matrix;
+
+/* Points first, first + 1, ..., as many as the matrix has rows. */
+typedef struct knng_backend_piece {
+  int64_t first;
+  knng_backend_matrix rows;
+} knng_backend_piece;
+
 /* Points as they are stored, read by any thread in any order. */
 typedef struct knng_backend_rows {
   const void* user;
   int64_t count;
   int64_t dim;
   int32_t dtype;
-  /* Copies points [first, first + count), packed, dim values each; with the threads of the device that asks. */
+  /* Copies points [first, first + count), packed, dim values each; with the threads of the device that asks. Not for
+   * points of a piece. */
   void (*read)(const void* user, int64_t first, int64_t count, void* dst);
+  /* Points in memory of devices, of this or of others, ascending: they are ready, and stay as they are. */
+  const knng_backend_piece* pieces;
+  int64_t piece_count;
 } knng_backend_rows;
 
 /* How a metric is evaluated; the numbers are those of metric/metric.h. */
@@ -151,6 +169,21 @@ typedef struct knng_backend_seam {
   /* Most device memory that the session held so far. */
   int64_t (*peak_bytes)(const knng_backend_session* session);
   void (*close)(knng_backend_session* session);
+
+  /* Memory of the caller's. Nothing here synchronises a device. */
+  /* Where it is: KNNG_CUDA or KNNG_MANAGED, and whose; KNNG_PINNED; or KNNG_HOST, which is all that is not known. */
+  int32_t (*locate)(const void* address, int32_t* space, int32_t* device, knng_backend_error* error);
+  /* Returns when what was put into the caller's stream is done. device: whose default stream is meant by 1 or 2, as in
+   * DLPack; -1: the thread's current one. */
+  int32_t (*wait)(uint64_t stream, int32_t device, knng_backend_error* error);
+  /* The first value, by rows, that is NaN or infinite; row -1: there is none. dtype is one that rows can have. */
+  int32_t (*find_not_finite)(const knng_backend_matrix* matrix, int64_t* row, int64_t* column, double* value,
+                             knng_backend_error* error);
+  /* Rows [first, first + count) to host memory, packed. */
+  int32_t (*fetch)(const knng_backend_matrix* matrix, int64_t first, int64_t count, void* to,
+                   knng_backend_error* error);
+  /* All rows from host memory, where they are packed. */
+  int32_t (*store)(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error);
 } knng_backend_seam;
 
 typedef const knng_backend_seam* (*knng_backend_entry_fn)(void);

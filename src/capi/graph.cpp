@@ -16,10 +16,10 @@ using namespace libknng;
 knng_status knng_graph_import(knng_graph** out, const knng_matrix* ids, const knng_matrix* values) {
   return guard([&](const FloatEnv&) {
     require(out, "out") = nullptr;
-    const MatrixView id_view = readable(ids, "ids");
-    std::optional<MatrixView> value_view;
-    if (values) value_view = readable(values, "values");
-    *out = new knng_graph{import_graph(id_view, value_view ? &*value_view : nullptr)};
+    const Input of_ids(ids, "ids");
+    std::optional<Input> of_values;
+    if (values) of_values.emplace(values, "values");
+    *out = new knng_graph{import_graph(of_ids.view(), of_values ? &of_values->view() : nullptr)};
   });
 }
 
@@ -34,16 +34,21 @@ knng_status knng_graph_view(const knng_graph* g, knng_matrix* ids, knng_matrix* 
 knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids, knng_matrix* values) {
   return guard([&](const FloatEnv&) {
     const Graph& graph = require(g, "g").graph;
-    std::optional<MutableMatrixView> id_view, value_view;
-    if (ids) id_view = writable(ids, "ids");
-    if (values) value_view = writable(values, "values");
-    copy_graph(graph, base, id_view ? &*id_view : nullptr, value_view ? &*value_view : nullptr);
+    std::optional<Output> of_ids, of_values;
+    if (ids) of_ids.emplace(ids, "ids");
+    if (values) of_values.emplace(values, "values");
+    copy_graph(graph, base, of_ids ? &of_ids->view() : nullptr, of_values ? &of_values->view() : nullptr);
+    if (of_ids) of_ids->deliver();
+    if (of_values) of_values->deliver();
   });
 }
 
 knng_status knng_graph_rows(const knng_graph* g, const char* what, knng_matrix* out) {
-  return guard(
-      [&](const FloatEnv&) { graph_rows(require(g, "g").graph, &require(what, "what"), writable(out, "out")); });
+  return guard([&](const FloatEnv&) {
+    const Output numbers(out, "out");
+    graph_rows(require(g, "g").graph, &require(what, "what"), numbers.view());
+    numbers.deliver();
+  });
 }
 
 knng_status knng_graph_stat(const knng_graph* g, const char* name, double* out) {

@@ -7,6 +7,7 @@
 #include "core/dtype.h"
 #include "core/monitor.h"
 #include "dataset/convert.h"
+#include "exec/host_rows.h"
 #include "exec/load.h"
 
 using namespace libknng;
@@ -18,7 +19,7 @@ knng_status knng_add(knng* h, const knng_matrix* rows) {
     const MatrixView view = readable_rows(m, "rows");
     data.require_fits(view.dtype, view.cols, view.rows, "rows");
     Budget budget = budget_for(h->settings, data);
-    data.append(copy_rows(view, budget, "rows"));
+    data.append(view.on_host() ? copy_rows(view, budget, "rows") : fetch_to_keep(view, budget, "rows"));
   });
 }
 
@@ -28,7 +29,7 @@ knng_status knng_borrow(knng* h, const knng_matrix* rows) {
     const knng_matrix m = read_struct(rows, offsetof(knng_matrix, release), "rows");
     const MatrixView view = readable_rows(m, "rows");
     data.require_fits(view.dtype, view.cols, view.rows, "rows");
-    require_finite(view, "rows");
+    require_finite_anywhere(view, "rows");
     data.borrow(view, m.release, m.owner);
   });
 }
@@ -53,7 +54,8 @@ knng_status knng_shape(const knng* h, int64_t* rows, int64_t* dim, int32_t* dtyp
 knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst) {
   return guard([&](const FloatEnv&) {
     const Dataset& data = require(h, "h").data;
-    const MutableMatrixView view = writable(dst, "dst");
+    const Output to(dst, "dst");
+    const MutableMatrixView& view = to.view();
     row_dtype_bytes(view.dtype, "dst");
     if (view.cols != data.dim())
       fail(KNNG_ERR_ARGUMENT, "dst", {.given = view.cols, .limit = data.dim()},
@@ -63,6 +65,12 @@ knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst) {
       fail(KNNG_ERR_RANGE, "first", {.given = first, .limit = data.rows()},
            "first=%lld: %lld rows from there are wanted, the data set has %lld", static_cast<long long>(first),
            static_cast<long long>(view.rows), static_cast<long long>(data.rows()));
-    store_rows(data, first, view);
+    if (data.on_host()) {
+      store_rows(data, first, view, first);
+    } else {
+      Budget budget = budget_for(h->settings, data);
+      store_rows(host_rows(data, first, view.rows, &budget, nullptr, "h"), 0, view, first);
+    }
+    to.deliver();
   });
 }

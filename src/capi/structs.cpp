@@ -1,8 +1,10 @@
 #include "capi/structs.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
+#include "backend/memory.h"
 #include "core/checked.h"
 #include "core/dtype.h"
 
@@ -11,28 +13,24 @@ namespace {
 
 constexpr std::size_t kMatrixLeast = offsetof(knng_matrix, release);
 
-void require_host(const knng_matrix& m, const char* argument) {
+void require_known_space(const knng_matrix& m, const char* argument) {
   switch (m.space) {
     case KNNG_ANY:
     case KNNG_HOST:
-    case KNNG_PINNED: break;
+    case KNNG_PINNED:
     case KNNG_CUDA:
-    case KNNG_MANAGED:
-      fail(KNNG_ERR_UNSUPPORTED, argument, {.given = m.space},
-           "%s: space=%d is CUDA memory, which this version does not take", argument, m.space);
+    case KNNG_MANAGED: return;
     default:
       fail(KNNG_ERR_ARGUMENT, argument, {.given = m.space},
            "%s: space=%d is none of KNNG_ANY, KNNG_HOST, KNNG_CUDA, "
            "KNNG_PINNED and KNNG_MANAGED",
            argument, m.space);
   }
-  if (m.stream != 0)
-    fail(KNNG_ERR_UNSUPPORTED, argument, "%s: a stream was given, which this version does not take", argument);
 }
 
 template <class Byte>
 BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
-  require_host(m, argument);
+  require_known_space(m, argument);
   const Dtype* dtype = find_dtype(m.dtype);
   if (!dtype)
     fail(KNNG_ERR_ARGUMENT, argument, {.given = m.dtype}, "%s: dtype=0x%03x is not known", argument,
@@ -59,10 +57,14 @@ BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
       checked_add(checked_mul(m.rows, view.row_stride < 0 ? -view.row_stride : view.row_stride, argument),
                   checked_mul(m.cols, view.col_stride < 0 ? -view.col_stride : view.col_stride, argument), argument);
   checked_mul(extent, dtype->bytes, argument);
+  const auto reach = [&](std::int64_t count, std::int64_t stride) { return (count - 1) * stride * dtype->bytes; };
+  const std::int64_t rows_reach = reach(m.rows, view.row_stride), cols_reach = reach(m.cols, view.col_stride);
+  const auto* const data = static_cast<const std::byte*>(m.data);
+  view.device =
+      find_memory(m, data + std::min<std::int64_t>(rows_reach, 0) + std::min<std::int64_t>(cols_reach, 0),
+                  data + std::max<std::int64_t>(rows_reach, 0) + std::max<std::int64_t>(cols_reach, 0), argument);
   return view;
 }
-
-}  // namespace
 
 MatrixView readable(const knng_matrix* m, const char* argument) {
   return checked_view<const std::byte>(read_struct(m, kMatrixLeast, argument), argument);
@@ -80,6 +82,34 @@ MutableMatrixView writable(const knng_matrix* m, const char* argument) {
          argument, static_cast<long long>(view.row_stride), static_cast<long long>(view.col_stride),
          static_cast<long long>(view.rows), static_cast<long long>(view.cols));
   return view;
+}
+
+// Packed host memory for what a matrix in memory of a device has in it; none for the host's.
+template <class View>
+Buffer<std::byte> host_memory_for(const View& m, const char* argument) {
+  if (m.on_host()) return {};
+  return Buffer<std::byte>(checked_mul(checked_mul(m.rows, m.cols, argument), find_dtype(m.dtype)->bytes, argument));
+}
+
+}  // namespace
+
+Input::Input(const knng_matrix* m, const char* argument)
+    : view_(readable(m, argument)), copy_(host_memory_for(view_, argument)) {
+  if (view_.on_host()) return;
+  copy_from_device(view_, 0, view_.rows, copy_.data(), argument);
+  view_ = {view_.dtype, view_.rows, view_.cols, view_.cols, 1, copy_.data()};
+}
+
+Output::Output(const knng_matrix* m, const char* argument)
+    : target_(writable(m, argument)), copy_(host_memory_for(target_, argument)), argument_(argument) {
+  if (target_.on_host())
+    view_ = target_;
+  else
+    view_ = {target_.dtype, target_.rows, target_.cols, target_.cols, 1, copy_.data()};
+}
+
+void Output::deliver() const {
+  if (!target_.on_host()) copy_to_device(target_, copy_.data(), argument_);
 }
 
 MatrixView readable_rows(const knng_matrix& m, const char* argument) {

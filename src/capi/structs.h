@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "capi/guard.h"
+#include "core/buffer.h"
 #include "core/matrix_view.h"
 #include "knng/types.h"
 
@@ -57,11 +58,32 @@ void write_struct(const T& from, T* out, std::size_t least, const char* argument
   out->struct_size = callers;
 }
 
-// The caller's matrix as a checked view: shape, strides, alignment, memory that this build reads. Not its dtype's use.
-MatrixView readable(const knng_matrix* m, const char* argument);
-MutableMatrixView writable(const knng_matrix* m, const char* argument);
+// The caller's matrix as a checked view in host memory: shape, strides, alignment. Not its dtype's use. A matrix in
+// memory of a device is copied.
+class Input {
+ public:
+  Input(const knng_matrix* m, const char* argument);
+  const MatrixView& view() const noexcept { return view_; }
 
-// The same for rows of a data set: the dtype is one that rows can have, the dimension is in range.
+ private:
+  MatrixView view_;
+  Buffer<std::byte> copy_;
+};
+
+// The same to write to; what is written is the caller's after deliver().
+class Output {
+ public:
+  Output(const knng_matrix* m, const char* argument);
+  const MutableMatrixView& view() const noexcept { return view_; }
+  void deliver() const;
+
+ private:
+  MutableMatrixView target_, view_;
+  Buffer<std::byte> copy_;
+  const char* argument_;
+};
+
+// Rows of a data set, wherever they are: the dtype is one that rows can have, the dimension is in range.
 MatrixView readable_rows(const knng_matrix& m, const char* argument);
 
 // Shows packed row-major memory of ours; nullptr: not wanted.

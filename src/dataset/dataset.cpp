@@ -30,6 +30,11 @@ void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std:
 
 }  // namespace
 
+void refuse_not_finite(double value, std::int64_t row, std::int64_t col, const char* argument) {
+  fail(KNNG_ERR_DATA, argument, {.row = row, .col = col}, "%s: row %lld, column %lld is %s; every value must be finite",
+       argument, static_cast<long long>(row), static_cast<long long>(col), std::isnan(value) ? "NaN" : "infinite");
+}
+
 void require_finite(const MatrixView& m, const char* argument) {
   visit_row_dtype(m.dtype, [&](auto* tag) {
     using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
@@ -46,9 +51,7 @@ void require_finite(const MatrixView& m, const char* argument) {
         for (std::int64_t t = 0; t < m.cols; ++t) {
           const double x = to_double(row[t * m.col_stride]);
           if (std::isfinite(x)) continue;
-          fail(KNNG_ERR_DATA, argument, {.row = i, .col = t},
-               "%s: row %lld, column %lld is %s; every value must be finite", argument, static_cast<long long>(i),
-               static_cast<long long>(t), std::isnan(x) ? "NaN" : "infinite");
+          refuse_not_finite(x, i, t, argument);
         }
       }
     }
@@ -69,6 +72,17 @@ void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept {
 std::int64_t Dataset::held_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& chunk : chunks_) bytes += chunk->held_bytes();
+  return bytes;
+}
+
+bool Dataset::on_host() const noexcept {
+  return std::all_of(chunks_.begin(), chunks_.end(), [](const auto& chunk) { return chunk->view().on_host(); });
+}
+
+std::int64_t Dataset::device_bytes() const noexcept {
+  std::int64_t bytes = 0;
+  for (const auto& chunk : chunks_)
+    if (!chunk->view().on_host()) bytes += chunk->view().rows * dim_ * find_dtype(dtype_)->bytes;
   return bytes;
 }
 

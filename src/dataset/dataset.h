@@ -1,6 +1,7 @@
-// Rows wherever they live in host memory: copied, or borrowed from the caller. A Dataset is a list of immutable chunks,
-// so that handles share rows without sharing later additions; or some rows of another. Knows nothing of metrics or of
-// where rows came from.
+// Rows wherever they live: copied, or borrowed from the caller. A Dataset is a list of immutable chunks, so that
+// handles share rows without sharing later additions; or some rows of another. Rows in memory of devices are only kept
+// here: who wants to read them has them brought to the host (exec/host_rows.h). Knows nothing of metrics or of where
+// rows came from.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@
 
 namespace libknng {
 
-// Throws KNNG_ERR_DATA naming row and column if a value is NaN or infinite.
+// Throws KNNG_ERR_DATA naming row and column if a value is NaN or infinite. Host memory.
 void require_finite(const MatrixView& m, const char* argument);
+[[noreturn]] void refuse_not_finite(double value, std::int64_t row, std::int64_t col, const char* argument);
 
 // Row `row` as fp64, exactly. out: m.cols values.
 void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept;
@@ -69,6 +71,13 @@ class Dataset {
   std::int64_t dim() const noexcept { return dim_; }
   std::int32_t dtype() const noexcept { return dtype_; }
   std::int64_t held_bytes() const noexcept;
+
+  // In order. Not of rows that were picked from another data set.
+  std::span<const std::shared_ptr<const Chunk>> chunks() const noexcept { return chunks_; }
+  // Whether the host can read all rows: load(), pack() and floats() are for those.
+  bool on_host() const noexcept;
+  // What a copy of the others would take.
+  std::int64_t device_bytes() const noexcept;
 
   // Throws KNNG_ERR_ARGUMENT if a matrix of this type and width cannot be appended.
   void require_fits(std::int32_t dtype, std::int64_t cols, std::int64_t rows, const char* argument) const;

@@ -13,6 +13,7 @@
 #include "exec/device_run.h"
 #include "exec/distinct.h"
 #include "exec/emit.h"
+#include "exec/host_rows.h"
 #include "exec/task.h"
 #include "prepare/canonical_rows.h"
 
@@ -129,11 +130,12 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.self_first = task.self_first;
   graph.width = k + (task.self_first ? 1 : 0);
 
-  // While devices get the rows the host reads them too; the CPU does one after the other.
+  // While devices get the rows the host reads them too; the CPU does one after the other. What devices take from
+  // devices is not read by the host: it has neither fingerprint nor known duplicates.
   const bool on_devices = plan.device.set.backend != nullptr;
   Monitor beside(monitor);
   std::future<Fingerprint> print;
-  if (!queries) {
+  if (!queries && data.on_host()) {
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
     print = std::async(on_devices ? std::launch::async : std::launch::deferred, [&] {
       const FloatEnv env;
@@ -195,29 +197,44 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   return graph;
 }
 
+// The same where the rows are, or, for the CPU, with copies of those in memory of devices.
+Graph run_anywhere(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, Task& task,
+                   const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
+  if (plan.device.set.backend || task.device_row_bytes == 0)
+    return run(data, queries, leave_out, task, plan, k, budget, monitor);
+  monitor.stage("copy", 1);
+  const Dataset rows = host_rows(data, 0, data.rows(), &budget, &monitor, "rows");
+  std::optional<Dataset> query_rows;
+  if (queries) query_rows.emplace(host_rows(*queries, 0, queries->rows(), &budget, &monitor, "q"));
+  task.row_devices.clear();
+  task.device_row_bytes = 0;
+  return run(rows, queries ? &*query_rows : nullptr, leave_out, task, plan, k, budget, monitor);
+}
+
 }  // namespace
 
 Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k, Monitor& monitor) {
   require_k(data, k, false, false);
-  const Task task = make_task(settings, data, false);
+  Task task = make_task(settings, data, false);
   const TaskPlan plan = plan_task(task, data, 0, 0, k, data.held_bytes());
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, data.held_bytes());
   Graph graph;
-  monitor.run([&] { graph = run(data, nullptr, nullptr, task, plan, k, budget, monitor); });
+  monitor.run([&] { graph = run_anywhere(data, nullptr, nullptr, task, plan, k, budget, monitor); });
   return graph;
 }
 
 Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& queries, const std::int64_t* leave_out,
                   std::int64_t k, Monitor& monitor) {
   require_k(data, k, true, leave_out != nullptr);
-  const Task task = make_task(settings, data, true);
+  Task task = make_task(settings, data, true);
+  task.add_rows(queries);
   const std::int64_t held = checked_add(data.held_bytes(), queries.held_bytes(), "q");
   const TaskPlan plan = plan_task(task, data, queries.rows(), queries.dtype(), k, held);
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, held);
   Graph graph;
-  monitor.run([&] { graph = run(data, &queries, leave_out, task, plan, k, budget, monitor); });
+  monitor.run([&] { graph = run_anywhere(data, &queries, leave_out, task, plan, k, budget, monitor); });
   return graph;
 }
 

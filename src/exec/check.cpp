@@ -6,10 +6,12 @@
 #include <bit>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "core/float_env.h"
 #include "exec/emit.h"
+#include "exec/host_rows.h"
 #include "exec/task.h"
 #include "merge/neighbour_lists.h"
 #include "prepare/canonical_rows.h"
@@ -102,7 +104,9 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
   warn_about("self", graph.text.self, settings.text(Setting::self), monitor);
   Findings findings;
   monitor.run([&] {
-    const CanonicalRows rows(data, task.metric, task.threads, &budget, monitor, "rows");
+    std::optional<Dataset> copied;
+    if (!data.on_host()) copied.emplace(host_rows(data, 0, n, &budget, &monitor, "rows"));
+    const CanonicalRows rows(copied ? *copied : data, task.metric, task.threads, &budget, monitor, "rows");
     const std::int64_t groups = ceil_div(checked, kTogether);
     NeighbourLists lists(kTogether * task.threads, k, &budget);
     Buffer<double> scratch(checked_mul((kTogether + 1) * d, task.threads, "threads"), &budget);

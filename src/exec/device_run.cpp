@@ -13,11 +13,13 @@
 #include <thread>
 #include <vector>
 
+#include "backend/memory.h"
 #include "core/float_env.h"
 #include "core/stopwatch.h"
 #include "exec/device_task.h"
 #include "exec/emit.h"
 #include "exec/host_copy.h"
+#include "exec/host_rows.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {
@@ -43,6 +45,17 @@ void read_rows(const void* user, std::int64_t first, std::int64_t count, void* d
 
 void copy_with_threads(const void* user, void* dst, const void* src, std::int64_t bytes) {
   copy_bytes(dst, src, bytes, static_cast<const Reader*>(user)->threads);
+}
+
+// Rows in memory of devices, which sessions take from there.
+std::vector<knng_backend_piece> pieces_of(const Dataset& data) {
+  std::vector<knng_backend_piece> pieces;
+  std::int64_t first = 0;
+  for (const auto& chunk : data.chunks()) {
+    if (!chunk->view().on_host()) pieces.push_back({first, describe_matrix(chunk->view())});
+    first += chunk->view().rows;
+  }
+  return pieces;
 }
 
 // What all sessions share.
@@ -93,11 +106,18 @@ class Session {
  private:
   void require(std::int32_t status) const {
     if (status == KNNG_OK) return;
-    if (error_.of_rows == 1) refuse_row(job_.data, job_.metric, error_.row, "rows");
-    if (error_.of_rows == 2) refuse_row(*job_.queries, job_.metric, error_.row, "q");
+    if (error_.of_rows == 1) refuse(job_.data, "rows");
+    if (error_.of_rows == 2) refuse(*job_.queries, "q");
     fail(static_cast<knng_status>(status), error_.argument,
          {.row = error_.row, .given = error_.given, .limit = error_.limit}, "%s:%d: %s", job_.backend.name, device_,
          error_.text);
+  }
+
+  [[noreturn]] void refuse(const Dataset& data, const char* what) const {
+    if (data.on_host()) refuse_row(data, job_.metric, error_.row, what);
+    std::vector<double> x(static_cast<std::size_t>(data.dim()));
+    host_rows(data, error_.row, 1, nullptr, nullptr, what).load(0, x.data());
+    refuse_row(x, job_.metric, error_.row, what);
   }
 
   const Job& job_;
@@ -391,6 +411,11 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   job.problem.rows.user = &query_reader;
   job.problem.copy = &copy_with_threads;
   job.problem.columns.read = job.problem.rows.read = &read_rows;
+  const std::vector<knng_backend_piece> pieces = pieces_of(data), query_pieces = pieces_of(queries ? *queries : data);
+  job.problem.columns.pieces = pieces.data();
+  job.problem.columns.piece_count = std::ssize(pieces);
+  job.problem.rows.pieces = query_pieces.data();
+  job.problem.rows.piece_count = std::ssize(query_pieces);
   job.problem.leave_out = leave_out;
   std::int64_t session_host = 0;
   job.backend.session_bytes(&job.problem, &session_host);

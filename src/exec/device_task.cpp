@@ -36,6 +36,7 @@ std::int64_t free_bytes(const DeviceSet& set) {
 DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries) {
   if (task.device == "cpu") return {};
   if (task.device != "auto") return find_devices(task.device);
+  if (!task.row_devices.empty()) return task.engine == "fused" ? DeviceSet{} : usable_devices_of(task.row_devices);
   const auto rows = static_cast<double>(queries ? queries : data.rows());
   const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());
   return work < kPays || task.engine == "fused" ? DeviceSet{} : usable_devices();
@@ -48,9 +49,10 @@ std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows
   const std::int64_t entries = checked_mul(rows, k + (task.self_first ? 1 : 0), "k");
   const std::int64_t result =
       checked_add(checked_mul(entries, 8 + find_dtype(task.value_dtype)->bytes, "k"), 2 * rows, "k");
-  const std::int64_t print = square ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
+  const bool printed = square && data.on_host();
+  const std::int64_t print = printed ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
   const std::int64_t distinct =
-      for_distinct && square && distinct_pays(task, rows, rows / 2)
+      for_distinct && printed && distinct_pays(task, rows, rows / 2)
           ? checked_add(Groups::bytes(rows),
                         graph_bytes_of_distinct(ceil_div(rows, 2), k + 1) + expand_bytes(k, task.threads), "k")
           : 0;
@@ -64,8 +66,8 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
                                       std::int32_t query_dtype, std::int64_t k) {
   knng_backend_problem p{};
   p.square = queries == 0;
-  p.columns = {nullptr, data.rows(), data.dim(), data.dtype(), nullptr};
-  p.rows = p.square ? p.columns : knng_backend_rows{nullptr, queries, data.dim(), query_dtype, nullptr};
+  p.columns = {nullptr, data.rows(), data.dim(), data.dtype(), nullptr, nullptr, 0};
+  p.rows = p.square ? p.columns : knng_backend_rows{nullptr, queries, data.dim(), query_dtype, nullptr, nullptr, 0};
   p.self_first = task.self_first;
   p.value_dtype = task.value_dtype;
   const Metric& m = task.metric;

@@ -115,7 +115,17 @@ Task make_task(const Settings& settings, const Dataset& data, bool query) {
   task.device = settings.text(Setting::device);
   task.engine = settings.text(Setting::engine);
   task.selector = settings.text(Setting::selector);
+  task.add_rows(data);
   return task;
+}
+
+void Task::add_rows(const Dataset& data) {
+  device_row_bytes += data.device_bytes();
+  for (const auto& chunk : data.chunks()) {
+    const std::int32_t number = chunk->view().device;
+    if (number != kHostMemory && std::find(row_devices.begin(), row_devices.end(), number) == row_devices.end())
+      row_devices.push_back(number);
+  }
 }
 
 void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
@@ -134,7 +144,7 @@ TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, 
                    std::int64_t k, std::int64_t held_bytes) {
   TaskPlan plan;
   if (plan_devices(task, data, queries, query_dtype, k, held_bytes, plan)) return plan;
-  return plan_cpu(task, data, queries, query_dtype, k, held_bytes);
+  return plan_cpu(task, data, queries, query_dtype, k, checked_add(held_bytes, task.device_row_bytes, "rows"));
 }
 
 void require_budget(const Task& task, const TaskPlan& plan) {

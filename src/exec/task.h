@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "backend/cpu/engine.h"
 #include "backend/devices.h"
@@ -24,8 +25,13 @@ struct Task {
   std::int64_t max_host_bytes = INT64_MAX;
   std::int64_t tile_rows = 0, tile_cols = 0;
   std::int64_t max_device_bytes = INT64_MAX;
-  std::int64_t free_device_bytes = -1;   // known to be free on each device; -1: they are asked
-  std::string device, engine, selector;  // as they were asked for
+  std::int64_t free_device_bytes = -1;    // known to be free on each device; -1: they are asked
+  std::string device, engine, selector;   // as they were asked for
+  std::vector<std::int32_t> row_devices;  // that hold rows, each once
+  std::int64_t device_row_bytes = 0;      // of rows there: the CPU needs them on the host
+
+  // Rows that the work reads.
+  void add_rows(const Dataset& data);
 };
 
 // Throws KNNG_ERR_OPTION for settings that contradict each other, KNNG_ERR_UNSUPPORTED for what this build has not. On

@@ -96,4 +96,9 @@ const void* Plugin::load(std::string& why_not) {
   return nullptr;
 }
 
+const void* Plugin::loaded() {
+  const std::lock_guard lock(mutex_);
+  return table_;
+}
+
 }  // namespace libknng

@@ -24,6 +24,8 @@ class Plugin {
   // The table, or nullptr and why. Loaded at most once and never unloaded; after a failure the next call tries again.
   // Any thread.
   const void* load(std::string& why_not);
+  // The table if it is loaded already, else nullptr.
+  const void* loaded();
 
  private:
   const void* try_file(const std::string& path, std::string& why_not) const;

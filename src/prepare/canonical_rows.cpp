@@ -40,10 +40,13 @@ bool is_faulty(const Metric& m, double limit, std::span<const double> x) noexcep
 }  // namespace
 
 void refuse_row(const Dataset& data, const Metric& m, std::int64_t row, const char* what) {
-  const double limit = largest_magnitude(m, data.dim());
   std::vector<double> x(static_cast<std::size_t>(data.dim()));
   data.load(row, x.data());
-  row = data.original(row);
+  refuse_row(x, m, data.original(row), what);
+}
+
+void refuse_row(std::span<const double> x, const Metric& m, std::int64_t row, const char* what) {
+  const double limit = largest_magnitude(m, static_cast<std::int64_t>(x.size()));
   for (std::size_t t = 0; t < x.size(); ++t) {
     const auto col = static_cast<std::int64_t>(t);
     if (x[t] < 0 && refuses_negative(m.transform))

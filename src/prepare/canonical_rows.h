@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/buffer.h"
 #include "core/monitor.h"
@@ -13,6 +14,8 @@ namespace libknng {
 
 // Throws KNNG_ERR_DATA: what the metric cannot take in this row. `what` names the rows.
 [[noreturn]] void refuse_row(const Dataset& data, const Metric& metric, std::int64_t row, const char* what);
+// x: the row's values, row: its number.
+[[noreturn]] void refuse_row(std::span<const double> x, const Metric& metric, std::int64_t row, const char* what);
 
 class CanonicalRows {
  public:

@@ -138,7 +138,10 @@ static void matrices(void** state) {
   m.space = 77;
   expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "space", "77");
   m.space = KNNG_CUDA;
-  expect_matrix_error(f, &m, KNNG_ERR_UNSUPPORTED, "space", "CUDA");
+  expect_matrix_error(f, &m, no_cuda_memory(), "space", "CUDA");
+  m = good;
+  m.stream = 1;
+  if (no_cuda_memory() == KNNG_ERR_UNSUPPORTED) expect_matrix_error(f, &m, KNNG_ERR_UNSUPPORTED, "stream", "CUDA");
 
   struct {
     knng_matrix known;

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -29,8 +30,13 @@
 #include "core/dtype.h"
 #include "dataset/dataset.h"
 #include "metric/canonical.h"
+#include "tests/backend/fake_behaviour.h"
+#include "tests/backend/fake_memory.h"
 
 using namespace libknng;
+using fake::behaviour;
+using fake::Failure;
+using fake::guard;
 
 namespace {
 
@@ -42,51 +48,8 @@ constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0};
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::atomic<std::int64_t> live_sessions{0}, live_bytes{0}, blocks_brought{0};
+std::atomic<std::int64_t> rows_read{0};  // rows that the host was asked for
 std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
-
-// The value of a behaviour's word for a device: -1 without it, 0 for a word without a number.
-std::int64_t behaviour(std::int32_t device, std::string_view word) {
-  const char* const text = std::getenv("KNNG_FAKE_BEHAVIOUR");
-  for (std::string_view rest = text ? text : ""; !rest.empty();) {
-    const std::string_view one = rest.substr(0, rest.find(';'));
-    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
-    const std::string start = std::to_string(device) + ":" + std::string(word);
-    if (!one.starts_with(start)) continue;
-    if (one.size() == start.size()) return 0;
-    if (one[start.size()] == '=') return std::atoll(one.data() + start.size() + 1);
-  }
-  return -1;
-}
-
-// What a call throws to end with that status.
-struct Failure {
-  std::int32_t status;
-  const char* text;
-  std::int32_t of_rows = 0;
-  std::int64_t row = -1;
-};
-
-template <class F>
-std::int32_t guard(knng_backend_error* error, F&& f) noexcept {
-  *error = {KNNG_OK, 0, -1, -1, -1, "", ""};
-  try {
-    f();
-    return KNNG_OK;
-  } catch (const Failure& failure) {
-    error->status = failure.status;
-    error->of_rows = failure.of_rows;
-    error->row = failure.row;
-    std::snprintf(error->argument, sizeof error->argument, "device");
-    std::snprintf(error->text, sizeof error->text, "%s", failure.text);
-  } catch (const std::bad_alloc&) {
-    error->status = KNNG_ERR_MEMORY;
-    std::snprintf(error->text, sizeof error->text, "no memory left");
-  } catch (const std::exception& failure) {
-    error->status = KNNG_ERR_INTERNAL;
-    std::snprintf(error->text, sizeof error->text, "%s", failure.what());
-  }
-  return error->status;
-}
 
 Metric metric_of(const knng_backend_metric& m) {
   return {"",      static_cast<Transform>(m.transform), static_cast<Term>(m.term),
@@ -117,6 +80,19 @@ class DeviceArray {
   std::vector<T> values_;
 };
 
+// Row i as fp64, from a device or from the host. stored: room for a row as it is stored.
+void load_point(const knng_backend_rows& rows, std::int64_t i, std::byte* stored, double* out) {
+  for (std::int64_t p = 0; p < rows.piece_count; ++p) {
+    const knng_backend_piece& piece = rows.pieces[p];
+    if (i < piece.first || i >= piece.first + piece.rows.rows) continue;
+    const MutableMatrixView m = fake::reach(piece.rows);
+    return load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i - piece.first, out);
+  }
+  ++rows_read;
+  rows.read(rows.user, i, 1, stored);
+  load_row({rows.dtype, 1, rows.dim, rows.dim, 1, stored}, 0, out);
+}
+
 // A data set as canonical rows.
 class Points {
  public:
@@ -129,9 +105,8 @@ class Points {
     std::vector<std::byte> stored(static_cast<std::size_t>(rows.dim * find_dtype(rows.dtype)->bytes));
     std::vector<std::int32_t> order(static_cast<std::size_t>(rows.dim)), ranks(order.size());
     for (std::int64_t i = 0; i < rows.count; ++i) {
-      rows.read(rows.user, i, 1, stored.data());
       const std::span<double> x(u_.at(i * dim_), order.size());
-      load_row({rows.dtype, 1, rows.dim, rows.dim, 1, stored.data()}, 0, x.data());
+      load_point(rows, i, stored.data(), x.data());
       double sum = 0;
       for (const double value : x) {
         sum += value;
@@ -559,18 +534,27 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &redo,
                                    &answer,
                                    &peak_bytes,
-                                   &close};
+                                   &close,
+                                   &fake::locate,
+                                   &fake::wait,
+                                   &fake::find_not_finite,
+                                   &fake::fetch,
+                                   &fake::store};
   const char* const other = std::getenv("KNNG_FAKE_BUILD_ID");
   seam.build_id = other ? other : KNNG_BACKEND_BUILD_ID;
   return &seam;
 }
 
 // For tests: "sessions" that are open, "bytes" that they hold, "blocks" of points that came, "tiles" that a device has
-// done so far.
+// done so far; how often it was asked where memory is ("located"), how many rows were read from the host ("read") or
+// brought to it ("fetched").
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
-  return word == "sessions" ? live_sessions.load()
-         : word == "bytes"  ? live_bytes.load()
-         : word == "blocks" ? blocks_brought.load()
-                            : tiles_done[static_cast<std::size_t>(device)].load();
+  return word == "sessions"  ? live_sessions.load()
+         : word == "bytes"   ? live_bytes.load()
+         : word == "blocks"  ? blocks_brought.load()
+         : word == "located" ? fake::located.load()
+         : word == "read"    ? rows_read.load()
+         : word == "fetched" ? fake::rows_fetched.load()
+                             : tiles_done[static_cast<std::size_t>(device)].load();
 }

@@ -39,7 +39,9 @@ void read_rows(const void* user, std::int64_t first, std::int64_t count, void* t
                 static_cast<std::size_t>(points.dim * element));
 }
 
-knng_backend_rows rows_of(const Points& points) { return {&points, points.rows, points.dim, points.dtype, &read_rows}; }
+knng_backend_rows rows_of(const Points& points) {
+  return {&points, points.rows, points.dim, points.dtype, &read_rows, nullptr, 0};
+}
 
 // All columns that row i may get, ascending.
 std::vector<Pair> ascending(const Question& q, std::int64_t i) {

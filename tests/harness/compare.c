@@ -191,3 +191,11 @@ void check_build(const test_rows* rows, const metric_case* m, int64_t k, const o
   ++turn;
   knng_destroy(h);
 }
+
+knng_status no_cuda_memory(void) {
+  knng_device d;
+  d.struct_size = sizeof d;
+  for (int32_t i = 1; knng_device_get(i, &d) == KNNG_OK; ++i)
+    if (d.usable) return KNNG_ERR_ARGUMENT;
+  return KNNG_ERR_UNSUPPORTED;
+}

@@ -66,4 +66,7 @@ void set_engine(knng* h, const engine_case* e);
 /* The fused engine where it can, else what the library chooses. */
 const char* fastest_engine(const metric_case* m);
 
+/* What host memory that is called CUDA's is refused with: nobody can be asked, or a GPU's library knows better. */
+knng_status no_cuda_memory(void);
+
 #endif

@@ -103,7 +103,8 @@ class Pool {
 
 // Where a session's arrays come from: they are made and freed in the order of its stream. Ends after them.
 struct Home {
-  Home(int device, std::int64_t limit) : pool(device, limit) {}
+  Home(int number, std::int64_t limit) : device(number), pool(number, limit) {}
+  const int device;
   Pool pool;
   Stream stream;
 };

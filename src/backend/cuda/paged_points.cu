@@ -2,23 +2,37 @@
 
 #include <algorithm>
 
+#include "backend/cuda/caller_memory.cuh"
+#include "backend/cuda/strided.cuh"
 #include "backend/cuda/workspace.cuh"
 
 namespace libknng::cuda {
-namespace {
-
-void read_picked(const void* user, std::int64_t first, std::int64_t count, void* dst) {
-  const PickedRows& rows = *static_cast<const PickedRows*>(user);
-  const std::int64_t row_bytes = rows.of.dim * dtype_bytes(rows.of.dtype);
-  for (std::int64_t i = 0; i < count; ++i)
-    rows.of.read(rows.of.user, rows.picked[static_cast<std::size_t>(first + i)], 1,
-                 static_cast<std::byte*>(dst) + i * row_bytes);
+PickedRows::PickedRows(const knng_backend_rows& of, std::vector<std::int64_t> picked)
+    : of_(of), picked_(std::move(picked)) {
+  for (std::size_t s = 0; s < picked_.size(); ++s)
+    for (std::int64_t p = 0; p < of.piece_count; ++p) {
+      const knng_backend_piece& piece = of.pieces[p];
+      const std::int64_t row = picked_[s] - piece.first;
+      if (row < 0 || row >= piece.rows.rows) continue;
+      knng_backend_matrix one = piece.rows;
+      one.data = element(one, row, 0);
+      one.rows = 1;
+      one.row_stride = one.cols;
+      pieces_.push_back({static_cast<std::int64_t>(s), one});
+    }
 }
 
-}  // namespace
+void PickedRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
+  const PickedRows& rows = *static_cast<const PickedRows*>(user);
+  const std::int64_t row_bytes = rows.of_.dim * dtype_bytes(rows.of_.dtype);
+  for (std::int64_t i = 0; i < count; ++i)
+    rows.of_.read(rows.of_.user, rows.picked_[static_cast<std::size_t>(first + i)], 1,
+                  static_cast<std::byte*>(dst) + i * row_bytes);
+}
 
 knng_backend_rows PickedRows::rows() const {
-  return {this, static_cast<std::int64_t>(picked.size()), of.dim, of.dtype, &read_picked};
+  return {this,           static_cast<std::int64_t>(picked_.size()), of_.dim, of_.dtype, &read,
+          pieces_.data(), static_cast<std::int64_t>(pieces_.size())};
 }
 
 PickedRows sample_rows(const knng_backend_rows& rows) {
@@ -81,11 +95,7 @@ PagedPoints::PagedPoints(const knng_backend_rows& rows, Transform transform, dou
 }
 
 void PagedPoints::upload(std::int64_t block, std::byte* memory, const Stream& stream) {
-  const std::int64_t first = first_of(block);
-  staging_.upload(
-      count_of(block), rows_.dim * dtype_bytes(rows_.dtype),
-      [&](std::int64_t at, std::int64_t count, std::byte* dst) { rows_.read(rows_.user, first + at, count, dst); },
-      memory, stream);
+  bring_points(rows_, first_of(block), count_of(block), memory, home_.device, staging_, stream);
 }
 
 void PagedPoints::prepare(const CanonicalView& view, const Layout& at, RowConstants* constants,

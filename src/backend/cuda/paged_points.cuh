@@ -1,5 +1,5 @@
-// Points too many for the device: they stay in host memory and come in blocks of consecutive rows when they are used,
-// each with what its metric needs to know of it. Knows nothing of pairs, nor of what is made of a block.
+// Points too many for the device: they stay where the caller has them and come in blocks of consecutive rows when they
+// are used, each with what its metric needs to know of it. Knows nothing of pairs, nor of what is made of a block.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,18 @@
 namespace libknng::cuda {
 
 // Some rows of others, as if they were all.
-struct PickedRows {
-  const knng_backend_rows& of;
-  std::vector<std::int64_t> picked;
+class PickedRows {
+ public:
+  // `of` outlives them.
+  PickedRows(const knng_backend_rows& of, std::vector<std::int64_t> picked);
   knng_backend_rows rows() const;
+
+ private:
+  static void read(const void* user, std::int64_t first, std::int64_t count, void* dst);
+
+  const knng_backend_rows& of_;
+  std::vector<std::int64_t> picked_;
+  std::vector<knng_backend_piece> pieces_;  // of one row each
 };
 // Rows spread over all, for what only needs a fair sample of them.
 PickedRows sample_rows(const knng_backend_rows& rows);

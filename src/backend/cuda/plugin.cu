@@ -7,8 +7,10 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string_view>
 
+#include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/select/select.cuh"
@@ -29,17 +31,24 @@ void tell(knng_backend_error* error, std::int32_t status, const char* argument, 
   std::snprintf(error->text, sizeof error->text, "%s", text);
 }
 
+// The device that is current already.
+constexpr int kCurrent = -1;
+
 // Runs f with the device current; what it throws becomes the error.
 template <class F>
 std::int32_t guard(int device, knng_backend_error* error, F&& f) noexcept {
   try {
-    const cuda::CurrentDevice current(device);
+    std::optional<cuda::CurrentDevice> current;
+    if (device != kCurrent) current.emplace(device);
     f();
     return KNNG_OK;
   } catch (const cuda::RefusedRow& refused) {
     tell(error, KNNG_ERR_DATA, refused.of_queries ? "q" : "rows", "");
     error->of_rows = refused.of_queries ? 2 : 1;
     error->row = refused.row;
+  } catch (const cuda::NotThere& memory) {
+    tell(error, KNNG_ERR_ARGUMENT, "rows", "the rows' memory is not there any more");
+    error->given = memory.device;
   } catch (const cuda::CudaError& failure) {
     cudaGetLastError();  // nothing of ours stays behind in the runtime
     const bool memory = failure.kind() == cuda::CudaError::Kind::out_of_memory;
@@ -208,6 +217,37 @@ void close(knng_backend_session* session) {
   guard(session->session.device(), &ignored, [&] { delete session; });
 }
 
+std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error) {
+  return guard(kCurrent, error, [&] {
+    const cuda::Place place = cuda::place_of(address);
+    *space = place.space;
+    *device = place.device;
+  });
+}
+
+std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error* error) {
+  return guard(device, error, [&] { cuda::check(cudaStreamSynchronize(reinterpret_cast<cudaStream_t>(stream))); });
+}
+
+std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column, double* value,
+                             knng_backend_error* error) {
+  return guard(matrix->device, error, [&] {
+    const cuda::NotFinite found = cuda::find_not_finite(*matrix);
+    *row = found.row;
+    *column = found.column;
+    *value = found.value;
+  });
+}
+
+std::int32_t fetch(const knng_backend_matrix* matrix, std::int64_t first, std::int64_t count, void* to,
+                   knng_backend_error* error) {
+  return guard(matrix->device, error, [&] { cuda::fetch(*matrix, first, count, to); });
+}
+
+std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error) {
+  return guard(matrix->device, error, [&] { cuda::store(*matrix, from); });
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_cuda_entry() {
@@ -232,6 +272,11 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &redo,
                                          &answer,
                                          &peak_bytes,
-                                         &close};
+                                         &close,
+                                         &locate,
+                                         &wait,
+                                         &find_not_finite,
+                                         &fetch,
+                                         &store};
   return &seam;
 }

@@ -1,5 +1,6 @@
 #include "backend/cuda/points.cuh"
 
+#include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/prepare.cuh"
 
 namespace libknng::cuda {
@@ -19,11 +20,7 @@ std::int64_t Points::bytes(const knng_backend_rows& rows, Transform transform) {
 
 Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home)
     : stored_(rows.count * rows.dim * dtype_bytes(rows.dtype), home) {
-  const std::int64_t row_bytes = rows.dim * dtype_bytes(rows.dtype);
-  staging.upload(
-      rows.count, row_bytes,
-      [&](std::int64_t first, std::int64_t count, std::byte* dst) { rows.read(rows.user, first, count, dst); },
-      stored_.data(), home.stream);
+  bring_points(rows, 0, rows.count, stored_.data(), home.device, staging, home.stream);
   view_.rows = {stored_.data(), rows.dtype, rows.count, rows.dim, rows.dim, 1};
   view_.transform = transform;
   if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, home);
@@ -52,7 +49,7 @@ Points::Points(const knng_backend_rows& rows, Transform transform, double limit,
   prepare_rows(job, home.stream);
   check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
-  // Rows in host memory were checked for NaN and infinity when the data set got them.
+  // Rows were checked for NaN and infinity when the data set got them.
   if (found.first_refused != PrepareFindings::kNothing)
     throw RefusedRow{static_cast<std::int64_t>(found.first_refused / static_cast<unsigned long long>(rows.dim + 1))};
   any_directionless_ = found.any_directionless != 0;

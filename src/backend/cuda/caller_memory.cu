@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "backend/cuda/caller_memory.cuh"
+#include "backend/cuda/prepare.cuh"
+#include "backend/cuda/strided.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+// Of packed rows on their way to or from a matrix that is not.
+constexpr std::int64_t kBlockBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t row_bytes(const knng_backend_matrix& m) { return m.cols * element_bytes(m.dtype); }
+std::int64_t rows_of_block(const knng_backend_matrix& m, std::int64_t count) {
+  return std::clamp<std::int64_t>(kBlockBytes / row_bytes(m), 1, count);
+}
+std::size_t bytes_of(const knng_backend_matrix& m, std::int64_t rows) {
+  return static_cast<std::size_t>(rows * row_bytes(m));
+}
+
+// Before a kernel reads what was freed meanwhile, which would end the caller's context. Both ends are looked at.
+Place require_there(const knng_backend_matrix& m) {
+  const bool up = m.row_stride < 0, left = m.col_stride < 0;
+  const Place lowest = place_of(element(m, up ? m.rows - 1 : 0, left ? m.cols - 1 : 0));
+  const Place highest = place_of(element(m, up ? 0 : m.rows - 1, left ? 0 : m.cols - 1));
+  const bool device = lowest.space == KNNG_CUDA && lowest.device == m.device && highest.device == m.device;
+  if (highest.space != lowest.space || !(device || lowest.space == KNNG_MANAGED)) throw NotThere{m.device};
+  return lowest;
+}
+
+// Rows [first, first + count) of a piece.
+void bring_piece(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, std::byte* to, int device,
+                 const Stream& stream) {
+  const Place place = require_there(m);
+  if (place.space == KNNG_MANAGED || m.device == device) {
+    if (is_packed(m))
+      check(cudaMemcpyAsync(to, element(m, first, 0), bytes_of(m, count), cudaMemcpyDefault, stream));
+    else
+      pack(m, first, count, to, stream);
+    return;
+  }
+  if (is_packed(m)) {
+    check(cudaMemcpyPeerAsync(to, device, element(m, first, 0), m.device, bytes_of(m, count), stream));
+    return;
+  }
+  // Packed where they are, block by block: kernels of one device do not read another's memory.
+  const CurrentDevice current(m.device);
+  Home there(m.device, kNoLimit);
+  const std::int64_t together = rows_of_block(m, count);
+  const DeviceArray<std::byte> block(together * row_bytes(m), there);
+  for (std::int64_t done = 0; done < count; done += together) {
+    const std::int64_t part = std::min(together, count - done);
+    pack(m, first + done, part, block.data(), there.stream);
+    there.stream.wait();
+    check(cudaMemcpyPeerAsync(to + done * row_bytes(m), device, block.data(), m.device, bytes_of(m, part), stream));
+    stream.wait();
+  }
+}
+
+}  // namespace
+
+Place place_of(const void* address) {
+  cudaPointerAttributes a{};
+  const cudaError_t status = cudaPointerGetAttributes(&a, address);
+  if (status == cudaErrorInvalidValue) {  // some drivers' word for memory that they do not know
+    cudaGetLastError();
+    return {KNNG_HOST, 0};
+  }
+  check(status);
+  switch (a.type) {
+    case cudaMemoryTypeDevice: return {KNNG_CUDA, a.device};
+    case cudaMemoryTypeManaged: return {KNNG_MANAGED, a.device};
+    case cudaMemoryTypeHost: return {KNNG_PINNED, 0};
+    default: return {KNNG_HOST, 0};
+  }
+}
+
+NotFinite find_not_finite(const knng_backend_matrix& m) {
+  require_there(m);
+  NotFinite result;
+  if (m.dtype == KNNG_U8 || m.dtype == KNNG_I8) return result;
+  Home home(m.device, kNoLimit);
+  PrepareFindings found;
+  const DeviceArray<PrepareFindings> findings(1, home);
+  check(cudaMemcpyAsync(findings.data(), &found, sizeof found, cudaMemcpyHostToDevice, home.stream));
+  PrepareJob job;
+  job.rows = {m.data, m.dtype, m.rows, m.cols, m.row_stride, m.col_stride};
+  job.limit = std::numeric_limits<double>::infinity();
+  job.count = m.rows;
+  job.findings = findings.data();
+  prepare_rows(job, home.stream);
+  check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
+  home.stream.wait();
+  if (found.first_not_finite == PrepareFindings::kNothing) return result;
+  const auto place = static_cast<std::int64_t>(found.first_not_finite);
+  result.row = place / (m.cols + 1);
+  result.column = place % (m.cols + 1);
+  std::array<std::byte, sizeof(double)> stored{};
+  check(cudaMemcpyAsync(stored.data(), element(m, result.row, result.column),
+                        static_cast<std::size_t>(element_bytes(m.dtype)), cudaMemcpyDefault, home.stream));
+  home.stream.wait();
+  result.value = visit_row_dtype(m.dtype, [&](auto* tag) -> double {
+    std::remove_cv_t<std::remove_pointer_t<decltype(tag)>> value;
+    std::memcpy(&value, stored.data(), sizeof value);
+    return to_double(value);
+  });
+  return result;
+}
+
+void fetch(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, void* to) {
+  require_there(m);
+  if (is_packed(m)) {
+    const Stream stream;
+    check(cudaMemcpyAsync(to, element(m, first, 0), bytes_of(m, count), cudaMemcpyDefault, stream));
+    stream.wait();
+    return;
+  }
+  Home home(m.device, kNoLimit);
+  const std::int64_t together = rows_of_block(m, count);
+  const DeviceArray<std::byte> block(together * row_bytes(m), home);
+  for (std::int64_t done = 0; done < count; done += together) {
+    const std::int64_t part = std::min(together, count - done);
+    pack(m, first + done, part, block.data(), home.stream);
+    check(cudaMemcpyAsync(static_cast<std::byte*>(to) + done * row_bytes(m), block.data(), bytes_of(m, part),
+                          cudaMemcpyDeviceToHost, home.stream));
+  }
+  home.stream.wait();
+}
+
+void copy_between(void* to, int to_device, const void* from, int from_device, std::int64_t bytes,
+                  const Stream& stream) {
+  const auto size = static_cast<std::size_t>(bytes);
+  if (to_device == from_device)
+    check(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, stream));
+  else
+    check(cudaMemcpyPeerAsync(to, to_device, from, from_device, size, stream));
+}
+
+void store(const knng_backend_matrix& m, const void* from) {
+  const bool managed = require_there(m).space == KNNG_MANAGED;
+  const Place source = place_of(from);
+  const auto bring = [&](void* to, std::int64_t first, std::int64_t count, const Stream& stream) {
+    const std::byte* const at = static_cast<const std::byte*>(from) + first * row_bytes(m);
+    if (source.space == KNNG_CUDA && !managed)
+      copy_between(to, m.device, at, source.device, count * row_bytes(m), stream);
+    else
+      check(cudaMemcpyAsync(to, at, bytes_of(m, count), cudaMemcpyDefault, stream));
+  };
+  if (is_packed(m)) {
+    const Stream stream;
+    bring(m.data, 0, m.rows, stream);
+    stream.wait();
+    return;
+  }
+  Home home(m.device, kNoLimit);
+  const std::int64_t together = rows_of_block(m, m.rows);
+  const DeviceArray<std::byte> block(together * row_bytes(m), home);
+  for (std::int64_t done = 0; done < m.rows; done += together) {
+    const std::int64_t part = std::min(together, m.rows - done);
+    bring(block.data(), done, part, home.stream);
+    unpack(block.data(), m, done, part, home.stream);
+  }
+  home.stream.wait();
+}
+
+void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_t count, std::byte* to, int device,
+                  Staging& staging, const Stream& stream) {
+  const std::int64_t end = first + count, point_bytes = rows.dim * element_bytes(rows.dtype);
+  std::int64_t at = first;
+  const auto from_host = [&](std::int64_t until) {
+    if (until <= at) return;
+    staging.upload(
+        until - at, point_bytes,
+        [&](std::int64_t i, std::int64_t points, std::byte* dst) { rows.read(rows.user, at + i, points, dst); },
+        to + (at - first) * point_bytes, stream);
+    at = until;
+  };
+  for (std::int64_t p = 0; p < rows.piece_count; ++p) {
+    const knng_backend_piece& piece = rows.pieces[p];
+    const std::int64_t begin = std::max(at, piece.first), until = std::min(end, piece.first + piece.rows.rows);
+    if (begin >= until) continue;
+    from_host(begin);
+    bring_piece(piece.rows, begin - piece.first, until - begin, to + (begin - first) * point_bytes, device, stream);
+    at = until;
+  }
+  from_host(end);
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,43 @@
+// The caller's own device and managed memory: where it is, whether its values are finite, copies between it and the
+// host, and rows of it into a session. Everything runs in streams of our own; what the caller has put into its stream
+// is waited for beforehand, and no device as a whole. Knows nothing of metrics.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/memory.cuh"
+#include "backend/cuda/staging.cuh"
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+struct Place {
+  std::int32_t space;  // KNNG_CUDA, KNNG_MANAGED, KNNG_PINNED or KNNG_HOST
+  std::int32_t device;
+};
+Place place_of(const void* address);
+
+// Memory that is not where it is said to be; perhaps it was freed.
+struct NotThere {
+  std::int32_t device;
+};
+
+// Of the following the matrix's device is current; they return when all is done and throw NotThere.
+
+struct NotFinite {
+  std::int64_t row = -1, column = -1;  // -1: all is finite
+  double value = 0;
+};
+NotFinite find_not_finite(const knng_backend_matrix& m);
+void fetch(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, void* to);
+void store(const knng_backend_matrix& m, const void* from);  // host memory or a device's
+
+// Points [first, first + count), packed, from wherever they are to memory of `device`, which is current, in the order
+// of its stream. Throws NotThere.
+void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_t count, std::byte* to, int device,
+                  Staging& staging, const Stream& stream);
+
+// Between memory of devices, perhaps the same. Asynchronous.
+void copy_between(void* to, int to_device, const void* from, int from_device, std::int64_t bytes, const Stream& stream);
+
+}  // namespace libknng::cuda

@@ -1,0 +1,29 @@
+// Rows of a strided matrix on their way to and from packed memory, within one device. Knows nothing of what elements
+// mean.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+// As in DLPack, the lower eight bits of a dtype are the bits of an element.
+constexpr std::int64_t element_bytes(std::int32_t dtype) { return (dtype & 0xff) / 8; }
+
+// Rows follow each other, and so do their elements.
+constexpr bool is_packed(const knng_backend_matrix& m) { return m.col_stride == 1 && m.row_stride == m.cols; }
+
+// Address of an element.
+inline std::byte* element(const knng_backend_matrix& m, std::int64_t row, std::int64_t column) {
+  return static_cast<std::byte*>(m.data) + (row * m.row_stride + column * m.col_stride) * element_bytes(m.dtype);
+}
+
+// Rows [first, first + count) to `packed` and from it. Asynchronous; the memory's device is current.
+void pack(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, void* packed, cudaStream_t stream);
+void unpack(const void* packed, const knng_backend_matrix& m, std::int64_t first, std::int64_t count,
+            cudaStream_t stream);
+
+}  // namespace libknng::cuda

@@ -1,0 +1,114 @@
+#include "backend/memory.h"
+
+#include <array>
+#include <string>
+
+#include "backend/registry.h"
+#include "core/error.h"
+#include "dataset/dataset.h"
+
+namespace libknng {
+namespace {
+
+struct Place {
+  std::int32_t space = KNNG_HOST;
+  std::int32_t device = 0;
+  bool on_device() const noexcept { return space == KNNG_CUDA || space == KNNG_MANAGED; }
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+void require(const knng_backend_seam& backend, std::int32_t status, const knng_backend_error& error,
+             const char* argument) {
+  if (status == KNNG_OK) return;
+  fail(static_cast<knng_status>(status), argument, {.given = error.given, .limit = error.limit}, "%s: %s: %s", argument,
+       backend.name, error.text);
+}
+
+// asked: whether the caller says that it is a device's; otherwise a backend that cannot tell, in a forked child say,
+// does not stand in the way of host memory.
+Place locate(const knng_backend_seam& backend, const std::byte* address, bool asked, const char* argument) {
+  Place place;
+  knng_backend_error error{};
+  const std::int32_t status = backend.locate(address, &place.space, &place.device, &error);
+  if (status == KNNG_OK) return place;
+  if (asked) require(backend, status, error, argument);
+  return {};
+}
+
+// The backend, with a device, that memory or a stream of the caller's needs.
+const knng_backend_seam& needed_backend(const knng_matrix& m, const char* argument) {
+  std::string why_not;
+  if (const knng_backend_seam* backend = cuda_backend(why_not)) {
+    std::array<char, 200> reason{};
+    if (backend->device_count(reason.data(), reason.size()) > 0) return *backend;
+    why_not = reason.data();
+  }
+  const bool memory = m.space == KNNG_CUDA || m.space == KNNG_MANAGED;
+  fail(KNNG_ERR_UNSUPPORTED, argument, {.given = m.space}, "%s: %s is CUDA's, and there is no CUDA device: %s",
+       argument, memory ? "memory of this space" : "the stream", why_not.c_str());
+}
+
+// Who found the memory is still loaded.
+const knng_backend_seam& its_backend() { return *loaded_cuda_backend(); }
+
+}  // namespace
+
+std::int32_t find_memory(const knng_matrix& m, const std::byte* lowest, const std::byte* highest,
+                         const char* argument) {
+  const bool said_to_be_theirs = m.space == KNNG_CUDA || m.space == KNNG_MANAGED;
+  const knng_backend_seam* backend =
+      said_to_be_theirs || m.stream != 0 ? &needed_backend(m, argument) : loaded_cuda_backend();
+  Place place, end;
+  if (backend && (m.space == KNNG_ANY || said_to_be_theirs)) {
+    place = locate(*backend, lowest, said_to_be_theirs, argument);
+    end = locate(*backend, highest, said_to_be_theirs, argument);
+  }
+  if (place.on_device() != end.on_device() || (place.on_device() && !(place == end)))
+    fail(KNNG_ERR_ARGUMENT, argument, "%s: its rows and strides reach beyond the device memory that data is in",
+         argument);
+  if (said_to_be_theirs && !place.on_device())
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = m.space}, "%s: space=%d, but CUDA has no device memory at data",
+         argument, m.space);
+  if (said_to_be_theirs && place.space == KNNG_CUDA && place.device != m.device)
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = m.device, .limit = place.device},
+         "%s: device=%d, but the memory is that of device %d", argument, m.device, place.device);
+  const std::int32_t device = place.on_device() ? place.device : kHostMemory;
+  if (m.stream != 0) {
+    knng_backend_error error{};
+    require(*backend, backend->wait(m.stream, m.space == KNNG_MANAGED ? m.device : device, &error), error, argument);
+  }
+  return device;
+}
+
+knng_backend_matrix describe_matrix(const MatrixView& m) noexcept {
+  // One description serves reading and writing.
+  return {const_cast<std::byte*>(m.data), m.rows, m.cols, m.row_stride, m.col_stride, m.dtype, m.device};
+}
+
+void copy_from_device(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* to,
+                      const char* argument) {
+  const knng_backend_seam& backend = its_backend();
+  const knng_backend_matrix matrix = describe_matrix(m);
+  knng_backend_error error{};
+  require(backend, backend.fetch(&matrix, first, count, to, &error), error, argument);
+}
+
+void copy_to_device(const MutableMatrixView& m, const std::byte* from, const char* argument) {
+  const MatrixView view{m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data, m.device};
+  const knng_backend_seam& backend = its_backend();
+  const knng_backend_matrix matrix = describe_matrix(view);
+  knng_backend_error error{};
+  require(backend, backend.store(&matrix, from, &error), error, argument);
+}
+
+void require_finite_on_device(const MatrixView& m, const char* argument) {
+  const knng_backend_seam& backend = its_backend();
+  const knng_backend_matrix matrix = describe_matrix(m);
+  std::int64_t row = -1, column = -1;
+  double value = 0;
+  knng_backend_error error{};
+  require(backend, backend.find_not_finite(&matrix, &row, &column, &value, &error), error, argument);
+  if (row >= 0) refuse_not_finite(value, row, column, argument);
+}
+
+}  // namespace libknng

@@ -1,0 +1,28 @@
+// Memory of the caller's that the host neither reads nor writes: whose it is, and what is done with it there, by the
+// backend that knows it. Knows nothing of what is in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/seam.h"
+#include "core/matrix_view.h"
+#include "knng/types.h"
+
+namespace libknng {
+
+// Device of the matrix's memory, or kHostMemory; lowest and highest: addresses of elements. Returns when what is in its
+// stream is done, so that from then on nobody has to know the stream. Throws KNNG_ERR_UNSUPPORTED where no backend can
+// be asked, KNNG_ERR_ARGUMENT for memory that is not where it is said to be.
+std::int32_t find_memory(const knng_matrix& m, const std::byte* lowest, const std::byte* highest, const char* argument);
+
+// For matrices in memory of devices. Rows [first, first + count) to the host, packed.
+void copy_from_device(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* to, const char* argument);
+// All rows from the host, where they are packed.
+void copy_to_device(const MutableMatrixView& m, const std::byte* from, const char* argument);
+// As require_finite() of dataset/.
+void require_finite_on_device(const MatrixView& m, const char* argument);
+
+knng_backend_matrix describe_matrix(const MatrixView& m) noexcept;
+
+}  // namespace libknng

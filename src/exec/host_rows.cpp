@@ -1,0 +1,70 @@
+#include "exec/host_rows.h"
+
+#include <algorithm>
+
+#include "backend/memory.h"
+#include "core/dtype.h"
+
+namespace libknng {
+namespace {
+
+// Copied between two looks at the stop flag.
+constexpr std::int64_t kTogether = std::int64_t{64} << 20;
+
+MatrixView part_of(const MatrixView& m, std::int64_t first, std::int64_t count) {
+  MatrixView part = m;
+  part.rows = count;
+  part.data += first * m.row_stride * find_dtype(m.dtype)->bytes;
+  return part;
+}
+
+Buffer<std::byte> fetch(const MatrixView& m, Budget* budget, const Monitor* monitor, const char* argument) {
+  const std::int64_t row_bytes = checked_mul(m.cols, row_dtype_bytes(m.dtype, argument), argument);
+  Buffer<std::byte> rows(checked_mul(m.rows, row_bytes, argument), budget);
+  const std::int64_t together = std::max<std::int64_t>(1, kTogether / row_bytes);
+  for (std::int64_t first = 0; first < m.rows; first += together) {
+    if (monitor) monitor->check();
+    copy_from_device(m, first, std::min(together, m.rows - first), rows.data() + first * row_bytes, argument);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, const char* argument) {
+  Buffer<std::byte> rows = fetch(m, &budget, nullptr, argument);
+  rows.release_from_budget();
+  auto chunk = std::make_shared<Chunk>(std::move(rows), m.dtype, m.rows, m.cols);
+  require_finite(chunk->view(), argument);
+  return chunk;
+}
+
+Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, Budget* budget, const Monitor* monitor,
+                  const char* argument) {
+  Dataset part(data.dim(), data.dtype());
+  for (const auto& chunk : data.chunks()) {
+    const MatrixView& m = chunk->view();
+    const std::int64_t here = std::min(m.rows - first, count);
+    if (here > 0) {
+      const MatrixView wanted = part_of(m, first, here);
+      if (!m.on_host())
+        part.append(std::make_shared<Chunk>(fetch(wanted, budget, monitor, argument), m.dtype, here, m.cols));
+      else if (here == m.rows)
+        part.append(chunk);
+      else
+        part.append(std::make_shared<Chunk>(wanted));
+      count -= here;
+    }
+    first = std::max<std::int64_t>(0, first - m.rows);
+  }
+  return part;
+}
+
+void require_finite_anywhere(const MatrixView& m, const char* argument) {
+  if (m.on_host())
+    require_finite(m, argument);
+  else
+    require_finite_on_device(m, argument);
+}
+
+}  // namespace libknng

@@ -1,0 +1,25 @@
+// Rows where the host can read them: those in memory of devices are copied, the others stay where they are. For work on
+// the CPU. Knows devices only through backend/memory.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/monitor.h"
+#include "dataset/dataset.h"
+
+namespace libknng {
+
+// A packed copy of rows in memory of a device, checked for NaN and infinity. Charged to `budget`, and counted by
+// Dataset::held_bytes() from then on.
+std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, const char* argument);
+
+// Rows [first, first + count) of `data`, which outlives them. Copies are charged to `budget` for as long as they live.
+// monitor: nullptr, or it stops them.
+Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, Budget* budget, const Monitor* monitor,
+                  const char* argument);
+
+// require_finite(), wherever the rows live.
+void require_finite_anywhere(const MatrixView& m, const char* argument);
+
+}  // namespace libknng

@@ -1,0 +1,489 @@
+/* Rows, queries and results in memory of devices: the same graphs, read and written where they are, after the caller's
+ * stream; and what is said of memory that is not there. On devices that are none, whose memory ends a program that
+ * touches it (tests/backend/fake_memory.h). */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/devices.h"
+
+static void* (*fake_allocate)(int32_t space, int32_t device, int64_t bytes);
+static void (*fake_release)(void* address);
+static void (*fake_copy)(void* to, const void* from, int64_t bytes, uint64_t stream);
+
+/* How rows lie in a block: strides in elements, the first element, elements in all. */
+typedef struct layout {
+  int64_t row_stride, col_stride, first, size;
+} layout;
+enum { LAYOUTS = 5 };
+static layout layout_of(int i, int64_t n, int64_t d) {
+  const layout layouts[LAYOUTS] = {{d, 1, 0, n * d},
+                                   {1, n, 0, n * d},
+                                   {d + 3, 1, 2, n * (d + 3) + 2},
+                                   {2 * d, 2, 1, 2 * n * d + 1},
+                                   {-d, 1, (n - 1) * d, n * d}};
+  return layouts[i];
+}
+
+/* A block of a device with the rows in it. */
+typedef struct device_rows {
+  knng_matrix m;
+  void* block;
+} device_rows;
+
+static device_rows on_device(const test_rows* rows, int32_t space, int32_t device, const layout* l, uint64_t stream) {
+  const int64_t size = dtype_size(rows->dtype);
+  char* packed = calloc((size_t)l->size, (size_t)size);
+  assert_non_null(packed);
+  for (int64_t i = 0; i < rows->n; ++i)
+    for (int64_t t = 0; t < rows->d; ++t)
+      memcpy(packed + (l->first + i * l->row_stride + t * l->col_stride) * size,
+             (const char*)rows->data + (i * rows->d + t) * size, (size_t)size);
+  device_rows r;
+  r.block = fake_allocate(space, device, l->size * size);
+  assert_non_null(r.block);
+  fake_copy(r.block, packed, l->size * size, stream);
+  free(packed);
+  r.m = knng_host(rows->dtype, rows->n, rows->d, (char*)r.block + l->first * size);
+  r.m.space = space;
+  r.m.device = device;
+  r.m.stream = stream;
+  r.m.row_stride = l->row_stride;
+  r.m.col_stride = l->col_stride;
+  return r;
+}
+
+static device_rows packed_on_device(const test_rows* rows, int32_t device) {
+  const layout l = layout_of(0, rows->n, rows->d);
+  return on_device(rows, KNNG_CUDA, device, &l, 0);
+}
+
+static knng* borrower(const knng_matrix* m, const char* device) {
+  knng* h = HANDLE(NULL, "device", device);
+  expect_ok(knng_borrow(h, m), "knng_borrow");
+  return h;
+}
+
+static void expect_text(const knng_graph* g, const char* name, const char* expected) {
+  char text[160];
+  expect_ok(knng_graph_text(g, name, text, sizeof text, NULL), name);
+  if (strncmp(text, expected, strlen(expected)) != 0 || (!*expected && *text))
+    fail_msg("%s is '%s' instead of '%s'", name, text, expected);
+}
+
+/* Before anything is loaded: nobody is asked whose memory it is. */
+static void nobody_is_loaded_to_be_asked(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 9, 3, 401);
+  knng_matrix m = matrix_of(&rows);
+  m.space = KNNG_ANY;
+  knng* h = HANDLE(NULL, NULL);
+  expect_ok(knng_borrow(h, &m), "host memory");
+  assert_int_equal(fake_count("located", 0), 0);
+  knng_device d;
+  d.struct_size = sizeof d;
+  expect_ok(knng_device_get(1, &d), "loads the library");
+  expect_ok(knng_borrow(h, &m), "host memory");
+  assert_true(fake_count("located", 0) > 0);
+  m.space = KNNG_HOST;
+  const int64_t asked = fake_count("located", 0);
+  expect_ok(knng_borrow(h, &m), "host memory");
+  assert_int_equal(fake_count("located", 0), asked);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static void rows_of_devices_give_the_same_graph(void** state) {
+  (void)state;
+  static const int32_t spaces[] = {KNNG_CUDA, KNNG_MANAGED, KNNG_ANY};
+  for (int t = 0; t < ROW_DTYPES; ++t) {
+    test_rows rows = rows_positive(row_dtypes[t], 90, 20, 402);
+    for (int m = 0; m < METRIC_CASES; m += small_run() ? 5 : 1) {
+      const question q = question_of(&rows, &metric_cases[m], 6);
+      knng_error failure;
+      knng_graph* expected = answer_of_cpu(&q, &failure);
+      for (int way = 0; way < LAYOUTS; ++way) {
+        if (way > 0 && m % 6 != t % 6) continue;
+        const layout l = layout_of(way, rows.n, rows.d);
+        device_rows r = on_device(&rows, way % 2 ? KNNG_MANAGED : KNNG_CUDA, way % 3, &l, 0);
+        r.m.space = spaces[(way + m) % 3];
+        for (const char* const* set = device_sets(); *set; ++set) {
+          char label[160];
+          snprintf(label, sizeof label, "%s %s layout %d on %s", dtype_label(rows.dtype), q.metric.metric, way, *set);
+          knng* h = borrower(&r.m, *set);
+          set_metric(h, &q.metric);
+          const int64_t read = fake_count("read", 0), fetched = fake_count("fetched", 0);
+          knng_graph* g = NULL;
+          expect_ok(knng_build(h, q.k, NULL, &g), label);
+          expect_same(expected, g, label);
+          assert_int_equal(fake_count("read", 0), read); /* nothing touched the host */
+          assert_int_equal(fake_count("fetched", 0), fetched);
+          expect_text(g, "fingerprint", "");
+          expect_text(g, "device", "cuda:");
+          int64_t wrong = 0;
+          expect_ok(knng_check(h, g, 20, NULL, &wrong), "knng_check");
+          assert_int_equal(wrong, -1);
+          knng_graph_destroy(g);
+          knng_destroy(h);
+        }
+        fake_release(r.block);
+      }
+      knng_graph_destroy(expected);
+    }
+    rows_free(&rows);
+  }
+}
+
+static void the_cpu_gets_copies(void** state) {
+  (void)state;
+  test_rows rows = rows_grid(KNNG_F32, 200, 6, 2, 403); /* full of duplicates */
+  const layout l = layout_of(1, rows.n, rows.d);
+  device_rows r = on_device(&rows, KNNG_CUDA, 1, &l, 0);
+  knng *host = HANDLE(&rows, "device", "cpu"), *h = borrower(&r.m, "cpu");
+  knng_graph *expected = built(host, 7), *g = built(h, 7);
+  expect_same(expected, g, "copies");
+  char text[64];
+  expect_ok(knng_graph_text(expected, "fingerprint", text, sizeof text, NULL), "fingerprint");
+  expect_text(g, "fingerprint", text);
+  assert_true(stat_of(g, "duplicates") == stat_of(expected, "duplicates"));
+  knng_graph_destroy(g);
+  /* They are in the plan. */
+  const knng_plan plan = planned(h, 0, 7), of_host = planned(host, 0, 7);
+  assert_true(plan.smallest_host == of_host.smallest_host); /* there the library holds them always */
+  assert_int_equal(plan.device_bytes, 0);
+  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_host);
+  expect_ok(knng_set(h, "max_host_bytes", text), "max_host_bytes");
+  g = built(h, 7);
+  assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.smallest_host);
+  expect_same(expected, g, "within the smallest budget");
+  knng_graph_destroy(g);
+  devices_behave("1:fails_to_fetch");
+  EXPECT_ERROR(knng_build(h, 7, NULL, &g), KNNG_ERR_DEVICE, "rows", "told to fail");
+  knng_graph_destroy(expected);
+  knng_destroy(h);
+  knng_destroy(host);
+  fake_release(r.block);
+  rows_free(&rows);
+}
+
+static void rows_here_and_there(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F64, 130, 9, 404);
+  const question q = question_of(&rows, &metric_cases[1], 5);
+  knng_error failure;
+  knng_graph* expected = answer_of_cpu(&q, &failure);
+  /* Of device 1, of the host, of device 0, of the host, of device 1. */
+  const int64_t ends[] = {30, 41, 80, 81, 130};
+  device_rows parts[5];
+  knng* h = HANDLE(NULL, NULL);
+  int64_t first = 0;
+  for (int i = 0; i < 5; ++i) {
+    test_rows part = rows;
+    part.n = ends[i] - first;
+    part.data = (char*)rows.data + first * rows.d * 8;
+    parts[i] = packed_on_device(&part, i == 2 ? 0 : 1);
+    const knng_matrix host = matrix_of(&part);
+    expect_ok(i % 2 ? knng_add(h, &host) : knng_borrow(h, &parts[i].m), "a part");
+    first = ends[i];
+  }
+  for (const char* const* set = device_sets(); *set; ++set) {
+    expect_ok(knng_set(h, "device", *set), "device");
+    const int64_t read = fake_count("read", 0), sessions = planned(h, 0, 5).devices;
+    knng_graph* g = built(h, 5);
+    expect_same(expected, g, *set);
+    assert_int_equal(fake_count("read", 0) - read, 12 * sessions);
+    knng_graph_destroy(g);
+  }
+  expect_ok(knng_set(h, "device", "auto"), "device");
+  knng_graph* g = built(h, 5);
+  expect_same(expected, g, "auto");
+  expect_text(g, "device", "cuda:0,1: "); /* those that have the rows, though they are few */
+  knng_graph_destroy(g);
+  expect_ok(knng_set(h, "device", "cpu"), "device");
+  g = built(h, 5);
+  expect_same(expected, g, "cpu");
+  knng_graph_destroy(g);
+  double back[130 * 9];
+  knng_matrix to = knng_host(KNNG_F64, 60, 9, back);
+  expect_ok(knng_read(h, 25, &to), "knng_read");
+  assert_memory_equal(back, rows.x + 25 * 9, sizeof(double) * 60 * 9);
+  knng_destroy(h);
+  for (int i = 0; i < 5; ++i) fake_release(parts[i].block);
+  knng_graph_destroy(expected);
+  rows_free(&rows);
+}
+
+static void queries_of_devices(void** state) {
+  (void)state;
+  test_rows rows = rows_positive(KNNG_U8, 141, 11, 405), queries = rows_positive(KNNG_F16, 37, 11, 406);
+  int64_t leave_out[37];
+  for (int64_t i = 0; i < 37; ++i) leave_out[i] = i % 3 ? (i * 31) % 141 : -1;
+  question q = question_of(&rows, &metric_cases[4], 8);
+  q.queries = &queries;
+  q.leave_out = leave_out;
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  const device_rows r = packed_on_device(&rows, 1), of_queries = packed_on_device(&queries, 0);
+  static const char* const devices[] = {"cuda:0", "cuda:1", "cuda:2", "cpu", "auto"};
+  for (int i = 0; i < 5; ++i)
+    for (int which = 1; which < 4; ++which) {
+      knng* h = HANDLE(which & 1 ? NULL : &rows, "device", devices[i]);
+      if (which & 1) expect_ok(knng_borrow(h, &r.m), "knng_borrow");
+      set_metric(h, &q.metric);
+      const knng_matrix host = matrix_of(&queries);
+      expect_ok(knng_query(h, which & 2 ? &of_queries.m : &host, leave_out, q.k, NULL, &g), devices[i]);
+      expect_same(expected, g, devices[i]);
+      if (i == 4) expect_text(g, "device", which == 1 ? "cuda:1: " : which == 2 ? "cuda:0: " : "cuda:0,1: ");
+      knng_graph_destroy(g);
+      knng_destroy(h);
+    }
+  fake_release(r.block);
+  fake_release(of_queries.block);
+  knng_graph_destroy(expected);
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
+static void work_comes_after_the_stream(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 50, 7, 407);
+  const question q = question_of(&rows, &metric_cases[1], 4);
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  const layout l = layout_of(2, rows.n, rows.d);
+  const float nan = NAN;
+  for (int space = 0; space < 3; ++space)
+    for (int add = 0; add < 2; ++add) {
+      device_rows r = on_device(&rows, space ? KNNG_MANAGED : KNNG_CUDA, 0, &l, 77);
+      void* const place = (char*)r.m.data + (3 * l.row_stride + 2) * 4;
+      fake_copy(place, &nan, 4, 0); /* until the stream is done */
+      if (space == 2) r.m.space = KNNG_ANY;
+      knng* h = HANDLE(NULL, "device", "cuda:0");
+      r.m.stream = 0;
+      EXPECT_ERROR(add ? knng_add(h, &r.m) : knng_borrow(h, &r.m), KNNG_ERR_DATA, "row 3", "column 2", "NaN");
+      r.m.stream = 77;
+      expect_ok(add ? knng_add(h, &r.m) : knng_borrow(h, &r.m), "after the stream");
+      if (add) fake_release(r.block);
+      g = built(h, 4);
+      expect_same(expected, g, "after the stream");
+      knng_graph_destroy(g);
+      knng_destroy(h);
+      if (!add) fake_release(r.block);
+    }
+  /* Host memory may be filled by a stream as well. */
+  float host[50 * 7];
+  for (int i = 0; i < 50 * 7; ++i) host[i] = NAN;
+  fake_copy(host, rows.data, sizeof host, 77);
+  knng_matrix m = knng_host(KNNG_F32, 50, 7, host);
+  knng* h = HANDLE(NULL, "device", "cpu");
+  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_DATA, "NaN");
+  m.space = KNNG_PINNED;
+  m.stream = 77;
+  expect_ok(knng_borrow(h, &m), "after the stream");
+  g = built(h, 4);
+  expect_same(expected, g, "after the stream");
+  m.stream = 78;
+  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_ARGUMENT, "no such stream");
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  knng_graph_destroy(expected);
+  rows_free(&rows);
+}
+
+static void what_is_not_there_is_refused(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 50, 7, 408);
+  device_rows r = packed_on_device(&rows, 1);
+  knng* h = HANDLE(NULL, "device", "cuda:0");
+  knng_matrix m = r.m;
+  m.device = 0;
+  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_ARGUMENT, "device=0", "device 1");
+  m = matrix_of(&rows);
+  m.space = KNNG_CUDA;
+  EXPECT_ERROR(knng_add(h, &m), KNNG_ERR_ARGUMENT, "space=2", "no device memory");
+  m.space = KNNG_MANAGED;
+  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_ARGUMENT, "space=13", "no device memory");
+  m = r.m;
+  m.rows = 100000;
+  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_ARGUMENT, "rows", "beyond");
+  knng_graph* g = NULL;
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_STATE, "rows"); /* as it was */
+  expect_ok(knng_borrow(h, &r.m), "knng_borrow");
+  /* Gone before it is read. */
+  fake_release(r.block);
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_ARGUMENT, "cuda:0", "any more");
+  assert_null(g);
+  expect_ok(knng_set(h, "device", "cpu"), "cpu");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_ARGUMENT, "rows", "any more");
+  knng_destroy(h);
+  rows_free(&rows);
+  /* What the metric cannot take, as the CPU says it. */
+  rows = rows_positive(KNNG_F32, 60, 5, 409);
+  ((float*)rows.data)[41 * 5 + 3] = -2;
+  r = packed_on_device(&rows, 0);
+  char message[480];
+  knng* host = HANDLE(&rows, "device", "cpu", "metric", "hellinger");
+  EXPECT_ERROR(knng_build(host, 3, NULL, &g), KNNG_ERR_DATA, "row 41", "column 3");
+  snprintf(message, sizeof message, "%s", knng_last_error());
+  h = borrower(&r.m, "cuda:2");
+  expect_ok(knng_set(h, "metric", "hellinger"), "metric");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DATA, message);
+  knng_destroy(h);
+  knng_destroy(host);
+  fake_release(r.block);
+  rows_free(&rows);
+}
+
+static int released;
+static void count_release(void* owner) { released += *(int*)owner; }
+
+static void added_rows_are_copies_and_borrowed_ones_are_not(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_BF16, 40, 5, 410);
+  const question q = question_of(&rows, &metric_cases[0], 4);
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  const layout l = layout_of(3, rows.n, rows.d);
+  device_rows r = on_device(&rows, KNNG_CUDA, 3, &l, 0);
+  knng* h = HANDLE(NULL, "device", "cuda:0", "max_host_bytes", "399");
+  set_metric(h, &q.metric);
+  EXPECT_ERROR(knng_add(h, &r.m), KNNG_ERR_BUDGET, "max_host_bytes", "400");
+  expect_ok(knng_set(h, "max_host_bytes", "0"), "max_host_bytes");
+  expect_ok(knng_add(h, &r.m), "knng_add");
+  int one = 1;
+  r.m.release = count_release;
+  r.m.owner = &one;
+  expect_ok(knng_borrow(h, &r.m), "knng_borrow");
+  assert_int_equal(released, 0);
+  float back[40 * 5];
+  for (int part = 0; part < 2; ++part) {
+    knng_matrix to = knng_host(KNNG_F32, 40, 5, back);
+    expect_ok(knng_read(h, part * 40, &to), "knng_read");
+    for (int i = 0; i < 40 * 5; ++i) assert_true(back[i] == (float)rows.x[i]);
+  }
+  int8_t narrow[5];
+  knng_matrix to = knng_host(KNNG_I8, 1, 5, narrow);
+  EXPECT_ERROR(knng_read(h, 43, &to), KNNG_ERR_RANGE, "row 43");
+  knng_destroy(h);
+  assert_int_equal(released, 1);
+  h = HANDLE(NULL, "device", "cuda:0");
+  set_metric(h, &q.metric);
+  expect_ok(knng_add(h, &r.m), "knng_add");
+  fake_release(r.block);
+  g = built(h, 4);
+  expect_same(expected, g, "a copy");
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  knng_graph_destroy(expected);
+  rows_free(&rows);
+}
+
+/* A matrix of that shape in a device's block of that layout, and what is in it as packed elements. */
+static device_rows empty_on_device(int32_t dtype, int64_t n, int64_t d, int32_t device, int way) {
+  const layout l = layout_of(way, n, d);
+  device_rows r;
+  r.block = fake_allocate(KNNG_CUDA, device, l.size * 8);
+  assert_non_null(r.block);
+  const int64_t size = dtype == KNNG_I64 || dtype == KNNG_F64 ? 8 : dtype == KNNG_I32 || dtype == KNNG_F32 ? 4 : 1;
+  r.m = knng_host(dtype, n, d, (char*)r.block + l.first * size);
+  r.m.space = KNNG_CUDA;
+  r.m.device = device;
+  r.m.row_stride = l.row_stride;
+  r.m.col_stride = l.col_stride;
+  return r;
+}
+
+static void expect_written(const device_rows* r, const void* expected, int64_t size) {
+  char element[8];
+  for (int64_t i = 0; i < r->m.rows; ++i)
+    for (int64_t t = 0; t < r->m.cols; ++t) {
+      fake_copy(element, (char*)r->m.data + (i * r->m.row_stride + t * r->m.col_stride) * size, size, 0);
+      assert_memory_equal(element, (const char*)expected + (i * r->m.cols + t) * size, (size_t)size);
+    }
+}
+
+static void results_go_to_devices_and_come_from_them(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 60, 6, 411);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  knng_graph* g = built(h, 5);
+  int32_t ids[60 * 5];
+  double values[60 * 5];
+  uint8_t ties[60];
+  knng_matrix host_ids = knng_host(KNNG_I32, 60, 5, ids), host_values = knng_host(KNNG_F64, 60, 5, values),
+              host_ties = knng_host(KNNG_U8, 60, 1, ties);
+  expect_ok(knng_graph_copy(g, 1, &host_ids, &host_values), "to the host");
+  expect_ok(knng_graph_rows(g, "ties", &host_ties), "ties");
+  for (int way = 0; way < LAYOUTS; ++way) {
+    device_rows of_ids = empty_on_device(KNNG_I32, 60, 5, 0, way), of_values = empty_on_device(KNNG_F64, 60, 5, 1, way),
+                of_ties = empty_on_device(KNNG_U8, 60, 1, 0, way), of_rows = empty_on_device(KNNG_F32, 60, 6, 2, way);
+    expect_ok(knng_graph_copy(g, 1, &of_ids.m, &of_values.m), "to devices");
+    expect_written(&of_ids, ids, 4);
+    expect_written(&of_values, values, 8);
+    expect_ok(knng_graph_rows(g, "ties", &of_ties.m), "ties");
+    expect_written(&of_ties, ties, 1);
+    expect_ok(knng_read(h, 0, &of_rows.m), "knng_read");
+    expect_written(&of_rows, rows.data, 4);
+    expect_ok(knng_graph_copy(g, 0, &of_ids.m, NULL), "from 0");
+    knng_graph* again = NULL;
+    expect_ok(knng_graph_import(&again, &of_ids.m, &of_values.m), "import");
+    double same[60 * 5];
+    host_values.data = same;
+    expect_ok(knng_graph_copy(again, 1, &host_ids, &host_values), "to the host");
+    assert_memory_equal(same, values, sizeof same);
+    knng_graph_destroy(again);
+    /* After what is in the stream already. */
+    const int32_t late = -7;
+    fake_copy(of_ids.m.data, &late, 4, 79);
+    of_ids.m.stream = 79;
+    expect_ok(knng_graph_copy(g, 1, &of_ids.m, NULL), "after the stream");
+    expect_written(&of_ids, ids, 4);
+    of_ids.m.stream = 0;
+    of_ids.m.cols = 4;
+    EXPECT_ERROR(knng_graph_copy(g, 1, &of_ids.m, NULL), KNNG_ERR_ARGUMENT, "60 x 5");
+    fake_release(of_ids.block);
+    fake_release(of_values.block);
+    fake_release(of_ties.block);
+    fake_release(of_rows.block);
+  }
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static int find_functions(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/libknng_cuda.so", getenv("KNNG_BACKEND_DIR"));
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return 0;
+  /* C has no conversion from data to functions. */
+  void* symbols[] = {dlsym(library, "knng_fake_allocate"), dlsym(library, "knng_fake_release"),
+                     dlsym(library, "knng_fake_copy"), dlsym(library, "knng_fake_count")};
+  memcpy(&fake_allocate, &symbols[0], sizeof symbols[0]);
+  memcpy(&fake_release, &symbols[1], sizeof symbols[0]);
+  memcpy(&fake_copy, &symbols[2], sizeof symbols[0]);
+  memcpy(&fake_count, &symbols[3], sizeof symbols[0]);
+  return symbols[0] && symbols[1] && symbols[2] && symbols[3];
+}
+
+int main(void) {
+  if (!find_functions()) return 1;
+  const struct CMUnitTest first[] = {cmocka_unit_test(nobody_is_loaded_to_be_asked)};
+  if (cmocka_run_group_tests(first, NULL, NULL) != 0) return 1;
+  const int status = devices_start();
+  if (status != 0) return status;
+  const struct CMUnitTest tests[] = {
+      DEVICE_TEST(rows_of_devices_give_the_same_graph),
+      DEVICE_TEST(the_cpu_gets_copies),
+      DEVICE_TEST(rows_here_and_there),
+      DEVICE_TEST(queries_of_devices),
+      DEVICE_TEST(work_comes_after_the_stream),
+      DEVICE_TEST(what_is_not_there_is_refused),
+      DEVICE_TEST(added_rows_are_copies_and_borrowed_ones_are_not),
+      DEVICE_TEST(results_go_to_devices_and_come_from_them),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+#include "tests/backend/fake_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/dtype.h"
+#include "dataset/dataset.h"
+#include "tests/backend/fake_behaviour.h"
+
+namespace libknng::fake {
+namespace {
+
+struct Block {
+  std::byte* address;  // nobody can touch it there
+  std::byte* pages;    // here it can be
+  std::int64_t bytes;
+  std::int32_t space, device;
+};
+
+struct Copy {
+  void* to;
+  std::vector<std::byte> what;
+};
+
+std::mutex mutex;
+std::vector<Block> blocks;
+std::map<std::uint64_t, std::vector<Copy>> streams;
+
+const Block* find(const void* address) {
+  const auto* const at = static_cast<const std::byte*>(address);
+  for (const Block& b : blocks)
+    if (at >= b.address && at < b.address + b.bytes) return &b;
+  return nullptr;
+}
+
+// Where memory can be reached, ours or the host's.
+std::byte* reachable(const void* address) {
+  const auto* const at = static_cast<const std::byte*>(address);
+  const Block* const b = find(address);
+  return b ? b->pages + (at - b->address) : const_cast<std::byte*>(at);
+}
+
+}  // namespace
+
+std::atomic<std::int64_t> located{0}, rows_fetched{0};
+
+MutableMatrixView reach(const knng_backend_matrix& m) {
+  const std::int64_t bytes = find_dtype(m.dtype)->bytes;
+  const std::int64_t rows = (m.rows - 1) * m.row_stride * bytes, cols = (m.cols - 1) * m.col_stride * bytes;
+  auto* const data = static_cast<std::byte*>(m.data);
+  const std::byte* const lowest = data + std::min<std::int64_t>(rows, 0) + std::min<std::int64_t>(cols, 0);
+  const std::byte* const highest = data + std::max<std::int64_t>(rows, 0) + std::max<std::int64_t>(cols, 0);
+  const std::lock_guard lock(mutex);
+  const Block* const b = find(lowest);
+  if (!b || b != find(highest) || b->device != m.device) throw NoMemory{"there is no memory of this device any more"};
+  return {m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, b->pages + (data - b->address)};
+}
+
+std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error) {
+  ++located;
+  return guard(error, [&] {
+    const std::lock_guard lock(mutex);
+    const Block* const b = find(address);
+    *space = b ? b->space : KNNG_HOST;
+    *device = b ? b->device : 0;
+  });
+}
+
+std::int32_t wait(std::uint64_t stream, std::int32_t, knng_backend_error* error) {
+  return guard(error, [&] {
+    const std::lock_guard lock(mutex);
+    const auto found = streams.find(stream);
+    if (found == streams.end()) throw NoMemory{"there is no such stream"};
+    for (const Copy& c : found->second) std::memcpy(reachable(c.to), c.what.data(), c.what.size());
+    found->second.clear();
+  });
+}
+
+std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column, double* value,
+                             knng_backend_error* error) {
+  return guard(error, [&] {
+    const MutableMatrixView m = reach(*matrix);
+    std::vector<double> x(static_cast<std::size_t>(m.cols));
+    *row = -1;
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i, x.data());
+      const auto bad = std::find_if(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
+      if (bad == x.end()) continue;
+      *row = i;
+      *column = bad - x.begin();
+      *value = *bad;
+      return;
+    }
+  });
+}
+
+namespace {
+
+// Copies elements of rows [first, first + count), whose packed place is `packed`.
+template <class Copy>
+void each_element(const knng_backend_matrix& matrix, std::int64_t first, std::int64_t count, Copy&& copy) {
+  const MutableMatrixView m = reach(matrix);
+  const std::int64_t bytes = find_dtype(m.dtype)->bytes;
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t t = 0; t < m.cols; ++t)
+      copy(m.data + ((first + i) * m.row_stride + t * m.col_stride) * bytes, (i * m.cols + t) * bytes, bytes);
+}
+
+}  // namespace
+
+std::int32_t fetch(const knng_backend_matrix* matrix, std::int64_t first, std::int64_t count, void* to,
+                   knng_backend_error* error) {
+  return guard(error, [&] {
+    if (behaviour(matrix->device, "fails_to_fetch") >= 0) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
+    rows_fetched += count;
+    each_element(*matrix, first, count, [&](const std::byte* element, std::int64_t at, std::int64_t bytes) {
+      std::memcpy(static_cast<std::byte*>(to) + at, element, static_cast<std::size_t>(bytes));
+    });
+  });
+}
+
+std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error) {
+  return guard(error, [&] {
+    each_element(*matrix, 0, matrix->rows, [&](std::byte* element, std::int64_t at, std::int64_t bytes) {
+      std::memcpy(element, static_cast<const std::byte*>(from) + at, static_cast<std::size_t>(bytes));
+    });
+  });
+}
+
+}  // namespace libknng::fake
+
+#define KNNG_FAKE_EXPORT extern "C" __attribute__((visibility("default")))
+
+using namespace libknng::fake;
+
+KNNG_FAKE_EXPORT void* knng_fake_allocate(std::int32_t space, std::int32_t device, std::int64_t bytes) {
+  const int file = memfd_create("fake device", MFD_CLOEXEC);
+  const auto size = static_cast<std::size_t>(bytes);
+  if (file < 0 || ftruncate(file, bytes) != 0) return nullptr;
+  void* const address = mmap(nullptr, size, PROT_NONE, MAP_SHARED, file, 0);
+  void* const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (address == MAP_FAILED || pages == MAP_FAILED) return nullptr;
+  const std::lock_guard lock(mutex);
+  blocks.push_back({static_cast<std::byte*>(address), static_cast<std::byte*>(pages), bytes, space, device});
+  return address;
+}
+
+KNNG_FAKE_EXPORT void knng_fake_release(void* address) {
+  const std::lock_guard lock(mutex);
+  const Block* const b = find(address);
+  munmap(b->address, static_cast<std::size_t>(b->bytes));
+  munmap(b->pages, static_cast<std::size_t>(b->bytes));
+  blocks.erase(blocks.begin() + (b - blocks.data()));
+}
+
+// From and to memory of both kinds; in a stream (not 0) when somebody waits for it, with what is there now.
+KNNG_FAKE_EXPORT void knng_fake_copy(void* to, const void* from, std::int64_t bytes, std::uint64_t stream) {
+  const std::lock_guard lock(mutex);
+  const std::byte* const source = reachable(from);
+  if (stream != 0)
+    streams[stream].push_back({to, {source, source + bytes}});
+  else
+    std::memcpy(reachable(to), source, static_cast<std::size_t>(bytes));
+}

@@ -1,0 +1,30 @@
+// Memory of devices that are none: at the addresses that it has nobody can read or write it, and whoever tries ends the
+// program; this library reaches the same pages elsewhere. And streams, whose work is done when somebody waits for it.
+// Tests make both through the functions that fake_memory.cpp exports.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/seam.h"
+#include "core/matrix_view.h"
+
+namespace libknng::fake {
+
+// How often was asked where memory is; how many rows were brought to the host.
+extern std::atomic<std::int64_t> located, rows_fetched;
+
+// Calls of the seam.
+std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error);
+std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error* error);
+std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column, double* value,
+                             knng_backend_error* error);
+std::int32_t fetch(const knng_backend_matrix* matrix, std::int64_t first, std::int64_t count, void* to,
+                   knng_backend_error* error);
+std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error);
+
+// The matrix where it can be reached, as host memory. Throws NoMemory unless all of it is in one block.
+MutableMatrixView reach(const knng_backend_matrix& m);
+
+}  // namespace libknng::fake

@@ -1,0 +1,348 @@
+// Rows, queries and results in device and managed memory through the public API: the bits of host memory; nothing
+// before the caller's stream is done; its device, its last error and its other streams as they were.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "knng.h"
+#include "tests/gpu/gpu.cuh"
+
+using gpu::check;
+using gpu::expect;
+
+namespace {
+
+int devices = 0;
+
+struct Layout {
+  const char* name;
+  std::int64_t row_stride, col_stride, first, size;
+};
+
+std::vector<Layout> layouts(std::int64_t n, std::int64_t d) {
+  return {{"packed", d, 1, 0, n * d},
+          {"by columns", 1, n, 0, n * d},
+          {"with gaps", d + 3, 1, 2, n * (d + 3) + 2},
+          {"every other", 2 * d, 2, 1, 2 * n * d + 1},
+          {"upside down", -d, 1, (n - 1) * d, n * d}};
+}
+
+// Values that every type holds exactly: packed rows on the host.
+struct Rows {
+  std::int32_t dtype;
+  std::int64_t n, d, bytes;
+  std::vector<std::byte> data;
+
+  Rows(std::int32_t type, std::int64_t rows, std::int64_t dim, unsigned seed)
+      : dtype(type), n(rows), d(dim), bytes((type & 0xff) / 8), data(static_cast<std::size_t>(rows * dim * bytes)) {
+    for (std::int64_t e = 0; e < n * d; ++e) {
+      seed = seed * 1664525u + 1013904223u;
+      put(e, static_cast<double>(seed >> 25));
+    }
+  }
+  void put(std::int64_t e, double x) {
+    std::byte* const at = data.data() + e * bytes;
+    libknng::visit_row_dtype(dtype, [&](auto* tag) {
+      using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+      T value;
+      if constexpr (std::is_same_v<T, libknng::Half>)
+        value = libknng::half_from_double(x);
+      else if constexpr (std::is_same_v<T, libknng::BFloat>)
+        value = libknng::bfloat_from_double(x);
+      else
+        value = static_cast<T>(x);
+      std::memcpy(at, &value, sizeof value);
+    });
+  }
+  knng_matrix matrix() const { return knng_host(dtype, n, d, data.data()); }
+};
+
+// A block of device or managed memory with rows in it. The current device is as it was.
+class Block {
+ public:
+  Block(std::int32_t space, int device, std::int64_t bytes) {
+    int before = 0;
+    check(cudaGetDevice(&before));
+    check(cudaSetDevice(device));
+    if (space == KNNG_CUDA)
+      check(cudaMalloc(&data_, static_cast<std::size_t>(bytes)));
+    else
+      check(cudaMallocManaged(&data_, static_cast<std::size_t>(bytes)));
+    check(cudaSetDevice(before));
+  }
+  ~Block() { cudaFree(data_); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  void* get() const { return data_; }
+  void free() {
+    check(cudaFree(data_));
+    data_ = nullptr;
+  }
+
+ private:
+  void* data_ = nullptr;
+};
+
+std::vector<std::byte> laid_out(const Rows& rows, const Layout& l) {
+  std::vector<std::byte> memory(static_cast<std::size_t>(l.size * rows.bytes));
+  for (std::int64_t i = 0; i < rows.n; ++i)
+    for (std::int64_t t = 0; t < rows.d; ++t)
+      std::memcpy(memory.data() + (l.first + i * l.row_stride + t * l.col_stride) * rows.bytes,
+                  rows.data.data() + (i * rows.d + t) * rows.bytes, static_cast<std::size_t>(rows.bytes));
+  return memory;
+}
+
+knng_matrix matrix_in(void* block, std::int32_t space, int device, std::int32_t dtype, std::int64_t n, std::int64_t d,
+                      const Layout& l) {
+  knng_matrix m = knng_host(dtype, n, d, static_cast<std::byte*>(block) + l.first * ((dtype & 0xff) / 8));
+  m.space = space;
+  m.device = device;
+  m.row_stride = l.row_stride;
+  m.col_stride = l.col_stride;
+  return m;
+}
+
+knng* handle(const char* device, const char* metric) {
+  knng* h = nullptr;
+  knng_create(&h, 0, 0);
+  knng_set(h, "device", device);
+  knng_set(h, "metric", metric);
+  return h;
+}
+
+struct Result {
+  std::vector<std::byte> ids, values;
+  bool operator==(const Result&) const = default;
+};
+
+Result taken(knng_graph* g) {
+  Result r;
+  knng_matrix ids{}, values{};
+  ids.struct_size = values.struct_size = sizeof ids;
+  expect(knng_graph_view(g, &ids, &values) == KNNG_OK, "view: %s", knng_last_error());
+  const auto copy = [](const knng_matrix& m) {
+    const auto* const data = static_cast<const std::byte*>(m.data);
+    return std::vector<std::byte>(data, data + m.rows * m.cols * ((m.dtype & 0xff) / 8));
+  };
+  r.ids = copy(ids);
+  r.values = copy(values);
+  knng_graph_destroy(g);
+  return r;
+}
+
+Result built(const knng* h, std::int64_t k, const char* what) {
+  knng_graph* g = nullptr;
+  const knng_status status = knng_build(h, k, nullptr, &g);
+  expect(status == KNNG_OK, "%s: %s", what, knng_last_error());
+  return status == KNNG_OK ? taken(g) : Result{};
+}
+
+// A block that keeps one multiprocessor busy.
+__global__ void spin(long long clocks) {
+  const long long start = clock64();
+  while (clock64() - start < clocks) {
+  }
+}
+constexpr long long kSecond = 1'500'000'000;  // roughly
+
+__global__ void copy_bytes(const unsigned char* from, unsigned char* to, long long count) {
+  for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) to[i] = from[i];
+}
+
+void rows_of_every_kind() {
+  const std::int64_t n = gpu::small() ? 150 : 700, d = 37;
+  for (const std::int32_t dtype : {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8}) {
+    const Rows rows(dtype, n, d, 5u), queries(dtype, 40, d, 6u);
+    for (const char* metric : {"sqeuclidean", "manhattan", "spearman"}) {
+      knng* cpu = handle("cpu", metric);
+      const knng_matrix host = rows.matrix(), host_queries = queries.matrix();
+      knng_add(cpu, &host);
+      const Result expected = built(cpu, 9, "cpu");
+      knng_graph* g = nullptr;
+      expect(knng_query(cpu, &host_queries, nullptr, 9, nullptr, &g) == KNNG_OK, "cpu: %s", knng_last_error());
+      const Result expected_queries = taken(g);
+      knng_destroy(cpu);
+      for (const Layout& l : layouts(n, d))
+        for (const std::int32_t space : {KNNG_CUDA, KNNG_MANAGED})
+          for (int owner = 0; owner < std::min(devices, 2); ++owner) {
+            const std::string what = std::string(metric) + " " + libknng::dtype_name(dtype) + " " + l.name + " space " +
+                                     std::to_string(space) + " of device " + std::to_string(owner);
+            const std::vector<std::byte> memory = laid_out(rows, l);
+            const Block block(space, owner, static_cast<std::int64_t>(memory.size()));
+            check(cudaMemcpy(block.get(), memory.data(), memory.size(), cudaMemcpyDefault));
+            check(cudaDeviceSynchronize());
+            knng_matrix m = matrix_in(block.get(), space, owner, dtype, n, d, l);
+            if (l.first == 0) m.space = KNNG_ANY;
+            for (const char* set : {"cuda:0", "cuda", "cuda:1,0"}) {
+              if (devices < 2 && std::strcmp(set, "cuda:0") != 0) continue;
+              knng* h = handle(set, metric);
+              expect(knng_borrow(h, &m) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
+              expect(built(h, 9, what.c_str()) == expected, "%s on %s: another graph", what.c_str(), set);
+              knng_destroy(h);
+            }
+            // Queries there, rows on the host.
+            const Layout lq = layouts(queries.n, d)[l.first == 0 ? 1 : 3];
+            const std::vector<std::byte> query_memory = laid_out(queries, lq);
+            const Block query_block(space, owner, static_cast<std::int64_t>(query_memory.size()));
+            check(cudaMemcpy(query_block.get(), query_memory.data(), query_memory.size(), cudaMemcpyDefault));
+            check(cudaDeviceSynchronize());
+            const knng_matrix q = matrix_in(query_block.get(), space, owner, dtype, queries.n, d, lq);
+            knng* h = handle("cuda:0", metric);
+            knng_add(h, &host);
+            expect(knng_query(h, &q, nullptr, 9, nullptr, &g) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
+            expect(taken(g) == expected_queries, "%s: other answers to queries", what.c_str());
+            knng_destroy(h);
+          }
+    }
+  }
+}
+
+void work_comes_after_the_stream() {
+  const Rows rows(KNNG_F32, 600, 24, 7u);
+  const Layout l = layouts(rows.n, rows.d)[0];
+  const knng_matrix host = rows.matrix();
+  knng* cpu = handle("cpu", "euclidean");
+  knng_add(cpu, &host);
+  const Result expected = built(cpu, 8, "cpu");
+  knng_destroy(cpu);
+  const gpu::Array<std::byte> source(rows.data);
+  cudaStream_t own = nullptr;
+  check(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+  knng* warm = handle("cuda:0", "euclidean");  // so that nothing is loaded while the kernel spins
+  knng_add(warm, &host);
+  built(warm, 8, "warm");
+  knng_destroy(warm);
+  for (const bool legacy : {false, true}) {
+    const Block block(KNNG_CUDA, 0, l.size * 4);
+    check(cudaMemset(block.get(), 0xff, static_cast<std::size_t>(l.size * 4)));  // NaN
+    check(cudaDeviceSynchronize());
+    const cudaStream_t stream = legacy ? nullptr : own;
+    spin<<<1, 1, 0, stream>>>(kSecond);
+    copy_bytes<<<64, 256, 0, stream>>>(reinterpret_cast<unsigned char*>(source.get()),
+                                       static_cast<unsigned char*>(block.get()), l.size * 4);
+    check(cudaGetLastError());
+    knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
+    knng* h = handle("cuda:0", "euclidean");
+    expect(knng_borrow(h, &m) == KNNG_ERR_DATA, "what is not ready was not read at once");
+    m.stream = legacy ? 1 : reinterpret_cast<std::uintptr_t>(own);
+    expect(knng_borrow(h, &m) == KNNG_OK, "after the stream: %s", knng_last_error());
+    expect(built(h, 8, "after the stream") == expected, "after the stream: another graph");
+    knng_destroy(h);
+  }
+  // A stream of somebody else's goes on meanwhile.
+  const Block block(KNNG_CUDA, 0, l.size * 4);
+  check(cudaMemcpy(block.get(), rows.data.data(), rows.data.size(), cudaMemcpyDefault));
+  check(cudaDeviceSynchronize());
+  spin<<<1, 1, 0, own>>>(2 * kSecond);
+  const knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
+  knng* h = handle("cuda:0", "euclidean");
+  expect(knng_borrow(h, &m) == KNNG_OK, "beside: %s", knng_last_error());
+  expect(cudaStreamQuery(own) == cudaErrorNotReady, "knng_borrow() waited for another stream");
+  expect(built(h, 8, "beside") == expected, "beside: another graph");
+  std::printf("a build beside another stream's kernel %s it\n",
+              cudaStreamQuery(own) == cudaErrorNotReady ? "did not wait for" : "WAITED FOR");
+  knng_destroy(h);
+  check(cudaStreamSynchronize(own));
+  check(cudaStreamDestroy(own));
+}
+
+void the_caller_is_left_alone() {
+  Rows rows(KNNG_F32, 300, 20, 8u);
+  const Layout l = layouts(rows.n, rows.d)[2];
+  rows.put(123 * rows.d + 7, NAN);
+  const std::vector<std::byte> memory = laid_out(rows, l);
+  Block block(KNNG_CUDA, 0, static_cast<std::int64_t>(memory.size()));
+  check(cudaMemcpy(block.get(), memory.data(), memory.size(), cudaMemcpyDefault));
+  check(cudaDeviceSynchronize());
+  const int last = devices - 1;
+  check(cudaSetDevice(last));
+  expect(cudaSetDevice(devices + 5) != cudaSuccess, "a device that is not there");
+  const cudaError_t pending = cudaPeekAtLastError();
+  knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
+  knng* h = handle("cuda:0", "euclidean");
+  expect(knng_borrow(h, &m) == KNNG_ERR_DATA, "NaN was taken");
+  knng_error e{};
+  e.struct_size = sizeof e;
+  knng_last_error_get(&e);
+  expect(e.row == 123 && e.col == 7, "NaN at row %lld, column %lld", static_cast<long long>(e.row),
+         static_cast<long long>(e.col));
+  m.device = devices + 3;
+  expect(knng_borrow(h, &m) == KNNG_ERR_ARGUMENT, "memory of a device that is not there");
+  m.device = 0;
+  m.data = rows.data.data();
+  expect(knng_borrow(h, &m) == KNNG_ERR_ARGUMENT, "host memory as a device's");
+  const float zero = 0;
+  check(cudaMemcpy(static_cast<std::byte*>(block.get()) + (l.first + 123 * l.row_stride + 7) * 4, &zero, sizeof zero,
+                   cudaMemcpyDefault));
+  m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
+  expect(knng_borrow(h, &m) == KNNG_OK, "%s", knng_last_error());
+  built(h, 5, "the build");
+  int current = -1;
+  check(cudaGetDevice(&current));
+  expect(current == last, "device %d is current instead of %d", current, last);
+  expect(cudaPeekAtLastError() == pending, "the caller's last error is another");
+  cudaGetLastError();
+  // Rows that are gone.
+  block.free();
+  knng_graph* g = nullptr;
+  const knng_status status = knng_build(h, 5, nullptr, &g);
+  expect(status == KNNG_ERR_ARGUMENT && !g, "freed rows: status %d, %s", status, knng_last_error());
+  knng_destroy(h);
+  expect(cudaPeekAtLastError() == cudaSuccess, "an error stays behind");
+  check(cudaSetDevice(0));
+  const gpu::Array<int> works(100);
+  check(cudaDeviceSynchronize());
+}
+
+void results_to_devices() {
+  const Rows rows(KNNG_U8, 400, 12, 9u);
+  const knng_matrix host = rows.matrix();
+  knng* h = handle("cuda:0", "euclidean");
+  knng_add(h, &host);
+  knng_graph* g = nullptr;
+  expect(knng_build(h, 7, nullptr, &g) == KNNG_OK, "%s", knng_last_error());
+  std::vector<std::int32_t> ids(400 * 7), got_ids;
+  std::vector<double> values(400 * 7), got_values;
+  knng_matrix host_ids = knng_host(KNNG_I32, 400, 7, ids.data()),
+              host_values = knng_host(KNNG_F64, 400, 7, values.data());
+  expect(knng_graph_copy(g, 1, &host_ids, &host_values) == KNNG_OK, "%s", knng_last_error());
+  for (const Layout& l : layouts(400, 7))
+    for (const std::int32_t space : {KNNG_CUDA, KNNG_MANAGED}) {
+      const Block of_ids(space, devices - 1, l.size * 4), of_values(space, 0, l.size * 8);
+      knng_matrix to_ids = matrix_in(of_ids.get(), space, devices - 1, KNNG_I32, 400, 7, l);
+      knng_matrix to_values = matrix_in(of_values.get(), space, 0, KNNG_F64, 400, 7, l);
+      expect(knng_graph_copy(g, 1, &to_ids, &to_values) == KNNG_OK, "%s: %s", l.name, knng_last_error());
+      got_ids.resize(static_cast<std::size_t>(l.size));
+      got_values.resize(static_cast<std::size_t>(l.size));
+      check(cudaMemcpy(got_ids.data(), of_ids.get(), got_ids.size() * 4, cudaMemcpyDefault));
+      check(cudaMemcpy(got_values.data(), of_values.get(), got_values.size() * 8, cudaMemcpyDefault));
+      bool same = true;
+      for (std::int64_t i = 0; i < 400; ++i)
+        for (std::int64_t t = 0; t < 7; ++t) {
+          const auto at = static_cast<std::size_t>(l.first + i * l.row_stride + t * l.col_stride);
+          const auto e = static_cast<std::size_t>(i * 7 + t);
+          same = same && got_ids[at] == ids[e] && got_values[at] == values[e];
+        }
+      expect(same, "%s, space %d: other numbers", l.name, space);
+      knng_graph* again = nullptr;
+      expect(knng_graph_import(&again, &to_ids, &to_values) == KNNG_OK, "%s: %s", l.name, knng_last_error());
+      knng_graph_destroy(again);
+    }
+  knng_graph_destroy(g);
+  knng_destroy(h);
+}
+
+}  // namespace
+
+int main() {
+  gpu::need_device();
+  check(cudaGetDeviceCount(&devices));
+  rows_of_every_kind();
+  work_comes_after_the_stream();
+  the_caller_is_left_alone();
+  results_to_devices();
+  return gpu::result();
+}
