@@ -156,9 +156,7 @@ void expand(const Graph& distinct, const Groups& groups, const Task& task, int t
       const auto last = static_cast<std::size_t>(k);
       graph.ties[i] = list.size() > last && list[last].key == list[last - 1].key;
       graph.proof[i] = distinct.proof[groups.group(i)];
-      if (!emit_row(task, i, self, list.data(), graph))
-        for (std::int64_t known = too_large.load(); i < known && !too_large.compare_exchange_weak(known, i);) {
-        }
+      if (!emit_row(task, i, self, list.data(), graph)) note_large_value(too_large, i);
     }
   }
   monitor.check();

@@ -3,8 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "core/float_env.h"
@@ -74,21 +74,28 @@ bool emit_row(const Task& task, std::int64_t row, double self, const Neighbour* 
   return fits;
 }
 
+void note_large_value(std::atomic<std::int64_t>& first, std::int64_t row) noexcept {
+  for (std::int64_t known = first.load(); row < known && !first.compare_exchange_weak(known, row);) {
+  }
+}
+
 void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* list, const Graph& graph) {
-  // Values are largest at the end of a list, or, for large products, at its start; those of a row itself may be too.
-  const std::int64_t k = graph.k();
-  if (graph.self_first && !std::isfinite(graph.value(row * graph.width)))
-    fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = 0}, "row %lld, itself: its value does not fit %s",
-         static_cast<long long>(row), task.value_dtype == KNNG_F64 ? "fp64" : "fp32; set value_type=f64");
-  const std::int64_t at = std::isfinite(rounded_value(task, list[k - 1].key)) ? 0 : k - 1;
-  const std::int64_t col = graph.width - k + at;
-  if (task.value_dtype == KNNG_F64)
+  std::int64_t col = 0;
+  while (col + 1 < graph.width && std::isfinite(graph.value(row * graph.width + col))) ++col;
+  const std::int64_t at = col - (graph.width - graph.k());
+  const bool wide = task.value_dtype == KNNG_F64;
+  if (at < 0)
+    fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col}, "row %lld, itself: its value does not fit %s",
+         static_cast<long long>(row), wide ? "fp64" : "fp32; set value_type=f64");
+  if (wide)
     fail(KNNG_ERR_RANGE, "p", {.row = row, .col = col},
          "row %lld, neighbour %lld: with p=%g the distance overflows fp64", static_cast<long long>(row),
          static_cast<long long>(at), task.metric.p);
+  char value[32] = "its value";
+  if (list) std::snprintf(value, sizeof value, "%g", reported_value(task.metric, list[at].key, task.similarity));
   fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col},
-       "row %lld, neighbour %lld: %g does not fit fp32; set value_type=f64", static_cast<long long>(row),
-       static_cast<long long>(at), reported_value(task.metric, list[at].key, task.similarity));
+       "row %lld, neighbour %lld: %s does not fit fp32; set value_type=f64", static_cast<long long>(row),
+       static_cast<long long>(at), value);
 }
 
 void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
@@ -112,9 +119,7 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
       const Neighbour* list = lists.sort(i);
       graph.ties[i] = lists.tied(i);
       if (!u.empty()) rows.load(i, u.data());
-      if (!emit_row(task, i, task.self_first ? self_value(task, u) : 0, list, graph))
-        for (std::int64_t known = too_large.load(); i < known && !too_large.compare_exchange_weak(known, i);) {
-        }
+      if (!emit_row(task, i, task.self_first ? self_value(task, u) : 0, list, graph)) note_large_value(too_large, i);
     }
   }
   monitor.check();

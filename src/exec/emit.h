@@ -2,6 +2,7 @@
 // for.
 #pragma once
 
+#include <atomic>
 #include <span>
 
 #include "core/monitor.h"
@@ -22,7 +23,10 @@ void touch_result(Graph& graph, int threads) noexcept;
 // Entries of one row, itself first if the graph has that, from the k nearest in order. False if a value that is finite
 // is not so in the graph's type.
 bool emit_row(const Task& task, std::int64_t row, double self, const Neighbour* list, Graph& graph) noexcept;
-// Throws KNNG_ERR_RANGE for a row of which emit_row() has said false.
+// Keeps the smallest such row; several threads may find one.
+void note_large_value(std::atomic<std::int64_t>& first, std::int64_t row) noexcept;
+// Throws KNNG_ERR_RANGE for the first value of such a row, which is in the graph, that does not fit. list: the row's
+// neighbours, for the value in the message, or null where only a device had them.
 [[noreturn]] void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* list, const Graph& graph);
 
 // Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set.

@@ -33,40 +33,77 @@ static int32_t on_progress(void* user, const char* stage, double done, double to
   return w->stop_at > 0 && w->calls >= w->stop_at;
 }
 
+/* Rows, a question about them, and what the CPU answers. */
+typedef struct asked {
+  test_rows rows;
+  question q;
+  knng_error failure;
+  knng_graph* expected;
+} asked;
+
+static void ask(asked* a, test_rows rows) {
+  a->rows = rows;
+  a->q = question_of(&a->rows, &metric_cases[1], 5);
+  a->expected = answer_of_cpu(&a->q, &a->failure);
+}
+
+static void asked_free(asked* a) {
+  knng_graph_destroy(a->expected);
+  rows_free(&a->rows);
+}
+
+/* Stops the call at its first report, its second and so on, until it is done before. Returns how often it was stopped;
+ * stages: how many a whole call had. */
+static int stop_at_every_report(const knng* h, const asked* a, int* stages) {
+  int stopped = 0;
+  knng_graph* g = NULL;
+  for (int at = 1; at <= 200; at += at > 20 ? 8 : 1) {
+    witness w;
+    memset(&w, 0, sizeof w);
+    w.stop_at = at;
+    const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL};
+    const knng_status status = answer(h, &a->q, &c, &g);
+    assert_int_equal(w.wrong, 0);
+    if (fake_devices) assert_int_equal(fake_count("sessions", 0), 0);
+    if (status == KNNG_OK) {
+      expect_same(a->expected, g, "not stopped");
+      knng_graph_destroy(g);
+      *stages = w.count;
+      return stopped;
+    }
+    EXPECT_ERROR(status, KNNG_ERR_CANCELLED, "stopped");
+    assert_null(g);
+    ++stopped;
+  }
+  *stages = 1;
+  return stopped;
+}
+
+/* One of cuda:0 to cuda:2 fails in some call while the others are slow, so that it gets work; nothing stays behind. */
+static void expect_failure_of(const knng* h, const question* q, int device, const char* call, knng_status code) {
+  char behaviour[120], name[16];
+  snprintf(behaviour, sizeof behaviour, "%d:slow;%d:slow;%d:%s", (device + 1) % 3, (device + 2) % 3, device, call);
+  snprintf(name, sizeof name, "cuda:%d: ", device);
+  devices_behave(behaviour);
+  knng_graph* g = NULL;
+  EXPECT_ERROR(answer(h, q, NULL, &g), code, name, "told to");
+  assert_null(g);
+  devices_teardown(NULL);
+}
+
 static void stopped_at_every_report(void** state) {
   (void)state;
   if (fake_devices) devices_behave("0:slow;1:slow;2:slow;3:slow");
-  test_rows rows = heaps(500, 12); /* climbs the whole ladder */
-  const question q = question_of(&rows, &metric_cases[1], 5);
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  asked a;
+  ask(&a, heaps(500, 12)); /* climbs the whole ladder */
   for (const char* const* set = device_sets(); *set; ++set) {
-    knng* h = handle_for(&q, *set, "tiled", "auto", "128");
-    int stopped = 0;
-    for (int at = 1; at <= 200; ++at) {
-      witness w;
-      memset(&w, 0, sizeof w);
-      w.stop_at = at;
-      const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL};
-      const knng_status status = answer(h, &q, &c, &g);
-      assert_int_equal(w.wrong, 0);
-      if (fake_devices) assert_int_equal(fake_count("sessions", 0), 0);
-      if (status == KNNG_OK) {
-        expect_same(expected, g, "not stopped");
-        knng_graph_destroy(g);
-        assert_true(w.count >= (fake_devices ? 3 : 1));
-        break;
-      }
-      EXPECT_ERROR(status, KNNG_ERR_CANCELLED, "stopped");
-      assert_null(g);
-      ++stopped;
-      if (at > 20) at += 7;
-    }
-    assert_true(stopped >= 1);
+    knng* h = handle_for(&a.q, *set, "tiled", "auto", "128");
+    int stages = 0;
+    assert_true(stop_at_every_report(h, &a, &stages) >= 1);
+    assert_true(stages >= (fake_devices ? 3 : 1));
     knng_destroy(h);
   }
-  knng_graph_destroy(expected);
-  rows_free(&rows);
+  asked_free(&a);
 }
 
 static void expect_device_error(const test_rows* rows, const char* device, const char* a, const char* b) {
@@ -174,41 +211,38 @@ static void auto_takes_what_pays_and_works(void** state) {
 static void slow_devices_get_less(void** state) {
   (void)state;
   if (!fake_devices) skip();
-  test_rows rows = rows_normal(KNNG_F32, 300, 4, 315);
-  const question q = question_of(&rows, &metric_cases[1], 5);
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  asked a;
+  ask(&a, rows_normal(KNNG_F32, 300, 4, 315));
+  knng_graph* g = NULL;
   devices_behave("0:slow");
   setenv("KNNG_FAKE_TILE_MS", "50", 1);
-  knng* h = handle_for(&q, "cuda:0,1", "direct", "quick", "16");
+  knng* h = handle_for(&a.q, "cuda:0,1", "direct", "quick", "16");
   const int64_t slow = fake_count("tiles", 0), quick = fake_count("tiles", 1);
-  expect_ok(answer(h, &q, NULL, &g), "a slow device");
-  expect_same(expected, g, "a slow device");
+  expect_ok(answer(h, &a.q, NULL, &g), "a slow device");
+  expect_same(a.expected, g, "a slow device");
   const int64_t by_slow = fake_count("tiles", 0) - slow, by_quick = fake_count("tiles", 1) - quick;
   assert_true((double)(by_slow + by_quick) == stat_of(g, "tiles"));
   assert_true(by_slow >= 1 && by_slow < by_quick);
   unsetenv("KNNG_FAKE_TILE_MS");
   knng_graph_destroy(g);
-  knng_graph_destroy(expected);
   knng_destroy(h);
-  rows_free(&rows);
+  asked_free(&a);
 }
 
 /* In few dimensions rows are answered straight away: whoever is free takes the next, and a failure is told. */
 static void devices_that_answer_rows(void** state) {
   (void)state;
   if (!fake_devices) skip();
-  test_rows rows = rows_normal(KNNG_F32, 300, 3, 318);
-  const question q = question_of(&rows, &metric_cases[1], 5);
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  asked a;
+  ask(&a, rows_normal(KNNG_F32, 300, 3, 318));
+  knng_graph* g = NULL;
   setenv("KNNG_FAKE_TILE_MS", "50", 1);
   for (const char* const* set = device_sets(); *set; ++set) {
-    knng* h = handle_for(&q, *set, "auto", "auto", "16");
+    knng* h = handle_for(&a.q, *set, "auto", "auto", "16");
     const int64_t slow = fake_count("tiles", 0), next = fake_count("tiles", 1);
     devices_behave("0:slow");
-    expect_ok(answer(h, &q, NULL, &g), "rows");
-    expect_same(expected, g, "rows");
+    expect_ok(answer(h, &a.q, NULL, &g), "rows");
+    expect_same(a.expected, g, "rows");
     assert_true(stat_of(g, "tiles") == 19); /* calls of 16 rows, and 12 */
     assert_true(stat_of(g, "keys") == 300 * 299);
     assert_true(stat_of(g, "refined") == 0 && stat_of(g, "redone_fp32") == 0 && stat_of(g, "redone_fp64") == 0);
@@ -227,76 +261,49 @@ static void devices_that_answer_rows(void** state) {
       assert_true(fake_count("tiles", 0) - slow < fake_count("tiles", 1) - next);
     knng_destroy(h);
   }
-  knng* h = handle_for(&q, "cuda:2,0,1", "direct", "auto", "16");
-  for (int device = 0; device < 3; ++device)
-    for (int at = 1; at <= 2; ++at) {
-      char behaviour[80], name[16];
-      snprintf(behaviour, sizeof behaviour, "%d:slow;%d:slow;%d:fails_at_answer=%d", (device + 1) % 3, (device + 2) % 3,
-               device, at);
-      snprintf(name, sizeof name, "cuda:%d: ", device);
-      devices_behave(behaviour);
-      EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, name, "told to");
-      assert_null(g);
-      devices_teardown(NULL);
-    }
-  devices_behave("0:slow;1:slow;2:slow");
-  int stopped = 0;
-  for (int at = 1; at <= 40; ++at) {
-    witness w;
-    memset(&w, 0, sizeof w);
-    w.stop_at = at;
-    const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL};
-    const knng_status status = answer(h, &q, &c, &g);
-    assert_int_equal(w.wrong, 0);
-    assert_int_equal(fake_count("sessions", 0), 0);
-    if (status == KNNG_OK) {
-      expect_same(expected, g, "not stopped");
-      knng_graph_destroy(g);
-      break;
-    }
-    EXPECT_ERROR(status, KNNG_ERR_CANCELLED, "stopped");
-    assert_null(g);
-    ++stopped;
+  knng* h = handle_for(&a.q, "cuda:2,0,1", "direct", "auto", "16");
+  for (int device = 0; device < 3; ++device) {
+    expect_failure_of(h, &a.q, device, "fails_at_answer=1", KNNG_ERR_DEVICE);
+    expect_failure_of(h, &a.q, device, "fails_at_answer=2", KNNG_ERR_DEVICE);
   }
-  assert_true(stopped >= 1);
+  devices_behave("0:slow;1:slow;2:slow");
+  int stages = 0;
+  assert_true(stop_at_every_report(h, &a, &stages) >= 1);
   unsetenv("KNNG_FAKE_TILE_MS");
   /* Who asks for a selector gets tiles. */
   devices_behave("0:fails_at_answer=1;1:fails_at_answer=1;2:fails_at_answer=1");
-  knng* tiles = handle_for(&q, "cuda:2,0,1", "direct", "quick", "64");
-  expect_answer(tiles, &q, expected, &failure, "a selector");
+  knng* tiles = handle_for(&a.q, "cuda:2,0,1", "direct", "quick", "64");
+  expect_answer(tiles, &a.q, a.expected, &a.failure, "a selector");
   knng_destroy(tiles);
-  knng_graph_destroy(expected);
   knng_destroy(h);
-  rows_free(&rows);
+  asked_free(&a);
 }
 
 static void full_devices_get_smaller_tiles_or_nothing(void** state) {
   (void)state;
   if (!fake_devices) skip();
-  test_rows rows = rows_normal(KNNG_F32, 700, 4, 316);
-  const question q = question_of(&rows, &metric_cases[1], 5);
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
-  knng* h = handle_for(&q, "cuda:0,1", "auto", "auto", "0");
+  asked a;
+  ask(&a, rows_normal(KNNG_F32, 700, 4, 316));
+  knng_graph* g = NULL;
+  knng* h = handle_for(&a.q, "cuda:0,1", "auto", "auto", "0");
   const knng_plan plan = planned(h, 0, 5);
   char behaviour[48], free[24], needed[24];
   snprintf(behaviour, sizeof behaviour, "1:memory=%lld", (long long)plan.smallest_device);
   devices_behave(behaviour);
   const knng_plan narrow = planned(h, 0, 5);
   assert_true(narrow.tile_rows < plan.tile_rows && narrow.device_bytes <= plan.smallest_device);
-  expect_ok(answer(h, &q, NULL, &g), "just enough memory");
-  expect_same(expected, g, "just enough memory");
+  expect_ok(answer(h, &a.q, NULL, &g), "just enough memory");
+  expect_same(a.expected, g, "just enough memory");
   knng_graph_destroy(g);
   snprintf(free, sizeof free, "%lld", (long long)plan.smallest_device - 1);
   snprintf(needed, sizeof needed, "%lld", (long long)plan.smallest_device);
   snprintf(behaviour, sizeof behaviour, "1:memory=%s", free);
   devices_behave(behaviour);
-  expect_device_error(&rows, "cuda:0,1", "bytes are free", "");
-  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "device=cuda:0,1", free, needed);
-  expect_where(&rows, "cuda:0,2", "cuda:0,2");
-  knng_graph_destroy(expected);
+  expect_device_error(&a.rows, "cuda:0,1", "bytes are free", "");
+  EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "device=cuda:0,1", free, needed);
+  expect_where(&a.rows, "cuda:0,2", "cuda:0,2");
   knng_destroy(h);
-  rows_free(&rows);
+  asked_free(&a);
 }
 
 /* Whichever call fails on whichever device, the call ends with that device's error, and works when it is repaired. */
@@ -305,34 +312,26 @@ static void devices_that_fail(void** state) {
   if (!fake_devices) skip();
   static const char* const calls[] = {"open=1",   "begin=1",  "begin=2",  "tile=1",   "settle=1",
                                       "settle=2", "absorb=1", "absorb=2", "refine=1", "refine=2"};
-  test_rows rows = heaps(300, 12);
-  const question q = question_of(&rows, &metric_cases[1], 5);
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
-  knng* h = handle_for(&q, "cuda:2,0,1", "auto", "auto", "32");
+  asked a;
+  ask(&a, heaps(300, 12));
+  knng_graph* g = NULL;
+  knng* h = handle_for(&a.q, "cuda:2,0,1", "auto", "auto", "32");
   for (int device = 0; device < 3; ++device)
     for (size_t c = 0; c < sizeof calls / sizeof *calls; ++c)
       for (int memory = 0; memory < 2; ++memory) {
-        /* The others are slow, so that this one gets tiles. */
-        char behaviour[120], name[16];
-        snprintf(behaviour, sizeof behaviour, "%d:slow;%d:slow;%d:%s_at_%s", (device + 1) % 3, (device + 2) % 3, device,
-                 memory ? "out_of_memory" : "fails", calls[c]);
-        snprintf(name, sizeof name, "cuda:%d: ", device);
-        devices_behave(behaviour);
-        EXPECT_ERROR(answer(h, &q, NULL, &g), memory ? KNNG_ERR_MEMORY : KNNG_ERR_DEVICE, name, "told to");
-        assert_null(g);
-        devices_teardown(NULL);
+        char call[32];
+        snprintf(call, sizeof call, "%s_at_%s", memory ? "out_of_memory" : "fails", calls[c]);
+        expect_failure_of(h, &a.q, device, call, memory ? KNNG_ERR_MEMORY : KNNG_ERR_DEVICE);
       }
   /* Of several failures, the first device's in the order in which they were asked for. */
   devices_behave("0:fails_at_settle=1;1:fails_at_settle=1;2:fails_at_settle=1");
-  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "cuda:2: told to fail");
+  EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "cuda:2: told to fail");
   devices_behave("0:fails_at_redo=1;1:fails_at_redo=1;2:fails_at_redo=1");
-  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "told to fail");
+  EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "told to fail");
   devices_behave("");
-  expect_answer(h, &q, expected, &failure, "repaired");
-  knng_graph_destroy(expected);
+  expect_answer(h, &a.q, a.expected, &a.failure, "repaired");
   knng_destroy(h);
-  rows_free(&rows);
+  asked_free(&a);
 }
 
 static void a_bound_that_is_none_is_found_out(void** state) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/cuda/check.cuh"
+#include "tests/harness/small_run.h"
 
 namespace libknng::cuda::test {
 
@@ -21,9 +22,6 @@ inline void require_gpu() {
   std::printf("skipped: no GPU (%s)\n", status == cudaSuccess ? "none is visible" : cudaGetErrorString(status));
   std::exit(77);
 }
-
-// Under compute-sanitizer (sanitize.sh) every load is slow: few cases then.
-inline bool small() { return std::getenv("KNNG_TEST_SMALL") != nullptr; }
 
 [[gnu::format(printf, 2, 3)]] inline void expect(bool holds, const char* format, ...) {
   if (holds) return;
@@ -69,22 +67,6 @@ class Array {
  private:
   T* data_ = nullptr;
   std::int64_t count_ = 0;
-};
-
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), as in tests/unit/test_elementary.cpp.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
-  double uniform(double low, double high) { return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53); }
-
- private:
-  std::uint64_t state_;
 };
 
 }  // namespace libknng::cuda::test

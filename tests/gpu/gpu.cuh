@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/cuda/check.cuh"
+#include "tests/harness/small_run.h"
 
 namespace gpu {
 
@@ -46,12 +47,6 @@ inline void need_device() {
 inline int result() {
   std::printf("%lld checks, %d failed\n", checks, failures);
   return failures == 0 && checks > 0 ? 0 : 1;
-}
-
-// Small sizes, for compute-sanitizer.
-inline bool small() {
-  const char* text = std::getenv("KNNG_TEST_SMALL");
-  return text && *text == '1';
 }
 
 template <class T>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cfloat>
 #include <cmath>
 #include <cstring>
@@ -12,21 +11,23 @@
 
 #include "backend/cuda/prepare.cuh"
 #include "tests/gpu/device.h"
+#include "tests/unit/values.h"
 
 namespace libknng::cuda::test {
 
 inline std::vector<std::int32_t> all_dtypes() {
-  if (small()) return {KNNG_F32, KNNG_U8};
+  if (small_run()) return {KNNG_F32, KNNG_U8};
   return {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8};
 }
 // Dimensions around the 32 lanes of the canonical sum.
 inline std::vector<std::int64_t> all_dims() {
-  if (small()) return {3, 33};
+  if (small_run()) return {3, 33};
   return {1, 2, 3, 16, 17, 31, 32, 33, 48, 100, 784};
 }
 inline constexpr double kPowers[] = {1.5, 3.0, 0.5};
 
-inline std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
+using values::bits;
+using values::Random;
 
 // Metrics as tests go through them: all, minkowski with several exponents.
 inline std::vector<Metric> all_metrics() {
@@ -189,6 +190,43 @@ class DevicePoints {
 inline double expected_key(const Points& rows, std::int64_t i, const Points& columns, std::int64_t j) {
   if (rows.directionless(i) || columns.directionless(j)) return kNoDirectionKey;
   return canonical_key(rows.metric, rows.row(i), columns.row(j));
+}
+
+// What is asked for.
+struct Question {
+  const Points& rows;
+  const Points& columns;
+  std::int64_t k;  // 0: several, which the test goes through
+  bool square;
+  std::vector<std::int64_t> leave_out;  // empty: none
+  bool self_first = false, similarity = false;
+  std::int32_t value_dtype = KNNG_F64;
+
+  std::int64_t width() const { return k + self_first; }
+};
+
+struct Pair {
+  double key;
+  std::int64_t id;
+  friend bool operator<(const Pair& a, const Pair& b) { return a.key < b.key || (a.key == b.key && a.id < b.id); }
+};
+
+// All columns that row i may get, ascending.
+inline std::vector<Pair> ascending(const Question& q, std::int64_t i) {
+  std::vector<Pair> all;
+  for (std::int64_t j = 0; j < q.columns.rows; ++j) {
+    if (q.square && i == j) continue;
+    if (!q.leave_out.empty() && q.leave_out[static_cast<std::size_t>(i)] == j) continue;
+    all.push_back({expected_key(q.rows, i, q.columns, j), j});
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// A key as it is reported, in the value type.
+inline double rounded(const Question& q, double key) {
+  const double value = reported_value(q.rows.metric, key, q.similarity);
+  return q.value_dtype == KNNG_F64 ? value : static_cast<double>(static_cast<float>(value));
 }
 
 }  // namespace libknng::cuda::test

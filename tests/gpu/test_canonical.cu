@@ -5,11 +5,10 @@
 
 #include "metric/elementary.h"
 #include "tests/gpu/points.h"
+#include "tests/unit/elementary_arguments.h"
 
 namespace libknng::cuda::test {
 namespace {
-
-constexpr std::size_t kArguments = 100'000;
 
 __global__ void log_all(const double* x, double* out, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -20,61 +19,22 @@ __global__ void pow_all(const double* x, const double* p, double* out, int n) {
   if (i < n) out[i] = pow<ScalarOps>(x[i], p[i]);
 }
 
-double value(std::uint64_t a) { return std::bit_cast<double>(a); }
-
-// The arguments, and the hashes of the results below, are those of tests/unit/test_elementary.cpp.
-constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000;
-double positive_finite(Random& random) { return value(1 + random.next() % (kInfinityBits - 1)); }
-double near_one(Random& random) { return value(bits(1.0) + random.next() % 2'000'001 - 1'000'000); }
-
-double difficult_argument(Random& random, std::size_t i) {
-  switch (i % 6) {
-    case 0:
-    case 1: return positive_finite(random);
-    case 2: return random.uniform(0.0, 1.0) + 0x1p-60;
-    case 3: return near_one(random);
-    case 4: return value(1 + (random.next() & 0xFFFFFFFFFFFFE) % 0xFFFFFFFFFFFFE);
-    default: return random.uniform(0.5, 2.0);
-  }
-}
-double difficult_power(Random& random, std::size_t i) {
-  switch (i % 5) {
-    case 0: return positive_finite(random);
-    case 1: return static_cast<double>(1 + random.next() % 40) / 2;
-    case 2: return random.uniform(0.0, 1.0) + 0x1p-60;
-    case 3: return random.uniform(0.0, 2000.0) + 0x1p-60;
-    default: return near_one(random);
-  }
-}
-
-std::uint64_t hash(const std::vector<double>& values) {
-  std::uint64_t h = 0xCBF29CE484222325;
-  for (const double v : values)
-    for (int shift = 0; shift < 64; shift += 8) h = (h ^ ((bits(v) >> shift) & 0xFF)) * 0x100000001B3;
-  return h;
-}
-
 void log_and_pow_have_frozen_bits() {
-  std::vector<double> x(kArguments), p(kArguments);
-  Array<double> out(kArguments);
-  constexpr int n = kArguments;
-  Random first(1);
-  for (std::size_t i = 0; i < kArguments; ++i) x[i] = difficult_argument(first, i);
-  expect(hash(x) == 0xD49D024AB2EF884D, "log: other arguments than frozen");
-  const Array<double> log_x(x);
+  const values::FrozenLog of_log;
+  const values::FrozenPow of_pow;
+  const auto n = static_cast<int>(values::kFrozenArguments);
+  Array<double> out(n);
+  expect(values::hash(of_log.x) == of_log.kHashOfX, "log: other arguments than frozen");
+  const Array<double> log_x(of_log.x);
   log_all<<<(n + 255) / 256, 256>>>(log_x.get(), out.get(), n);
-  const std::uint64_t log_hash = hash(out.read());
-  expect(log_hash == 0x6F2291A467BED1F8, "log: hash %016llx", static_cast<unsigned long long>(log_hash));
-  Random second(2);
-  for (std::size_t i = 0; i < kArguments; ++i) {
-    x[i] = i % 97 == 0 ? 0.0 : difficult_argument(second, i);
-    p[i] = i % 89 == 0 ? 1.0 : difficult_power(second, i);
-  }
-  expect(hash(x) == 0x155BD91FFF6B4A6F && hash(p) == 0x1B6D7F5CAB1A1D3F, "pow: other arguments than frozen");
-  const Array<double> pow_x(x), pow_p(p);
+  const std::uint64_t log_hash = values::hash(out.read());
+  expect(log_hash == of_log.kHashOfResults, "log: hash %016llx", static_cast<unsigned long long>(log_hash));
+  expect(values::hash(of_pow.x) == of_pow.kHashOfX && values::hash(of_pow.p) == of_pow.kHashOfP,
+         "pow: other arguments than frozen");
+  const Array<double> pow_x(of_pow.x), pow_p(of_pow.p);
   pow_all<<<(n + 255) / 256, 256>>>(pow_x.get(), pow_p.get(), out.get(), n);
-  const std::uint64_t pow_hash = hash(out.read());
-  expect(pow_hash == 0xDE4C230811A3FDA3, "pow: hash %016llx", static_cast<unsigned long long>(pow_hash));
+  const std::uint64_t pow_hash = values::hash(out.read());
+  expect(pow_hash == of_pow.kHashOfResults, "pow: hash %016llx", static_cast<unsigned long long>(pow_hash));
 }
 
 void rows_have_the_hosts_bits(const Points& p) {
@@ -176,7 +136,7 @@ int main() {
   // Ranks beyond shared memory, and beyond 16 bits.
   for (const std::int32_t dtype : {KNNG_F32, KNNG_F64})
     for (const std::int64_t dim : {4096, 4097, 10'000, 40'000}) {
-      if (small() && dim > 4097) continue;
+      if (small_run() && dim > 4097) continue;
       rows_have_the_hosts_bits(make_points(find_metric("spearman", 0), dtype, 19, dim, 2));
       ++cases;
     }

@@ -153,7 +153,7 @@ __global__ void copy_bytes(const unsigned char* from, unsigned char* to, long lo
 }
 
 void rows_of_every_kind() {
-  const std::int64_t n = gpu::small() ? 150 : 700, d = 37;
+  const std::int64_t n = small_run() ? 150 : 700, d = 37;
   for (const std::int32_t dtype : {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8}) {
     const Rows rows(dtype, n, d, 5u), queries(dtype, 40, d, 6u);
     for (const char* metric : {"sqeuclidean", "manhattan", "spearman"}) {

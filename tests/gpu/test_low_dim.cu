@@ -14,21 +14,6 @@ extern "C" const knng_backend_seam* knng_cuda_entry();
 namespace libknng::cuda::test {
 namespace {
 
-struct Pair {
-  double key;
-  std::int64_t id;
-  friend bool operator<(const Pair& a, const Pair& b) { return a.key < b.key || (a.key == b.key && a.id < b.id); }
-};
-
-struct Question {
-  const Points& rows;
-  const Points& columns;
-  bool square;
-  std::vector<std::int64_t> leave_out;  // empty: none
-  bool self_first = false, similarity = false;
-  std::int32_t value_dtype = KNNG_F64;
-};
-
 // Packed rows, as the seam reads them.
 void read_rows(const void* user, std::int64_t first, std::int64_t count, void* to) {
   const auto& points = *static_cast<const Points*>(user);
@@ -41,23 +26,6 @@ void read_rows(const void* user, std::int64_t first, std::int64_t count, void* t
 
 knng_backend_rows rows_of(const Points& points) {
   return {&points, points.rows, points.dim, points.dtype, &read_rows, nullptr, 0};
-}
-
-// All columns that row i may get, ascending.
-std::vector<Pair> ascending(const Question& q, std::int64_t i) {
-  std::vector<Pair> all;
-  for (std::int64_t j = 0; j < q.columns.rows; ++j) {
-    if (q.square && i == j) continue;
-    if (!q.leave_out.empty() && q.leave_out[static_cast<std::size_t>(i)] == j) continue;
-    all.push_back({expected_key(q.rows, i, q.columns, j), j});
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
-double rounded(const Question& q, double key) {
-  const double value = reported_value(q.rows.metric, key, q.similarity);
-  return q.value_dtype == KNNG_F64 ? value : static_cast<double>(static_cast<float>(value));
 }
 
 // Answers all rows, `together` in a call, for every k, and compares every `step`-th. Returns keys evaluated.
@@ -222,30 +190,31 @@ int main() {
   int cases = 0;
 
   // Every dimension, metric and kind of data; types, k and rows of a call go round.
-  for (std::int64_t dim = 1; dim <= (small() ? 3 : 16); ++dim)
+  for (std::int64_t dim = 1; dim <= (small_run() ? 3 : 16); ++dim)
     for (std::size_t m = 0; m < metrics.size(); ++m)
       for (int kind = 0; kind < kCountKinds; ++kind, ++cases) {
-        if (small() && (kind + dim) % 3 != 0) continue;
+        if (small_run() && (kind + dim) % 3 != 0) continue;
         const std::int32_t dtype =
             kind >= 7 || kind == 5 ? KNNG_F64 : dtypes[static_cast<std::size_t>(cases) % dtypes.size()];
         const std::int64_t n = 130 + cases % 7;
         const Points rows = rows_of_kind(metrics[m], dtype, n, dim, kind, 1000 + static_cast<std::uint64_t>(cases));
-        Question q{rows, rows, true, {}, cases % 2 == 0, metrics[m].similarity && cases % 3 == 0};
+        Question q{rows, rows, 0, true, {}, cases % 2 == 0, metrics[m].similarity && cases % 3 == 0};
         const std::int64_t ks[] = {1, 2, 16, 33, n - 1};
         answers_are_right(q, {ks[cases % 5]}, cases % 4 ? n : 50, "kinds");
       }
 
   // Sizes around 32 and 1024, up to three levels of boxes; all k.
   for (const std::int64_t n : {2, 3, 31, 32, 33, 63, 64, 65, 1023, 1024, 1025, 1057, 2100}) {
-    if (small() && n > 70) break;
+    if (small_run() && n > 70) break;
     for (int kind = 0; kind < 4; ++kind, ++cases) {
       const Points rows = rows_of_kind(metrics[n % 2 ? 0 : 6], KNNG_F32, n, 3, kind, static_cast<std::uint64_t>(n));
-      answers_are_right({rows, rows, true, {}}, {1, 16, 33, 100, n - 1}, kind % 2 ? 1024 : n, "sizes", n > 200 ? 7 : 1);
+      answers_are_right({rows, rows, 0, true, {}}, {1, 16, 33, 100, n - 1}, kind % 2 ? 1024 : n, "sizes",
+                        n > 200 ? 7 : 1);
     }
   }
 
   // Queries, of another type, with ids to leave out.
-  for (int round = 0; round < (small() ? 3 : 48); ++round, ++cases) {
+  for (int round = 0; round < (small_run() ? 3 : 48); ++round, ++cases) {
     const std::int64_t dim = 1 + round % 16, n = 200 + round;
     const Metric& metric = metrics[static_cast<std::size_t>(round) % metrics.size()];
     const int kind = round % kCountKinds;
@@ -254,22 +223,22 @@ int main() {
                                      90 + static_cast<std::uint64_t>(round));
     std::vector<std::int64_t> leave_out;
     for (std::int64_t i = 0; i < 77; ++i) leave_out.push_back(i % 3 ? i * 31 % n : -1);
-    answers_are_right({rows, columns, false, {}}, {1, 16, n}, round % 2 ? 77 : 33, "queries");
-    answers_are_right({rows, columns, false, leave_out}, {1, 33, n - 1}, 77, "queries, some left out");
+    answers_are_right({rows, columns, 0, false, {}}, {1, 16, n}, round % 2 ? 77 : 33, "queries");
+    answers_are_right({rows, columns, 0, false, leave_out}, {1, 33, n - 1}, 77, "queries, some left out");
   }
 
   // Values in fp32.
   for (const Metric& metric : metrics) {
     const Points rows = rows_of_kind(metric, KNNG_F32, 140, 3, 0, 7);
-    answers_are_right({rows, rows, true, {}, false, false, KNNG_F32}, {5}, 140, "fp32");
+    answers_are_right({rows, rows, 0, true, {}, false, false, KNNG_F32}, {5}, 140, "fp32");
   }
 
   // Four levels, and how much is left out: of uniform points nearly everything, of equal ones all that is not needed.
-  if (!small()) {
+  if (!small_run()) {
     const std::int64_t n = 40'000;
     for (int kind = 0; kind < 5; ++kind, ++cases) {
       const Points rows = rows_of_kind(metrics[0], KNNG_F32, n, 3, kind, 5);
-      const std::int64_t keys = answers_are_right({rows, rows, true, {}}, {16}, 30'000, "many", 97);
+      const std::int64_t keys = answers_are_right({rows, rows, 0, true, {}}, {16}, 30'000, "many", 97);
       std::printf("%lld points, %s: %.0f keys a row\n", static_cast<long long>(n), kKinds[kind],
                   static_cast<double>(keys) / static_cast<double>(n));
       if (kind == 0 || kind == 2) expect(keys < n * 2500, "%s: too little is left out", kKinds[kind]);

@@ -126,12 +126,12 @@ void test(std::size_t count, int capacity, int incoming_capacity, int k, bool fe
 int main() {
   gpu::need_device();
   std::mt19937 random(3);
-  const std::size_t lists = gpu::small() ? 20 : 500;
+  const std::size_t lists = small_run() ? 20 : 500;
   for (const bool devices : {false, true})
     for (const bool few : {false, true})
       for (const auto& [capacity, incoming, k] : std::vector<std::array<int, 3>>{
                {1, 1, 1}, {5, 3, 2}, {40, 32, 10}, {158, 158, 10}, {300, 250, 100}, {600, 33, 500}, {2000, 1500, 1000}})
         test(lists, capacity, incoming, k, few, devices, random);
-  if (!gpu::small()) test(3, 20000, 18000, 16384, false, false, random);
+  if (!small_run()) test(3, 20000, 18000, 16384, false, false, random);
   return gpu::result();
 }

@@ -13,37 +13,6 @@
 namespace libknng::cuda::test {
 namespace {
 
-struct Pair {
-  double key;
-  std::int64_t id;
-  friend bool operator<(const Pair& a, const Pair& b) { return a.key < b.key || (a.key == b.key && a.id < b.id); }
-};
-
-// What is asked for.
-struct Question {
-  const Points& rows;
-  const Points& columns;
-  std::int64_t k;
-  bool square;
-  std::vector<std::int64_t> leave_out;  // empty: none
-  bool self_first = false, similarity = false;
-  std::int32_t value_dtype = KNNG_F64;
-
-  std::int64_t width() const { return k + self_first; }
-};
-
-// All columns that row i may get, ascending.
-std::vector<Pair> ascending(const Question& q, std::int64_t i) {
-  std::vector<Pair> all;
-  for (std::int64_t j = 0; j < q.columns.rows; ++j) {
-    if (q.square && i == j) continue;
-    if (!q.leave_out.empty() && q.leave_out[static_cast<std::size_t>(i)] == j) continue;
-    all.push_back({expected_key(q.rows, i, q.columns, j), j});
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 // A result in device memory and its copy on the host.
 struct Answer {
   explicit Answer(const Question& q, std::int64_t first, std::int64_t count)
@@ -75,11 +44,6 @@ struct Answer {
   Array<ResultFindings> findings;
   ResultRows rows;
 };
-
-double rounded(const Question& q, double key) {
-  const double value = reported_value(q.rows.metric, key, q.similarity);
-  return q.value_dtype == KNNG_F64 ? value : static_cast<double>(static_cast<float>(value));
-}
 
 // Rows of the result that are proved are right; returns how many are proved.
 std::int64_t compare(const Question& q, const Answer& answer, std::int64_t first, std::int64_t count) {
@@ -362,7 +326,7 @@ int main() {
   for (const Metric& metric : all_metrics())
     for (const std::int32_t dtype : all_dtypes())
       for (const std::int64_t dim : {1, 3, 32, 100}) {
-        if (small() && dim != 3) continue;
+        if (small_run() && dim != 3) continue;
         const bool products = metric.term == Term::squared_difference || metric.term == Term::product;
         const bool direct = !products || seed % 3 == 0;
         const double largest = direct ? DBL_MAX : 4;
@@ -384,7 +348,7 @@ int main() {
          cases * 2 / 3);
   wrong_bounds_are_counted();
   values_too_large_are_found();
-  if (small()) return 0;
+  if (small_run()) return 0;
   // Lists longer than shared memory holds, and k = n - 1.
   const Points many = make_points(find_metric("euclidean", 0), KNNG_F32, 9000, 2, 13);
   const Points few = make_points(find_metric("euclidean", 0), KNNG_F32, 8, 2, 14);

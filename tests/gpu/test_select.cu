@@ -272,13 +272,13 @@ void test_all() {
   std::vector<Shape> shapes = {{1, 1, 0, 0},     {3, 7, 1, 1},      {33, 65, 3, 0},   {40, 1024, 0, 0},
                                {5, 4099, 1, 2},  {300, 37, 0, 0},   {2, 20003, 0, 0}, {3000, 40, 4, 0},
                                {20, 9000, 8, 0}, {1, 100000, 4, 0}, {20000, 5, 3, 1}};
-  if (gpu::small()) shapes = {{3, 7, 1, 1}, {33, 65, 3, 0}, {2, 5004, 4, 0}, {1504, 3, 1, 0}};
+  if (small_run()) shapes = {{3, 7, 1, 1}, {33, 65, 3, 0}, {2, 5004, 4, 0}, {1504, 3, 1, 0}};
   const auto all = runners();
   for (const Shape& shape : shapes)
     for (const Side side : {Side::rows, Side::columns}) {
       const int length = side == Side::rows ? shape.columns : shape.rows;
       std::vector<int> capacities = {1, 2, 10, 33, 100, 520, 2000, length / 2, length - 1, length, length + 3};
-      if (gpu::small()) capacities = {1, 40, std::min(length, 100)};
+      if (small_run()) capacities = {1, 40, std::min(length, 100)};
       std::sort(capacities.begin(), capacities.end());
       capacities.erase(std::unique(capacities.begin(), capacities.end()), capacities.end());
       for (const int capacity : capacities) {
@@ -399,6 +399,6 @@ int main() {
   gpu::need_device();
   test_all();
   test_both();
-  if (!gpu::small()) test_large();
+  if (!small_run()) test_large();
   return gpu::result();
 }

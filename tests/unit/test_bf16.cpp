@@ -16,7 +16,7 @@
 #include "backend/cpu/product_filter.h"
 #include "bf16_points.h"
 #include "core/float_env.h"
-#include "exact_sum.h"
+#include "filter_products.h"
 #include "points.h"
 
 #include "harness/cmocka.h"
@@ -35,34 +35,7 @@ constexpr std::int64_t kDims[] = {1, 2, 3, 31, 32, 33, 64, 784, 2000, 20000};
 std::vector<float> products(const FilterTile& tile, const std::vector<Row>& rows, const std::vector<Row>& columns) {
   const Bf16Points a(rows), b(columns);
   const auto n = static_cast<std::int64_t>(rows.size()), m = static_cast<std::int64_t>(columns.size());
-  const auto padded = [](std::int64_t count) { return static_cast<std::size_t>(round_up(count, kFilterPanel)); };
-  const std::vector<float> row_half(padded(n)), column_half(padded(m));
-  const std::vector<float> row_threshold(padded(n), -std::numeric_limits<float>::infinity());
-  const std::vector<float> column_threshold(padded(m), std::numeric_limits<float>::infinity());
-  std::vector<FilterSurvivor> survivors(static_cast<std::size_t>(n * kFilterPanel));
-  FilterStrip strip;
-  strip.rows = a.rows.data();
-  strip.columns = b.panels.data();
-  strip.row_count = n;
-  strip.column_count = m;
-  strip.dim = a.dim;
-  strip.row_half = row_half.data();
-  strip.column_half = column_half.data();
-  strip.row_threshold = row_threshold.data();
-  strip.column_threshold = column_threshold.data();
-  strip.survivors = survivors.data();
-  strip.capacity = static_cast<std::int64_t>(survivors.size());
-  std::vector<float> all(static_cast<std::size_t>(n * m), NAN);
-  for (std::int64_t panel = 0; panel * kFilterPanel < m;) {
-    const FilterProgress done = tile.run(strip, panel);
-    panel = done.next_column_panel;
-    for (std::int64_t s = 0; s < done.survivors; ++s) {
-      const FilterSurvivor& pair = survivors[static_cast<std::size_t>(s)];
-      all[static_cast<std::size_t>(pair.row * m + pair.column)] = pair.product;
-    }
-  }
-  for (const float product : all) assert_false(std::isnan(product));
-  return all;
+  return filter_products(tile, a.rows.data(), n, b.panels.data(), m, a.dim);
 }
 
 // ---- the product
@@ -90,23 +63,6 @@ std::vector<Row> attacks(std::int64_t d) {
   return all;
 }
 
-struct Truth {
-  ExactSum product;
-  long double gamma_part, eta;
-};
-Truth truth_of(const Row& a, const Row& b, const ProductUnit& unit) {
-  Truth truth;
-  long double aa = 0, bb = 0;
-  for (std::size_t t = 0; t < a.size(); ++t) {
-    truth.product.add(static_cast<double>(a[t]) * static_cast<double>(b[t]));
-    aa += static_cast<long double>(a[t]) * a[t];
-    bb += static_cast<long double>(b[t]) * b[t];
-  }
-  truth.gamma_part = static_cast<long double>(unit.gamma) * std::sqrt(aa) * std::sqrt(bb);
-  truth.eta = unit.eta;
-  return truth;
-}
-
 void products_stay_within_the_bound(void**) {
   const FloatEnv env;
   for (const FilterTile* tile : bf16_tiles()) {
@@ -116,10 +72,8 @@ void products_stay_within_the_bound(void**) {
       long double worst = 0;
       for (std::size_t i = 0; i < rows.size(); ++i)
         for (std::size_t j = 0; j < rows.size(); ++j) {
-          const Truth truth = truth_of(rows[i], rows[j], tile->unit(d));
-          ExactSum error = truth.product;
-          error.add(-static_cast<double>(found[i * rows.size() + j]));
-          const long double ratio = std::fabs(error.value()) / (truth.gamma_part + truth.eta);
+          const ProductTruth truth(rows[i], rows[j], tile->unit(d));
+          const long double ratio = truth.ratio(found[i * rows.size() + j]);
           if (!(ratio <= 1))
             print_error("%s, d %lld, %zu x %zu: %.4Lf of the bound\n", tile->target, static_cast<long long>(d), i, j,
                         ratio);
@@ -140,11 +94,8 @@ void flushed_products_use_most_of_eta(void**) {
     for (const std::int64_t d : kDims) {
       // 2^-126 (1 - 2^-8)
       const Row a(static_cast<std::size_t>(d), 0x1p-63f), b(static_cast<std::size_t>(d), rounded_to_bf16(0x1.fep-64));
-      const Truth truth = truth_of(a, b, tile->unit(d));
-      ExactSum error = truth.product;
       const float found = products(*tile, {a}, {b}).front();
-      error.add(-static_cast<double>(found));
-      const long double ratio = std::fabs(error.value()) / (truth.gamma_part + truth.eta);
+      const long double ratio = ProductTruth(a, b, tile->unit(d)).ratio(found);
       if (d == 1) assert_true(found == 0);
       assert_true(ratio <= 1);
       if (d == 1) assert_true(ratio >= 0.7L);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/cpu/filter_tile.h"
-#include "exact_sum.h"
+#include "filter_products.h"
 #include "metric/canonical.h"
 #include "points.h"
 #include "prepare/filter_operands.h"
@@ -27,38 +27,6 @@ constexpr float kTakesAll = -std::numeric_limits<float>::infinity();
 constexpr std::int64_t kDims[] = {1, 2, 3, 31, 32, 33, 784, 2000, 20000};
 
 // ---- through the kernels
-
-// Products of all points of two operand arrays, by row.
-std::vector<float> products(const FilterTile& tile, const float* rows, std::int64_t row_count, const float* columns,
-                            std::int64_t column_count, std::int64_t dim) {
-  const auto padded = [](std::int64_t n) { return static_cast<std::size_t>(round_up(n, kFilterPanel)); };
-  std::vector<float> row_half(padded(row_count)), column_half(padded(column_count));
-  std::vector<float> row_threshold(padded(row_count), kTakesAll), column_threshold(padded(column_count), kTakesAll);
-  std::vector<FilterSurvivor> survivors(static_cast<std::size_t>(row_count * kFilterPanel));
-  FilterStrip strip;
-  strip.rows = rows;
-  strip.columns = columns;
-  strip.row_count = row_count;
-  strip.column_count = column_count;
-  strip.dim = dim;
-  strip.row_half = row_half.data();
-  strip.column_half = column_half.data();
-  strip.row_threshold = row_threshold.data();
-  strip.column_threshold = column_threshold.data();
-  strip.survivors = survivors.data();
-  strip.capacity = static_cast<std::int64_t>(survivors.size());
-  std::vector<float> all(static_cast<std::size_t>(row_count * column_count), NAN);
-  for (std::int64_t panel = 0; panel * kFilterPanel < column_count;) {
-    const FilterProgress done = tile.run(strip, panel);
-    panel = done.next_column_panel;
-    for (std::int64_t s = 0; s < done.survivors; ++s)
-      all[static_cast<std::size_t>(survivors[static_cast<std::size_t>(s)].row * column_count +
-                                   survivors[static_cast<std::size_t>(s)].column)] =
-          survivors[static_cast<std::size_t>(s)].product;
-  }
-  for (const float product : all) assert_false(std::isnan(product));
-  return all;
-}
 
 using Row = std::vector<float>;
 
@@ -147,25 +115,6 @@ std::vector<Attack> attacks(std::int64_t d) {
   return all;
 }
 
-// The exact product of two rows, and the bound of what the filter may make of it.
-struct Truth {
-  ExactSum product;
-  long double bound;
-};
-
-Truth truth_of(const Row& a, const Row& b) {
-  Truth truth;
-  long double aa = 0, bb = 0;
-  for (std::size_t t = 0; t < a.size(); ++t) {
-    truth.product.add(static_cast<double>(a[t]) * static_cast<double>(b[t]));
-    aa += static_cast<long double>(a[t]) * a[t];
-    bb += static_cast<long double>(b[t]) * b[t];
-  }
-  const ProductUnit unit = fp32_unit(static_cast<std::int64_t>(a.size()));
-  truth.bound = static_cast<long double>(unit.gamma) * std::sqrt(aa) * std::sqrt(bb) + unit.eta;
-  return truth;
-}
-
 void products_stay_within_the_bound(void**) {
   const FloatEnv env;
   for (const std::int64_t d : kDims) {
@@ -177,16 +126,14 @@ void products_stay_within_the_bound(void**) {
     }
     const auto n = static_cast<std::int64_t>(all.size());
     const std::vector<float> a = panels_of(rows), b = panels_of(columns);
-    std::vector<Truth> truths;
+    std::vector<ProductTruth> truths;
     for (const Row& row : rows)
-      for (const Row& column : columns) truths.push_back(truth_of(row, column));
+      for (const Row& column : columns) truths.emplace_back(row, column, fp32_unit(d));
     for (const FilterTile* tile : filter_tiles()) {
-      const std::vector<float> found = products(*tile, a.data(), n, b.data(), n, d);
+      const std::vector<float> found = filter_products(*tile, a.data(), n, b.data(), n, d);
       long double worst = 0;
       for (std::size_t pair = 0; pair < found.size(); ++pair) {
-        ExactSum error = truths[pair].product;
-        error.add(-static_cast<double>(found[pair]));
-        const long double ratio = std::fabs(error.value()) / truths[pair].bound;
+        const long double ratio = truths[pair].ratio(found[pair]);
         if (!(ratio <= 1))
           print_error("%s, d %lld, '%s' x '%s': %.4Lf of the bound\n", tile->target, static_cast<long long>(d),
                       all[pair / all.size()].name, all[pair % all.size()].name, ratio);
@@ -208,8 +155,8 @@ void vanishing_products_use_half_of_eta(void**) {
     const Row row(static_cast<std::size_t>(d), static_cast<float>(0x1p-75 * (1 - 0x1p-20)));
     const std::vector<float> panels = panels_of({row});
     for (const FilterTile* tile : filter_tiles()) {
-      assert_float_equal(products(*tile, panels.data(), 1, panels.data(), 1, d).front(), 0, 0);
-      assert_true(truth_of(row, row).product.value() > 0.49L * fp32_unit(d).eta);
+      assert_float_equal(filter_products(*tile, panels.data(), 1, panels.data(), 1, d).front(), 0, 0);
+      assert_true(ProductTruth(row, row, fp32_unit(d)).product.value() > 0.49L * fp32_unit(d).eta);
     }
   }
 }
@@ -301,7 +248,7 @@ void nothing_that_belongs_is_left_out(void**) {
       cutoffs.erase(std::unique(cutoffs.begin(), cutoffs.end()), cutoffs.end());
 
       for (const FilterTile* tile : filter_tiles()) {
-        const std::vector<float> found = products(*tile, p.panels(), raw.n, p.panels(), raw.n, raw.d);
+        const std::vector<float> found = filter_products(*tile, p.panels(), raw.n, p.panels(), raw.n, raw.d);
         const auto lost = [&](std::int64_t i, std::int64_t j, const char* what) {
           print_error("%s, %s, %s, d %lld, pair (%lld, %lld): %s\n", tile->target, metric.name, raw.name,
                       static_cast<long long>(raw.d), static_cast<long long>(i), static_cast<long long>(j), what);
@@ -380,7 +327,7 @@ void a_lowered_gamma_is_noticed(void**) {
     const OperandNorms norms = operand_norms(square, 0, square, d);
     const double key = metric.term == Term::product ? -square : 0.0;
     for (const FilterTile* tile : filter_tiles()) {
-      const float product = products(*tile, panels.data(), 1, panels.data(), 1, d).front();
+      const float product = filter_products(*tile, panels.data(), 1, panels.data(), 1, d).front();
       for (const double share : {1.0, 0.9, 0.5, 0.2}) {
         const KeyBound bound(metric, d, 0, {unit.gamma * share, unit.eta});
         const float threshold = bound.threshold(norms, key, {norms.upper, norms.residual});
@@ -459,15 +406,15 @@ void the_nearest_left_out_is_not_the_dangerous_one(void**) {
   std::vector<OperandNorms> norms;
   std::vector<double> keys;
   for (const Row& row : rows) {
-    const double square = static_cast<double>(truth_of(row, row).product.value());
+    const double square = static_cast<double>(ProductTruth(row, row, fp32_unit(d)).product.value());
     norms.push_back(operand_norms(square, 0, square, d));
-    keys.push_back(static_cast<double>(-truth_of(list, row).product.value()));
+    keys.push_back(static_cast<double>(-ProductTruth(list, row, fp32_unit(d)).product.value()));
   }
   const double cutoff = keys[2];
   assert_true(keys[1] > cutoff);
   const KeyBound bound(metric, d, 0, fp32_unit(d));
   for (const FilterTile* tile : filter_tiles()) {
-    const std::vector<float> found = products(*tile, panels.data(), 3, panels.data(), 3, d);
+    const std::vector<float> found = filter_products(*tile, panels.data(), 3, panels.data(), 3, d);
     assert_true(-found[1] < -found[2]);
     const auto kept = [&](std::size_t j) {
       return survives(found[j], bound.half(norms[j]),
@@ -488,7 +435,7 @@ void pairs_beyond_the_cutoff_are_left_out(void**) {
   for (const char* name : {"euclidean", "cosine", "inner_product"}) {
     const Prepared p(find_metric(name, 2), KNNG_F32,
                      make_rows("gaussian", n, d, [&](std::int64_t, std::int64_t) { return points::normal(random); }));
-    const std::vector<float> found = products(*filter_tiles().front(), p.panels(), n, p.panels(), n, d);
+    const std::vector<float> found = filter_products(*filter_tiles().front(), p.panels(), n, p.panels(), n, d);
     KeyBound::Others all;
     std::vector<std::vector<double>> rows;
     for (std::int64_t i = 0; i < n; ++i) {

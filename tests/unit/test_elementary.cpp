@@ -66,6 +66,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 
 #include "metric/elementary.h"
+#include "tests/unit/elementary_arguments.h"
 #include "tests/unit/elementary_golden.h"
 
 #include "tests/harness/cmocka.h"
@@ -80,65 +81,17 @@ constexpr SimdVariant<LogAll> kLogVariants[] = {KNNG_SIMD_VARIANTS(log_all)};
 constexpr SimdVariant<PowAll> kPowVariants[] = {KNNG_SIMD_VARIANTS(pow_all)};
 constexpr SimdVariant<OpsAll> kOpsVariants[] = {KNNG_SIMD_VARIANTS(ops_all)};
 
-constexpr std::size_t kArguments = 100'000;  // a multiple of 32
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
-constexpr double kLargest = std::numeric_limits<double>::max();
-
-std::uint64_t bits(double a) { return std::bit_cast<std::uint64_t>(a); }
-double value(std::uint64_t a) { return std::bit_cast<double>(a); }
+using values::bits;
+using values::difficult_argument;
+using values::difficult_power;
+using values::hash;
+using values::kInfinity;
+using values::kLargest;
+using values::kSmallest;
+using values::Random;
 
 // Finite results here are never negative zero next to positive ones, so bit patterns of one sign are consecutive.
 bool within_one_ulp(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) <= 1; }
-
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
-  double uniform(double low, double high) { return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53); }
-  double positive_finite() { return value(1 + next() % (bits(kInfinity) - 1)); }
-  double denormal() { return value(1 + (next() & 0xFFFFFFFFFFFFE) % 0xFFFFFFFFFFFFE); }
-
- private:
-  std::uint64_t state_;
-};
-
-// One third over all magnitudes, the rest where log and pow are used or difficult.
-double difficult_argument(Random& random, std::size_t i) {
-  switch (i % 6) {
-    case 0:
-    case 1: return random.positive_finite();
-    case 2: return random.uniform(0.0, 1.0) + 0x1p-60;
-    case 3: return value(bits(1.0) + random.next() % 2'000'001 - 1'000'000);
-    case 4: return random.denormal();
-    default: return random.uniform(0.5, 2.0);
-  }
-}
-
-double difficult_power(Random& random, std::size_t i) {
-  switch (i % 5) {
-    case 0: return random.positive_finite();
-    case 1: return static_cast<double>(1 + random.next() % 40) / 2;
-    case 2: return random.uniform(0.0, 1.0) + 0x1p-60;
-    case 3: return random.uniform(0.0, 2000.0) + 0x1p-60;
-    default: return value(bits(1.0) + random.next() % 2'000'001 - 1'000'000);
-  }
-}
-
-// FNV-1a over the bit patterns, low byte first.
-std::uint64_t hash(const std::vector<double>& values) {
-  std::uint64_t h = 0xCBF29CE484222325;
-  for (const double v : values) {
-    for (int shift = 0; shift < 64; shift += 8) h = (h ^ ((bits(v) >> shift) & 0xFF)) * 0x100000001B3;
-  }
-  return h;
-}
 
 void assert_same_bits(const std::vector<double>& got, const std::vector<double>& expected, SimdTarget target) {
   assert_int_equal(got.size(), expected.size());
@@ -151,14 +104,14 @@ void assert_same_bits(const std::vector<double>& got, const std::vector<double>&
 
 void log_has_its_golden_bits(void**) {
   for (const LogGolden& golden : kLogGolden) {
-    assert_int_equal(bits(log<ScalarOps>(value(golden.x))), golden.expected);
+    assert_int_equal(bits(log<ScalarOps>(values::from_bits(golden.x))), golden.expected);
     assert_true(within_one_ulp(golden.expected, golden.nearest));
   }
 }
 
 void pow_has_its_golden_bits(void**) {
   for (const PowGolden& golden : kPowGolden) {
-    assert_int_equal(bits(pow<ScalarOps>(value(golden.x), value(golden.p))), golden.expected);
+    assert_int_equal(bits(pow<ScalarOps>(values::from_bits(golden.x), values::from_bits(golden.p))), golden.expected);
     assert_true(within_one_ulp(golden.expected, golden.nearest));
   }
 }
@@ -202,39 +155,34 @@ void pow_is_exact_where_a_double_can_be(void**) {
 
 // The hashes are frozen like the golden values: another compiler or processor must give the same.
 void log_is_the_same_on_every_target(void**) {
-  Random random(1);
-  std::vector<double> x(kArguments), expected(kArguments), got(kArguments);
-  for (std::size_t i = 0; i < kArguments; ++i) {
-    x[i] = difficult_argument(random, i);
-    expected[i] = log<ScalarOps>(x[i]);
-  }
-  assert_int_equal(hash(x), 0xD49D024AB2EF884D);
-  assert_int_equal(hash(expected), 0x6F2291A467BED1F8);
+  const values::FrozenLog frozen;
+  const std::vector<double>& x = frozen.x;
+  std::vector<double> expected(x.size()), got(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) expected[i] = log<ScalarOps>(x[i]);
+  assert_int_equal(hash(x), frozen.kHashOfX);
+  assert_int_equal(hash(expected), frozen.kHashOfResults);
   for (const SimdVariant<LogAll>& variant : kLogVariants) {
     if (!simd_target_supported(variant.target)) continue;
     print_message("log on %s\n", simd_target_name(variant.target));
     std::fill(got.begin(), got.end(), -1.0);
-    variant.run(x.data(), got.data(), kArguments);
+    variant.run(x.data(), got.data(), x.size());
     assert_same_bits(got, expected, variant.target);
   }
 }
 
 void pow_is_the_same_on_every_target(void**) {
-  Random random(2);
-  std::vector<double> x(kArguments), p(kArguments), expected(kArguments), got(kArguments);
-  for (std::size_t i = 0; i < kArguments; ++i) {
-    x[i] = i % 97 == 0 ? 0.0 : difficult_argument(random, i);
-    p[i] = i % 89 == 0 ? 1.0 : difficult_power(random, i);
-    expected[i] = pow<ScalarOps>(x[i], p[i]);
-  }
-  assert_int_equal(hash(x), 0x155BD91FFF6B4A6F);
-  assert_int_equal(hash(p), 0x1B6D7F5CAB1A1D3F);
-  assert_int_equal(hash(expected), 0xDE4C230811A3FDA3);
+  const values::FrozenPow frozen;
+  const std::vector<double>&x = frozen.x, &p = frozen.p;
+  std::vector<double> expected(x.size()), got(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) expected[i] = pow<ScalarOps>(x[i], p[i]);
+  assert_int_equal(hash(x), frozen.kHashOfX);
+  assert_int_equal(hash(p), frozen.kHashOfP);
+  assert_int_equal(hash(expected), frozen.kHashOfResults);
   for (const SimdVariant<PowAll>& variant : kPowVariants) {
     if (!simd_target_supported(variant.target)) continue;
     print_message("pow on %s\n", simd_target_name(variant.target));
     std::fill(got.begin(), got.end(), -1.0);
-    variant.run(x.data(), p.data(), got.data(), kArguments);
+    variant.run(x.data(), p.data(), got.data(), x.size());
     assert_same_bits(got, expected, variant.target);
   }
 }

@@ -34,6 +34,12 @@ class Random {
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(n)); }
   // -1 .. 1, 53 bits
   double uniform() { return static_cast<double>(static_cast<std::int64_t>(next()) >> 10) * 0x1p-53; }
+  double uniform(double low, double high) { return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53); }
+  // Every positive number is as likely as any other, those below the normal ones too.
+  double positive_finite() { return from_bits(1 + next() % (bits(kInfinity) - 1)); }
+  double denormal() { return from_bits(1 + (next() & 0xFFFFFFFFFFFFE) % 0xFFFFFFFFFFFFE); }
+  // 1 and up to a million numbers to either side of it.
+  double near_one() { return from_bits(bits(1.0) + next() % 2'000'001 - 1'000'000); }
   // Every exponent is as likely as any other; both signs, denormals included.
   double any_magnitude() {
     const std::uint64_t pattern = next();

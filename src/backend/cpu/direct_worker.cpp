@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/cpu/direct_strip.h"
+
 namespace libknng {
 namespace {
 
@@ -11,65 +13,37 @@ constexpr double kTakesNothing = -std::numeric_limits<double>::infinity();
 }  // namespace
 
 void DirectWorker::run(const Tile& t) {
-  if (t.row_block != packed_row_block_) pack(problem_.rows, t.first_row, t.rows, space_.rows.data());
+  if (t.row_block != packed_row_block_)
+    pack_points(tile_, problem_.rows, t.first_row, t.rows, space_.row.data(), space_.rows.data());
   packed_row_block_ = t.row_block;
   open_row_block_ = -1;
-  pack(problem_.columns, t.first_column, t.columns, space_.columns.data());
+  pack_points(tile_, problem_.columns, t.first_column, t.columns, space_.row.data(), space_.columns.data());
   for (std::int64_t first = 0; first < t.rows; first += space_.strip_rows) {
     const bool below_diagonal = problem_.grid.square && t.first_column + t.columns - 1 <= t.first_row + first;
     if (!below_diagonal) run_strip(t, first, std::min(space_.strip_rows, t.rows - first));
   }
 }
 
-void DirectWorker::pack(const CanonicalRows& points, std::int64_t first, std::int64_t count, double* panels) {
-  const std::int64_t dim = points.dim(), size = panel_size(dim, tile_.lanes);
-  double* u = space_.row.data();
-  for (std::int64_t i = 0; i < round_up(count, kPanelRows); ++i) {
-    if (i < count)
-      points.load(first + i, u);
-    else
-      std::fill_n(u, dim, 0.0);  // fills the last panel; its pairs are dropped by index
-    tile_.pack(u, dim, i % kPanelRows, panels + i / kPanelRows * size);
-  }
-}
-
 void DirectWorker::run_strip(const Tile& t, std::int64_t first, std::int64_t rows) {
-  const bool square = problem_.grid.square;
-  const std::int64_t first_row = t.first_row + first;
-  const std::int64_t padded_rows = round_up(rows, kPanelRows), padded_columns = round_up(t.columns, kPanelRows);
-  double* row_cutoffs = space_.cutoffs.data();
-  double* column_cutoffs = row_cutoffs + padded_rows;
-  double* row_flags = column_cutoffs + padded_columns;
-  double* column_flags = row_flags + padded_rows;
-
+  const std::int64_t first_row = t.first_row + first, padded_rows = round_up(rows, kPanelRows);
+  const std::int64_t padded = padded_rows + round_up(t.columns, kPanelRows);
+  DirectStrip strip = make_strip(problem_, tile_, t, first, rows, kTakesNothing, space_);
   // Cut-offs only fall: a stale one lets through too much, never too little.
-  std::fill_n(row_cutoffs, padded_rows + padded_columns, kTakesNothing);
-  read_cutoffs(first_row, rows, row_cutoffs);
-  if (square) read_cutoffs(t.first_column, t.columns, column_cutoffs);
+  double* cutoffs = space_.cutoffs.data();
+  read_cutoffs(first_row, rows, cutoffs);
+  if (problem_.grid.square) read_cutoffs(t.first_column, t.columns, cutoffs + padded_rows);
 
-  DirectStrip strip;
-  strip.rows = space_.rows.data() + first / kPanelRows * panel_size(problem_.rows.dim(), tile_.lanes);
-  strip.columns = space_.columns.data();
-  strip.row_count = rows;
-  strip.column_count = t.columns;
-  strip.dim = problem_.rows.dim();
-  strip.p = problem_.metric.p;
-  strip.scale = problem_.metric.scale;
-  strip.row_cutoffs = row_cutoffs;
-  strip.column_cutoffs = column_cutoffs;
-  strip.row_directionless = strip.column_directionless = nullptr;
   if (!skip_directionless_ && (problem_.rows.any_directionless() || problem_.columns.any_directionless())) {
-    std::fill_n(row_flags, padded_rows + padded_columns, 0.0);
+    double* row_flags = cutoffs + padded;
+    double* column_flags = row_flags + padded_rows;
+    std::fill_n(row_flags, padded, 0.0);
     for (std::int64_t i = 0; i < rows; ++i) row_flags[i] = problem_.rows.directionless(first_row + i);
     for (std::int64_t j = 0; j < t.columns; ++j) column_flags[j] = problem_.columns.directionless(t.first_column + j);
     strip.row_directionless = row_flags;
     strip.column_directionless = column_flags;
   }
-  if (square) strip.diagonal = first_row - t.first_column;
-  strip.survivors = space_.survivors.data();
-
   const std::int64_t found = tile_.run[static_cast<int>(problem_.metric.term)](strip);
-  if (found > 0) offer(t, first_row, {space_.survivors.data(), static_cast<std::size_t>(found)});
+  if (found > 0) offer(t, first_row, {strip.survivors, static_cast<std::size_t>(found)});
 }
 
 void DirectWorker::read_cutoffs(std::int64_t first, std::int64_t count, double* out) {

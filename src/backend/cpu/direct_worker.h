@@ -40,7 +40,6 @@ class DirectWorker {
   bool dropped(std::int64_t row, std::int64_t id) const noexcept;
 
  private:
-  void pack(const CanonicalRows& points, std::int64_t first, std::int64_t count, double* panels);
   void run_strip(const Tile& t, std::int64_t first, std::int64_t rows);
   const double* canonical(const CanonicalRows& points, std::int64_t first, std::int32_t place,
                           Buffer<std::uint8_t>& loaded, Buffer<double>& rows) const noexcept;

@@ -1,0 +1,39 @@
+#include "backend/cpu/direct_strip.h"
+
+#include <algorithm>
+
+namespace libknng {
+
+void pack_points(const DirectTile& kernels, const CanonicalRows& points, std::int64_t first, std::int64_t count,
+                 double* u, double* panels) {
+  const std::int64_t dim = points.dim(), size = panel_size(dim, kernels.lanes);
+  for (std::int64_t i = 0; i < round_up(count, kPanelRows); ++i) {
+    if (i < count)
+      points.load(first + i, u);
+    else
+      std::fill_n(u, dim, 0.0);  // fills the last panel; its pairs are dropped by index
+    kernels.pack(u, dim, i % kPanelRows, panels + i / kPanelRows * size);
+  }
+}
+
+DirectStrip make_strip(const CpuProblem& problem, const DirectTile& kernels, const Tile& t, std::int64_t first,
+                       std::int64_t rows, double cutoff, DirectWorkspace& space) {
+  const std::int64_t padded_rows = round_up(rows, kPanelRows), padded_columns = round_up(t.columns, kPanelRows);
+  std::fill_n(space.cutoffs.data(), padded_rows + padded_columns, cutoff);
+  DirectStrip strip;
+  strip.rows = space.rows.data() + first / kPanelRows * panel_size(problem.rows.dim(), kernels.lanes);
+  strip.columns = space.columns.data();
+  strip.row_count = rows;
+  strip.column_count = t.columns;
+  strip.dim = problem.rows.dim();
+  strip.p = problem.metric.p;
+  strip.scale = problem.metric.scale;
+  strip.row_cutoffs = space.cutoffs.data();
+  strip.column_cutoffs = space.cutoffs.data() + padded_rows;
+  strip.row_directionless = strip.column_directionless = nullptr;
+  if (problem.grid.square) strip.diagonal = t.first_row + first - t.first_column;
+  strip.survivors = space.survivors.data();
+  return strip;
+}
+
+}  // namespace libknng
