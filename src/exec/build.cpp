@@ -1,6 +1,7 @@
 #include "exec/build.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <optional>
@@ -83,11 +84,11 @@ struct Distinct {
 
 // Fills a graph whose shape is set, where the plan says.
 bool run_planned(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                 const std::int64_t* leave_out, std::int64_t k, const std::function<bool()>& go_on, Budget* budget,
-                 Monitor& monitor, Graph& graph) {
+                 const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
+                 Graph& graph) {
   if (plan.device.set.backend)
-    return run_on_devices(task, plan, data, queries, leave_out, k, go_on, budget, monitor, graph);
-  if (!go_on()) return false;
+    return run_on_devices(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
+  if (ask(true) == Verdict::stop) return false;
   run_on_cpu(task, plan, data, queries, leave_out, k, budget, monitor, graph);
   return true;
 }
@@ -101,8 +102,8 @@ void run_distinct(const Distinct& distinct, const Task& task, const TaskPlan& pl
   of_distinct.width = distinct.k;
   if (distinct.k > 0) {
     run_planned(
-        distinct.task, distinct.plan, distinct.rows, nullptr, nullptr, distinct.k, [] { return true; }, budget, monitor,
-        of_distinct);
+        distinct.task, distinct.plan, distinct.rows, nullptr, nullptr, distinct.k, [](bool) { return Verdict::go_on; },
+        budget, monitor, of_distinct);
   } else {  // all rows are equal
     of_distinct.proof = Buffer<std::uint8_t>(1, static_cast<std::uint8_t>(Proof::fp64));
     const CanonicalRows checked(distinct.rows, task.metric, 1, budget, monitor, "rows");
@@ -139,15 +140,18 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
     print = std::async(on_devices ? std::launch::async : std::launch::deferred, [&] {
       const FloatEnv env;
-      return fingerprint(data, plan.threads, &budget, on_devices ? beside : monitor);
+      // Half of the threads bring rows to the devices meanwhile.
+      const int threads = on_devices ? std::max(1, plan.threads / 2) : plan.threads;
+      return fingerprint(data, threads, &budget, on_devices ? beside : monitor);
     });
   }
   std::optional<Distinct> distinct;
   std::string fingerprint_text;
   double duplicates = 0, seconds_fingerprint = 0;
-  // Knows the fingerprint from then on; false if `distinct` is what should be done.
-  const auto go_on = [&] {
-    if (!print.valid()) return true;
+  // Knows the fingerprint from then on; stop: `distinct` is what should be done.
+  const auto ask = [&](bool wait) {
+    if (!print.valid()) return Verdict::go_on;
+    if (!wait && print.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return Verdict::not_yet;
     Stopwatch watch;
     Fingerprint found = print.get();
     fingerprint_text = found.text;
@@ -164,11 +168,11 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
       }
     }
     seconds_fingerprint = watch.lap();
-    return !distinct;
+    return distinct ? Verdict::stop : Verdict::go_on;
   };
   const TileGrid* grid = &plan.grid;
   try {
-    if (!run_planned(task, plan, data, queries, leave_out, k, go_on, &budget, monitor, graph)) {
+    if (!run_planned(task, plan, data, queries, leave_out, k, ask, &budget, monitor, graph)) {
       run_distinct(*distinct, task, plan, &budget, monitor, graph);
       grid = &distinct->plan.grid;
     }

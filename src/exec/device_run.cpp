@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -228,12 +229,50 @@ std::int64_t band_of(Session& session, const TileGrid& grid) {
   return held == 0 ? 1 : grid.square ? std::max<std::int64_t>(held - 2, 1) : grid.row_blocks();
 }
 
-// Tiles of all pairs, in one precision, on whichever device is free.
-void run_tiles(Team& team, const TileGrid& grid, const char* stage, Monitor& monitor) {
+// Memory for the result, made as soon as it is clear that there will be one: while devices work.
+class Output {
+ public:
+  Output(const Task& task, int threads, std::size_t devices, const Ask& ask, Budget* budget, Graph& graph)
+      : task_(task), threads_(threads), devices_(devices), ask_(ask), budget_(budget), graph_(graph) {}
+
+  // Whether nothing more is to be done, as far as is known; one thread asks.
+  bool unwanted(bool wait) {
+    if (results_ || unwanted_.load()) return unwanted_.load();
+    const Verdict verdict = ask_(wait);
+    if (verdict == Verdict::stop) unwanted_.store(true);
+    if (verdict != Verdict::go_on) return unwanted_.load();
+    allocate_result(task_, budget_, graph_);
+    // Pages of a large result are made by several threads.
+    touched_ = std::async(std::launch::async, [this] { touch_result(graph_, threads_); });
+    results_.emplace(devices_, graph_);
+    return false;
+  }
+  // For other threads.
+  bool known_unwanted() const noexcept { return unwanted_.load(); }
+  Results& results() {
+    if (touched_.valid()) touched_.get();
+    return *results_;
+  }
+
+ private:
+  const Task& task_;
+  int threads_;
+  std::size_t devices_;
+  const Ask& ask_;
+  Budget* budget_;
+  Graph& graph_;
+  std::atomic<bool> unwanted_{false};
+  std::optional<Results> results_;
+  std::future<void> touched_;
+};
+
+// Tiles of all pairs, in one precision, on whichever device is free; or of some, if the output is found unwanted.
+void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& output, Monitor& monitor) {
   TileQueue queue(grid, band_of(team[0], grid));
   monitor.stage(stage, grid.pairs());
   team.each([&](std::size_t i) {
     for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
+      if (i == 0 ? output.unwanted(false) : output.known_unwanted()) break;
       team[i].run(t);
       monitor.advance(grid.pairs_of(t));
     }
@@ -340,9 +379,9 @@ void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& r
   monitor.check();
 }
 
-// Tiles of all pairs in one precision after the other, until few rows or none are left without a proof.
-void climb(Team& team, const TaskPlan& plan, const std::future<void>& touched, Results& results, Monitor& monitor,
-           Graph& graph) {
+// Tiles of all pairs in one precision after the other, until few rows or none are left without a proof; false if the
+// output is unwanted.
+bool climb(Team& team, const TaskPlan& plan, Output& output, Monitor& monitor, Graph& graph) {
   const std::int64_t n = graph.rows;
   const bool direct = plan.device.engine == "direct";
   Stopwatch watch;
@@ -351,23 +390,24 @@ void climb(Team& team, const TaskPlan& plan, const std::future<void>& touched, R
   for (const Step& step : direct ? std::span<const Step>(kDirect) : std::span<const Step>(kLadder)) {
     if (step.rung == KNNG_RUNG_FP32) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved);
     team.each([&](std::size_t i) { team[i].begin(step.rung); });
-    run_tiles(team, plan.grid, step.distances, monitor);
+    run_tiles(team, plan.grid, step.distances, output, monitor);
+    if (output.unwanted(true)) return false;
     seconds_tile += watch.lap();
     join_lists(team, plan);
     seconds_merge += watch.lap();
     if (plan.device.blocks_held > 0) evaluate_lists(team, plan, step.keys, monitor);
-    touched.wait();
-    refine_lists(team, plan, step.refine, results, monitor);
+    refine_lists(team, plan, step.refine, output.results(), monitor);
     seconds_refine += watch.lap();
     unproved = count_unproved(graph);
     if (unproved <= n / kFewUnproved) break;
   }
-  if (unproved > 0) redo_rows(team, graph, unproved, results, monitor);
+  if (unproved > 0) redo_rows(team, graph, unproved, output.results(), monitor);
   graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
   graph.stats[Stat::seconds_tile] = seconds_tile;
   graph.stats[Stat::seconds_merge] = seconds_merge;
   graph.stats[Stat::redone_fp64] = static_cast<double>(unproved);
   graph.stats[Stat::refined] = direct ? 0 : static_cast<double>(n);
+  return true;
 }
 
 // Where a graph was made, as in "cuda:0,1: NVIDIA H200".
@@ -398,14 +438,15 @@ std::string device_text(const DeviceSet& set) {
 }  // namespace
 
 bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                    const std::int64_t* leave_out, std::int64_t k, const std::function<bool()>& go_on, Budget* budget,
-                    Monitor& monitor, Graph& graph) {
+                    const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
+                    Graph& graph) {
   Stopwatch watch;
   const DeviceSet& set = plan.device.set;
   const std::int64_t n = graph.rows;
   Job job{*set.backend, task.metric, data, queries,
           describe_problem(task, plan, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k)};
-  const int copiers = std::max(1, plan.threads / static_cast<int>(set.devices.size()));
+  // Half of the threads, all devices together: the fingerprint takes the others.
+  const int copiers = std::max(1, plan.threads / (2 * static_cast<int>(set.devices.size())));
   const Reader reader{data, copiers}, query_reader{queries ? *queries : data, copiers};
   job.problem.columns.user = job.problem.copy_user = &reader;
   job.problem.rows.user = &query_reader;
@@ -424,21 +465,16 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   monitor.stage("prepare", 1);
   Team team(job, set.devices);
   graph.stats[Stat::seconds_copy] = watch.lap();
-  if (!go_on()) return false;
-  allocate_result(task, budget, graph);
-  // Pages of a large result are made while devices work, by several threads.
-  const std::future<void> touched = std::async(std::launch::async, [&] { touch_result(graph, plan.threads); });
-
-  Results results(team.size(), graph);
+  Output output(task, plan.threads, team.size(), ask, budget, graph);
   if (plan.device.by_rows) {
-    touched.wait();
-    answer_rows(team, plan.grid, results, monitor);
+    if (output.unwanted(true)) return false;
+    answer_rows(team, plan.grid, output.results(), monitor);
     graph.stats[Stat::seconds_tile] = watch.lap();
-  } else {
-    climb(team, plan, touched, results, monitor, graph);
+  } else if (!climb(team, plan, output, monitor, graph)) {
+    return false;
   }
 
-  const knng_backend_result total = results.total();
+  const knng_backend_result total = output.results().total();
   if (total.violations > 0)
     fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = total.violations},
          "%lld keys lay outside their proved bounds: please report this with the data",

@@ -12,13 +12,17 @@
 
 namespace libknng {
 
+// Whether the rows are to be compared; or it is not known yet, and nobody wants to wait for it.
+enum class Verdict { go_on, stop, not_yet };
+using Ask = std::function<Verdict(bool wait)>;
+
 // Fills ids, values, ties, proof and statistics of a graph whose shape is set. queries: nullptr for a build. On a
-// driver thread; each device gets one of its own. `go_on` is asked when devices have the rows: if it says no, the graph
-// is left as it was, and false comes back. Throws KNNG_ERR_DEVICE, naming the device, if one fails;
+// driver thread; each device gets one of its own. `ask` is asked while devices get the rows and begin: if it says stop,
+// the graph is left as it was, and false comes back. Throws KNNG_ERR_DEVICE, naming the device, if one fails;
 // KNNG_ERR_DATA for rows that the metric cannot take; KNNG_ERR_RANGE for a value that fp32 cannot hold;
 // KNNG_ERR_CANCELLED.
 bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                    const std::int64_t* leave_out, std::int64_t k, const std::function<bool()>& go_on, Budget* budget,
-                    Monitor& monitor, Graph& graph);
+                    const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
+                    Graph& graph);
 
 }  // namespace libknng

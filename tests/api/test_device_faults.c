@@ -334,6 +334,47 @@ static void devices_that_fail(void** state) {
   asked_free(&a);
 }
 
+/* The same where points come block by block; and stops between blocks, and rows that the metric refuses. */
+static void blocks_that_fail(void** state) {
+  (void)state;
+  asked a;
+  ask(&a, rows_positive(KNNG_F32, 500, 301, 323));
+  knng* h = handle_for(&a.q, fake_devices ? "cuda:2,0,1" : "cuda:0", "tiled", "auto", "0");
+  char bytes[24];
+  snprintf(bytes, sizeof bytes, "%lld", (long long)planned(h, 0, a.q.k).smallest_device);
+  expect_ok(knng_set(h, "max_device_bytes", bytes), bytes);
+  expect_answer(h, &a.q, a.expected, &a.failure, "blocks");
+  if (fake_devices) {
+    static const char* const calls[] = {"tile=2", "begin_keys=1", "keys=1", "keys=3", "refine=1"};
+    for (int device = 0; device < 3; ++device)
+      for (size_t c = 0; c < sizeof calls / sizeof *calls; ++c) {
+        char call[32];
+        snprintf(call, sizeof call, "fails_at_%s", calls[c]);
+        expect_failure_of(h, &a.q, device, call, KNNG_ERR_DEVICE);
+      }
+    devices_behave("");
+  }
+  int stages = 0;
+  assert_true(stop_at_every_report(h, &a, &stages) >= 3);
+  knng_destroy(h);
+  asked_free(&a);
+
+  /* Two rows that hellinger refuses: the first is named, whichever block comes first. */
+  test_rows rows = rows_positive(KNNG_F64, 500, 301, 324);
+  ((double*)rows.data)[450 * 301 + 7] = ((double*)rows.data)[140 * 301 + 299] = -1;
+  int hellinger = 0;
+  while (strcmp(metric_cases[hellinger].metric, "hellinger") != 0) ++hellinger;
+  const question q = question_of(&rows, &metric_cases[hellinger], 5);
+  knng* refused = handle_for(&q, fake_devices ? "cuda:0,1" : "cuda:0", "tiled", "auto", "0");
+  snprintf(bytes, sizeof bytes, "%lld", (long long)planned(refused, 0, q.k).smallest_device);
+  expect_ok(knng_set(refused, "max_device_bytes", bytes), bytes);
+  knng_graph* g = NULL;
+  EXPECT_ERROR(answer(refused, &q, NULL, &g), KNNG_ERR_DATA, "140", "299");
+  assert_null(g);
+  knng_destroy(refused);
+  rows_free(&rows);
+}
+
 static void a_bound_that_is_none_is_found_out(void** state) {
   (void)state;
   if (!fake_devices) skip();
@@ -396,6 +437,7 @@ int main(int argc, char** argv) {
       DEVICE_TEST(devices_that_answer_rows),
       DEVICE_TEST(full_devices_get_smaller_tiles_or_nothing),
       DEVICE_TEST(devices_that_fail),
+      DEVICE_TEST(blocks_that_fail),
       DEVICE_TEST(a_bound_that_is_none_is_found_out),
       DEVICE_TEST(a_library_of_another_build_is_not_called),
   };

@@ -247,9 +247,9 @@ static void memory_is_as_planned(void** state) {
 /* Points that come block by block: whatever part of them a device can hold, and however many devices there are. */
 static void more_points_than_fit(void** state) {
   (void)state;
-  const int64_t n = small_run() ? 420 : 700;
+  const int64_t n = small_run() ? 300 : 700;
   int64_t budgets = 0;
-  for (int m = 0; m < METRIC_CASES; ++m) {
+  for (int m = 0; m < METRIC_CASES; m += small_run() ? 4 : 1) {
     test_rows rows = rows_positive(row_dtypes[m % ROW_DTYPES], n, 301, 321);
     test_rows queries = rows_positive(rows.dtype, 70, 301, 322); /* as they are planned for */
     for (int asked = 0; asked < 3; ++asked) {
@@ -263,7 +263,7 @@ static void more_points_than_fit(void** state) {
         knng* h = handle_for(&q, *set, "auto", m % 3 ? "auto" : "insertion", "0");
         const int64_t nq = q.queries ? 70 : 0;
         const knng_plan free = planned(h, nq, q.k);
-        for (int step = 0; step < 4; ++step) {
+        for (int step = 0; step < 4; step += small_run() ? 3 : 1) {
           /* From three blocks of 128 up to nearly all. */
           set_bytes(h, "max_device_bytes",
                     free.smallest_device + step * (free.device_bytes - free.smallest_device) / 4);
@@ -285,7 +285,7 @@ static void more_points_than_fit(void** state) {
     rows_free(&rows);
     rows_free(&queries);
   }
-  if (fake_devices) assert_true(budgets > METRIC_CASES);
+  if (fake_devices) assert_true(budgets > 0);
 }
 
 static void every_rung_of_the_ladder(void** state) {

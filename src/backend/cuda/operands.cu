@@ -49,14 +49,17 @@ __device__ double warp_sum(double x) {
   return x;
 }
 
+// Operands are of what fp16 can hold, so that products are finite.
+__device__ double within_fp16(double x) { return fmin(fmax(x, -65504.0), 65504.0); }
+
 struct Fp16 {
   using Value = __half;
-  static __device__ Value round(double x) { return __double2half(x); }
+  static __device__ Value round(double x) { return __double2half(within_fp16(x)); }
   static __device__ double exact(Value a) { return static_cast<double>(__half2float(a)); }
 };
 struct Fp32 {
   using Value = float;
-  static __device__ Value round(double x) { return __double2float_rn(x); }
+  static __device__ Value round(double x) { return __double2float_rn(within_fp16(x)); }
   static __device__ double exact(Value a) { return static_cast<double>(a); }
 };
 
@@ -96,10 +99,18 @@ __global__ void terms_of(const OperandSums* sums, std::int64_t count, LowBound b
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const bool directionless = constants && constants[i].factor == 0;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
   const float b = __double2float_ru(bound.bound(sums[i]));
-  bounds[i] = directionless ? 0 : b;
-  terms[i] = directionless ? std::numeric_limits<float>::infinity()
-                           : __double2float_rd(bound.term(sums[i], static_cast<double>(b)));
+  if (directionless) {
+    bounds[i] = 0;
+    terms[i] = infinity;
+  } else if (b < 0x1p120F) {
+    bounds[i] = b;
+    terms[i] = __double2float_rd(bound.term(sums[i], static_cast<double>(b)));
+  } else {  // nothing is known of its keys
+    bounds[i] = infinity;
+    terms[i] = -infinity;
+  }
 }
 
 // The median of each coordinate over some rows spread over the data: an outlier among them moves it little.
@@ -152,11 +163,11 @@ void Frame::cover(const CanonicalView& view, Home& home) {
   });
 }
 
-void Frame::settle(Home& home) {
+void Frame::settle(int headroom, Home& home) {
   double found = 0;
   check(cudaMemcpyAsync(&found, largest_.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
-  const int exponent = kLargestExponent - (found > 0 ? std::ilogb(found) : 0);
+  const int exponent = kLargestExponent - headroom - (found > 0 ? std::ilogb(found) : 0);
   exponent_ = std::clamp(exponent, -LowBound::kLargestExponent, LowBound::kLargestExponent);
 }
 

@@ -49,6 +49,19 @@ void PagedOperands::release() {
   landing_ = {};
 }
 
+void PagedOperands::learn(const PagedOperands& from, int device, int device_of_from) {
+  for (std::int64_t b = 0; b < points_.blocks(); ++b) {
+    if (has_terms_[static_cast<std::size_t>(b)] || !from.has_terms_[static_cast<std::size_t>(b)]) continue;
+    const std::int64_t first = points_.first_of(b), count = std::min(points_.block_rows(), points_.count() - first);
+    const auto fetch = [&](const DeviceArray<float>& to, const DeviceArray<float>& source) {
+      check(cudaMemcpyPeerAsync(to.data() + first, device, source.data() + first, device_of_from,
+                                static_cast<std::size_t>(4 * count), home_.stream));
+    };
+    fetch(terms_, from.terms_);
+    fetch(bounds_, from.bounds_);
+  }
+}
+
 OperandBlock PagedOperands::block(std::int64_t block) {
   const auto pieces = [&](std::byte* memory) {
     return OperandBlock{{memory, precision_ == Precision::two_piece

@@ -30,7 +30,10 @@ class PagedOperands {
   OperandBlock block(std::int64_t block);
   void used() { slots_->used(); }
 
-  // Of points whose blocks have come.
+  // What another device knows of points whose blocks have not come here. Neither brings blocks meanwhile.
+  void learn(const PagedOperands& from, int device, int device_of_from);
+
+  // Of points whose blocks have come, or that were learnt.
   const float* terms() const noexcept { return terms_.data(); }  // +inf: without direction
   const float* bounds() const noexcept { return bounds_.data(); }
 
@@ -41,7 +44,7 @@ class PagedOperands {
   const LowBound bound_;
   Home& home_;
   DeviceArray<float> terms_, bounds_;
-  std::vector<bool> has_terms_;  // by block
+  std::vector<bool> has_terms_;  // by block: it has come
   DeviceArray<std::byte> landing_;
   DeviceArray<double> canonical_;
   DeviceArray<OperandSums> sums_;

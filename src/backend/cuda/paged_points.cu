@@ -90,16 +90,17 @@ PagedPoints::PagedPoints(const knng_backend_rows& rows, Transform transform, dou
       block_rows_(block_rows),
       staging_(staging),
       home_(home),
-      findings_(blocks(), home) {
+      findings_(blocks(), home),
+      has_come_(static_cast<std::size_t>(blocks())) {
   if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, home);
-}
-
-void PagedPoints::upload(std::int64_t block, std::byte* memory, const Stream& stream) {
-  bring_points(rows_, first_of(block), count_of(block), memory, home_.device, staging_, stream);
+  const std::vector<PrepareFindings> none(has_come_.size());
+  check(cudaMemcpyAsync(findings_.data(), none.data(), none.size() * sizeof none[0], cudaMemcpyHostToDevice,
+                        home.stream));
+  home.stream.wait();
 }
 
 void PagedPoints::prepare(const CanonicalView& view, const Layout& at, RowConstants* constants,
-                          PrepareFindings* findings, const Stream& stream) {
+                          PrepareFindings* findings) {
   PrepareJob job;
   job.rows = view.rows;
   job.transform = transform_;
@@ -110,7 +111,7 @@ void PagedPoints::prepare(const CanonicalView& view, const Layout& at, RowConsta
   job.long_ranks = at.long_ranks;
   job.findings = findings;
   job.workspace = at.workspace;
-  prepare_rows(job, stream);
+  prepare_rows(job, loader_);
 }
 
 CanonicalView PagedPoints::view(std::int64_t block, std::byte* memory) const {
@@ -133,47 +134,47 @@ CanonicalView PagedPoints::shape() const noexcept {
 }
 
 CanonicalView PagedPoints::bring(std::int64_t block, std::byte* memory) {
-  upload(block, memory, loader_);
+  const Layout at = layout(memory);
   const CanonicalView brought = view(block, memory);
-  if (const Layout at = layout(memory); at.findings) {
+  bring_points(rows_, first_of(block), count_of(block), memory, home_.device, staging_, loader_);
+  if (const auto b = static_cast<std::size_t>(block); !has_come_[b]) {
+    RowConstants* const constants = has_constants(transform_) ? constants_.data() + first_of(block) : nullptr;
+    prepare(brought, at, constants, findings_.data() + block);
+    has_come_[b] = true;
+  } else if (at.findings) {  // ranks are of each time
     check(cudaMemsetAsync(at.findings, 0, sizeof *at.findings, loader_));
-    prepare(brought, at, at.constants, at.findings, loader_);
+    prepare(brought, at, at.constants, at.findings);
   }
   return brought;
 }
 
-void PagedPoints::begin_scan() {
-  const std::vector<PrepareFindings> none(static_cast<std::size_t>(blocks()));
-  check(cudaMemcpyAsync(findings_.data(), none.data(), none.size() * sizeof none[0], cudaMemcpyHostToDevice,
-                        home_.stream));
-  home_.stream.wait();
-}
-
-CanonicalView PagedPoints::scan_block(std::int64_t block, std::byte* memory) {
-  upload(block, memory, home_.stream);
-  const CanonicalView scanned = view(block, memory);
-  RowConstants* const constants = has_constants(transform_) ? constants_.data() + first_of(block) : nullptr;
-  prepare(scanned, layout(memory), constants, findings_.data() + block, home_.stream);
-  return scanned;
-}
-
-void PagedPoints::end_scan() {
-  std::vector<PrepareFindings> found(static_cast<std::size_t>(blocks()));
-  check(cudaMemcpyAsync(found.data(), findings_.data(), found.size() * sizeof found[0], cudaMemcpyDeviceToHost,
-                        home_.stream));
-  home_.stream.wait();
+PrepareFindings PagedPoints::found() {
+  std::vector<PrepareFindings> of_blocks(has_come_.size());
+  check(cudaMemcpyAsync(of_blocks.data(), findings_.data(), of_blocks.size() * sizeof of_blocks[0],
+                        cudaMemcpyDeviceToHost, loader_));
+  loader_.wait();
+  PrepareFindings all;
   for (std::int64_t b = 0; b < blocks(); ++b) {
-    const PrepareFindings& of_block = found[static_cast<std::size_t>(b)];
-    if (of_block.first_refused != PrepareFindings::kNothing)
-      throw RefusedRow{first_of(b) +
-                       static_cast<std::int64_t>(of_block.first_refused / static_cast<unsigned long long>(dim() + 1))};
-    any_directionless_ = any_directionless_ || of_block.any_directionless != 0;
+    const PrepareFindings& one = of_blocks[static_cast<std::size_t>(b)];
+    if (all.first_refused == PrepareFindings::kNothing && one.first_refused != PrepareFindings::kNothing)
+      all.first_refused = one.first_refused + static_cast<unsigned long long>(first_of(b) * (dim() + 1));
+    all.any_directionless |= one.any_directionless;
   }
+  return all;
 }
 
-std::vector<std::uint32_t> PagedPoints::first_directionless(std::int64_t most, Home& home) const {
-  if (!any_directionless_) return {};
-  return libknng::cuda::first_directionless(constants_.data(), count(), most, home);
+void PagedPoints::look_for_refused() {
+  const DeviceArray<std::byte> memory(block_bytes(), home_);
+  home_.stream.wait();
+  for (std::int64_t b = 0; b < blocks(); ++b)
+    if (!has_come_[static_cast<std::size_t>(b)]) bring(b, memory.data());
+  if (const PrepareFindings all = found(); all.first_refused != PrepareFindings::kNothing)
+    throw RefusedRow{static_cast<std::int64_t>(all.first_refused / static_cast<unsigned long long>(dim() + 1))};
+}
+
+std::vector<std::uint32_t> PagedPoints::first_directionless(std::int64_t most) {
+  if (found().any_directionless == 0) return {};
+  return libknng::cuda::first_directionless(constants_.data(), count(), most, home_);
 }
 
 }  // namespace libknng::cuda

@@ -39,15 +39,6 @@ class PagedPoints {
   static std::int64_t bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
   static std::int64_t block_bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
 
-  // All points once, to be called first: f(view) for each block, on the home's stream. Throws RefusedRow.
-  template <class F>
-  void scan(F&& f) {
-    const DeviceArray<std::byte> memory(block_bytes(), home_);
-    begin_scan();
-    for (std::int64_t b = 0; b < blocks(); ++b) f(scan_block(b, memory.data()));
-    end_scan();
-  }
-
   std::int64_t count() const noexcept { return rows_.count; }
   std::int64_t dim() const noexcept { return rows_.dim; }
   std::int64_t blocks() const noexcept { return (rows_.count + block_rows_ - 1) / block_rows_; }
@@ -58,13 +49,19 @@ class PagedPoints {
 
   // The stream on which blocks come, beside the home's.
   const Stream& loader() const noexcept { return loader_; }
-  // Puts a block's way to `memory` on the loader; its first point is row 0 of the view.
+  // Puts a block's way to `memory` on the loader; its first point is row 0 of the view. What its metric needs to know
+  // of its points is found the first time.
   CanonicalView bring(std::int64_t block, std::byte* memory);
   // The view of a block that was brought there.
   CanonicalView view(std::int64_t block, std::byte* memory) const;
-  // All points without their rows: shape and constants.
+  // All points without their rows: shape, and constants of those that have come.
   CanonicalView shape() const noexcept;
-  std::vector<std::uint32_t> first_directionless(std::int64_t most, Home& home) const;
+  // Whether a row that the metric refuses has come.
+  bool any_refused() { return found().first_refused != PrepareFindings::kNothing; }
+  // Brings what has not come, and throws RefusedRow of the first such row of all: whichever block a device met first.
+  void look_for_refused();
+  // When all have come.
+  std::vector<std::uint32_t> first_directionless(std::int64_t most);
 
  private:
   struct Layout;
@@ -72,12 +69,9 @@ class PagedPoints {
   std::int64_t count_of(std::int64_t block) const noexcept {
     return std::min(block_rows_, rows_.count - first_of(block));
   }
-  void upload(std::int64_t block, std::byte* memory, const Stream& stream);
-  void prepare(const CanonicalView& view, const Layout& at, RowConstants* constants, PrepareFindings* findings,
-               const Stream& stream);
-  void begin_scan();
-  CanonicalView scan_block(std::int64_t block, std::byte* memory);
-  void end_scan();
+  void prepare(const CanonicalView& view, const Layout& at, RowConstants* constants, PrepareFindings* findings);
+  // What has been found of all blocks so far.
+  PrepareFindings found();
 
   const knng_backend_rows& rows_;
   const Transform transform_;
@@ -87,8 +81,8 @@ class PagedPoints {
   Home& home_;
   const Stream loader_{Stream::Priority::high};
   DeviceArray<RowConstants> constants_;
-  DeviceArray<PrepareFindings> findings_;  // of each block, from the scan
-  bool any_directionless_ = false;
+  DeviceArray<PrepareFindings> findings_;  // of each block
+  std::vector<bool> has_come_;             // by block
 };
 
 }  // namespace libknng::cuda

@@ -43,7 +43,7 @@ __device__ bool within_bounds(const Batch& b, std::int64_t place, Candidate c, d
   const double scaled = ScalarOps::mul(key, b.bounds.scale);
   const float sum = __fadd_ru(b.bounds.rows[place], b.bounds.columns[c.id]);
   const float up = __fadd_ru(c.low, __fmul_ru(2.0f, sum));
-  return static_cast<double>(c.low) <= scaled && scaled <= static_cast<double>(up);
+  return static_cast<double>(c.low) <= scaled && !(scaled > static_cast<double>(up));  // -inf + inf claims nothing
 }
 
 // One warp a row: entries of its candidates and of columns without direction.

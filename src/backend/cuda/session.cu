@@ -20,6 +20,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kNobody = 0xffffffff;
+// Points may be so many powers of two farther from the centre than a sample of them before their operands suffer.
+constexpr int kHeadroom = 4;
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
@@ -72,42 +74,46 @@ Session::Session(int device, const knng_backend_problem& problem)
     make_lists();
   if (!paged_) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
   if (p.leave_out) leave_out_ = uploaded(std::vector<std::int64_t>(p.leave_out, p.leave_out + p.rows.count), home_);
-  const std::vector<std::uint32_t> first =
-      paged_ ? paged_->first_directionless(p.k + 2, home_) : columns_->first_directionless(p.k + 2, home_);
-  if (!first.empty()) {
-    directionless_ = uploaded(first, home_);
-    directionless_count_ = static_cast<std::int64_t>(first.size());
-  }
+  if (!paged_) find_directionless();
 }
 
-// The frame of all points; those that come in blocks are all looked at for it.
+void Session::find_directionless() {
+  const std::int64_t most = problem_.k + 2;
+  const std::vector<std::uint32_t> first =
+      paged_ ? paged_->first_directionless(most) : columns_->first_directionless(most, home_);
+  knows_directionless_ = true;
+  directionless_count_ = static_cast<std::int64_t>(first.size());
+  if (!first.empty()) directionless_ = uploaded(first, home_);
+}
+
+void Session::settle() {
+  home_.stream.wait();
+  if (!paged_ || !paged_->any_refused()) return;
+  leave_stage();
+  paged_->look_for_refused();
+}
+
+// The frame of all points; of those that come in blocks, as a sample shows them.
 void Session::make_frame() {
   products_.emplace(home_);
-  if (paged_) {
-    const PickedRows picked = sample_rows(problem_.columns);
-    try {
-      sample_.emplace(picked.rows(), metric_.transform, problem_.metric.largest, staging_, home_);
+  if (paged_) try {
+      sample_.emplace(sample_rows(problem_.columns).rows(), metric_.transform, problem_.metric.largest, staging_,
+                      home_);
     } catch (const RefusedRow&) {
-      paged_->scan([](const CanonicalView&) {});  // tells which row is the first
+      paged_->look_for_refused();
       throw;
     }
-  }
-  frame_.emplace(metric_, paged_ ? *sample_ : *columns_, home_);
-  if (paged_)
-    paged_->scan([&](const CanonicalView& block) { frame_->cover(block, home_); });
-  else
-    frame_->cover(columns_->view(), home_);
+  const Points& columns = paged_ ? *sample_ : *columns_;
+  frame_.emplace(metric_, columns, home_);
+  frame_->cover(columns.view(), home_);
   if (queries_) frame_->cover(queries_->view(), home_);
-  frame_->settle(home_);
+  frame_->settle(paged_ ? kHeadroom : 0, home_);
 }
 
 // What tiles need for as long as the session lives.
 void Session::make_lists() {
   const knng_backend_problem& p = problem_;
-  if (!is_direct(p))
-    make_frame();
-  else if (paged_)
-    paged_->scan([](const CanonicalView&) {});
+  if (!is_direct(p)) make_frame();
   const std::int64_t n = p.rows.count;
   candidates_ = DeviceArray<Candidate>(n * p.capacity, home_);
   counts_ = DeviceArray<std::int32_t>(n, home_);
@@ -309,6 +315,7 @@ void Session::join(const SelectJob& found, std::int64_t first_list) {
 }
 
 void Session::absorb(const Session& from, std::int64_t first, std::int64_t count) {
+  if (paged_operands_) paged_operands_->learn(*from.paged_operands_, device_, from.device_);
   const std::int64_t capacity = problem_.capacity;
   for (std::int64_t done = 0; done < count; done += problem_.tile_rows) {
     const std::int64_t at = first + done, lists = std::min(problem_.tile_rows, count - done);
@@ -361,6 +368,7 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
 
 void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   enter(Stage::refine);
+  if (paged_ && !knows_directionless_) find_directionless();
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, refined_together(p), workspace_.data());
   Delivery delivery(p, space, result, staging_, home_.stream);

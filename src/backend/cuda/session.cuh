@@ -34,7 +34,7 @@ class Session {
 
   void begin(int rung);
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
-  void settle() { home_.stream.wait(); }
+  void settle();
   void absorb(const Session& from, std::int64_t first, std::int64_t count);
   void begin_keys() { enter(Stage::keys); }
   void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column);
@@ -51,6 +51,7 @@ class Session {
 
   void make_frame();
   void make_lists();
+  void find_directionless();
   void make_found();
   void leave_stage();
   void enter(Stage stage);
@@ -104,6 +105,7 @@ class Session {
   DeviceArray<std::int64_t> leave_out_;
   DeviceArray<std::uint32_t> directionless_;
   std::int64_t directionless_count_ = 0;
+  bool knows_directionless_ = false;
   // Where points come in blocks: the stage, blocks as stored, and keys by place in the lists.
   std::optional<Stage> stage_;
   DeviceArray<double> canonical_, keys_, self_keys_;

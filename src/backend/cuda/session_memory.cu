@@ -77,11 +77,10 @@ std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
     }
   }
 }
-// Before any stage: all points are looked at once, a sample of them is rounded.
+// Before any stage: a sample of the points is rounded. And after one that met points that are refused.
 std::int64_t opening_bytes(const knng_backend_problem& p) {
-  const std::int64_t d = p.columns.dim, sampled = std::min(p.columns.count, kSampleRows);
-  const std::int64_t scan = array_bytes(stored_block_bytes(p)) + Frame::bytes(p.tile_cols, d);
-  return std::max(scan, Operands::bytes(sampled, d));
+  return std::max(array_bytes(stored_block_bytes(p)),
+                  Operands::bytes(std::min(p.columns.count, kSampleRows), p.columns.dim));
 }
 std::int64_t bytes_of_stages(const knng_backend_problem& p) {
   const auto with = [&](Stage stage, std::int64_t held, Precision precision) {
@@ -216,7 +215,8 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
            std::max(PointTree::bytes_while_made(p.columns.count, d), array_bytes(workspace_bytes(p)));
   // Of queries, or of all points.
   if (!is_direct(p))
-    bytes += (p.square && is_paged(p) ? 0 : Operands::bytes(n, d)) + Frame::bytes(n, d) +
+    bytes += (p.square && is_paged(p) ? 0 : Operands::bytes(n, d)) +
+             Frame::bytes(p.square && is_paged(p) ? std::min(n, kSampleRows) : n, d) +
              array_bytes(Products::kWorkspaceBytes);
   // Lists.
   bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 4 * array_bytes(4 * n);
