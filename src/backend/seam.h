@@ -145,6 +145,9 @@ typedef struct knng_backend_seam {
    * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done. */
   int32_t (*tile)(knng_backend_session* session, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
                   knng_backend_error* error);
+  /* Lowers cut-offs to those of another session of the same problem and rung, which may be at work: what lies above
+   * one device's is dropped by all. Lists are joined by absorb() before they are used. */
+  int32_t (*heed)(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error);
   /* Returns when all tiles are done. */
   int32_t (*settle)(knng_backend_session* session, knng_backend_error* error);
   /* Adds the candidates that another session of the same problem, perhaps on another device, has found for rows

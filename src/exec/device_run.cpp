@@ -85,6 +85,7 @@ class Session {
     require(job_.backend.tile(session_, t.first_row, t.rows, t.first_column, t.columns, &error_));
   }
   void settle() { require(job_.backend.settle(session_, &error_)); }
+  void heed(const Session& from) { require(job_.backend.heed(session_, from.session_, &error_)); }
   std::int64_t blocks_held() const { return job_.backend.blocks_held(session_); }
   void begin_keys() { require(job_.backend.begin_keys(session_, &error_)); }
   void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
@@ -266,14 +267,21 @@ class Output {
   std::future<void> touched_;
 };
 
+// Tiles after which a device takes over the cut-offs of the others: copies of them are nothing beside so many tiles.
+constexpr std::int64_t kTilesBetweenCutoffs = 16;
+
 // Tiles of all pairs, in one precision, on whichever device is free; or of some, if the output is found unwanted.
 void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& output, Monitor& monitor) {
   TileQueue queue(grid, band_of(team[0], grid));
   monitor.stage(stage, grid.pairs());
   team.each([&](std::size_t i) {
+    std::int64_t done = 0;
     for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
       if (i == 0 ? output.unwanted(false) : output.known_unwanted()) break;
       team[i].run(t);
+      if (++done % kTilesBetweenCutoffs == 0)
+        for (std::size_t other = 0; other < team.size(); ++other)
+          if (other != i) team[i].heed(team[other]);
       monitor.advance(grid.pairs_of(t));
     }
     team[i].settle();

@@ -323,6 +323,14 @@ static void devices_that_fail(void** state) {
         snprintf(call, sizeof call, "%s_at_%s", memory ? "out_of_memory" : "fails", calls[c]);
         expect_failure_of(h, &a.q, device, call, memory ? KNNG_ERR_MEMORY : KNNG_ERR_DEVICE);
       }
+  /* With many tiles devices tell each other their cut-offs. */
+  knng* many = handle_for(&a.q, "cuda:2,0,1", "auto", "auto", "5");
+  devices_behave("");
+  const int64_t heeded = fake_count("cut-offs", 0);
+  expect_answer(many, &a.q, a.expected, &a.failure, "cut-offs");
+  assert_true(fake_count("cut-offs", 0) > heeded);
+  expect_failure_of(many, &a.q, 1, "fails_at_heed=2", KNNG_ERR_DEVICE);
+  knng_destroy(many);
   /* Of several failures, the first device's in the order in which they were asked for. */
   devices_behave("0:fails_at_settle=1;1:fails_at_settle=1;2:fails_at_settle=1");
   EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "cuda:2: told to fail");

@@ -7,7 +7,7 @@
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
 // with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, unusable, lies (its bounds are none) and
 // fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, begin, tile, settle,
-// absorb, begin_keys, keys, refine, redo or answer. KNNG_FAKE_BUILD_ID: that of another build.
+// heed, absorb, begin_keys, keys, refine, redo or answer. KNNG_FAKE_BUILD_ID: that of another build.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -47,7 +47,7 @@ constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0};
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-std::atomic<std::int64_t> live_sessions{0}, live_bytes{0}, blocks_brought{0};
+std::atomic<std::int64_t> live_sessions{0}, live_bytes{0}, blocks_brought{0}, cutoffs_heeded{0};
 std::atomic<std::int64_t> rows_read{0};  // rows that the host was asked for
 std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
 
@@ -169,6 +169,7 @@ struct knng_backend_session {
         lists(checked_mul(listed(problem), problem.capacity, "capacity"), held),
         counts(listed(problem), held),
         dropped(listed(problem), held),
+        cutoffs(listed(problem), held),
         lows(checked_mul(problem.tile_rows, problem.tile_cols, "tile_rows"), held) {
     if (!p.square) queries = std::make_unique<Points>(p.rows, p.metric, 2, held);
     ++live_sessions;
@@ -181,7 +182,8 @@ struct knng_backend_session {
     sum = checked_add(sum, p.blocks_held > 0 ? DeviceArray<double>::bytes(entries) : Points::bytes(p.columns), "rows");
     sum = checked_add(sum, DeviceArray<double>::bytes(block_values(p)), "rows");
     sum = checked_add(sum, DeviceArray<Candidate>::bytes(entries), "rows");
-    sum = checked_add(sum, DeviceArray<std::int64_t>::bytes(listed(p)) + DeviceArray<double>::bytes(listed(p)), "rows");
+    sum = checked_add(sum, DeviceArray<std::int64_t>::bytes(listed(p)) + 2 * DeviceArray<double>::bytes(listed(p)),
+                      "rows");
     return checked_add(sum, DeviceArray<double>::bytes(checked_mul(p.tile_rows, p.tile_cols, "tile_rows")), "rows");
   }
 
@@ -219,6 +221,7 @@ struct knng_backend_session {
   }
   // The candidates of a row as a heap, the one to go first.
   void offer(std::int64_t row, Candidate c) {
+    if (c.low > cutoffs[row].load()) return;
     Candidate* const list = lists.at(row * p.capacity);
     std::int64_t& count = counts[row];
     if (count == p.capacity) {
@@ -238,6 +241,7 @@ struct knng_backend_session {
     for (std::int64_t i = 0; i < p.rows.count; ++i) {
       counts[i] = 0;
       dropped[i] = kInfinity;
+      cutoffs[i].store(kInfinity);
     }
   }
   void tile(std::int64_t first_row, std::int64_t n, std::int64_t first_column, std::int64_t m) {
@@ -252,7 +256,25 @@ struct knng_backend_session {
         if (!excluded(row, id)) offer(row, {lows[i * m + j], id});
         if (p.square && first_row != first_column) offer(id, {lows[i * m + j], row});
       }
+    if (++tiles % 8 == 0)
+      for (std::int64_t i = 0; i < n; ++i) lower_cutoff(first_row + i);
     ++tiles_done[static_cast<std::size_t>(number)];
+  }
+  // The k-th smallest key of a list: no pair above it is wanted.
+  void lower_cutoff(std::int64_t row) {
+    if (counts[row] < p.k) return;
+    std::vector<double> found;
+    for (std::int64_t i = 0; i < counts[row]; ++i) found.push_back(key(row, lists[row * p.capacity + i].id));
+    const auto kth = found.begin() + (p.k - 1);
+    std::nth_element(found.begin(), kth, found.end());
+    if (*kth < cutoffs[row].load()) cutoffs[row].store(*kth);
+  }
+  void heed(const knng_backend_session& from) {
+    for (std::int64_t row = 0; row < p.rows.count; ++row) {
+      const double theirs = from.cutoffs[row].load();
+      if (theirs < cutoffs[row].load()) cutoffs[row].store(theirs);
+    }
+    ++cutoffs_heeded;
   }
   void absorb(const knng_backend_session& from, std::int64_t first, std::int64_t n) {
     for (std::int64_t row = first; row < first + n; ++row) {
@@ -357,17 +379,19 @@ struct knng_backend_session {
   DeviceArray<double> keys_of_lists;
   DeviceArray<Candidate> lists;
   DeviceArray<std::int64_t> counts;
-  DeviceArray<double> dropped;  // smallest low that a row's list lost
-  DeviceArray<double> lows;     // of a tile
+  DeviceArray<double> dropped;               // smallest low that a row's list lost
+  DeviceArray<std::atomic<double>> cutoffs;  // above which no pair is wanted; others read them
+  DeviceArray<double> lows;                  // of a tile
   std::int32_t rung = 0;
-  std::array<std::int64_t, 10> calls{};  // so far, of each kind
+  std::int64_t tiles = 0;                // so far
+  std::array<std::int64_t, 11> calls{};  // so far, of each kind
 };
 
 namespace {
 
-constexpr std::array<const char*, 10> kCalls = {"open",       "begin", "tile",   "settle", "absorb",
-                                                "begin_keys", "keys",  "refine", "redo",   "answer"};
-enum Call : std::size_t { kOpen, kBegin, kTile, kSettle, kAbsorb, kBeginKeys, kKeys, kRefine, kRedo, kAnswer };
+constexpr std::array<const char*, 11> kCalls = {"open",       "begin", "tile",   "heed", "settle", "absorb",
+                                                "begin_keys", "keys",  "refine", "redo", "answer"};
+enum Call : std::size_t { kOpen, kBegin, kTile, kHeed, kSettle, kAbsorb, kBeginKeys, kKeys, kRefine, kRedo, kAnswer };
 
 void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
   const std::string name = kCalls[call];
@@ -460,6 +484,10 @@ std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t 
   });
 }
 
+std::int32_t heed(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
+  return on(into, kHeed, error, [&] { into->heed(*from); });
+}
+
 std::int32_t settle(knng_backend_session* s, knng_backend_error* error) {
   return on(s, kSettle, error, [] {});
 }
@@ -526,6 +554,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &blocks_held,
                                    &begin,
                                    &tile,
+                                   &heed,
                                    &settle,
                                    &absorb,
                                    &begin_keys,
@@ -545,16 +574,17 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
   return &seam;
 }
 
-// For tests: "sessions" that are open, "bytes" that they hold, "blocks" of points that came, "tiles" that a device has
-// done so far; how often it was asked where memory is ("located"), how many rows were read from the host ("read") or
-// brought to it ("fetched").
+// For tests: "sessions" that are open, "bytes" that they hold, "blocks" of points that came, "cut-offs" that were
+// heeded, "tiles" that a device has done so far; how often it was asked where memory is ("located"), how many rows were
+// read from the host ("read") or brought to it ("fetched").
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
-  return word == "sessions"  ? live_sessions.load()
-         : word == "bytes"   ? live_bytes.load()
-         : word == "blocks"  ? blocks_brought.load()
-         : word == "located" ? fake::located.load()
-         : word == "read"    ? rows_read.load()
-         : word == "fetched" ? fake::rows_fetched.load()
-                             : tiles_done[static_cast<std::size_t>(device)].load();
+  return word == "sessions"   ? live_sessions.load()
+         : word == "bytes"    ? live_bytes.load()
+         : word == "blocks"   ? blocks_brought.load()
+         : word == "cut-offs" ? cutoffs_heeded.load()
+         : word == "located"  ? fake::located.load()
+         : word == "read"     ? rows_read.load()
+         : word == "fetched"  ? fake::rows_fetched.load()
+                              : tiles_done[static_cast<std::size_t>(device)].load();
 }

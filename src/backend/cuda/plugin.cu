@@ -177,6 +177,10 @@ std::int32_t tile(knng_backend_session* session, std::int64_t first_row, std::in
   return on(session, error, [&](cuda::Session& s) { s.tile(first_row, rows, first_column, columns); });
 }
 
+std::int32_t heed(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
+  return on(into, error, [&](cuda::Session& s) { s.heed(from->session); });
+}
+
 std::int32_t settle(knng_backend_session* session, knng_backend_error* error) {
   return on(session, error, [&](cuda::Session& s) { s.settle(); });
 }
@@ -264,6 +268,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &blocks_held,
                                          &begin,
                                          &tile,
+                                         &heed,
                                          &settle,
                                          &absorb,
                                          &begin_keys,

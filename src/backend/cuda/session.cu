@@ -86,6 +86,19 @@ void Session::find_directionless() {
   if (!first.empty()) directionless_ = uploaded(first, home_);
 }
 
+// Cut-offs only fall, and each is written at once: whatever is read while the other works is true. The tile's memory is
+// free between two tiles.
+void Session::heed(const Session& from) {
+  const std::int64_t n = problem_.rows.count, together = tile_.size();
+  for (std::int64_t done = 0; done < n; done += together) {
+    const std::int64_t count = std::min(together, n - done);
+    check(cudaMemcpyPeerAsync(tile_.data(), device_, from.cutoffs_.data() + done, from.device_,
+                              static_cast<std::size_t>(4 * count), home_.stream));
+    lower<<<blocks_of(count), kThreads, 0, home_.stream>>>(cutoffs_.data() + done, tile_.data(), count);
+    check_launch();
+  }
+}
+
 void Session::settle() {
   home_.stream.wait();
   if (!paged_ || !paged_->any_refused()) return;

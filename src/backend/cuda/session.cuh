@@ -34,6 +34,7 @@ class Session {
 
   void begin(int rung);
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
+  void heed(const Session& from);
   void settle();
   void absorb(const Session& from, std::int64_t first, std::int64_t count);
   void begin_keys() { enter(Stage::keys); }
