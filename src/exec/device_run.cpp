@@ -222,7 +222,17 @@ constexpr std::array<Step, 3> kLadder = {{
     {KNNG_RUNG_TWO_PIECE, "distances again, in two pieces", "keys after two pieces", "refine after two pieces"},
     {KNNG_RUNG_FP32, "distances again, in fp32", "keys after fp32", "refine after fp32"},
 }};
+// Metrics without products: sums in single precision, then canonical keys.
+constexpr std::array<Step, 2> kSums = {{
+    {KNNG_RUNG_FILTER, "distances", "keys", "refine"},
+    {KNNG_RUNG_FP64, "distances again, in fp64", "keys after fp64", "refine after fp64"},
+}};
 constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, "distances", "keys", "refine"}}};
+
+std::span<const Step> ladder_of(const Metric& metric, bool direct) {
+  if (direct) return kDirect;
+  return has_product_form(metric.term) ? std::span<const Step>(kLadder) : std::span<const Step>(kSums);
+}
 
 // Row blocks that a device should have in hand at a time: beside them it holds the columns that they meet and the next.
 std::int64_t band_of(Session& session, const TileGrid& grid) {
@@ -389,14 +399,15 @@ void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& r
 
 // Tiles of all pairs in one precision after the other, until few rows or none are left without a proof; false if the
 // output is unwanted.
-bool climb(Team& team, const TaskPlan& plan, Output& output, Monitor& monitor, Graph& graph) {
+bool climb(Team& team, const Metric& metric, const TaskPlan& plan, Output& output, Monitor& monitor, Graph& graph) {
   const std::int64_t n = graph.rows;
   const bool direct = plan.device.engine == "direct";
   Stopwatch watch;
   double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0;
-  std::int64_t unproved = 0;
-  for (const Step& step : direct ? std::span<const Step>(kDirect) : std::span<const Step>(kLadder)) {
+  std::int64_t unproved = 0, redone = 0;
+  for (const Step& step : ladder_of(metric, direct)) {
     if (step.rung == KNNG_RUNG_FP32) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved);
+    if (step.rung == KNNG_RUNG_FP64 && !direct) redone = n;  // the others, too, are proved by keys alone now
     team.each([&](std::size_t i) { team[i].begin(step.rung); });
     run_tiles(team, plan.grid, step.distances, output, monitor);
     if (output.unwanted(true)) return false;
@@ -413,7 +424,7 @@ bool climb(Team& team, const TaskPlan& plan, Output& output, Monitor& monitor, G
   graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
   graph.stats[Stat::seconds_tile] = seconds_tile;
   graph.stats[Stat::seconds_merge] = seconds_merge;
-  graph.stats[Stat::redone_fp64] = static_cast<double>(unproved);
+  graph.stats[Stat::redone_fp64] = static_cast<double>(std::max(redone, unproved));
   graph.stats[Stat::refined] = direct ? 0 : static_cast<double>(n);
   return true;
 }
@@ -478,7 +489,7 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
     if (output.unwanted(true)) return false;
     answer_rows(team, plan.grid, output.results(), monitor);
     graph.stats[Stat::seconds_tile] = watch.lap();
-  } else if (!climb(team, plan, output, monitor, graph)) {
+  } else if (!climb(team, task.metric, plan, output, monitor, graph)) {
     return false;
   }
 

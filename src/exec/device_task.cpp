@@ -7,6 +7,8 @@
 #include "dataset/fingerprint.h"
 #include "exec/distinct.h"
 #include "plan/device_plan.h"
+#include "refine/bound.h"
+#include "refine/sum_terms.h"
 
 namespace libknng {
 namespace {
@@ -14,11 +16,14 @@ namespace {
 // Below so many coordinates compared the CPU is done before a device is awake.
 constexpr double kPays = 0x1p36;
 
-// Beyond so many dimensions few boxes of points can be left out, and products of all pairs are faster.
+// Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
 constexpr std::int64_t kBoxesPay = 8;
 
-bool has_product_form(const Metric& metric) {
-  return metric.term == Term::squared_difference || metric.term == Term::product;
+// Whether engine=tiled has a filter: products, or sums of values that single precision holds.
+bool has_filter(const Metric& metric, const knng_backend_problem& p) {
+  if (p.columns.dim > kLargestFilterDim) return false;
+  return has_product_form(metric.term) ||
+         (has_sum_term(metric.term) && p.rows.dtype != KNNG_F64 && p.columns.dtype != KNNG_F64);
 }
 
 // The most memory that a session may take on any of the devices.
@@ -103,7 +108,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   // Who asks for a selector or columns of a tile asks for tiles.
   std::int64_t rows_at_a_time = 0;
   if (task.selector == "auto" && task.tile_cols == 0) rows_at_a_time = backend.rows_at_a_time(&problem);
-  if (task.engine == "auto" && has_product_form(task.metric) && (rows_at_a_time == 0 || data.dim() > kBoxesPay)) {
+  if (task.engine == "auto" && has_filter(task.metric, problem) && (rows_at_a_time == 0 || data.dim() > kBoxesPay)) {
     device.engine = "tiled";
     rows_at_a_time = 0;
   }

@@ -32,6 +32,9 @@ enum class Term : std::uint8_t {
 };
 inline constexpr int kTerms = 8;
 
+// Whether keys follow from inner products of rows.
+constexpr bool has_product_form(Term t) noexcept { return t == Term::squared_difference || t == Term::product; }
+
 // How a key becomes the value that is reported as a distance.
 enum class Report : std::uint8_t { key, root, half_root, p_root };
 

@@ -154,7 +154,7 @@ static void devices_are_listed_and_named(void** state) {
   knng_graph* g = NULL;
   EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=fused");
   knng_destroy(h);
-  h = HANDLE(&rows, "device", "cuda:0", "engine", "tiled", "metric", "canberra");
+  h = HANDLE(&rows, "device", "cuda:0", "engine", "tiled", "metric", "jensenshannon");
   EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=tiled");
   knng_destroy(h);
   h = HANDLE(&rows, "device", "cuda:0", "tile_rows", "5", "tile_cols", "6");

@@ -11,6 +11,13 @@ static int is_product(const metric_case* m) {
   return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0);
 }
 
+/* Whether engine=tiled has a filter: products, or sums of what single precision holds. */
+static int has_filter(const question* q) {
+  if (is_product(&q->metric)) return 1;
+  if (strcmp(q->metric.metric, "jensenshannon") == 0) return 0;
+  return q->rows->dtype != KNNG_F64 && !(q->queries && q->queries->dtype == KNNG_F64);
+}
+
 static const char *const automatic[] = {"auto", NULL}, *const zero[] = {"0", NULL};
 static const char* const selectors[] = {"auto", "insertion", "batch_sort", "quick", NULL};
 
@@ -25,12 +32,14 @@ static void check(const question* q, const char* const* of_selectors, const char
   while (sets[set_count]) ++set_count;
   for (int s = 0; s < set_count; ++s) {
     int way = 0;
-    for (int e = 0; e < (is_product(&q->metric) ? 3 : 2); ++e)
+    for (int e = 0; e < (has_filter(q) ? 3 : 2); ++e)
       for (const char* const* selector = of_selectors; *selector; ++selector)
         for (const char* const* tile = tiles; *tile; ++tile, ++way) {
           /* Sessions of GPUs take long to open: there every way is gone once, and by all sets the first. In a small
            * run every way is gone once, by another set each time. */
           if (fake_devices ? small_run() && (way + turn) % set_count != s : s > 0 && way > 0) continue;
+          /* Devices that are none do not select: enough of them. */
+          if (fake_devices && e == 2 && selector != of_selectors) continue;
           char label[240];
           snprintf(label, sizeof label, "%s: %s p=%s %s n=%lld k=%lld device=%s engine=%s selector=%s tile_rows=%s",
                    what, q->metric.metric, q->metric.p, dtype_label(q->rows->dtype), (long long)q->rows->n,
@@ -323,6 +332,59 @@ static void every_rung_of_the_ladder(void** state) {
              (long long)reached[1], (long long)reached[2], (long long)reached[3], (long long)reached[4], redone_fp32);
 }
 
+/* Where there are no products the filter is followed by canonical keys of all pairs, if it proves few rows. */
+static void every_rung_without_products(void** state) {
+  (void)state;
+  int64_t reached[5] = {0};
+  for (int m = 7; m < METRIC_CASES; ++m)
+    for (int shrink = 0; shrink <= 16; shrink += 4) {
+      test_rows rows = heaps(400, shrink);
+      const question q = question_of(&rows, &metric_cases[m], 5);
+      if (is_product(&q.metric) || !has_filter(&q)) {
+        rows_free(&rows);
+        continue;
+      }
+      knng_error failure;
+      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+      knng* h = handle_for(&q, device_sets()[0], "tiled", "auto", "0");
+      expect_ok(answer(h, &q, NULL, &g), "heaps");
+      expect_same(expected, g, "heaps");
+      unsigned char* proof = rows_of(g, "proof");
+      int64_t fp64 = 0;
+      for (int64_t i = 0; i < 400; ++i) {
+        ++reached[proof[i]];
+        fp64 += proof[i] == 4;
+      }
+      assert_true(stat_of(g, "redone_fp64") == (double)fp64 && stat_of(g, "redone_fp32") == 0);
+      assert_true(stat_of(g, "proved") == 400 && stat_of(g, "refined") == 400);
+      free(proof);
+      knng_graph_destroy(g);
+      knng_graph_destroy(expected);
+      knng_destroy(h);
+      rows_free(&rows);
+    }
+  if (!reached[1] || reached[2] || reached[3] || (fake_devices && !reached[4]))
+    fail_msg("proofs: %lld by the filter, %lld in fp64", (long long)reached[1], (long long)reached[4]);
+}
+
+/* float64 rows are no values of single precision, and jensenshannon has no filter: asked for, it is refused. */
+static void filters_that_there_are_not(void** state) {
+  (void)state;
+  test_rows rows = rows_positive(KNNG_F64, 40, 9, 321), single = rows_positive(KNNG_F32, 40, 9, 321);
+  for (int m = 0; m < METRIC_CASES; ++m)
+    for (int s = 0; s < 2; ++s) {
+      const question q = question_of(s ? &single : &rows, &metric_cases[m], 3);
+      if (has_filter(&q)) continue;
+      knng* h = handle_for(&q, device_sets()[0], "tiled", "auto", "0");
+      knng_graph* g = NULL;
+      EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine", "tiled");
+      assert_null(g);
+      knng_destroy(h);
+    }
+  rows_free(&rows);
+  rows_free(&single);
+}
+
 int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
@@ -336,6 +398,8 @@ int main(void) {
       DEVICE_TEST(memory_is_as_planned),
       DEVICE_TEST(more_points_than_fit),
       DEVICE_TEST(every_rung_of_the_ladder),
+      DEVICE_TEST(every_rung_without_products),
+      DEVICE_TEST(filters_that_there_are_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

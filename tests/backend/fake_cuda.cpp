@@ -30,6 +30,7 @@
 #include "core/dtype.h"
 #include "dataset/dataset.h"
 #include "metric/canonical.h"
+#include "refine/sum_terms.h"
 #include "tests/backend/fake_behaviour.h"
 #include "tests/backend/fake_memory.h"
 
@@ -427,8 +428,8 @@ void describe(std::int32_t device, knng_device* out) {
 std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
   const Metric metric = metric_of(p->metric);
   const bool direct = std::string_view(p->engine) == "direct";
-  const bool product = metric.term == Term::squared_difference || metric.term == Term::product;
-  if (direct || (product && std::string_view(p->engine) == "tiled")) return KNNG_OK;
+  const bool sums = has_sum_term(metric.term) && p->rows.dtype != KNNG_F64 && p->columns.dtype != KNNG_F64;
+  if (direct || ((has_product_form(metric.term) || sums) && std::string_view(p->engine) == "tiled")) return KNNG_OK;
   *error = {KNNG_ERR_UNSUPPORTED, 0, -1, -1, -1, "engine", ""};
   std::snprintf(error->text, sizeof error->text, "engine=%s cannot do this metric on a device", p->engine);
   return error->status;

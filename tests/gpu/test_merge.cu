@@ -59,7 +59,8 @@ struct DeviceLists {
   CandidateLists view() const { return {entries.get(), counts.get(), capacity, cutoffs.get(), dropped.get()}; }
 };
 
-void test(std::size_t count, int capacity, int incoming_capacity, int k, bool few, bool devices, std::mt19937& random) {
+void test(std::size_t count, int capacity, int incoming_capacity, int k, bool few, bool devices, bool sums,
+          std::mt19937& random) {
   HostLists lists = random_lists(count, capacity, 0, few, random);
   const HostLists more = random_lists(count, incoming_capacity, 1, few, random);
   std::vector<float> of_list(count), of_id(static_cast<std::size_t>(2 * std::max(capacity, incoming_capacity) + 2));
@@ -69,7 +70,9 @@ void test(std::size_t count, int capacity, int incoming_capacity, int k, bool fe
 
   const DeviceLists device(lists), device_more(more);
   const gpu::Array<float> device_of_list(of_list), device_of_id(of_id);
-  const Bounds bounds{k, device_of_list.get(), device_of_id.get()};
+  const libknng::SumBound of_sums({0x1p-10, 0x1p-12});
+  const Bounds bounds =
+      sums ? Bounds{k, nullptr, nullptr, of_sums} : Bounds{k, device_of_list.get(), device_of_id.get()};
   if (devices)
     merge_lists(device.view(), device_more.view(), static_cast<std::int64_t>(count), bounds, nullptr);
   else
@@ -100,7 +103,8 @@ void test(std::size_t count, int capacity, int incoming_capacity, int k, bool fe
         float highest = -kInfinity;
         for (std::size_t i = 0; i < static_cast<std::size_t>(k); ++i) {
           const float slack = 2 * rounded_up(static_cast<double>(of_list[l]) + static_cast<double>(of_id[all[i].id]));
-          highest = std::max(highest, rounded_up(static_cast<double>(all[i].low) + static_cast<double>(slack)));
+          highest = std::max(highest, sums ? of_sums.up(all[i].low)
+                                           : rounded_up(static_cast<double>(all[i].low) + static_cast<double>(slack)));
         }
         wanted_cutoff = std::min(wanted_cutoff, highest);
       }
@@ -131,7 +135,7 @@ int main() {
     for (const bool few : {false, true})
       for (const auto& [capacity, incoming, k] : std::vector<std::array<int, 3>>{
                {1, 1, 1}, {5, 3, 2}, {40, 32, 10}, {158, 158, 10}, {300, 250, 100}, {600, 33, 500}, {2000, 1500, 1000}})
-        test(lists, capacity, incoming, k, few, devices, random);
-  if (!small_run()) test(3, 20000, 18000, 16384, false, false, random);
+        for (const bool sums : {false, true}) test(lists, capacity, incoming, k, few, devices, sums, random);
+  if (!small_run()) test(3, 20000, 18000, 16384, false, false, false, random);
   return gpu::result();
 }

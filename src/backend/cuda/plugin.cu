@@ -15,6 +15,7 @@
 #include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session.cuh"
+#include "backend/cuda/sum_tile.cuh"
 #include "backend/seam.h"
 
 using namespace libknng;
@@ -121,9 +122,13 @@ std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
     return refuse(error, "engine", -1, -1, "engine=%s is not available on %s: there are tiled and direct", p->engine,
                   "CUDA devices");
   const Metric metric = cuda::metric_of(p->metric);
-  const bool product = metric.term == Term::squared_difference || metric.term == Term::product;
-  if (engine == "tiled" && !product)
-    return refuse(error, "engine", -1, -1, "engine=%s needs a metric that is a product: this one has engine=%s",
+  const bool product = has_product_form(metric.term);
+  if (engine == "tiled" && !product && !has_sum_term(metric.term))
+    return refuse(error, "engine", -1, -1, "engine=%s has no filter for this metric: it has engine=%s", p->engine,
+                  "direct");
+  if (engine == "tiled" && !product &&
+      !(cuda::has_sum_operand(p->rows.dtype) && cuda::has_sum_operand(p->columns.dtype)))
+    return refuse(error, "engine", -1, -1, "engine=%s takes no float64 rows under this metric: engine=%s does",
                   p->engine, "direct");
   if (engine == "tiled" && p->columns.dim > kLargestFilterDim)
     return refuse(error, "engine", p->columns.dim, kLargestFilterDim,

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "backend/cuda/candidate.cuh"
 #include "backend/cuda/result.cuh"
 #include "backend/cuda/rows.cuh"
 #include "metric/metric.h"
+#include "refine/sum_bound.h"
 
 namespace libknng::cuda {
 
@@ -20,11 +22,13 @@ struct FilterLists {
 };
 
 // low <= key x scale <= low + 2 (rows[i] + columns[j]). scale is 4^exponent / Metric::scale, a power of two.
-// Null pointers: the lists come from a direct tile, whose `low` is the key rounded down.
+// Null pointers: low <= key <= sums.up(low); without that the lists come from a direct tile, whose `low` is the key
+// rounded down.
 struct FilterBounds {
   double scale = 1;
   const float* rows = nullptr;     // by place in the range
   const float* columns = nullptr;  // by column
+  std::optional<SumBound> sums = {};
 };
 
 struct RefineJob {

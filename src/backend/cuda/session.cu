@@ -13,6 +13,7 @@
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/refine.cuh"
 #include "backend/cuda/select/merge.cuh"
+#include "backend/cuda/sum_tile.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -123,10 +124,30 @@ void Session::make_frame() {
   frame_->settle(paged_ ? kHeadroom : 0, home_);
 }
 
+// How large values are: all are looked at. Sums of so many points take far longer.
+void Session::find_values() {
+  const DeviceArray<ValueRange> found = uploaded(std::vector<ValueRange>(1), home_);
+  if (paged_) {
+    const DeviceArray<std::byte> memory(paged_->block_bytes(), home_);
+    home_.stream.wait();
+    for (std::int64_t block = 0; block < paged_->blocks(); ++block)
+      find_range(paged_->bring(block, memory.data()).rows, found.data(), paged_->loader());
+    paged_->loader().wait();
+  } else {
+    find_range(columns_->view().rows, found.data(), home_.stream);
+  }
+  if (queries_) find_range(queries_->view().rows, found.data(), home_.stream);
+  check(cudaMemcpyAsync(&range_, found.data(), sizeof range_, cudaMemcpyDeviceToHost, home_.stream));
+  home_.stream.wait();
+}
+
 // What tiles need for as long as the session lives.
 void Session::make_lists() {
   const knng_backend_problem& p = problem_;
-  if (!is_direct(p)) make_frame();
+  if (has_products(p))
+    make_frame();
+  else if (has_sums(p))
+    find_values();
   const std::int64_t n = p.rows.count;
   candidates_ = DeviceArray<Candidate>(n * p.capacity, home_);
   counts_ = DeviceArray<std::int32_t>(n, home_);
@@ -222,6 +243,9 @@ void Session::begin(int rung) {
   check_launch();
   if (paged_) leave_stage();
   if (products_) make_operands(static_cast<Precision>(rung));
+  sums_.reset();
+  if (has_sums(problem_) && rung == KNNG_RUNG_FILTER)
+    sums_ = SumBound(sum_error(metric_, problem_.columns.dim, range_));
   enter(Stage::tiles);
 }
 
@@ -265,11 +289,21 @@ void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t 
     return;
   }
   const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
-  std::byte* space = workspace_.data();
-  const DirectOperand of_rows = make_direct_operand(row_place.view, nullptr, row_place.at, rows, space, home_.stream);
-  space += array_bytes(direct_operand_bytes(problem_.tile_rows, dim));
+  std::byte* const row_space = workspace_.data();
+  std::byte* const column_space = row_space + side_bytes(problem_, problem_.tile_rows);
+  if (sums_) {
+    const SumOperand of_columns =
+        make_sum_operand(column_place.view.rows, column_place.at, columns, column_space, home_.stream);
+    const bool symmetric = problem_.square && first_row == first_column;
+    const SumOperand of_rows =
+        symmetric ? of_columns : make_sum_operand(row_place.view.rows, row_place.at, rows, row_space, home_.stream);
+    sum_tile(metric_, *sums_, of_rows, of_columns, symmetric, tile_.data(), ld_, home_.stream);
+    return;
+  }
+  const DirectOperand of_rows =
+      make_direct_operand(row_place.view, nullptr, row_place.at, rows, row_space, home_.stream);
   const DirectOperand of_columns =
-      make_direct_operand(column_place.view, nullptr, column_place.at, columns, space, home_.stream);
+      make_direct_operand(column_place.view, nullptr, column_place.at, columns, column_space, home_.stream);
   direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, home_.stream);
 }
 
@@ -319,7 +353,7 @@ void Session::join(const SelectJob& found, std::int64_t first_list) {
   const int capacity = static_cast<int>(problem_.capacity);
   const CandidateLists lists{candidates_.data() + first_list * capacity, counts_.data() + first_list, capacity,
                              cutoffs_.data() + first_list, dropped_.data() + first_list};
-  Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr};
+  Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr, sums_};
   if (products_) {
     bounds.of_list = row_bounds_ + first_list;
     bounds.of_id = column_bounds_;
@@ -400,7 +434,10 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
     job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
     job.lists = {candidates_.data() + job.first * p.capacity, counts_.data() + job.first, p.capacity,
                  dropped_.data() + job.first};
-    if (products_) job.bounds = {scale_, row_bounds_ + job.first, column_bounds_};
+    if (products_)
+      job.bounds = {scale_, row_bounds_ + job.first, column_bounds_};
+    else
+      job.bounds.sums = sums_;
     if (paged_) {
       job.keys = keys_.data() + job.first * p.capacity;
       job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + job.first : nullptr;

@@ -18,6 +18,7 @@
 #include "backend/cuda/staging.cuh"
 #include "backend/seam.h"
 #include "metric/metric.h"
+#include "refine/sum_bound.h"
 
 namespace libknng::cuda {
 
@@ -51,6 +52,7 @@ class Session {
   };
 
   void make_frame();
+  void find_values();
   void make_lists();
   void find_directionless();
   void make_found();
@@ -82,8 +84,10 @@ class Session {
   std::optional<const Points> sample_;   // of those that come in blocks
   std::optional<const Points> queries_;  // none: the columns
   std::optional<const PointTree> tree_;  // of the columns, if rows are answered straight away: then no lists and tiles
-  std::optional<Products> products_;     // none: engine=direct
+  std::optional<Products> products_;     // none: engine=direct, or a metric without products
   std::optional<Frame> frame_;
+  ValueRange range_;              // of all values, if tiles can be sums
+  std::optional<SumBound> sums_;  // tiles are sums in single precision
   int rung_ = 0;
   std::optional<Operands> operands_, query_operands_;
   std::optional<PagedOperands> paged_operands_;

@@ -12,6 +12,7 @@
 #include "backend/cuda/product.cuh"
 #include "backend/cuda/slots.cuh"
 #include "backend/cuda/staging.cuh"
+#include "backend/cuda/sum_tile.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -53,8 +54,8 @@ std::int64_t stored_block_bytes(const knng_backend_problem& p) {
 }
 // Of one block in a stage.
 std::int64_t slot_bytes(const knng_backend_problem& p, Stage stage, Precision precision) {
-  return stage == Stage::tiles && !is_direct(p) ? PagedOperands::slot_bytes(p.tile_cols, p.columns.dim, precision)
-                                                : array_bytes(stored_block_bytes(p));
+  return stage == Stage::tiles && has_products(p) ? PagedOperands::slot_bytes(p.tile_cols, p.columns.dim, precision)
+                                                  : array_bytes(stored_block_bytes(p));
 }
 std::int64_t keys_bytes(const knng_backend_problem& p) {
   return array_bytes(8 * p.rows.count * p.capacity) +
@@ -67,7 +68,7 @@ std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
   switch (stage) {
     case Stage::tiles:
       return found_bytes(p) + workspace +
-             (is_direct(p) ? 0 : PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, d));
+             (has_products(p) ? PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, d) : 0);
     case Stage::keys: return keys_bytes(p) + (p.square ? 0 : array_bytes(8 * d * evaluated_together(p)));
     case Stage::refine: return keys_bytes(p) + workspace;
     default: {
@@ -107,7 +108,17 @@ Metric metric_of(const knng_backend_metric& m) noexcept {
           m.p};
 }
 const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
-bool is_direct(const knng_backend_problem& p) { return std::string_view(p.engine) == "direct"; }
+bool has_products(const knng_backend_problem& p) {
+  return std::string_view(p.engine) == "tiled" && has_product_form(static_cast<Term>(p.metric.term));
+}
+bool has_sums(const knng_backend_problem& p) {
+  return std::string_view(p.engine) == "tiled" && has_sum_term(static_cast<Term>(p.metric.term));
+}
+
+std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count) {
+  const std::int64_t keys = direct_operand_bytes(count, p.rows.dim);
+  return array_bytes(has_sums(p) ? std::max(keys, sum_operand_bytes(count, p.rows.dim)) : keys);
+}
 
 std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
 
@@ -174,9 +185,7 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
           static_cast<std::int64_t>(std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns)));
       if (selector.workspace_bytes_both)
         bytes = std::max(bytes, static_cast<std::int64_t>(selector.workspace_bytes_both(rows, columns)));
-      if (is_direct(p))
-        bytes += array_bytes(direct_operand_bytes(p.tile_rows, p.rows.dim)) +
-                 array_bytes(direct_operand_bytes(p.tile_cols, p.rows.dim));
+      if (!has_products(p)) bytes += side_bytes(p, p.tile_rows) + side_bytes(p, p.tile_cols);
       return std::max(bytes, array_bytes(4 * p.tile_rows));  // absorb()
     }
     case Stage::keys: return 0;
@@ -213,15 +222,16 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   if (p.by_rows)
     return bytes + PointTree::bytes(p.columns.count, d) +
            std::max(PointTree::bytes_while_made(p.columns.count, d), array_bytes(workspace_bytes(p)));
+  if (has_sums(p)) bytes += array_bytes(sizeof(ValueRange));
   // Of queries, or of all points.
-  if (!is_direct(p))
+  if (has_products(p))
     bytes += (p.square && is_paged(p) ? 0 : Operands::bytes(n, d)) +
              Frame::bytes(p.square && is_paged(p) ? std::min(n, kSampleRows) : n, d) +
              array_bytes(Products::kWorkspaceBytes);
   // Lists.
   bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 4 * array_bytes(4 * n);
   if (is_paged(p)) return bytes + paged_bytes(p);
-  if (!is_direct(p) && !p.square) bytes += Operands::bytes(p.columns.count, d);
+  if (has_products(p) && !p.square) bytes += Operands::bytes(p.columns.count, d);
   return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
 }
 

@@ -16,7 +16,10 @@ namespace libknng::cuda {
 
 Metric metric_of(const knng_backend_metric& m) noexcept;
 const Selector& selector_of(const knng_backend_problem& p);
-bool is_direct(const knng_backend_problem& p);
+// Tiles are made in one of three ways: of products; of sums in single precision and, for rows that these do not prove,
+// of canonical keys; of canonical keys.
+bool has_products(const knng_backend_problem& p);
+bool has_sums(const knng_backend_problem& p);
 inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 
 // Jobs without arrays.
@@ -30,6 +33,9 @@ std::int64_t refined_together(const knng_backend_problem& p);
 std::int64_t redone_together(const knng_backend_problem& p);
 std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.cuh
 inline constexpr std::int64_t kEvaluatedBytes = array_bytes(sizeof(unsigned long long));
+
+// What one side of a tile takes that is not made of products.
+std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count);
 
 // What a session works in.
 enum class Stage { tiles, keys, refine, redo };

@@ -68,7 +68,7 @@ __device__ float proved_cutoff(const Candidate* list, int size, const Bounds& bo
   for (int i = Threads::thread(); i < size; i += Threads::threads) {
     const Candidate c = list[i];
     if (make_key(c) > last) continue;
-    float up = next_up(c.low);
+    float up = bounds.sums ? bounds.sums->up(c.low) : next_up(c.low);
     if (bounds.of_id) up = __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
     atomicMax(&state.highest, ordered(up));
   }

@@ -2,7 +2,10 @@
 // Knows nothing of tiles; what the bounds b are, the plan knows.
 #pragma once
 
+#include <optional>
+
 #include "backend/cuda/select/select.cuh"
+#include "refine/sum_bound.h"
 
 namespace libknng::cuda {
 
@@ -25,11 +28,13 @@ struct Incoming {
 };
 
 // The bounds: the key of candidate c of list i is at most up = low + 2 (of_list[i] + of_id[c.id]). What a list's k-th
-// smallest key can be at most follows from k. Null pointers: `low` is the key rounded down to fp32.
+// smallest key can be at most follows from k. Null pointers: the key is at most sums.up(low), or, without that, `low`
+// is the key rounded down to fp32.
 struct Bounds {
   int k;
   const float* of_list;
   const float* of_id;
+  std::optional<SumBound> sums = {};
 };
 
 // For each list with incoming candidates: the C smallest of both stay, dropped falls to the smallest that does not,
