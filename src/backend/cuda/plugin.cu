@@ -12,6 +12,7 @@
 
 #include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/device_properties.cuh"
 #include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session.cuh"
@@ -80,11 +81,11 @@ void describe(std::int32_t device, knng_device* out) {
   std::memset(out->why_not, 0, sizeof out->why_not);
   out->usable = 0;
   out->memory = out->memory_free = -1;
-  cudaDeviceProp properties{};
-  cudaError_t status = cudaGetDeviceProperties(&properties, device);
+  cuda::DeviceProperties properties;
+  const cudaError_t status = cuda::find_properties(device, properties);
   if (status == cudaSuccess) {
     std::snprintf(out->name, sizeof out->name, "cuda:%d: %.60s", device, properties.name);
-    out->memory = static_cast<std::int64_t>(properties.totalGlobalMem);
+    out->memory = properties.memory;
     if (properties.major < kOldestMajor || (properties.major == kOldestMajor && properties.minor < kOldestMinor)) {
       std::snprintf(out->why_not, sizeof out->why_not, "compute capability %d.%d is below %d.%d", properties.major,
                     properties.minor, kOldestMajor, kOldestMinor);

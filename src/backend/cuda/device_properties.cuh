@@ -1,0 +1,20 @@
+// What does not change of a device. The driver takes milliseconds to answer, so it is asked once in a process. Knows
+// nothing of what a device is wanted for.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace libknng::cuda {
+
+struct DeviceProperties {
+  char name[256] = {};
+  std::int64_t memory = 0;
+  int major = 0, minor = 0;  // compute capability
+};
+
+// Any threads may ask at the same time. A failure is not remembered.
+cudaError_t find_properties(int device, DeviceProperties& out) noexcept;
+
+}  // namespace libknng::cuda
