@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "backend/cuda/median.cuh"
 #include "backend/cuda/prepare.cuh"
 
 namespace libknng::cuda {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kWarp = 32, kThreads = 256;
 constexpr std::int64_t kCentreRows = 255;
+static_assert(kCentreRows <= kMostMedianRows);
 constexpr std::int64_t kBatchValues = std::int64_t{1} << 21;
 // The largest value is just below 2^14: room for small ones above fp16's denormals, none lost above.
 constexpr int kLargestExponent = 13;
@@ -114,7 +116,7 @@ __global__ void terms_of(const OperandSums* sums, std::int64_t count, LowBound b
 }
 
 // The median of each coordinate over some rows spread over the data: an outlier among them moves it little.
-std::vector<double> median_row(const Points& points, Home& home) {
+void find_median_row(const Points& points, double* median, Home& home) {
   const std::int64_t n = points.count(), d = points.dim();
   const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, rounded_together(n, d)));
   std::vector<std::int64_t> list(static_cast<std::size_t>(count));
@@ -123,17 +125,8 @@ std::vector<double> median_row(const Points& points, Home& home) {
   const DeviceArray<double> sample(count * d, home);
   check(cudaMemcpyAsync(rows.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, home.stream));
   load_canonical(points.view(), rows.data(), 0, count, sample.data(), home.stream);
-  std::vector<double> values(static_cast<std::size_t>(count * d)), centre(static_cast<std::size_t>(d)),
-      column(static_cast<std::size_t>(count));
-  check(cudaMemcpyAsync(values.data(), sample.data(), values.size() * sizeof values[0], cudaMemcpyDeviceToHost,
-                        home.stream));
-  home.stream.wait();
-  for (std::size_t t = 0; t < centre.size(); ++t) {
-    for (std::size_t s = 0; s < column.size(); ++s) column[s] = values[s * centre.size() + t];
-    std::nth_element(column.begin(), column.begin() + count / 2, column.end());
-    centre[t] = column[static_cast<std::size_t>(count / 2)];
-  }
-  return centre;
+  median_of_rows(sample.data(), count, d, median, home.stream);
+  home.stream.wait();  // the list ends here
 }
 
 }  // namespace
@@ -144,11 +137,11 @@ std::int64_t rounded_together(std::int64_t count, std::int64_t dim) {
 
 Frame::Frame(const Metric& metric, const Points& columns, Home& home)
     : centre_(columns.dim(), home), largest_(1, home) {
-  const bool shifted = metric.term != Term::product;
-  const std::vector<double> centre =
-      shifted ? median_row(columns, home) : std::vector<double>(static_cast<std::size_t>(columns.dim()));
-  check(cudaMemcpyAsync(centre_.data(), centre.data(), centre.size() * sizeof centre[0], cudaMemcpyHostToDevice,
-                        home.stream));
+  // Inner products do not survive a shift.
+  if (metric.term != Term::product)
+    find_median_row(columns, centre_.data(), home);
+  else
+    check(cudaMemsetAsync(centre_.data(), 0, static_cast<std::size_t>(8 * columns.dim()), home.stream));
   check(cudaMemsetAsync(largest_.data(), 0, sizeof(unsigned long long), home.stream));
 }
 

@@ -1,0 +1,34 @@
+// Medians of coordinates: the element of the middle rank, whatever repeats.
+#include <algorithm>
+
+#include "backend/cuda/median.cuh"
+#include "tests/gpu/device.h"
+#include "tests/unit/values.h"
+
+int main() {
+  using namespace libknng::cuda;
+  using namespace libknng::cuda::test;
+  require_gpu();
+  for (const std::int64_t count :
+       {std::int64_t{1}, std::int64_t{2}, std::int64_t{31}, std::int64_t{255}, kMostMedianRows})
+    for (const std::int64_t dim : {1, 7, 1000})
+      for (const bool few : {false, true}) {
+        values::Random random(static_cast<std::uint64_t>(count + dim));
+        std::vector<double> rows;
+        for (std::int64_t i = 0; i < count * dim; ++i)
+          rows.push_back(few ? static_cast<double>(random.next() % 3) : random.uniform());
+        const Array<double> device_rows(rows), median(dim);
+        median_of_rows(device_rows.get(), count, dim, median.get(), nullptr);
+        check(cudaDeviceSynchronize());
+        const std::vector<double> got = median.read();
+        for (std::int64_t t = 0; t < dim; ++t) {
+          std::vector<double> column;
+          for (std::int64_t s = 0; s < count; ++s) column.push_back(rows[static_cast<std::size_t>(s * dim + t)]);
+          std::sort(column.begin(), column.end());
+          expect(got[static_cast<std::size_t>(t)] == column[static_cast<std::size_t>(count / 2)],
+                 "%lld rows: coordinate %lld of %lld", static_cast<long long>(count), static_cast<long long>(t),
+                 static_cast<long long>(dim));
+        }
+      }
+  return 0;
+}
