@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <exception>
 #include <future>
 #include <memory>
@@ -443,17 +442,6 @@ std::string device_text(const DeviceSet& set) {
   return text.append(": ").append(first.name);
 }
 
-[[noreturn]] void refuse_value(const Graph& graph, std::int64_t row) {
-  std::int64_t at = 0;
-  while (at + 1 < graph.width && std::isfinite(graph.value(row * graph.width + at))) ++at;
-  if (graph.value_dtype == KNNG_F64)
-    fail(KNNG_ERR_RANGE, "p", {.row = row, .col = at}, "row %lld, entry %lld: the distance overflows fp64",
-         static_cast<long long>(row), static_cast<long long>(at));
-  fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = at},
-       "row %lld, entry %lld: the distance does not fit fp32; set value_type=f64", static_cast<long long>(row),
-       static_cast<long long>(at));
-}
-
 }  // namespace
 
 bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
@@ -501,7 +489,7 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   if (const std::int64_t left = count_unproved(graph); left > 0)
     fail(KNNG_ERR_INTERNAL, "device", {.given = left}, "%lld rows were left without a proof",
          static_cast<long long>(left));
-  if (total.too_large < n) refuse_value(graph, total.too_large);
+  if (total.too_large < n) refuse_large_value(task, total.too_large, nullptr, graph);
   graph.stats[Stat::keys] = static_cast<double>(total.keys);
   graph.stats[Stat::candidates_max] = static_cast<double>(total.candidates);
   std::int64_t peak = 0;
