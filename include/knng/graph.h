@@ -22,7 +22,8 @@ extern "C" {
  * KNNG_ERR_MEMORY. Thread safe. @since 0.1 */
 KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids, const knng_matrix *values);
 
-/** Shows the graph's own arrays, packed row-major, valid until knng_graph_destroy().
+/** Shows the graph's own arrays, packed row-major, valid until knng_graph_destroy(). Those of a graph that was made with
+ * graph=device are in memory of a device, ready for any stream: space is KNNG_CUDA and device whose.
  * @param g the graph
  * @param ids    NULL, or filled in: rows x k, KNNG_I64 (k + 1 columns under self=first)
  * @param values NULL, or filled in: the same shape, KNNG_F32 or KNNG_F64; ascending for distances, descending for
@@ -30,7 +31,8 @@ KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids,
  * @return KNNG_OK, KNNG_ERR_ARGUMENT. @since 0.1 */
 KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng_matrix *values);
 
-/** Copies the graph into the caller's memory.
+/** Copies the graph into the caller's memory. A graph on a device goes to memory of devices without the host, but for ids
+ * and values that change on the way (base 1, another dtype).
  * @param g the graph
  * @param base   0 or 1: the first row's id; entries without a neighbour become base - 1
  * @param ids    NULL, or rows x k (k + 1 under self=first), KNNG_I16, KNNG_U16, KNNG_I32 or KNNG_I64, any strides
@@ -89,7 +91,8 @@ KNNG_API knng_status knng_graph_save(const knng_graph *g, const char *path, cons
  * @return KNNG_OK, KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_MEMORY. @since 0.1 */
 KNNG_API knng_status knng_graph_load(knng_graph **out, const char *path);
 
-/** Destroys a graph; sparse forms made from it live on. Any thread may call it, once.
+/** Destroys a graph; sparse forms made from it live on. Any thread may call it, once. Of a graph on a device, work that
+ * reads what knng_graph_view() has shown must be done.
  * @param g the graph; NULL does nothing. @since 0.1 */
 KNNG_API void knng_graph_destroy(knng_graph *g);
 

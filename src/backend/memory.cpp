@@ -80,6 +80,16 @@ std::int32_t find_memory(const knng_matrix& m, const std::byte* lowest, const st
   return device;
 }
 
+DeviceMemory allocate_on_device(const knng_backend_seam& backend, std::int32_t device, std::int64_t bytes,
+                                const char* argument) {
+  knng_backend_memory* memory = nullptr;
+  void* address = nullptr;
+  knng_backend_error error{};
+  require(backend, backend.allocate(&memory, device, bytes, &address, &error), error, argument);
+  return {std::shared_ptr<const void>(memory, [release = backend.release](knng_backend_memory* m) { release(m); }),
+          static_cast<std::byte*>(address)};
+}
+
 knng_backend_matrix describe_matrix(const MatrixView& m) noexcept {
   // One description serves reading and writing.
   return {const_cast<std::byte*>(m.data), m.rows, m.cols, m.row_stride, m.col_stride, m.dtype, m.device};

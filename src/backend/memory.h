@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "backend/seam.h"
 #include "core/matrix_view.h"
@@ -16,9 +17,17 @@ namespace libknng {
 // be asked, KNNG_ERR_ARGUMENT for memory that is not where it is said to be.
 std::int32_t find_memory(const knng_matrix& m, const std::byte* lowest, const std::byte* highest, const char* argument);
 
+// Memory of our own on a device; its first byte.
+struct DeviceMemory {
+  std::shared_ptr<const void> owner;
+  std::byte* data = nullptr;
+};
+DeviceMemory allocate_on_device(const knng_backend_seam& backend, std::int32_t device, std::int64_t bytes,
+                                const char* argument);
+
 // For matrices in memory of devices. Rows [first, first + count) to the host, packed.
 void copy_from_device(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* to, const char* argument);
-// All rows from the host, where they are packed.
+// All rows from where they are packed, on the host or on a device.
 void copy_to_device(const MutableMatrixView& m, const std::byte* from, const char* argument);
 // As require_finite() of dataset/.
 void require_finite_on_device(const MatrixView& m, const char* argument);

@@ -102,10 +102,11 @@ typedef struct knng_backend_problem {
  * Metrics without product form have the first and the last, engine=direct the last alone. */
 enum { KNNG_RUNG_FILTER = 1, KNNG_RUNG_TWO_PIECE = 2, KNNG_RUNG_FP32 = 3, KNNG_RUNG_FP64 = 4 };
 
-/* Where results go, host memory: entry 0 is that of point 0, whatever rows a call is for. */
+/* Where results go: entry 0 is that of point 0, whatever rows a call is for. */
 typedef struct knng_backend_result {
   int64_t* ids;   /* rows x width */
   void* values;   /* rows x width of value_dtype */
+  int32_t device; /* in whose memory ids and values are; -1: in the host's, as all else is */
   uint8_t* ties;  /* rows */
   uint8_t* proof; /* rows: the rung that proved the row, 0 if it is not proved: then its list means nothing */
   /* Counted up by the calls. */
@@ -116,6 +117,7 @@ typedef struct knng_backend_result {
 } knng_backend_result;
 
 typedef struct knng_backend_session knng_backend_session;
+typedef struct knng_backend_memory knng_backend_memory;
 
 /* What the entry returns; static. The first three members never move. */
 typedef struct knng_backend_seam {
@@ -185,8 +187,13 @@ typedef struct knng_backend_seam {
   /* Rows [first, first + count) to host memory, packed. */
   int32_t (*fetch)(const knng_backend_matrix* matrix, int64_t first, int64_t count, void* to,
                    knng_backend_error* error);
-  /* All rows from host memory, where they are packed. */
+  /* All rows from where they are packed: host memory, or a device's. */
   int32_t (*store)(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error);
+
+  /* Memory of a device that outlives sessions. */
+  int32_t (*allocate)(knng_backend_memory** out, int32_t device, int64_t bytes, void** address,
+                      knng_backend_error* error);
+  void (*release)(knng_backend_memory* memory);
 } knng_backend_seam;
 
 typedef const knng_backend_seam* (*knng_backend_entry_fn)(void);

@@ -6,6 +6,7 @@
 #include "capi/guard.h"
 #include "capi/objects.h"
 #include "capi/structs.h"
+#include "exec/host_lists.h"
 #include "graph/copy.h"
 #include "graph/import.h"
 #include "graph/rows.h"
@@ -26,6 +27,10 @@ knng_status knng_graph_import(knng_graph** out, const knng_matrix* ids, const kn
 knng_status knng_graph_view(const knng_graph* g, knng_matrix* ids, knng_matrix* values) {
   return guard([&](const FloatEnv&) {
     const Graph& graph = require(g, "g").graph;
+    if (graph.kept_on_device()) {
+      show(ids, kept_ids(graph), "ids");
+      return show(values, kept_values(graph), "values");
+    }
     show(ids, KNNG_I64, graph.rows, graph.width, graph.ids.data(), "ids");
     show(values, graph.value_dtype, graph.rows, graph.width, graph.values.data(), "values");
   });
@@ -37,7 +42,19 @@ knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids,
     std::optional<Output> of_ids, of_values;
     if (ids) of_ids.emplace(ids, "ids");
     if (values) of_values.emplace(values, "values");
-    copy_graph(graph, base, of_ids ? &of_ids->view() : nullptr, of_values ? &of_values->view() : nullptr);
+    require_copy(graph, base, of_ids ? &of_ids->target() : nullptr, of_values ? &of_values->target() : nullptr);
+    // From device to device as they are; what is converted goes through the host.
+    const bool kept = graph.kept_on_device();
+    if (of_ids && kept && of_ids->takes(kept_ids(graph)) && base == 0) {
+      of_ids->take(kept_ids(graph));
+      of_ids.reset();
+    }
+    if (of_values && kept && of_values->takes(kept_values(graph))) {
+      of_values->take(kept_values(graph));
+      of_values.reset();
+    }
+    if (!of_ids && !of_values) return;
+    copy_graph(g->with_lists(), base, of_ids ? &of_ids->view() : nullptr, of_values ? &of_values->view() : nullptr);
     if (of_ids) of_ids->deliver();
     if (of_values) of_values->deliver();
   });
@@ -45,8 +62,10 @@ knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids,
 
 knng_status knng_graph_rows(const knng_graph* g, const char* what, knng_matrix* out) {
   return guard([&](const FloatEnv&) {
-    const Output numbers(out, "out");
-    graph_rows(require(g, "g").graph, &require(what, "what"), numbers.view());
+    require(g, "g");
+    Output numbers(out, "out");
+    const bool lists = reads_lists(&require(what, "what"));
+    graph_rows(lists ? g->with_lists() : g->graph, what, numbers.view());
     numbers.deliver();
   });
 }
@@ -65,7 +84,7 @@ knng_status knng_graph_text(const knng_graph* g, const char* name, char* buf, in
 }
 
 knng_status knng_graph_save(const knng_graph* g, const char* path, const char* format) {
-  return guard([&](const FloatEnv&) { save_graph(require(g, "g").graph, &require(path, "path"), format); });
+  return guard([&](const FloatEnv&) { save_graph(require(g, "g").with_lists(), &require(path, "path"), format); });
 }
 
 knng_status knng_graph_load(knng_graph** out, const char* path) {

@@ -1,6 +1,8 @@
 // What the opaque types of the public header are.
 #pragma once
 
+#include <mutex>
+
 #include "dataset/dataset.h"
 #include "graph/graph.h"
 #include "graph/sparse.h"
@@ -13,7 +15,11 @@ struct knng {
 };
 
 struct knng_graph {
-  libknng::Graph graph;
+  mutable libknng::Graph graph;
+  mutable std::mutex fetching{};
+
+  // The graph for work that reads its lists: those on a device are copied to the host by whoever is first, and stay.
+  const libknng::Graph& with_lists() const;
 };
 
 struct knng_sparse {

@@ -54,8 +54,8 @@ knng_status knng_shape(const knng* h, int64_t* rows, int64_t* dim, int32_t* dtyp
 knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst) {
   return guard([&](const FloatEnv&) {
     const Dataset& data = require(h, "h").data;
-    const Output to(dst, "dst");
-    const MutableMatrixView& view = to.view();
+    Output to(dst, "dst");
+    const MutableMatrixView& view = to.target();
     row_dtype_bytes(view.dtype, "dst");
     if (view.cols != data.dim())
       fail(KNNG_ERR_ARGUMENT, "dst", {.given = view.cols, .limit = data.dim()},
@@ -66,10 +66,10 @@ knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst) {
            "first=%lld: %lld rows from there are wanted, the data set has %lld", static_cast<long long>(first),
            static_cast<long long>(view.rows), static_cast<long long>(data.rows()));
     if (data.on_host()) {
-      store_rows(data, first, view, first);
+      store_rows(data, first, to.view(), first);
     } else {
       Budget budget = budget_for(h->settings, data);
-      store_rows(host_rows(data, first, view.rows, &budget, nullptr, "h"), 0, view, first);
+      store_rows(host_rows(data, first, view.rows, &budget, nullptr, "h"), 0, to.view(), first);
     }
     to.deliver();
   });

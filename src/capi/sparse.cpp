@@ -10,7 +10,7 @@ using namespace libknng;
 knng_status knng_graph_sparse(const knng_graph* g, const char* rule, knng_sparse** out) {
   return guard([&](const FloatEnv&) {
     require(out, "out") = nullptr;
-    *out = new knng_sparse{make_sparse(require(g, "g").graph, &require(rule, "rule"))};
+    *out = new knng_sparse{make_sparse(require(g, "g").with_lists(), &require(rule, "rule"))};
   });
 }
 

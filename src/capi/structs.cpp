@@ -100,13 +100,18 @@ Input::Input(const knng_matrix* m, const char* argument)
   view_ = {view_.dtype, view_.rows, view_.cols, view_.cols, 1, copy_.data()};
 }
 
-Output::Output(const knng_matrix* m, const char* argument)
-    : target_(writable(m, argument)), copy_(host_memory_for(target_, argument)), argument_(argument) {
-  if (target_.on_host())
-    view_ = target_;
-  else
+Output::Output(const knng_matrix* m, const char* argument) : target_(writable(m, argument)), argument_(argument) {}
+
+const MutableMatrixView& Output::view() {
+  if (!view_.data && target_.on_host()) view_ = target_;
+  if (!view_.data) {
+    copy_ = host_memory_for(target_, argument_);
     view_ = {target_.dtype, target_.rows, target_.cols, target_.cols, 1, copy_.data()};
+  }
+  return view_;
 }
+
+void Output::take(const MatrixView& from) const { copy_to_device(target_, from.data, argument_); }
 
 void Output::deliver() const {
   if (!target_.on_host()) copy_to_device(target_, copy_.data(), argument_);
@@ -129,6 +134,16 @@ void show(knng_matrix* out, std::int32_t dtype, std::int64_t rows, std::int64_t 
   knng_matrix m = knng_host(dtype, rows, cols, data);
   m.row_stride = cols;
   m.col_stride = 1;
+  write_struct(m, out, kMatrixLeast, argument);
+}
+
+void show(knng_matrix* out, const MatrixView& view, const char* argument) {
+  if (!out) return;
+  knng_matrix m = knng_host(view.dtype, view.rows, view.cols, view.data);
+  m.space = KNNG_CUDA;
+  m.device = view.device;
+  m.row_stride = view.row_stride;
+  m.col_stride = view.col_stride;
   write_struct(m, out, kMatrixLeast, argument);
 }
 

@@ -70,12 +70,18 @@ class Input {
   Buffer<std::byte> copy_;
 };
 
-// The same to write to; what is written is the caller's after deliver().
+// The same to write to, wherever it is. What is written through view() is the caller's after deliver().
 class Output {
  public:
   Output(const knng_matrix* m, const char* argument);
-  const MutableMatrixView& view() const noexcept { return view_; }
+  const MutableMatrixView& target() const noexcept { return target_; }
+  const MutableMatrixView& view();
   void deliver() const;
+
+  // Whether it is on a device and of the same type as this packed matrix, which is on a device as well: then take()
+  // writes without the host.
+  bool takes(const MatrixView& from) const noexcept { return !target_.on_host() && target_.dtype == from.dtype; }
+  void take(const MatrixView& from) const;
 
  private:
   MutableMatrixView target_, view_;
@@ -89,6 +95,9 @@ MatrixView readable_rows(const knng_matrix& m, const char* argument);
 // Shows packed row-major memory of ours; nullptr: not wanted.
 void show(knng_matrix* out, std::int32_t dtype, std::int64_t rows, std::int64_t cols, const void* data,
           const char* argument);
+
+// The same for packed memory of ours that is on a device.
+void show(knng_matrix* out, const MatrixView& view, const char* argument);
 
 // The caller's control; nullptr gives one without callbacks.
 knng_control read_control(const knng_control* c);

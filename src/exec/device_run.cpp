@@ -191,8 +191,9 @@ struct Share {
 class Results {
  public:
   Results(std::size_t devices, Graph& graph)
-      : parts_(devices,
-               {graph.ids.data(), graph.values.data(), graph.ties.data(), graph.proof.data(), 0, 0, 0, INT64_MAX}) {}
+      : parts_(devices, {graph.kept_on_device() ? graph.on_device.ids : graph.ids.data(),
+                         graph.kept_on_device() ? graph.on_device.values : graph.values.data(), graph.on_device.device,
+                         graph.ties.data(), graph.proof.data(), 0, 0, 0, INT64_MAX}) {}
 
   knng_backend_result& operator[](std::size_t i) noexcept { return parts_[i]; }
 
@@ -239,11 +240,19 @@ std::int64_t band_of(Session& session, const TileGrid& grid) {
   return held == 0 ? 1 : grid.square ? std::max<std::int64_t>(held - 2, 1) : grid.row_blocks();
 }
 
+// Lists on a device, beside its session.
+DeviceLists make_lists(const DeviceSet& set, const Graph& graph, std::int64_t bytes) {
+  const std::int32_t device = set.devices.front();
+  const DeviceMemory memory = allocate_on_device(*set.backend, device, bytes, "graph");
+  return {memory.owner, device, reinterpret_cast<std::int64_t*>(memory.data),
+          memory.data + graph.rows * graph.width * static_cast<std::int64_t>(sizeof(std::int64_t))};
+}
+
 // Memory for the result, made as soon as it is clear that there will be one: while devices work.
 class Output {
  public:
-  Output(const Task& task, int threads, std::size_t devices, const Ask& ask, Budget* budget, Graph& graph)
-      : task_(task), threads_(threads), devices_(devices), ask_(ask), budget_(budget), graph_(graph) {}
+  Output(const Task& task, int threads, const DeviceSet& set, const Ask& ask, Budget* budget, Graph& graph)
+      : task_(task), threads_(threads), set_(set), ask_(ask), budget_(budget), graph_(graph) {}
 
   // Whether nothing more is to be done, as far as is known; one thread asks.
   bool unwanted(bool wait) {
@@ -252,13 +261,16 @@ class Output {
     if (verdict == Verdict::stop) unwanted_.store(true);
     if (verdict != Verdict::go_on) return unwanted_.load();
     allocate_result(task_, budget_, graph_);
+    if (task_.keep_on_device) graph_.on_device = make_lists(set_, graph_, kept_bytes());
     // Pages of a large result are made by several threads.
     touched_ = std::async(std::launch::async, [this] { touch_result(graph_, threads_); });
-    results_.emplace(devices_, graph_);
+    results_.emplace(set_.devices.size(), graph_);
     return false;
   }
   // For other threads.
   bool known_unwanted() const noexcept { return unwanted_.load(); }
+  // On the first device.
+  std::int64_t kept_bytes() const { return task_.kept_bytes(graph_.rows, graph_.k()); }
   Results& results() {
     if (touched_.valid()) touched_.get();
     return *results_;
@@ -267,7 +279,7 @@ class Output {
  private:
   const Task& task_;
   int threads_;
-  std::size_t devices_;
+  const DeviceSet& set_;
   const Ask& ask_;
   Budget* budget_;
   Graph& graph_;
@@ -472,7 +484,7 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   monitor.stage("prepare", 1);
   Team team(job, set.devices);
   graph.stats[Stat::seconds_copy] = watch.lap();
-  Output output(task, plan.threads, team.size(), ask, budget, graph);
+  Output output(task, plan.threads, set, ask, budget, graph);
   if (plan.device.by_rows) {
     if (output.unwanted(true)) return false;
     answer_rows(team, plan.grid, output.results(), monitor);
@@ -493,7 +505,8 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   graph.stats[Stat::keys] = static_cast<double>(total.keys);
   graph.stats[Stat::candidates_max] = static_cast<double>(total.candidates);
   std::int64_t peak = 0;
-  for (std::size_t i = 0; i < team.size(); ++i) peak = std::max(peak, team[i].peak_bytes());
+  for (std::size_t i = 0; i < team.size(); ++i)
+    peak = std::max(peak, team[i].peak_bytes() + (i == 0 ? output.kept_bytes() : 0));
   graph.stats[Stat::bytes_device_peak] = static_cast<double>(peak);
   release_result(graph);
   graph.text.engine = plan.device.engine;

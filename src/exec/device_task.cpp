@@ -41,7 +41,10 @@ std::int64_t free_bytes(const DeviceSet& set) {
 DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries) {
   if (task.device == "cpu") return {};
   if (task.device != "auto") return find_devices(task.device);
-  if (!task.row_devices.empty()) return task.engine == "fused" ? DeviceSet{} : usable_devices_of(task.row_devices);
+  if (!task.row_devices.empty() && task.engine != "fused")
+    if (DeviceSet set = usable_devices_of(task.row_devices); set.backend) return set;
+  if (task.keep_on_device) return find_devices("cuda");
+  if (!task.row_devices.empty()) return {};
   const auto rows = static_cast<double>(queries ? queries : data.rows());
   const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());
   return work < kPays || task.engine == "fused" ? DeviceSet{} : usable_devices();
@@ -52,8 +55,8 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
 std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows, bool square, std::int64_t k,
                         std::int64_t held_bytes, std::int64_t session_bytes, bool for_distinct) {
   const std::int64_t entries = checked_mul(rows, k + (task.self_first ? 1 : 0), "k");
-  const std::int64_t result =
-      checked_add(checked_mul(entries, 8 + find_dtype(task.value_dtype)->bytes, "k"), 2 * rows, "k");
+  const std::int64_t entry_bytes = task.keep_on_device ? 0 : 8 + find_dtype(task.value_dtype)->bytes;
+  const std::int64_t result = checked_add(checked_mul(entries, entry_bytes, "k"), 2 * rows, "k");
   const bool printed = square && data.on_host();
   const std::int64_t print = printed ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
   const std::int64_t distinct =
@@ -92,12 +95,13 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
   p.capacity = plan.device.capacity;
   p.blocks_held = plan.device.blocks_held;
   p.max_bytes = task.max_device_bytes;
+  if (p.max_bytes != INT64_MAX) p.max_bytes -= task.kept_bytes(p.rows.count, k);
   return p;
 }
 
 bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
                   std::int64_t held_bytes, TaskPlan& plan) {
-  const bool asked = task.device != "auto";
+  const bool asked = task.device != "auto" || task.keep_on_device;
   DeviceTask& device = plan.device;
   device.set = candidates(task, data, queries);
   if (device.set.devices.empty()) return false;
@@ -143,12 +147,14 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
     p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
   }
   std::int64_t session_host = 0;
+  const std::int64_t kept = task.kept_bytes(p.rows, k);  // the first device has it beside its session
   p.session_bytes = [&](std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity, std::int64_t held) {
     problem.tile_rows = tile_rows;
     problem.tile_cols = tile_cols;
     problem.capacity = capacity;
     problem.blocks_held = held;
-    return backend.session_bytes(&problem, &session_host);
+    const std::int64_t bytes = backend.session_bytes(&problem, &session_host);
+    return bytes > INT64_MAX - kept ? INT64_MAX : bytes + kept;
   };
   const DevicePlan made = make_device_plan(p);
   if (!asked && made.bytes > p.max_bytes) return false;

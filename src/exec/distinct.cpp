@@ -59,7 +59,8 @@ Groups::Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> f
 std::int64_t Groups::bytes(std::int64_t rows) { return checked_mul(4 * rows + 1, sizeof(std::int64_t), "rows"); }
 
 bool distinct_pays(const Task& task, std::int64_t rows, std::int64_t duplicates) {
-  return task.engine != "direct" && task.metric.term != Term::product && duplicates >= ceil_div(rows, kLeastShare);
+  return task.engine != "direct" && !task.keep_on_device && task.metric.term != Term::product &&
+         duplicates >= ceil_div(rows, kLeastShare);
 }
 
 Task task_of_distinct(const Task& task) {

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <vector>
 
 #include "core/float_env.h"
+#include "exec/host_lists.h"
 
 namespace libknng {
 namespace {
@@ -33,9 +35,11 @@ double self_value(const Task& task, std::span<const double> u) noexcept {
 void allocate_result(const Task& task, Budget* budget, Graph& graph) {
   const std::int64_t n = graph.rows, entries = checked_mul(n, graph.width, "k");
   graph.value_dtype = task.value_dtype;
-  graph.values = Buffer<std::byte>(checked_mul(entries, task.value_dtype == KNNG_F64 ? 8 : 4, "k"), budget);
   graph.proof = Buffer<std::uint8_t>(n, budget);
-  graph.ids = Buffer<std::int64_t>(entries, budget);
+  if (!task.keep_on_device) {
+    graph.values = Buffer<std::byte>(checked_mul(entries, task.value_dtype == KNNG_F64 ? 8 : 4, "k"), budget);
+    graph.ids = Buffer<std::int64_t>(entries, budget);
+  }
   graph.ties = Buffer<std::uint8_t>(n, budget);
 }
 
@@ -80,8 +84,10 @@ void note_large_value(std::atomic<std::int64_t>& first, std::int64_t row) noexce
 }
 
 void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* list, const Graph& graph) {
-  std::int64_t col = 0;
-  while (col + 1 < graph.width && std::isfinite(graph.value(row * graph.width + col))) ++col;
+  std::vector<double> values(static_cast<std::size_t>(graph.width));
+  load_values(graph, row, values.data());
+  const auto bad = std::find_if(values.begin(), values.end() - 1, [](double value) { return !std::isfinite(value); });
+  const std::int64_t col = bad - values.begin();
   const std::int64_t at = col - (graph.width - graph.k());
   const bool wide = task.value_dtype == KNNG_F64;
   if (at < 0)

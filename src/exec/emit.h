@@ -14,7 +14,7 @@
 namespace libknng {
 
 // Makes ids, values, ties and proof of a graph whose shape is set, charged to `budget`; and lets them go from it, to
-// outlive the call.
+// outlive the call. Lists that are kept on a device are not made here.
 void allocate_result(const Task& task, Budget* budget, Graph& graph);
 void release_result(Graph& graph) noexcept;
 // Has the system find memory for all of it. Runs on a team of its own.

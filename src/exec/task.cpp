@@ -115,8 +115,14 @@ Task make_task(const Settings& settings, const Dataset& data, bool query) {
   task.device = settings.text(Setting::device);
   task.engine = settings.text(Setting::engine);
   task.selector = settings.text(Setting::selector);
+  task.keep_on_device = settings.is(Setting::graph, "device");
   task.add_rows(data);
   return task;
+}
+
+std::int64_t Task::kept_bytes(std::int64_t rows, std::int64_t k) const {
+  if (!keep_on_device) return 0;
+  return checked_mul(checked_mul(rows, k + (self_first ? 1 : 0), "k"), 8 + find_dtype(value_dtype)->bytes, "k");
 }
 
 void Task::add_rows(const Dataset& data) {
@@ -144,6 +150,8 @@ TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, 
                    std::int64_t k, std::int64_t held_bytes) {
   TaskPlan plan;
   if (plan_devices(task, data, queries, query_dtype, k, held_bytes, plan)) return plan;
+  if (task.keep_on_device)
+    fail(KNNG_ERR_OPTION, "graph", "graph=device: device=%s has no memory of its own", task.device.c_str());
   return plan_cpu(task, data, queries, query_dtype, k, checked_add(held_bytes, task.device_row_bytes, "rows"));
 }
 

@@ -27,11 +27,14 @@ struct Task {
   std::int64_t max_device_bytes = INT64_MAX;
   std::int64_t free_device_bytes = -1;    // known to be free on each device; -1: they are asked
   std::string device, engine, selector;   // as they were asked for
+  bool keep_on_device = false;            // the lists of the graph
   std::vector<std::int32_t> row_devices;  // that hold rows, each once
   std::int64_t device_row_bytes = 0;      // of rows there: the CPU needs them on the host
 
   // Rows that the work reads.
   void add_rows(const Dataset& data);
+  // Of a device's memory: for lists of k neighbours that are kept there.
+  std::int64_t kept_bytes(std::int64_t rows, std::int64_t k) const;
 };
 
 // Throws KNNG_ERR_OPTION for settings that contradict each other, KNNG_ERR_UNSUPPORTED for what this build has not. On

@@ -74,7 +74,7 @@ void copy_values_as(const Graph& g, const MutableMatrixView& to) {
 
 }  // namespace
 
-void copy_graph(const Graph& g, std::int32_t base, const MutableMatrixView* ids, const MutableMatrixView* values) {
+void require_copy(const Graph& g, std::int32_t base, const MutableMatrixView* ids, const MutableMatrixView* values) {
   if (base != 0 && base != 1)
     fail(KNNG_ERR_RANGE, "base", {.given = base, .limit = 1}, "base=%d: ids count from 0 or 1", base);
   if (ids) {
@@ -85,6 +85,10 @@ void copy_graph(const Graph& g, std::int32_t base, const MutableMatrixView* ids,
     require_value_dtype(values->dtype);
     require_shape(g, *values, "values");
   }
+}
+
+void copy_graph(const Graph& g, std::int32_t base, const MutableMatrixView* ids, const MutableMatrixView* values) {
+  require_copy(g, base, ids, values);
   if (ids) visit_integer_dtype(ids->dtype, "ids", [&]<class T>(T*) { copy_ids_as<T>(g, base, *ids); });
   if (!values) return;
   switch (values->dtype) {

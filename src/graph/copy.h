@@ -9,8 +9,10 @@
 
 namespace libknng {
 
-// As documented at knng_graph_copy(); ids and values may be nullptr. Shapes and types of both are checked before
-// anything is written.
+// Throws if shapes or types of what is to be written do not fit; ids and values may be nullptr.
+void require_copy(const Graph& g, std::int32_t base, const MutableMatrixView* ids, const MutableMatrixView* values);
+
+// As documented at knng_graph_copy(), into host memory. Begins with require_copy(): nothing is written before.
 void copy_graph(const Graph& g, std::int32_t base, const MutableMatrixView* ids, const MutableMatrixView* values);
 
 }  // namespace libknng

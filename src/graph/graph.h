@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "core/buffer.h"
+#include "core/matrix_view.h"
 #include "graph/stats.h"
 
 namespace libknng {
@@ -18,6 +20,14 @@ enum class Proof : std::uint8_t { none = 0, filter = 1, two_piece = 2, fp32 = 3,
 
 struct GraphText {
   std::string metric, p, precision, engine, selector, device, version, fingerprint, value, self;
+};
+
+// Lists in memory of a device, which goes back to it with the last of these.
+struct DeviceLists {
+  std::shared_ptr<const void> memory;
+  std::int32_t device = kHostMemory;
+  std::int64_t* ids = nullptr;
+  std::byte* values = nullptr;
 };
 
 struct Graph {
@@ -30,6 +40,7 @@ struct Graph {
   Buffer<std::int64_t> ids;      // rows x width, -1 without a neighbour
   std::int32_t value_dtype = 0;  // KNNG_F32 or KNNG_F64
   Buffer<std::byte> values;      // rows x width of value_dtype, +inf without a neighbour
+  DeviceLists on_device;         // graph=device: both are there, and here when somebody needs them (exec/host_lists.h)
 
   Buffer<std::uint8_t> ties;   // rows: 1 if a row left out is as far as the k-th
   Buffer<std::uint8_t> proof;  // rows: Proof
@@ -37,6 +48,7 @@ struct Graph {
   Stats stats;
   GraphText text;
 
+  bool kept_on_device() const noexcept { return on_device.memory != nullptr; }
   std::int64_t k() const noexcept { return width - (self_first ? 1 : 0); }
   std::int64_t entries() const noexcept { return ids.size(); }
   double value(std::int64_t entry) const noexcept {

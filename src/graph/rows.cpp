@@ -37,18 +37,24 @@ void store(const Buffer<Number>& numbers, const MutableMatrixView& out) {
 
 struct RowNumber {
   const char* name;
+  bool of_lists;
   std::int64_t Graph::*count;
   void (*run)(const Graph&, const MutableMatrixView&);
 };
 
 constexpr RowNumber kRowNumbers[] = {
-    {"ties", &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(g.ties, out); }},
-    {"proof", &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(g.proof, out); }},
-    {"indegree", &Graph::columns, [](const Graph& g, const MutableMatrixView& out) { store(in_degree(g), out); }},
-    {"component", &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(components(g), out); }},
+    {"ties", false, &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(g.ties, out); }},
+    {"proof", false, &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(g.proof, out); }},
+    {"indegree", true, &Graph::columns, [](const Graph& g, const MutableMatrixView& out) { store(in_degree(g), out); }},
+    {"component", true, &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(components(g), out); }},
 };
 
 }  // namespace
+
+bool reads_lists(std::string_view what) noexcept {
+  return std::any_of(std::begin(kRowNumbers), std::end(kRowNumbers),
+                     [what](const RowNumber& r) { return what == r.name && r.of_lists; });
+}
 
 void graph_rows(const Graph& g, std::string_view what, const MutableMatrixView& out) {
   std::string known;

@@ -9,6 +9,9 @@
 
 namespace libknng {
 
+// Whether graph_rows() looks into the lists for that number.
+bool reads_lists(std::string_view what) noexcept;
+
 // As documented at knng_graph_rows().
 void graph_rows(const Graph& g, std::string_view what, const MutableMatrixView& out);
 

@@ -33,6 +33,8 @@ constexpr Option kOptions[kSettings] = {
      "inner_product"},
     {Setting::value_type, "value_type", Kind::word, "auto", "auto, f32, f64", 0, 0,
      "type of the reported values; auto: f64 for float64 rows, else f32"},
+    {Setting::graph, "graph", Kind::word, "host", "host, device", 0, 0,
+     "where the lists of a graph are kept; device: in the memory of the first device that makes it"},
     {Setting::threads, "threads", Kind::integer, "0", "0 to 4096", 0, 4096,
      "CPU threads; 0: as many as OpenMP would use"},
     {Setting::max_host_bytes, "max_host_bytes", Kind::bytes, "0",

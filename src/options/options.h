@@ -22,6 +22,7 @@ enum class Setting : int {
   self,
   value,
   value_type,
+  graph,
   threads,
   max_host_bytes,
   max_device_bytes,

@@ -310,13 +310,15 @@ struct knng_backend_session {
     const auto k = static_cast<std::size_t>(p.k);
     const std::int64_t width = p.k + p.self_first;
     std::int64_t entry = row * width;
+    auto* const ids = reinterpret_cast<std::int64_t*>(fake::reach(result.ids));
+    std::byte* const values = fake::reach(result.values);
     const auto put = [&](std::int64_t id, double value) {
       const float rounded = static_cast<float>(value);
       const bool wide = p.value_dtype == KNNG_F64;
       if (!std::isfinite(wide ? value : static_cast<double>(rounded)))
         result.too_large = std::min(result.too_large, row);
-      result.ids[entry] = id;
-      wide ? static_cast<double*>(result.values)[entry] = value : static_cast<float*>(result.values)[entry] = rounded;
+      ids[entry] = id;
+      wide ? reinterpret_cast<double*>(values)[entry] = value : reinterpret_cast<float*>(values)[entry] = rounded;
       ++entry;
     };
     if (p.self_first) {
@@ -569,7 +571,9 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &fake::wait,
                                    &fake::find_not_finite,
                                    &fake::fetch,
-                                   &fake::store};
+                                   &fake::store,
+                                   &fake::allocate,
+                                   &fake::release};
   const char* const other = std::getenv("KNNG_FAKE_BUILD_ID");
   seam.build_id = other ? other : KNNG_BACKEND_BUILD_ID;
   return &seam;
@@ -581,7 +585,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
   return word == "sessions"   ? live_sessions.load()
-         : word == "bytes"    ? live_bytes.load()
+         : word == "bytes"    ? live_bytes + fake::kept_bytes
          : word == "blocks"   ? blocks_brought.load()
          : word == "cut-offs" ? cutoffs_heeded.load()
          : word == "located"  ? fake::located.load()

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -47,9 +48,52 @@ std::byte* reachable(const void* address) {
   return b ? b->pages + (at - b->address) : const_cast<std::byte*>(at);
 }
 
+// nullptr without memory.
+void* make_block(std::int32_t space, std::int32_t device, std::int64_t bytes) {
+  const int file = memfd_create("fake device", MFD_CLOEXEC);
+  const auto size = static_cast<std::size_t>(bytes);
+  if (file < 0 || ftruncate(file, bytes) != 0) return nullptr;
+  void* const address = mmap(nullptr, size, PROT_NONE, MAP_SHARED, file, 0);
+  void* const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (address == MAP_FAILED || pages == MAP_FAILED) return nullptr;
+  const std::lock_guard lock(mutex);
+  blocks.push_back({static_cast<std::byte*>(address), static_cast<std::byte*>(pages), bytes, space, device});
+  return address;
+}
+
+void end_block(void* address) {
+  const std::lock_guard lock(mutex);
+  const Block* const b = find(address);
+  munmap(b->address, static_cast<std::size_t>(b->bytes));
+  munmap(b->pages, static_cast<std::size_t>(b->bytes));
+  blocks.erase(blocks.begin() + (b - blocks.data()));
+}
+
 }  // namespace
 
-std::atomic<std::int64_t> located{0}, rows_fetched{0};
+std::atomic<std::int64_t> located{0}, rows_fetched{0}, kept_bytes{0};
+
+}  // namespace libknng::fake
+
+struct knng_backend_memory {
+  knng_backend_memory(std::int32_t device, std::int64_t count)
+      : address(libknng::fake::make_block(KNNG_CUDA, device, count)), bytes(count) {
+    if (!address) throw std::bad_alloc();
+    libknng::fake::kept_bytes += bytes;
+  }
+  ~knng_backend_memory() {
+    libknng::fake::end_block(address);
+    libknng::fake::kept_bytes -= bytes;
+  }
+  knng_backend_memory(const knng_backend_memory&) = delete;
+  knng_backend_memory& operator=(const knng_backend_memory&) = delete;
+
+  void* const address;
+  const std::int64_t bytes;
+};
+
+namespace libknng::fake {
 
 MutableMatrixView reach(const knng_backend_matrix& m) {
   const std::int64_t bytes = find_dtype(m.dtype)->bytes;
@@ -61,6 +105,11 @@ MutableMatrixView reach(const knng_backend_matrix& m) {
   const Block* const b = find(lowest);
   if (!b || b != find(highest) || b->device != m.device) throw NoMemory{"there is no memory of this device any more"};
   return {m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, b->pages + (data - b->address)};
+}
+
+std::byte* reach(const void* address) {
+  const std::lock_guard lock(mutex);
+  return reachable(address);
 }
 
 std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error) {
@@ -128,11 +177,24 @@ std::int32_t fetch(const knng_backend_matrix* matrix, std::int64_t first, std::i
 
 std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error) {
   return guard(error, [&] {
+    const std::byte* const packed = reach(from);
     each_element(*matrix, 0, matrix->rows, [&](std::byte* element, std::int64_t at, std::int64_t bytes) {
-      std::memcpy(element, static_cast<const std::byte*>(from) + at, static_cast<std::size_t>(bytes));
+      std::memcpy(element, packed + at, static_cast<std::size_t>(bytes));
     });
   });
 }
+
+std::int32_t allocate(knng_backend_memory** out, std::int32_t device, std::int64_t bytes, void** address,
+                      knng_backend_error* error) {
+  return guard(error, [&] {
+    if (behaviour(device, "no_memory_for_lists") >= 0) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
+    auto memory = std::make_unique<knng_backend_memory>(device, bytes);
+    *address = memory->address;
+    *out = memory.release();
+  });
+}
+
+void release(knng_backend_memory* memory) { delete memory; }
 
 }  // namespace libknng::fake
 
@@ -141,25 +203,10 @@ std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_bac
 using namespace libknng::fake;
 
 KNNG_FAKE_EXPORT void* knng_fake_allocate(std::int32_t space, std::int32_t device, std::int64_t bytes) {
-  const int file = memfd_create("fake device", MFD_CLOEXEC);
-  const auto size = static_cast<std::size_t>(bytes);
-  if (file < 0 || ftruncate(file, bytes) != 0) return nullptr;
-  void* const address = mmap(nullptr, size, PROT_NONE, MAP_SHARED, file, 0);
-  void* const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
-  if (address == MAP_FAILED || pages == MAP_FAILED) return nullptr;
-  const std::lock_guard lock(mutex);
-  blocks.push_back({static_cast<std::byte*>(address), static_cast<std::byte*>(pages), bytes, space, device});
-  return address;
+  return make_block(space, device, bytes);
 }
 
-KNNG_FAKE_EXPORT void knng_fake_release(void* address) {
-  const std::lock_guard lock(mutex);
-  const Block* const b = find(address);
-  munmap(b->address, static_cast<std::size_t>(b->bytes));
-  munmap(b->pages, static_cast<std::size_t>(b->bytes));
-  blocks.erase(blocks.begin() + (b - blocks.data()));
-}
+KNNG_FAKE_EXPORT void knng_fake_release(void* address) { end_block(address); }
 
 // From and to memory of both kinds; in a stream (not 0) when somebody waits for it, with what is there now.
 KNNG_FAKE_EXPORT void knng_fake_copy(void* to, const void* from, std::int64_t bytes, std::uint64_t stream) {

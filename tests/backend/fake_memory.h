@@ -12,8 +12,8 @@
 
 namespace libknng::fake {
 
-// How often was asked where memory is; how many rows were brought to the host.
-extern std::atomic<std::int64_t> located, rows_fetched;
+// How often was asked where memory is; how many rows were brought to the host; memory that outlives sessions.
+extern std::atomic<std::int64_t> located, rows_fetched, kept_bytes;
 
 // Calls of the seam.
 std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error);
@@ -23,8 +23,13 @@ std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* ro
 std::int32_t fetch(const knng_backend_matrix* matrix, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error);
 std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error);
+std::int32_t allocate(knng_backend_memory** out, std::int32_t device, std::int64_t bytes, void** address,
+                      knng_backend_error* error);
+void release(knng_backend_memory* memory);
 
 // The matrix where it can be reached, as host memory. Throws NoMemory unless all of it is in one block.
 MutableMatrixView reach(const knng_backend_matrix& m);
+// An address of ours or of the host's.
+std::byte* reach(const void* address);
 
 }  // namespace libknng::fake

@@ -1,9 +1,11 @@
-// Rows, queries and results in device and managed memory through the public API: the bits of host memory; nothing
-// before the caller's stream is done; its device, its last error and its other streams as they were.
+// Rows, queries, results and graphs in device and managed memory through the public API: the bits of host memory;
+// nothing before the caller's stream is done; its device, its last error and its other streams as they were.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/dtype.h"
@@ -335,6 +337,65 @@ void results_to_devices() {
   knng_destroy(h);
 }
 
+void graphs_that_stay() {
+  const Rows rows(KNNG_F32, small_run() ? 300 : 20000, 20, 10u);
+  const Layout l = layouts(rows.n, rows.d)[0];
+  const std::int64_t k = small_run() ? 9 : 60;
+  const Block block(KNNG_CUDA, 0, l.size * 4);
+  check(cudaMemcpy(block.get(), rows.data.data(), rows.data.size(), cudaMemcpyDefault));
+  check(cudaDeviceSynchronize());
+  const knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
+  for (const char* metric : {"euclidean", "manhattan"})
+    for (const char* set : {"cuda:0", "cuda:1,0", "cuda"}) {
+      if (devices < 2 && std::strcmp(set, "cuda:0") != 0) continue;
+      knng* h = handle(set, metric);
+      expect(knng_borrow(h, &m) == KNNG_OK, "%s", knng_last_error());
+      const Result expected = built(h, k, set);
+      const int owner = set[5] == '1' ? 1 : 0;
+      std::size_t before = 0, after = 0, total = 0;
+      check(cudaSetDevice(owner));
+      check(cudaMemGetInfo(&before, &total));
+      knng_set(h, "graph", "device");
+      knng_graph* g = nullptr;
+      expect(knng_build(h, k, nullptr, &g) == KNNG_OK, "%s", knng_last_error());
+      knng_destroy(h);
+      knng_matrix ids{}, values{};
+      ids.struct_size = values.struct_size = sizeof ids;
+      expect(knng_graph_view(g, &ids, &values) == KNNG_OK, "%s", knng_last_error());
+      expect(ids.space == KNNG_CUDA && ids.device == owner && values.device == owner, "%s: it is elsewhere", set);
+      Result kept{std::vector<std::byte>(expected.ids.size()), std::vector<std::byte>(expected.values.size())};
+      check(cudaMemcpy(kept.ids.data(), ids.data, kept.ids.size(), cudaMemcpyDefault));
+      check(cudaMemcpy(kept.values.data(), values.data, kept.values.size(), cudaMemcpyDefault));
+      expect(kept == expected, "%s, %s: another graph", metric, set);
+      // To every device, with gaps.
+      for (int device = 0; device < std::min(devices, 2); ++device)
+        for (const Layout& way : layouts(rows.n, k)) {
+          const Block of_ids(KNNG_CUDA, device, way.size * 8);
+          knng_matrix to = matrix_in(of_ids.get(), KNNG_CUDA, device, KNNG_I64, rows.n, k, way);
+          expect(knng_graph_copy(g, 0, &to, nullptr) == KNNG_OK, "%s: %s", way.name, knng_last_error());
+          std::vector<std::int64_t> got(static_cast<std::size_t>(way.size));
+          check(cudaMemcpy(got.data(), of_ids.get(), got.size() * 8, cudaMemcpyDefault));
+          const auto* const wanted = reinterpret_cast<const std::int64_t*>(expected.ids.data());
+          bool same = true;
+          for (std::int64_t i = 0; i < rows.n; ++i)
+            for (std::int64_t t = 0; t < k; ++t)
+              same = same && got[static_cast<std::size_t>(way.first + i * way.row_stride + t * way.col_stride)] ==
+                                 wanted[i * k + t];
+          expect(same, "%s to device %d, %s: other ids", set, device, way.name);
+        }
+      knng_graph_destroy(g);
+      // It goes back in the order of a stream: soon.
+      const auto is_back = [&] {
+        check(cudaMemGetInfo(&after, &total));
+        return after + (std::size_t{4} << 20) >= before;
+      };
+      for (int tries = 0; tries < 100 && !is_back(); ++tries)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      expect(is_back(), "%s: %zu bytes of %zu stay on the device", set, before - after, kept.ids.size());
+      check(cudaSetDevice(0));
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -344,5 +405,6 @@ int main() {
   work_comes_after_the_stream();
   the_caller_is_left_alone();
   results_to_devices();
+  graphs_that_stay();
   return gpu::result();
 }

@@ -71,8 +71,8 @@ void table_is_complete(void**) {
     assert_true(std::strlen(o.doc) > 0 && std::strlen(option_range(setting(i))) > 0);
   }
   const std::set<std::string> documented = {
-      "metric", "p",       "selector",   "engine",         "device",           "self",      "precision",
-      "value",  "threads", "value_type", "max_host_bytes", "max_device_bytes", "tile_rows", "tile_cols"};
+      "metric",  "p",          "selector", "engine",         "device",           "self",      "precision", "value",
+      "threads", "value_type", "graph",    "max_host_bytes", "max_device_bytes", "tile_rows", "tile_cols"};
   assert_true(names == documented);
 }
 

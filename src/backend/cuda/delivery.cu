@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/workspace.cuh"
 
 namespace libknng::cuda {
@@ -23,18 +24,26 @@ ResultSpace::ResultSpace(const knng_backend_problem& p, std::int64_t count, void
 Delivery::Delivery(const knng_backend_problem& p, const ResultSpace& from, knng_backend_result& to, Staging& staging,
                    const Stream& stream)
     : from_(from), to_(to), staging_(staging), stream_(stream), width_(width(p)), value_bytes_(value_bytes(p)) {
+  check(cudaGetDevice(&device_));
   const ResultFindings none;
   check(cudaMemcpyAsync(from_.rows.findings, &none, sizeof none, cudaMemcpyHostToDevice, stream));
 }
 
 void Delivery::rows(std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
   const std::int64_t row_values = width_ * value_bytes_;
-  staging_.download(from_.rows.ids + place * width_, to_.ids + row * width_, 8 * count * width_, stream_);
-  staging_.download(static_cast<const std::byte*>(from_.rows.values) + place * row_values,
-                    static_cast<std::byte*>(to_.values) + row * row_values, count * row_values, stream_);
+  list(from_.rows.ids + place * width_, to_.ids + row * width_, 8 * count * width_);
+  list(static_cast<const std::byte*>(from_.rows.values) + place * row_values,
+       static_cast<std::byte*>(to_.values) + row * row_values, count * row_values);
   staging_.download(from_.rows.ties + place, to_.ties + row, count, stream_);
   staging_.download(from_.rows.proved + place, to_.proof + row, count, stream_);
   for (std::int64_t i = row; i < row + count; ++i) to_.proof[i] = to_.proof[i] ? static_cast<std::uint8_t>(rung) : 0;
+}
+
+void Delivery::list(const void* from, void* to, std::int64_t bytes) {
+  if (to_.device < 0)
+    staging_.download(from, to, bytes, stream_);
+  else
+    copy_between(to, to_.device, from, device_, bytes, stream_);
 }
 
 void Delivery::findings() {

@@ -1,5 +1,5 @@
-// A call's result on its way out: where kernels leave it on the device, and copies from there to where it belongs in
-// host memory. Knows nothing of how rows were answered.
+// A call's result on its way out: where kernels leave it on the device, and copies from there to where it belongs, on
+// the host or on a device. Knows nothing of how rows were answered.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,14 @@ class Delivery {
   void findings();
 
  private:
+  void list(const void* from, void* to, std::int64_t bytes);
+
   const ResultSpace& from_;
   knng_backend_result& to_;
   Staging& staging_;
   const Stream& stream_;
   std::int64_t width_, value_bytes_;
+  int device_ = 0;  // the session's, which is current
 };
 
 }  // namespace libknng::cuda

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -23,6 +24,15 @@ using namespace libknng;
 
 struct knng_backend_session {
   cuda::Session session;
+};
+
+struct knng_backend_memory {
+  knng_backend_memory(int device, std::int64_t bytes)
+      : home(device, std::numeric_limits<std::int64_t>::max()), array(bytes, home) {
+    home.stream.wait();  // from then on any stream may use it
+  }
+  cuda::Home home;
+  cuda::DeviceArray<std::byte> array;
 };
 
 namespace {
@@ -258,6 +268,19 @@ std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_bac
   return guard(matrix->device, error, [&] { cuda::store(*matrix, from); });
 }
 
+std::int32_t allocate(knng_backend_memory** out, std::int32_t device, std::int64_t bytes, void** address,
+                      knng_backend_error* error) {
+  return guard(device, error, [&] {
+    *out = new knng_backend_memory(device, bytes);
+    *address = (*out)->array.data();
+  });
+}
+
+void release(knng_backend_memory* memory) {
+  knng_backend_error ignored{};
+  guard(memory->home.device, &ignored, [&] { delete memory; });
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_cuda_entry() {
@@ -288,6 +311,8 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &wait,
                                          &find_not_finite,
                                          &fetch,
-                                         &store};
+                                         &store,
+                                         &allocate,
+                                         &release};
   return &seam;
 }

@@ -1,0 +1,11 @@
+#include "capi/objects.h"
+
+#include "exec/host_lists.h"
+
+const libknng::Graph& knng_graph::with_lists() const {
+  if (graph.kept_on_device()) {
+    const std::lock_guard lock(fetching);
+    if (graph.ids.empty()) libknng::fetch_lists(graph);
+  }
+  return graph;
+}

@@ -1,0 +1,188 @@
+/* graph=device: the lists of a graph stay on the device that made them, to be viewed and copied there, and come to the
+ * host when something reads them there. On devices that are none. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/device_memory.h"
+
+/* What a device keeps, read where it is. */
+static void expect_kept(const knng_graph* expected, const knng_graph* g, int32_t device) {
+  knng_matrix a = {.struct_size = sizeof a}, b = a, ids = a, values = a;
+  expect_ok(knng_graph_view(expected, &a, &b), "view");
+  expect_ok(knng_graph_view(g, &ids, &values), "view");
+  assert_true(ids.space == KNNG_CUDA && values.space == KNNG_CUDA && ids.device == device && values.device == device);
+  assert_true(ids.dtype == KNNG_I64 && values.dtype == b.dtype && ids.rows == a.rows && values.cols == b.cols);
+  assert_true(ids.row_stride == ids.cols && values.row_stride == ids.cols && ids.col_stride == 1);
+  device_rows r = {ids, NULL};
+  expect_written(&r, a.data, 8);
+  r.m = values;
+  expect_written(&r, b.data, b.dtype == KNNG_F64 ? 8 : 4);
+}
+
+static void graphs_are_kept_on_a_device(void** state) {
+  (void)state;
+  for (int low = 0; low < 2; ++low) { /* in few dimensions rows are answered without tiles */
+    test_rows rows = low ? rows_normal(KNNG_F32, 150, 3, 412) : heaps(400, 10),
+              queries = rows_normal(KNNG_F32, 31, rows.d, 413);
+    for (int s = 0; s < 8; ++s) {
+      question q = question_of(&rows, &metric_cases[s == 7 ? 7 : 1], 6);
+      if (s & 1) q.self = "first";
+      if (s & 2) q.value_type = "f64";
+      if (s & 4) q.queries = &queries;
+      knng_error failure;
+      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+      for (const char* const* set = device_sets(); *set; ++set) {
+        knng* h = handle_for(&q, *set, "auto", "auto", "0");
+        expect_ok(knng_set(h, "graph", "device"), "graph");
+        const int64_t fetched = fake_count("fetched", 0);
+        expect_ok(answer(h, &q, NULL, &g), *set);
+        const int32_t device = strcmp(*set, "cuda:1,0") == 0;
+        expect_kept(expected, g, device);
+        assert_int_equal(fake_count("fetched", 0), fetched);
+        assert_true(fake_count("bytes", 0) == (int64_t)stat_of(g, "rows") * (q.k + (q.self[0] == 'f' && !q.queries)) *
+                                                  (q.value_type[0] == 'f' ? 16 : 12));
+        unsigned char* proof = rows_of(g, "proof");
+        assert_true(proof[0] >= 1);
+        free(proof);
+        assert_int_equal(fake_count("fetched", 0), fetched);
+        knng_destroy(h); /* the graph does not need it */
+        knng_graph_destroy(g);
+        assert_int_equal(fake_count("bytes", 0), 0);
+      }
+      knng_graph_destroy(expected);
+    }
+    rows_free(&rows);
+    rows_free(&queries);
+  }
+}
+
+static void kept_graphs_are_copied_and_read(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 120, 10, 414);
+  const question q = question_of(&rows, &metric_cases[1], 6);
+  knng_error failure;
+  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  device_rows r = packed_on_device(&rows, 0);
+  knng* h = borrower(&r.m, "auto");
+  set_metric(h, &q.metric);
+  expect_ok(knng_set(h, "graph", "device"), "graph");
+  const int64_t fetched = fake_count("fetched", 0), read = fake_count("read", 0);
+  g = built(h, 6);
+  knng_matrix a = {.struct_size = sizeof a}, b = a;
+  expect_ok(knng_graph_view(expected, &a, &b), "view");
+  for (int way = 0; way < LAYOUTS; ++way) {
+    device_rows ids = empty_on_device(KNNG_I64, 120, 6, way % 3, way),
+                values = empty_on_device(KNNG_F32, 120, 6, 1, way);
+    expect_ok(knng_graph_copy(g, 0, &ids.m, &values.m), "to devices");
+    expect_written(&ids, a.data, 8);
+    expect_written(&values, b.data, 4);
+    ids.m.cols = 5;
+    EXPECT_ERROR(knng_graph_copy(g, 0, &ids.m, NULL), KNNG_ERR_ARGUMENT, "120 x 6");
+    fake_release(ids.block);
+    fake_release(values.block);
+  }
+  assert_int_equal(fake_count("fetched", 0), fetched); /* with both on devices nothing touches the host */
+  assert_int_equal(fake_count("read", 0), read);
+  /* What is converted comes by the host, once. */
+  int16_t from_1[120 * 6];
+  for (int64_t e = 0; e < 120 * 6; ++e) from_1[e] = (int16_t)(((int64_t*)a.data)[e] + 1);
+  device_rows ids = empty_on_device(KNNG_I64, 120, 6, 0, 3);
+  EXPECT_ERROR(knng_graph_copy(g, 2, &ids.m, NULL), KNNG_ERR_RANGE, "base=2");
+  expect_ok(knng_graph_copy(g, 1, &ids.m, NULL), "from 1");
+  const int64_t once = fake_count("fetched", 0);
+  assert_int_equal(once, fetched + 240);
+  int16_t narrow[120 * 6];
+  knng_matrix to = knng_host(KNNG_I16, 120, 6, narrow);
+  expect_ok(knng_graph_copy(g, 1, &to, NULL), "to the host");
+  assert_memory_equal(narrow, from_1, sizeof narrow);
+  int64_t wrong = 0, degrees[120], of_expected[120];
+  expect_ok(knng_check(h, g, 0, NULL, &wrong), "knng_check");
+  assert_int_equal(wrong, -1);
+  knng_matrix counts = knng_host(KNNG_I64, 120, 1, degrees);
+  expect_ok(knng_graph_rows(g, "indegree", &counts), "indegree");
+  counts.data = of_expected;
+  expect_ok(knng_graph_rows(expected, "indegree", &counts), "indegree");
+  assert_memory_equal(degrees, of_expected, sizeof degrees);
+  assert_int_equal(fake_count("fetched", 0) - once, 120); /* rows for knng_check() alone */
+  knng_sparse* sparse = NULL;
+  expect_ok(knng_graph_sparse(g, "union", &sparse), "sparse");
+  knng_sparse_destroy(sparse);
+  const char* const file = "kept_on_a_device.knng";
+  expect_ok(knng_graph_save(g, file, NULL), "save");
+  knng_graph* loaded = NULL;
+  expect_ok(knng_graph_load(&loaded, file), "load");
+  expect_same_graph(expected, loaded, "saved");
+  remove(file);
+  knng_graph_destroy(loaded);
+  fake_release(ids.block);
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  fake_release(r.block);
+  knng_graph_destroy(expected);
+  rows_free(&rows);
+}
+
+static void what_cannot_be_kept_is_refused(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 300, 10, 415);
+  knng* h = HANDLE(&rows, "device", "cpu", "graph", "device");
+  knng_graph* g = NULL;
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_OPTION, "graph=device", "device=cpu");
+  expect_ok(knng_set(h, "device", "cuda:1,0"), "device");
+  devices_behave("1:no_memory_for_lists");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_MEMORY, "graph", "told to be full");
+  assert_int_equal(fake_count("bytes", 0), 0);
+  devices_behave("1:fails_at_refine=1");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_DEVICE, "told to fail");
+  assert_int_equal(fake_count("bytes", 0), 0);
+  devices_behave("0:unusable;1:unusable;2:unusable;3:unusable");
+  expect_ok(knng_set(h, "device", "auto"), "device");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_DEVICE, "unusable");
+  devices_behave("");
+  /* Memory of both is in the plan. */
+  const knng_plan plan = planned(h, 0, 6);
+  assert_true(plan.device_bytes > 300 * 6 * 12);
+  expect_ok(knng_set(h, "graph", "host"), "graph");
+  expect_ok(knng_set(h, "device", "cuda"), "device");
+  const knng_plan on_host = planned(h, 0, 6);
+  assert_true(plan.smallest_device == on_host.smallest_device + 300 * 6 * 12);
+  assert_true(plan.smallest_host == on_host.smallest_host - 300 * 6 * 12);
+  expect_ok(knng_set(h, "graph", "device"), "graph");
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_device);
+  expect_ok(knng_set(h, "max_device_bytes", text), "max_device_bytes");
+  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_host);
+  expect_ok(knng_set(h, "max_host_bytes", text), "max_host_bytes");
+  g = built(h, 6);
+  assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.smallest_device);
+  assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.smallest_host);
+  knng_graph_destroy(g);
+  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_device - 1);
+  expect_ok(knng_set(h, "max_device_bytes", text), "max_device_bytes");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes");
+  knng_destroy(h);
+  rows_free(&rows);
+  /* A value that does not fit, of a row on the device. */
+  double large[40 * 2] = {0};
+  for (int i = 0; i < 80; ++i) large[i] = i;
+  large[39 * 2] = 1e60;
+  rows = rows_from(KNNG_F64, 40, 2, large);
+  h = HANDLE(&rows, "device", "cuda:0", "graph", "device", "value_type", "f32");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_RANGE, "row 39", "value_type=f64");
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+int main(void) {
+  if (!find_fake_memory()) return 1;
+  const int status = devices_start();
+  if (status != 0) return status;
+  const struct CMUnitTest tests[] = {
+      DEVICE_TEST(graphs_are_kept_on_a_device),
+      DEVICE_TEST(kept_graphs_are_copied_and_read),
+      DEVICE_TEST(what_cannot_be_kept_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
