@@ -77,7 +77,12 @@ std::int64_t answers_are_right(const Question& q, std::vector<std::int64_t> ks, 
     std::vector<double> wide(entries, NAN);
     std::vector<float> narrow(entries, NAN);
     std::vector<std::uint8_t> ties(static_cast<std::size_t>(n), 9), proof(ties);
-    knng_backend_result result{ids.data(), nullptr, ties.data(), proof.data(), 0, 0, 0, INT64_MAX};
+    knng_backend_result result{};
+    result.ids = ids.data();
+    result.ties = ties.data();
+    result.proof = proof.data();
+    result.device = -1;
+    result.too_large = INT64_MAX;
     result.values = q.value_dtype == KNNG_F64 ? static_cast<void*>(wide.data()) : narrow.data();
     knng_backend_error error{};
     knng_backend_session* session = nullptr;
