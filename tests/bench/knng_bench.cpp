@@ -166,6 +166,8 @@ void declare(CLI::App& app, Arguments& a) {
       ->capture_default_str();
   app.add_option("--verify", a.protocol.verify, "rows to compare with the canonical keys; -1: all")
       ->capture_default_str();
+  app.add_flag("--rows-on-device", a.protocol.rows_on_device,
+               "rows are in the memory of the first CUDA device before a build begins");
   app.add_option("--fashion-directory", a.fashion, "where the files of Fashion-MNIST are")->capture_default_str();
   app.add_option("--write-data", a.write_data, "write the rows as a .npy file, for other programs");
   app.add_option("--save-graph", a.protocol.save, "write the graph (.npz, .knng)");

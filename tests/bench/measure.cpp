@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
+#include "device_rows.h"
 #include "library.h"
 #include "machine.h"
 
@@ -18,18 +20,24 @@ std::map<std::string, double> all_stats(const knng_graph* g) {
   return stats;
 }
 
-bool same_matrix(const knng_matrix& a, const knng_matrix& b) {
-  return a.dtype == b.dtype && a.rows == b.rows && a.cols == b.cols &&
-         std::memcmp(a.data, b.data,
-                     static_cast<std::size_t>(a.rows * a.cols) * static_cast<std::size_t>((a.dtype & 0xff) / 8)) == 0;
-}
+// Ids and values, wherever the graph has them.
+struct Lists {
+  std::vector<std::byte> ids, values;
+  bool operator==(const Lists&) const = default;
+};
 
-bool same_graph(const knng_graph* a, const knng_graph* b) {
-  knng_matrix views[4] = {knng_host(0, 0, 0, nullptr), knng_host(0, 0, 0, nullptr), knng_host(0, 0, 0, nullptr),
-                          knng_host(0, 0, 0, nullptr)};
-  check(knng_graph_view(a, &views[0], &views[1]));
-  check(knng_graph_view(b, &views[2], &views[3]));
-  return same_matrix(views[0], views[2]) && same_matrix(views[1], views[3]);
+Lists lists_of(const knng_graph* g) {
+  knng_matrix ids = knng_host(0, 0, 0, nullptr), values = ids;
+  check(knng_graph_view(g, &ids, &values));
+  Lists lists;
+  const auto fetch_to = [](knng_matrix& view, std::vector<std::byte>& memory) {
+    memory.resize(static_cast<std::size_t>(view.rows * view.cols) * static_cast<std::size_t>((view.dtype & 0xff) / 8));
+    view = knng_host(view.dtype, view.rows, view.cols, memory.data());
+  };
+  fetch_to(ids, lists.ids);
+  fetch_to(values, lists.values);
+  check(knng_graph_copy(g, 0, &ids, &values));
+  return lists;
 }
 
 int median_of(const std::vector<double>& seconds) {
@@ -43,13 +51,13 @@ int median_of(const std::vector<double>& seconds) {
 // One case with its handle: builds, and what they showed.
 class Timed {
  public:
-  Timed(const Case& what, const Rows& rows) : handle_(make_handle()) {
+  Timed(const Case& what, const knng_matrix& rows) : handle_(make_handle()) {
     result_.what = what;
     check(knng_set(handle_.get(), "metric", what.workload.metric.c_str()));
     check(knng_set(handle_.get(), "engine", what.engine.c_str()));
     check(knng_set(handle_.get(), "threads", std::to_string(what.threads).c_str()));
     for (const auto& [key, value] : what.settings) check(knng_set(handle_.get(), key.c_str(), value.c_str()));
-    check(knng_borrow(handle_.get(), &rows.view));
+    check(knng_borrow(handle_.get(), &rows));
   }
 
   // A failure ends this case, not the others.
@@ -82,7 +90,7 @@ class Timed {
     check(knng_check(handle_.get(), g, rows < 0 ? 0 : result_.checked, nullptr, &result_.first_wrong));
   }
 
-  void compare(const knng_graph* first, const knng_graph* g) { result_.as_first = same_graph(first, g); }
+  void compare(const knng_graph* first, const knng_graph* g) { result_.as_first = lists_of(first) == lists_of(g); }
 
   Result finish() {
     if (result_.error.empty() && !result_.wall.empty()) {
@@ -101,9 +109,11 @@ class Timed {
 }  // namespace
 
 std::vector<Result> measure(const std::vector<Case>& cases, const Rows& rows, const Protocol& protocol) {
+  std::optional<const DeviceRows> on_device;
+  if (protocol.rows_on_device) on_device.emplace(rows.view);
   std::vector<Timed> timed;
   timed.reserve(cases.size());
-  for (const Case& c : cases) timed.emplace_back(c, rows);
+  for (const Case& c : cases) timed.emplace_back(c, on_device ? on_device->view : rows.view);
   for (int i = 0; i < protocol.warmups; ++i)
     for (Timed& t : timed) t.build(false);
   Graph first;

@@ -401,6 +401,9 @@ void graphs_that_stay() {
 int main() {
   gpu::need_device();
   check(cudaGetDeviceCount(&devices));
+  knng_device first{};
+  first.struct_size = sizeof first;
+  knng_device_get(1, &first);  // from now on the library is loaded that knows memory whose space nobody names
   rows_of_every_kind();
   work_comes_after_the_stream();
   the_caller_is_left_alone();
