@@ -228,7 +228,8 @@ void work_comes_after_the_stream() {
     check(cudaGetLastError());
     knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
     knng* h = handle("cuda:0", "euclidean");
-    expect(knng_borrow(h, &m) == KNNG_ERR_DATA, "what is not ready was not read at once");
+    // Calls of CUDA's own may wait for the default stream, as they please.
+    if (!legacy) expect(knng_borrow(h, &m) == KNNG_ERR_DATA, "what is not ready was not read at once");
     m.stream = legacy ? 1 : reinterpret_cast<std::uintptr_t>(own);
     expect(knng_borrow(h, &m) == KNNG_OK, "after the stream: %s", knng_last_error());
     expect(built(h, 8, "after the stream") == expected, "after the stream: another graph");

@@ -4,15 +4,12 @@
 
 namespace libknng::cuda {
 
-Products::Products(Home& home) : workspace_(kWorkspaceBytes, home) {
-  check(cublasCreate(&handle_));
+Products::Products(Kit& kit, Home& home) : workspace_(kWorkspaceBytes, home), handle_(kit.blas()) {
   check(cublasSetStream(handle_, home.stream));
   check(cublasSetWorkspace(handle_, workspace_.data(), static_cast<std::size_t>(kWorkspaceBytes)));
   check(cublasSetMathMode(
       handle_, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));
 }
-
-Products::~Products() { cublasDestroy(handle_); }
 
 void Products::run(const OperandBlock& a, std::int64_t rows, const OperandBlock& b, std::int64_t columns,
                    std::int64_t dim, Precision precision, float* tile, std::int64_t ld) {

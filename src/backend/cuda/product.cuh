@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "backend/cuda/kit.cuh"
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/operands.cuh"
 
@@ -15,8 +16,7 @@ namespace libknng::cuda {
 class Products {
  public:
   // cuBLAS gets its workspace from the session's memory.
-  explicit Products(Home& home);
-  ~Products();
+  Products(Kit& kit, Home& home);
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
   static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
@@ -29,7 +29,7 @@ class Products {
 
  private:
   DeviceArray<std::byte> workspace_;
-  cublasHandle_t handle_ = nullptr;
+  const cublasHandle_t handle_;
 };
 
 }  // namespace libknng::cuda

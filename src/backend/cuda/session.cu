@@ -54,7 +54,8 @@ Session::Session(int device, const knng_backend_problem& problem)
       selector_(selector_of(problem)),
       device_(device),
       home_(device, problem.max_bytes),
-      staging_(most_copied(problem), [&problem](void* to, const void* from, std::int64_t bytes) {
+      kit_(device, home_.stream),
+      staging_(most_copied(problem), kit_, [&problem](void* to, const void* from, std::int64_t bytes) {
         problem.copy(problem.copy_user, to, from, bytes);
       }) {
   const knng_backend_problem& p = problem_;
@@ -109,7 +110,7 @@ void Session::settle() {
 
 // The frame of all points; of those that come in blocks, as a sample shows them.
 void Session::make_frame() {
-  products_.emplace(home_);
+  products_.emplace(kit_, home_);
   if (paged_) try {
       sample_.emplace(sample_rows(problem_.columns).rows(), metric_.transform, problem_.metric.largest, staging_,
                       home_);

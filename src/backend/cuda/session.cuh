@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "backend/cuda/kit.cuh"
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/operands.cuh"
 #include "backend/cuda/paged_operands.cuh"
@@ -78,6 +79,7 @@ class Session {
   const Selector& selector_;
   int device_, compute_major_ = 0;
   Home home_;
+  Kit kit_;
   Staging staging_;
   std::optional<const Points> columns_;  // or
   std::optional<PagedPoints> paged_;

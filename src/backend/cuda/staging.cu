@@ -2,6 +2,14 @@
 
 namespace libknng::cuda {
 
+Staging::Staging(std::int64_t largest, const Kit& kit, HostCopy host_copy)
+    : bytes_(buffer_bytes(largest)), host_copy_(std::move(host_copy)) {
+  for (int i = 0; i < 2; ++i) {
+    if (bytes_ > Kit::kBufferBytes) own_[i].emplace(bytes_);
+    buffers_[i] = own_[i] ? own_[i]->data() : kit.buffer(i);
+  }
+}
+
 void Staging::upload(std::int64_t count, std::int64_t item_bytes,
                      const std::function<void(std::int64_t, std::int64_t, std::byte*)>& fill, void* device,
                      const Stream& stream) {
@@ -22,8 +30,8 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes,
   for (std::int64_t first = 0; first < count; first += together, turn ^= 1) {
     const std::int64_t part = std::min(together, count - first);
     done_[turn].wait();
-    fill(first, part, buffers_[turn].data());
-    check(cudaMemcpyAsync(to + first * item_bytes, buffers_[turn].data(), static_cast<std::size_t>(part * item_bytes),
+    fill(first, part, buffers_[turn]);
+    check(cudaMemcpyAsync(to + first * item_bytes, buffers_[turn], static_cast<std::size_t>(part * item_bytes),
                           cudaMemcpyHostToDevice, stream));
     done_[turn].record(stream);
   }
@@ -37,13 +45,13 @@ void Staging::download(const void* device, void* host, std::int64_t bytes, const
   // Part p is copied out while part p + 1 comes in.
   for (std::int64_t p = 0; p <= parts; ++p) {
     if (p < parts) {
-      check(cudaMemcpyAsync(buffers_[p % 2].data(), from + p * bytes_, static_cast<std::size_t>(length(p)),
+      check(cudaMemcpyAsync(buffers_[p % 2], from + p * bytes_, static_cast<std::size_t>(length(p)),
                             cudaMemcpyDeviceToHost, stream));
       done_[p % 2].record(stream);
     }
     if (p > 0) {
       done_[(p - 1) % 2].wait();
-      host_copy_(to + (p - 1) * bytes_, buffers_[(p - 1) % 2].data(), length(p - 1));
+      host_copy_(to + (p - 1) * bytes_, buffers_[(p - 1) % 2], length(p - 1));
     }
   }
 }

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
+#include "backend/cuda/kit.cuh"
 #include "backend/cuda/memory.cuh"
 
 namespace libknng::cuda {
@@ -15,8 +17,7 @@ class Staging {
   using HostCopy = std::function<void(void* to, const void* from, std::int64_t bytes)>;
 
   // largest: of the arrays that will be copied.
-  Staging(std::int64_t largest, HostCopy host_copy)
-      : bytes_(buffer_bytes(largest)), host_copy_(std::move(host_copy)), buffers_{Pinned(bytes_), Pinned(bytes_)} {}
+  Staging(std::int64_t largest, const Kit& kit, HostCopy host_copy);
 
   // `count` items of `item_bytes` to the device: fill(first, count, dst) is called for consecutive parts. Returns when
   // the last part is on its way; what follows on the stream finds all of it.
@@ -29,16 +30,17 @@ class Staging {
   static std::int64_t host_bytes(std::int64_t largest) { return 2 * buffer_bytes(largest); }
 
  private:
-  // Through buffers of 16 MiB copies are twice as fast as through 4 MiB, but to make them page-locked takes as long as
-  // to copy some hundred MB.
+  // Through buffers of 16 MiB copies are twice as fast as through those of the kit, but to make them page-locked takes
+  // as long as to copy some hundred MB.
+  static constexpr std::int64_t kLargeBytes = std::int64_t{16} << 20, kWorthIt = std::int64_t{1} << 30;
   static std::int64_t buffer_bytes(std::int64_t largest) {
-    constexpr std::int64_t least = std::int64_t{64} << 10, usual = std::int64_t{4} << 20, most = std::int64_t{16} << 20;
-    return largest <= usual ? std::max(largest, least) : std::clamp(largest / 64, usual, most);
+    return largest < kWorthIt ? Kit::kBufferBytes : kLargeBytes;
   }
 
   const std::int64_t bytes_;  // of one buffer
   const HostCopy host_copy_;
-  Pinned buffers_[2];
+  std::optional<Pinned> own_[2];
+  std::byte* buffers_[2];
   Event done_[2];
 };
 

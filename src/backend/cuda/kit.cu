@@ -1,0 +1,68 @@
+#include "backend/cuda/kit.cuh"
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace libknng::cuda {
+
+struct Kit::Tools {
+  const Pinned buffers[2] = {Pinned(kBufferBytes), Pinned(kBufferBytes)};
+  cublasHandle_t blas = nullptr;
+
+  ~Tools() {
+    if (blas) cublasDestroy(blas);
+  }
+  // Not after the host process has reset its device.
+  bool usable() const {
+    cudaPointerAttributes a{};
+    const bool known = cudaPointerGetAttributes(&a, buffers[0].data()) == cudaSuccess;
+    cudaGetLastError();
+    return known && a.type == cudaMemoryTypeHost;
+  }
+};
+
+namespace {
+
+// Of as many sessions as work at a time on one device, and some.
+constexpr std::size_t kMostKept = 4;
+
+std::mutex mutex;
+// Never ended: at the end of a process there may be no CUDA any more.
+template <class Tools>
+std::vector<std::unique_ptr<Tools>>& kept(int device) {
+  static auto& all = *new std::map<int, std::vector<std::unique_ptr<Tools>>>;
+  return all[device];
+}
+
+}  // namespace
+
+Kit::Kit(int device, const Stream& stream) : device_(device), stream_(stream) {
+  {
+    const std::lock_guard lock(mutex);
+    auto& there = kept<Tools>(device);
+    if (!there.empty()) {
+      tools_ = std::move(there.back());
+      there.pop_back();
+    }
+  }
+  // What a reset has taken away cannot be ended either.
+  if (tools_ && !tools_->usable()) static_cast<void>(tools_.release());
+  if (!tools_) tools_ = std::make_unique<Tools>();
+}
+
+Kit::~Kit() {
+  if (cudaStreamSynchronize(stream_) != cudaSuccess) return;
+  const std::lock_guard lock(mutex);
+  auto& there = kept<Tools>(device_);
+  if (there.size() < kMostKept) there.push_back(std::move(tools_));
+}
+
+std::byte* Kit::buffer(int i) const noexcept { return tools_->buffers[i].data(); }
+
+cublasHandle_t Kit::blas() {
+  if (!tools_->blas) check(cublasCreate(&tools_->blas));
+  return tools_->blas;
+}
+
+}  // namespace libknng::cuda
