@@ -217,6 +217,11 @@ void work_comes_after_the_stream() {
   knng_add(warm, &host);
   built(warm, 8, "warm");
   knng_destroy(warm);
+  spin<<<1, 1, 0, own>>>(0);
+  copy_bytes<<<1, 1, 0, own>>>(nullptr, nullptr, 0);
+  check(cudaStreamSynchronize(own));
+  // Under compute-sanitizer, where runs are small, kernels of several streams run one after the other.
+  const bool apart = !small_run();
   for (const bool legacy : {false, true}) {
     const Block block(KNNG_CUDA, 0, l.size * 4);
     check(cudaMemset(block.get(), 0xff, static_cast<std::size_t>(l.size * 4)));  // NaN
@@ -228,8 +233,7 @@ void work_comes_after_the_stream() {
     check(cudaGetLastError());
     knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
     knng* h = handle("cuda:0", "euclidean");
-    // Calls of CUDA's own may wait for the default stream, as they please.
-    if (!legacy) expect(knng_borrow(h, &m) == KNNG_ERR_DATA, "what is not ready was not read at once");
+    if (apart) expect(knng_borrow(h, &m) == KNNG_ERR_DATA, "what is not ready was not read at once");
     m.stream = legacy ? 1 : reinterpret_cast<std::uintptr_t>(own);
     expect(knng_borrow(h, &m) == KNNG_OK, "after the stream: %s", knng_last_error());
     expect(built(h, 8, "after the stream") == expected, "after the stream: another graph");
@@ -243,10 +247,9 @@ void work_comes_after_the_stream() {
   const knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
   knng* h = handle("cuda:0", "euclidean");
   expect(knng_borrow(h, &m) == KNNG_OK, "beside: %s", knng_last_error());
-  expect(cudaStreamQuery(own) == cudaErrorNotReady, "knng_borrow() waited for another stream");
+  expect(!apart || cudaStreamQuery(own) == cudaErrorNotReady, "knng_borrow() waited for another stream");
   expect(built(h, 8, "beside") == expected, "beside: another graph");
-  std::printf("a build beside another stream's kernel %s it\n",
-              cudaStreamQuery(own) == cudaErrorNotReady ? "did not wait for" : "WAITED FOR");
+  expect(!apart || cudaStreamQuery(own) == cudaErrorNotReady, "a build waited for another stream");
   knng_destroy(h);
   check(cudaStreamSynchronize(own));
   check(cudaStreamDestroy(own));
@@ -262,7 +265,8 @@ void the_caller_is_left_alone() {
   check(cudaDeviceSynchronize());
   const int last = devices - 1;
   check(cudaSetDevice(last));
-  expect(cudaSetDevice(devices + 5) != cudaSuccess, "a device that is not there");
+  // compute-sanitizer would tell of an error that is made on purpose.
+  if (!small_run()) expect(cudaSetDevice(devices + 5) != cudaSuccess, "a device that is not there");
   const cudaError_t pending = cudaPeekAtLastError();
   knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
   knng* h = handle("cuda:0", "euclidean");
