@@ -141,7 +141,7 @@ typedef struct knng_backend_seam {
   /* Blocks that are on the device at a time from the last begin() or begin_keys() on: who asks for a block that was
    * used among the last so many does not wait for it. 0: all points stay there. */
   int64_t (*blocks_held)(const knng_backend_session* session);
-  /* Empties the lists; tiles that follow are evaluated in this precision. */
+  /* Empties the lists, and returns when they are; tiles that follow are evaluated in this precision. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
   /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the
    * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done. */

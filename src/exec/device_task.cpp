@@ -136,6 +136,8 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   // INT64_MAX is what a session that cannot be counted takes.
   const std::int64_t free = task.free_device_bytes >= 0 ? task.free_device_bytes : free_bytes(device.set);
   p.max_bytes = std::min({task.max_device_bytes, free, INT64_MAX - 1});
+  // Kernels, handles and what else shares the device take from what is free, which nobody limited.
+  if (free <= task.max_device_bytes) p.spare_bytes = p.max_bytes / 16;
   p.tile_rows = task.tile_rows;
   p.tile_cols = task.tile_cols;
   p.rows_at_a_time = rows_at_a_time;

@@ -112,7 +112,8 @@ DevicePlan resident_plan(const DeviceProblem& p, std::int64_t capacity) {
 // The most blocks that fit, up to `most`; fewer than kFewestHeld: not even these do.
 std::int64_t blocks_that_fit(const DeviceProblem& p, Sides tile, std::int64_t capacity, std::int64_t most) {
   const auto fit = [&](std::int64_t held) {
-    return p.session_bytes(tile.rows, tile.cols, capacity, held) <= p.max_bytes;
+    const std::int64_t spare = held > kFewestHeld ? p.spare_bytes : 0;
+    return p.session_bytes(tile.rows, tile.cols, capacity, held) <= p.max_bytes - spare;
   };
   std::int64_t held = kFewestHeld - 1;
   for (std::int64_t beyond = most + 1; beyond - held > 1;) {

@@ -16,6 +16,7 @@ struct DeviceProblem {
   bool square = true;                         // rows and columns are the same points
   int devices = 1;                            // that work together
   std::int64_t max_bytes = INT64_MAX;         // of each device
+  std::int64_t spare_bytes = 0;               // of them, that points in blocks should leave free if they can
   std::int64_t tile_rows = 0, tile_cols = 0;  // 0: free to choose; equal if square
   // Devices answer rows straight away, at most so many in a call: "tiles" of all columns. 0: they evaluate tiles.
   std::int64_t rows_at_a_time = 0;

@@ -15,19 +15,22 @@ constexpr std::size_t kRemembered = 64;  // devices; more are asked each time
 cudaError_t find_properties(int device, DeviceProperties& out) noexcept {
   static std::mutex mutex;
   static std::array<std::optional<DeviceProperties>, kRemembered> known;
-  const std::lock_guard lock(mutex);
   const auto at = static_cast<std::size_t>(device);
-  if (at < known.size() && known[at]) {
-    out = *known[at];
-    return cudaSuccess;
+  {
+    const std::lock_guard lock(mutex);
+    if (at < known.size() && known[at]) {
+      out = *known[at];
+      return cudaSuccess;
+    }
   }
-  cudaDeviceProp p{};
+  cudaDeviceProp p{};  // asked without the lock: it takes long, and a fork meanwhile would leave it locked
   const cudaError_t status = cudaGetDeviceProperties(&p, device);
   if (status != cudaSuccess) return status;
   std::snprintf(out.name, sizeof out.name, "%s", p.name);
   out.memory = static_cast<std::int64_t>(p.totalGlobalMem);
   out.major = p.major;
   out.minor = p.minor;
+  const std::lock_guard lock(mutex);
   if (at < known.size()) known[at] = out;
   return cudaSuccess;
 }

@@ -41,6 +41,7 @@ Kit::Kit(int device, const Stream& stream) : device_(device), stream_(stream) {
   {
     const std::lock_guard lock(mutex);
     auto& there = kept<Tools>(device);
+    there.reserve(kMostKept);  // so that giving back cannot fail
     if (!there.empty()) {
       tools_ = std::move(there.back());
       there.pop_back();

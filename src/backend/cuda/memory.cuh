@@ -63,6 +63,18 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
+// Waits, at its end, for what is on a stream by then: before memory goes that the stream uses, whatever happened.
+class UntilDone {
+ public:
+  explicit UntilDone(const Stream& stream) : stream_(stream) {}
+  ~UntilDone() { cudaStreamSynchronize(stream_); }
+  UntilDone(const UntilDone&) = delete;
+  UntilDone& operator=(const UntilDone&) = delete;
+
+ private:
+  const Stream& stream_;
+};
+
 // A device's memory as one session sees it. The device is current.
 class Pool {
  public:
@@ -94,6 +106,8 @@ class Pool {
     cudaFreeAsync(memory, stream);
     held_ -= bytes;
   }
+  // Gives what is free back to the system; what was freed on a stream that is done.
+  void trim() { check(cudaMemPoolTrimTo(pool_, 0)); }
   std::int64_t peak() const noexcept { return peak_; }
 
  private:

@@ -165,6 +165,7 @@ PrepareFindings PagedPoints::found() {
 
 void PagedPoints::look_for_refused() {
   const DeviceArray<std::byte> memory(block_bytes(), home_);
+  const UntilDone loaded(loader_);
   home_.stream.wait();
   for (std::int64_t b = 0; b < blocks(); ++b)
     if (!has_come_[static_cast<std::size_t>(b)]) bring(b, memory.data());

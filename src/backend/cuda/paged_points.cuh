@@ -83,6 +83,7 @@ class PagedPoints {
   DeviceArray<RowConstants> constants_;
   DeviceArray<PrepareFindings> findings_;  // of each block
   std::vector<bool> has_come_;             // by block
+  const UntilDone loaded_{loader_};        // before the arrays go
 };
 
 }  // namespace libknng::cuda

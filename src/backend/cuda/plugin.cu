@@ -179,7 +179,14 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
 
 template <class F>
 std::int32_t on(knng_backend_session* session, knng_backend_error* error, F&& f) {
-  return guard(session->session.device(), error, [&] { f(session->session); });
+  return guard(session->session.device(), error, [&] {
+    try {
+      f(session->session);
+    } catch (...) {
+      session->session.quiet();  // copies from other sessions, which may end before this one
+      throw;
+    }
+  });
 }
 
 std::int64_t blocks_held(const knng_backend_session* session) { return session->session.blocks_held(); }

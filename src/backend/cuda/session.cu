@@ -130,6 +130,7 @@ void Session::find_values() {
   const DeviceArray<ValueRange> found = uploaded(std::vector<ValueRange>(1), home_);
   if (paged_) {
     const DeviceArray<std::byte> memory(paged_->block_bytes(), home_);
+    const UntilDone loaded(paged_->loader());
     home_.stream.wait();
     for (std::int64_t block = 0; block < paged_->blocks(); ++block)
       find_range(paged_->bring(block, memory.data()).rows, found.data(), paged_->loader());
@@ -199,6 +200,9 @@ void Session::enter(Stage stage) {
     keys_ = {};
     self_keys_ = {};
   }
+  // In one piece, for arrays of other sizes.
+  home_.stream.wait();
+  home_.pool.trim();
   const std::int64_t held = cuda::blocks_held(p, stage, static_cast<Precision>(rung_));
   if (stage == Stage::tiles) {
     make_found();
@@ -248,6 +252,8 @@ void Session::begin(int rung) {
   if (has_sums(problem_) && rung == KNNG_RUNG_FILTER)
     sums_ = SumBound(sum_error(metric_, problem_.columns.dim, range_));
   enter(Stage::tiles);
+  // Others may heed the cut-offs from now on.
+  home_.stream.wait();
 }
 
 void Session::make_operands(Precision precision) {

@@ -34,6 +34,9 @@ class Session {
     return stored_ ? stored_->count() : paged_operands_ ? paged_operands_->slots() : 0;
   }
 
+  // After a failure: nothing of the session is on its way any more.
+  void quiet() noexcept { cudaStreamSynchronize(home_.stream); }
+
   void begin(int rung);
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void heed(const Session& from);
