@@ -25,6 +25,7 @@ struct Arguments {
   bench::Workload workload;
   std::string named;
   std::string engines = "auto";
+  std::string selectors = "auto";
   int threads = 0;
   std::vector<std::pair<std::string, std::string>> sweeps;
   std::vector<std::string> settings;
@@ -52,7 +53,7 @@ std::int64_t number(const std::string& text) {
   return value;
 }
 
-// One problem: data, and as many threads. The engines take turns on it.
+// One problem: data, and as many threads. The engines and their selectors take turns on it.
 struct Problem {
   bench::Workload workload;
   int threads = 1;
@@ -96,7 +97,8 @@ std::vector<bench::Case> cases_of(const Arguments& a, const Problem& problem) {
   }
   std::vector<bench::Case> cases;
   for (const std::string& engine : split(a.engines))
-    cases.push_back({problem.workload, engine, problem.threads, settings});
+    for (const std::string& selector : split(a.selectors))
+      cases.push_back({problem.workload, engine, selector, problem.threads, settings});
   return cases;
 }
 
@@ -155,6 +157,8 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--metric", w.metric, "any metric of the library")->capture_default_str();
   app.add_option("--seed", w.seed, "of the generated rows")->capture_default_str();
   app.add_option("--engine", a.engines, "engines, separated by commas; they take turns")->capture_default_str();
+  app.add_option("--selector", a.selectors, "selectors, separated by commas; each engine with each, in turns")
+      ->capture_default_str();
   app.add_option("--threads", a.threads, "0: as many as there are cores for this process")->capture_default_str();
   app.add_option("--set", a.settings, "KEY=VALUE: any other setting");
   app.add_option("--sweep", a.sweeps, "n, d, k or threads, and a list: one factor varies, the others stay");

@@ -55,6 +55,7 @@ class Timed {
     result_.what = what;
     check(knng_set(handle_.get(), "metric", what.workload.metric.c_str()));
     check(knng_set(handle_.get(), "engine", what.engine.c_str()));
+    check(knng_set(handle_.get(), "selector", what.selector.c_str()));
     check(knng_set(handle_.get(), "threads", std::to_string(what.threads).c_str()));
     for (const auto& [key, value] : what.settings) check(knng_set(handle_.get(), key.c_str(), value.c_str()));
     check(knng_borrow(handle_.get(), &rows));
@@ -75,6 +76,8 @@ class Timed {
     }
     Graph graph(raw);
     result_.engine = text(raw, "engine");
+    result_.selector = text(raw, "selector");
+    result_.device = text(raw, "device");
     result_.fingerprint = text(raw, "fingerprint");
     result_.process_peak = std::max(result_.process_peak, peak_memory());
     if (counts) {

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <stdexcept>
 
 #include "library.h"
@@ -21,7 +22,7 @@ namespace {
   return buf;
 }
 
-std::string seconds(double s) { return print(s < 10 ? "%.3f" : s < 100 ? "%.2f" : "%.1f", s); }
+std::string seconds(double s) { return print(s < 0.01 ? "%.6f" : s < 10 ? "%.3f" : s < 100 ? "%.2f" : "%.1f", s); }
 std::string percent(double part, double whole) { return whole > 0 ? print("%.1f %%", 100 * part / whole) : "-"; }
 
 double stat_of(const Result& r, const char* name) {
@@ -55,6 +56,10 @@ struct Column {
   std::string (*cell)(const Context&, const Result&);
 };
 
+std::string asked_and_ran(const std::string& asked, const std::string& ran) {
+  return ran == asked || ran.empty() ? asked : asked + ": " + ran;
+}
+
 constexpr Column kProblem[] = {
     {"data", [](const Context&, const Result& r) { return r.what.workload.data + " " + r.what.workload.dtype; }},
     {"metric", [](const Context&, const Result& r) { return r.what.workload.metric; }},
@@ -62,10 +67,12 @@ constexpr Column kProblem[] = {
     {"d", [](const Context&, const Result& r) { return std::to_string(r.what.workload.d); }},
     {"k", [](const Context&, const Result& r) { return std::to_string(r.what.workload.k); }},
     {"threads", [](const Context&, const Result& r) { return std::to_string(r.what.threads); }},
-    {"engine",
-     [](const Context&, const Result& r) {
-       return r.engine == r.what.engine || r.engine.empty() ? r.what.engine : r.what.engine + ": " + r.engine;
-     }},
+    {"engine", [](const Context&, const Result& r) { return asked_and_ran(r.what.engine, r.engine); }},
+};
+
+// What is left out where it says the same of all.
+constexpr Column kChoices[] = {
+    {"selector", [](const Context&, const Result& r) { return asked_and_ran(r.what.selector, r.selector); }},
 };
 
 constexpr Column kTimes[] = {
@@ -137,10 +144,12 @@ std::string json(const Context& context, const Result& r) {
       "{\"data\": " + quoted(w.data) + ", \"dtype\": " + quoted(w.dtype) + ", \"metric\": " + quoted(w.metric) +
       print(", \"n\": %lld, \"d\": %lld, \"k\": %lld, \"seed\": %llu", static_cast<long long>(w.n),
             static_cast<long long>(w.d), static_cast<long long>(w.k), static_cast<unsigned long long>(w.seed)) +
-      ", \"threads\": " + std::to_string(r.what.threads) + ", \"asked\": " + quoted(r.what.engine);
+      ", \"threads\": " + std::to_string(r.what.threads) + ", \"asked\": " + quoted(r.what.engine) +
+      ", \"asked_selector\": " + quoted(r.what.selector);
   if (!r.error.empty()) return out + ", \"error\": " + quoted(r.error) + "}";
   out +=
-      ", \"engine\": " + quoted(r.engine) + ", \"fingerprint\": " + quoted(r.fingerprint) +
+      ", \"engine\": " + quoted(r.engine) + ", \"selector\": " + quoted(r.selector) +
+      ", \"device\": " + quoted(r.device) + ", \"fingerprint\": " + quoted(r.fingerprint) +
       ", \"wall\": " + print("%.9g", wall(r)) + ", \"cpu\": " + print("%.9g", cpu(r)) + ", \"walls\": " + list(r.wall) +
       ", \"cpus\": " + list(r.cpu) + ", \"gflops\": " + print("%.6g", gflops(r)) +
       print(", \"fp32_peak\": %.6g, \"fp64_peak\": %.6g", peak_of(context, r).fp32, peak_of(context, r).fp64) +
@@ -182,15 +191,20 @@ void print_results(const Context& context, const std::vector<Result>& results) {
   for (const char* part : kParts)
     if (std::any_of(results.begin(), results.end(), [&](const Result& r) { return stat_of(r, part) >= 0.0005; }))
       parts.push_back(part);
+  std::vector<Column> problem(std::begin(kProblem), std::end(kProblem));
+  for (const Column& c : kChoices)
+    if (std::any_of(results.begin(), results.end(),
+                    [&](const Result& r) { return c.cell(context, r) != c.cell(context, results.front()); }))
+      problem.push_back(c);
   std::vector<Line> lines(1);
-  for (const Column& c : kProblem) lines[0].emplace_back(c.title);
+  for (const Column& c : problem) lines[0].emplace_back(c.title);
   for (const Column& c : kTimes) lines[0].emplace_back(c.title);
   for (const char* part : parts) lines[0].emplace_back(part + sizeof "seconds");
   for (const Column& c : kCounts) lines[0].emplace_back(c.title);
   for (const Result& r : results) {
     if (!r.error.empty()) continue;
     Line line;
-    for (const Column& c : kProblem) line.push_back(c.cell(context, r));
+    for (const Column& c : problem) line.push_back(c.cell(context, r));
     for (const Column& c : kTimes) line.push_back(c.cell(context, r));
     for (const char* part : parts) line.push_back(seconds(stat_of(r, part)));
     for (const Column& c : kCounts) line.push_back(c.cell(context, r));
@@ -202,7 +216,11 @@ void print_results(const Context& context, const std::vector<Result>& results) {
       std::printf("not run: n=%lld d=%lld k=%lld engine=%s: %s\n", static_cast<long long>(r.what.workload.n),
                   static_cast<long long>(r.what.workload.d), static_cast<long long>(r.what.workload.k),
                   r.what.engine.c_str(), r.error.c_str());
-  std::printf("\nload      %s\n", load_average().c_str());
+  std::printf("\n");
+  std::set<std::string> devices;
+  for (const Result& r : results)
+    if (!r.device.empty() && devices.insert(r.device).second) std::printf("ran on    %s\n", r.device.c_str());
+  std::printf("load      %s\n", load_average().c_str());
 }
 
 void write_json(const Context& context, const std::vector<Result>& results, const std::string& path) {

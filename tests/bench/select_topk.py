@@ -11,7 +11,7 @@ parser.add_argument("--k", default="1,32,128,512,2048,16384")
 arguments = parser.parse_args()
 
 print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
-print(f"{'N':>5} {'Q':>9} {'k':>6} {'ms':>9}")
+print("\n| N | Q | k | topk ms |\n| ---: | ---: | ---: | ---: |")
 generator = torch.Generator(device="cuda").manual_seed(1)
 for exponent in map(int, arguments.n.split(",")):
     rows = 1 << (arguments.elements - exponent)
@@ -27,5 +27,5 @@ for exponent in map(int, arguments.n.split(",")):
             end.record()
             end.synchronize()
             times.append(begin.elapsed_time(end))
-        print(f"2^{exponent:<3} {rows:>9} {k:>6} {sorted(times[1:])[2]:>9.3f}", flush=True)
+        print(f"| {1 << exponent} | {rows} | {k} | {sorted(times[1:])[2]:.4f} |", flush=True)
     del keys

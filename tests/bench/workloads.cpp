@@ -55,6 +55,13 @@ Fill uniform(std::int64_t d, std::uint64_t) {
   };
 }
 
+// The points of the paper on neighbours in three dimensions.
+Fill cube(std::int64_t d, std::uint64_t) {
+  return [d](Random& random, double* row) {
+    for (std::int64_t t = 0; t < d; ++t) row[t] = 10000 * random.uniform() - 5000;
+  };
+}
+
 // 16 different values: ties everywhere.
 Fill integers(std::int64_t d, std::uint64_t) {
   return [d](Random& random, double* row) {
@@ -97,7 +104,8 @@ struct Data {
   Fill (*make)(std::int64_t d, std::uint64_t seed);
 };
 constexpr Data kData[] = {
-    {"gaussian", gaussian}, {"uniform", uniform}, {"blobs", blobs}, {"integers", integers}, {"factors", factors},
+    {"gaussian", gaussian}, {"uniform", uniform},   {"cube", cube},
+    {"blobs", blobs},       {"integers", integers}, {"factors", factors},
 };
 
 struct Type {
@@ -183,7 +191,7 @@ Workload named_workload(const std::string& name) {
 }
 
 const char* workload_names() { return "W1, W2, W3, W4"; }
-const char* data_names() { return "fashion, gaussian, uniform, blobs, integers, factors"; }
+const char* data_names() { return "fashion, gaussian, uniform, cube, blobs, integers, factors"; }
 
 Rows make_rows(const Workload& w, const std::string& directory) {
   const std::int32_t dtype = find_type(w.dtype).dtype;
