@@ -67,13 +67,22 @@ struct TileGrid {
 // is left. Any thread.
 class TileQueue {
  public:
+  // Of a square matrix in square tiles, bands of one block: the tiles on the diagonal, or the others.
+  enum class Part { all, diagonal, beside_diagonal };
+
   // band: row blocks.
-  explicit TileQueue(const TileGrid& grid, std::int64_t band = 1)
+  explicit TileQueue(const TileGrid& grid, std::int64_t band = 1, Part part = Part::all)
       : grid_(grid), band_(band), next_(static_cast<std::size_t>(ceil_div(grid.row_blocks(), band))) {
     for (std::int64_t b = 0; b < bands(); ++b) {
       next(b) = {first_block(b), grid_.first_column_block(first_block(b)), 0};
       for (std::int64_t row = first_block(b); row < end_block(b); ++row)
         next(b).left += std::max<std::int64_t>(grid_.column_blocks() - grid_.first_column_block(row), 0);
+      // A block of one row has no pair on the diagonal.
+      const std::int64_t on_diagonal = next(b).column_block == b ? 1 : 0;
+      if (part == Part::diagonal) next(b).left = on_diagonal;
+      if (part != Part::beside_diagonal) continue;
+      next(b).column_block += on_diagonal;
+      next(b).left -= on_diagonal;
     }
   }
 

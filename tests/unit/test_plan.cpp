@@ -80,6 +80,24 @@ void larger_shapes_are_covered_once(void**) {
   }
 }
 
+// The tiles on the diagonal, then the others: together all.
+void diagonals_come_apart_from_the_rest(void**) {
+  for (std::int64_t n = 1; n <= 40; ++n)
+    for (std::int64_t side = 1; side <= 12; ++side) {
+      const TileGrid grid = {n, n, side, side, true};
+      std::vector<int> times(static_cast<std::size_t>(grid.row_blocks() * grid.row_blocks()));
+      std::int64_t tiles = 0;
+      for (const auto part : {TileQueue::Part::diagonal, TileQueue::Part::beside_diagonal}) {
+        TileQueue queue(grid, 1, part);
+        for (Tile t; queue.next(t); ++tiles) {
+          assert_true((t.row_block == t.column_block) == (part == TileQueue::Part::diagonal));
+          assert_int_equal(++times[static_cast<std::size_t>(t.row_block * grid.row_blocks() + t.column_block)], 1);
+        }
+      }
+      assert_int_equal(tiles, grid.tiles());
+    }
+}
+
 void threads_get_every_tile_once(void**) {
   for (const bool square : {true, false}) {
     // Many, so that threads without a lock would meet.
@@ -291,6 +309,7 @@ int main() {
       cmocka_unit_test(triangles_are_covered_once),
       cmocka_unit_test(rectangles_are_covered_once),
       cmocka_unit_test(larger_shapes_are_covered_once),
+      cmocka_unit_test(diagonals_come_apart_from_the_rest),
       cmocka_unit_test(threads_get_every_tile_once),
       cmocka_unit_test(plans_keep_what_was_asked_for),
       cmocka_unit_test(plans_fit_every_budget_that_can_be_met),
