@@ -291,23 +291,39 @@ class Output {
 // Tiles after which a device takes over the cut-offs of the others: copies of them are nothing beside so many tiles.
 constexpr std::int64_t kTilesBetweenCutoffs = 16;
 
-// Tiles of all pairs, in one precision, on whichever device is free; or of some, if the output is found unwanted.
-void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& output, Monitor& monitor) {
-  TileQueue queue(grid, band_of(team[0], grid));
-  monitor.stage(stage, grid.pairs());
+void heed_others(Team& team, std::size_t i) {
+  for (std::size_t other = 0; other < team.size(); ++other)
+    if (other != i) team[i].heed(team[other]);
+}
+
+// Tiles of a queue, on whichever device is free; or some of them, if the output is found unwanted.
+void take_tiles(Team& team, const TileGrid& grid, TileQueue& queue, Output& output, Monitor& monitor) {
   team.each([&](std::size_t i) {
     std::int64_t done = 0;
     for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
       if (i == 0 ? output.unwanted(false) : output.known_unwanted()) break;
       team[i].run(t);
-      if (++done % kTilesBetweenCutoffs == 0)
-        for (std::size_t other = 0; other < team.size(); ++other)
-          if (other != i) team[i].heed(team[other]);
+      if (++done % kTilesBetweenCutoffs == 0) heed_others(team, i);
       monitor.advance(grid.pairs_of(t));
     }
     team[i].settle();
   });
   monitor.check();
+}
+
+// Tiles of all pairs, in one precision. Those on the diagonal give every row a cut-off, and with the cut-offs of both
+// sides one read of a tile is enough for both; points that come in blocks would come once more for it.
+void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& output, Monitor& monitor) {
+  const std::int64_t band = band_of(team[0], grid);
+  const bool diagonal_first = grid.square && team[0].blocks_held() == 0;
+  monitor.stage(stage, grid.pairs());
+  if (diagonal_first) {
+    TileQueue diagonal(grid, band, TileQueue::Part::diagonal);
+    take_tiles(team, grid, diagonal, output, monitor);
+    team.each([&](std::size_t i) { heed_others(team, i); });
+  }
+  TileQueue rest(grid, band, diagonal_first ? TileQueue::Part::beside_diagonal : TileQueue::Part::all);
+  take_tiles(team, grid, rest, output, monitor);
 }
 
 // All rows, answered by whichever device is free.
