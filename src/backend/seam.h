@@ -89,7 +89,7 @@ typedef struct knng_backend_problem {
   const char* engine;   /* "tiled" or "direct" */
   const char* selector; /* "insertion", "batch_sort" or "quick" */
   /* From the plan. */
-  int32_t by_rows;              /* answer() is called and not begin, tile, settle, absorb, refine or redo */
+  int32_t by_rows;              /* answer() is called and not begin, sample, tile, settle, absorb, refine or redo */
   int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
   int64_t capacity;             /* candidates that a list keeps, more than k */
   /* 0: all points stay on the device. Else columns (square: all points) stay where they are read from, and so many
@@ -143,6 +143,10 @@ typedef struct knng_backend_seam {
   int64_t (*blocks_held)(const knng_backend_session* session);
   /* Empties the lists, and returns when they are; tiles that follow are evaluated in this precision. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
+  /* After begin(): the share of the rows that tiles in this precision will leave without a proof, as some rows tell,
+   * whose lists are empty afterwards. An estimate, which nothing but time depends on; 0 where it would take about as
+   * long as the tiles, or where points come in blocks. */
+  int32_t (*sample)(knng_backend_session* session, double* unproved, knng_backend_error* error);
   /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the
    * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done. */
   int32_t (*tile)(knng_backend_session* session, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,

@@ -29,6 +29,10 @@ namespace {
 constexpr std::int64_t kRedoneTogether = 256;
 // With fewer unproved rows than this share, all their pairs are evaluated canonically: less than another pass costs.
 constexpr std::int64_t kFewUnproved = 256;
+// A sample with more unproved rows than this share tells that the tiles of all pairs will have to be evaluated again.
+// Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
+// times.
+constexpr double kHopeless = 1.0 / 64;
 // Rows refined in one call, so that a stop is noticed.
 constexpr std::int64_t kRefinedTogether = std::int64_t{1} << 17;
 
@@ -80,6 +84,11 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   void begin(std::int32_t rung) { require(job_.backend.begin(session_, rung, &error_)); }
+  double sample() {
+    double unproved = 0;
+    require(job_.backend.sample(session_, &unproved, &error_));
+    return unproved;
+  }
   void run(const Tile& t) {
     require(job_.backend.tile(session_, t.first_row, t.rows, t.first_column, t.columns, &error_));
   }
@@ -432,10 +441,12 @@ bool climb(Team& team, const Metric& metric, const TaskPlan& plan, Output& outpu
   Stopwatch watch;
   double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0;
   std::int64_t unproved = 0, redone = 0;
-  for (const Step& step : ladder_of(metric, direct)) {
+  const std::span<const Step> ladder = ladder_of(metric, direct);
+  for (const Step& step : ladder) {
     if (step.rung == KNNG_RUNG_FP32) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved);
     if (step.rung == KNNG_RUNG_FP64 && !direct) redone = n;  // the others, too, are proved by keys alone now
     team.each([&](std::size_t i) { team[i].begin(step.rung); });
+    if (step.rung != ladder.back().rung && team[0].sample() > kHopeless) continue;
     run_tiles(team, plan.grid, step.distances, output, monitor);
     if (output.unwanted(true)) return false;
     seconds_tile += watch.lap();

@@ -348,6 +348,46 @@ static void devices_that_fail(void** state) {
   asked_free(&a);
 }
 
+/* Precisions that prove too few of a sample of the rows are not tried with all of them. */
+static void a_sample_picks_the_precision(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  int64_t without_filter = 0, with_filter = 0;
+  for (int shrink = 0; shrink <= 14; shrink += 2) {
+    asked a;
+    ask(&a, heaps(400, shrink));
+    knng* h = handle_for(&a.q, "cuda:0,1", "tiled", "auto", "0");
+    knng_graph* g = NULL;
+    devices_behave("");
+    const int64_t before = fake_count("tiles", 0) + fake_count("tiles", 1);
+    expect_ok(answer(h, &a.q, NULL, &g), "all precisions in turn");
+    const int64_t in_turn = fake_count("tiles", 0) + fake_count("tiles", 1) - before;
+    knng_graph_destroy(g);
+    devices_behave("0:samples");
+    expect_ok(answer(h, &a.q, NULL, &g), "sampled");
+    const int64_t sampled = fake_count("tiles", 0) + fake_count("tiles", 1) - before - in_turn;
+    expect_same(a.expected, g, "sampled");
+    assert_true(stat_of(g, "proved") == 400);
+    unsigned char* proof = rows_of(g, "proof");
+    int64_t filtered = 0;
+    for (int64_t i = 0; i < 400; ++i) filtered += proof[i] == 1;
+    assert_true(sampled <= in_turn);
+    if (filtered == 0) {
+      ++without_filter;
+      assert_true(sampled < in_turn);
+    } else {
+      ++with_filter;
+    }
+    free(proof);
+    knng_graph_destroy(g);
+    expect_failure_of(h, &a.q, 0, "fails_at_sample=1", KNNG_ERR_DEVICE);
+    devices_behave("");
+    knng_destroy(h);
+    asked_free(&a);
+  }
+  assert_true(without_filter > 0 && with_filter > 0);
+}
+
 /* The same where points come block by block; and stops between blocks, and rows that the metric refuses. */
 static void blocks_that_fail(void** state) {
   (void)state;
@@ -451,6 +491,7 @@ int main(int argc, char** argv) {
       DEVICE_TEST(devices_that_answer_rows),
       DEVICE_TEST(full_devices_get_smaller_tiles_or_nothing),
       DEVICE_TEST(devices_that_fail),
+      DEVICE_TEST(a_sample_picks_the_precision),
       DEVICE_TEST(blocks_that_fail),
       DEVICE_TEST(a_bound_that_is_none_is_found_out),
       DEVICE_TEST(a_library_of_another_build_is_not_called),

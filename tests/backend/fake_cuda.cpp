@@ -5,9 +5,10 @@
 // How many devices there are, and how they behave, is read from the environment at every call:
 //   KNNG_FAKE_DEVICES=4
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
-// with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, unusable, lies (its bounds are none) and
-// fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, begin, tile, settle,
-// heed, absorb, begin_keys, keys, refine, redo or answer. KNNG_FAKE_BUILD_ID: that of another build.
+// with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, unusable, lies (its bounds are none), samples
+// (sample() tells something) and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL
+// is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo or answer. KNNG_FAKE_BUILD_ID:
+// that of another build.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -245,6 +246,19 @@ struct knng_backend_session {
       cutoffs[i].store(kInfinity);
     }
   }
+  // Every eighth row's list of all columns.
+  double sample() {
+    if (p.blocks_held > 0) return 0;
+    std::int64_t sampled = 0, unproved = 0;
+    for (std::int64_t row = 0; row < p.rows.count; row += 8, ++sampled) {
+      for (std::int64_t id = 0; id < p.columns.count; ++id)
+        if (!excluded(row, id)) offer(row, {low(row, id, false), id});
+      lower_cutoff(row);
+      unproved += !(dropped[row] > cutoffs[row].load());
+    }
+    begin(rung);
+    return static_cast<double>(unproved) / static_cast<double>(sampled);
+  }
   void tile(std::int64_t first_row, std::int64_t n, std::int64_t first_column, std::int64_t m) {
     if (p.square) use_block(first_row);
     use_block(first_column);
@@ -387,14 +401,27 @@ struct knng_backend_session {
   DeviceArray<double> lows;                  // of a tile
   std::int32_t rung = 0;
   std::int64_t tiles = 0;                // so far
-  std::array<std::int64_t, 11> calls{};  // so far, of each kind
+  std::array<std::int64_t, 12> calls{};  // so far, of each kind
 };
 
 namespace {
 
-constexpr std::array<const char*, 11> kCalls = {"open",       "begin", "tile",   "heed", "settle", "absorb",
-                                                "begin_keys", "keys",  "refine", "redo", "answer"};
-enum Call : std::size_t { kOpen, kBegin, kTile, kHeed, kSettle, kAbsorb, kBeginKeys, kKeys, kRefine, kRedo, kAnswer };
+constexpr std::array<const char*, 12> kCalls = {"open",   "begin",      "sample", "tile",   "heed", "settle",
+                                                "absorb", "begin_keys", "keys",   "refine", "redo", "answer"};
+enum Call : std::size_t {
+  kOpen,
+  kBegin,
+  kSample,
+  kTile,
+  kHeed,
+  kSettle,
+  kAbsorb,
+  kBeginKeys,
+  kKeys,
+  kRefine,
+  kRedo,
+  kAnswer
+};
 
 void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
   const std::string name = kCalls[call];
@@ -473,6 +500,11 @@ void linger(std::int32_t device) {
 
 std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
   return on(s, kBegin, error, [&] { s->begin(rung); });
+}
+
+// Only where a test asks for it: else every rung would be reached by few.
+std::int32_t sample(knng_backend_session* s, double* unproved, knng_backend_error* error) {
+  return on(s, kSample, error, [&] { *unproved = behaviour(s->number, "samples") >= 0 ? s->sample() : 0; });
 }
 
 std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
@@ -556,6 +588,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &open,
                                    &blocks_held,
                                    &begin,
+                                   &sample,
                                    &tile,
                                    &heed,
                                    &settle,

@@ -195,6 +195,10 @@ std::int32_t begin(knng_backend_session* session, std::int32_t rung, knng_backen
   return on(session, error, [&](cuda::Session& s) { s.begin(rung); });
 }
 
+std::int32_t sample(knng_backend_session* session, double* unproved, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { *unproved = s.sample(); });
+}
+
 std::int32_t tile(knng_backend_session* session, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
                   std::int64_t columns, knng_backend_error* error) {
   return on(session, error, [&](cuda::Session& s) { s.tile(first_row, rows, first_column, columns); });
@@ -303,6 +307,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &open,
                                          &blocks_held,
                                          &begin,
+                                         &sample,
                                          &tile,
                                          &heed,
                                          &settle,

@@ -12,6 +12,7 @@
 #include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/refine.cuh"
+#include "backend/cuda/sampled_proof.cuh"
 #include "backend/cuda/select/merge.cuh"
 #include "backend/cuda/sum_tile.cuh"
 
@@ -23,6 +24,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kNobody = 0xffffffff;
 // Points may be so many powers of two farther from the centre than a sample of them before their operands suffer.
 constexpr int kHeadroom = 4;
+// All pairs of fewer take some milliseconds, and a sample of the rows about one.
+constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 31;
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
@@ -241,11 +244,15 @@ void Session::blocks_used() {
   if (paged_operands_ && paged_operands_->slots() > 0) paged_operands_->used();
 }
 
-void Session::begin(int rung) {
-  rung_ = rung;
+void Session::empty_lists() {
   const std::int64_t n = problem_.rows.count;
   clear_lists<<<blocks_of(n), kThreads, 0, home_.stream>>>(n, counts_.data(), cutoffs_.data(), dropped_.data());
   check_launch();
+}
+
+void Session::begin(int rung) {
+  rung_ = rung;
+  empty_lists();
   if (paged_) leave_stage();
   if (products_) make_operands(static_cast<Precision>(rung));
   sums_.reset();
@@ -314,11 +321,35 @@ void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t 
   direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, home_.stream);
 }
 
+// The rows of a sample beside all columns, as if they were queries.
+double Session::sample() {
+  const knng_backend_problem& p = problem_;
+  const SampledRows rows(p.rows.count);
+  if (paged_ || rows.count() == 0 || p.rows.count * p.columns.count < kPairsWorthSampling) return 0;
+  const std::int64_t together = std::min<std::int64_t>(rows.together, p.tile_rows);
+  for (int group = 0; group < SampledRows::kGroups; ++group)
+    for (std::int64_t done = 0; done < rows.together; done += together)
+      for (std::int64_t column = 0; column < p.columns.count; column += p.tile_cols)
+        select(rows.first(group) + done, std::min(together, rows.together - done), column,
+               std::min(p.tile_cols, p.columns.count - column), false);
+  auto* const unproved = reinterpret_cast<int*>(workspace_.data());
+  check(cudaMemsetAsync(unproved, 0, sizeof *unproved, home_.stream));
+  count_unproved(rows, lists_from(0), bounds_from(0), unproved, home_.stream);
+  int found = 0;
+  staging_.download(unproved, &found, sizeof found, home_.stream);
+  empty_lists();
+  home_.stream.wait();  // others may heed the cut-offs again
+  return static_cast<double>(found) / rows.count();
+}
+
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
+  select(first_row, rows, first_column, columns, problem_.square && first_row != first_column);
+}
+
+void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns,
+                     bool both) {
   fill_tile(first_row, rows, first_column, columns);
   blocks_used();
-  const bool on_diagonal = problem_.square && first_row == first_column;
-  const bool both = problem_.square && !on_diagonal;
 
   SelectJob of_rows;
   of_rows.tile = tile_.data();
@@ -342,7 +373,7 @@ void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first
   };
   aim(of_rows, Side::rows, first_row, first_column);
   aim(of_columns, Side::columns, first_column, first_row);
-  if (on_diagonal || leave_out_.size() > 0) of_rows.excluded = excluded_.data() + first_row;
+  if ((problem_.square && !both) || leave_out_.size() > 0) of_rows.excluded = excluded_.data() + first_row;
 
   void* const workspace = workspace_.data();
   if (both && selector_.run_both) {
@@ -355,17 +386,24 @@ void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first
   if (both) join(of_columns, first_column);
 }
 
-// Takes what a tile, or another session, found for consecutive lists into them.
-void Session::join(const SelectJob& found, std::int64_t first_list) {
-  const int capacity = static_cast<int>(problem_.capacity);
-  const CandidateLists lists{candidates_.data() + first_list * capacity, counts_.data() + first_list, capacity,
-                             cutoffs_.data() + first_list, dropped_.data() + first_list};
+CandidateLists Session::lists_from(std::int64_t first) const {
+  return {candidates_.data() + first * problem_.capacity, counts_.data() + first, static_cast<int>(problem_.capacity),
+          cutoffs_.data() + first, dropped_.data() + first};
+}
+
+Bounds Session::bounds_from(std::int64_t first) const {
   Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr, sums_};
   if (products_) {
-    bounds.of_list = row_bounds_ + first_list;
+    bounds.of_list = row_bounds_ + first;
     bounds.of_id = column_bounds_;
   }
-  merge(lists, list_count(found), {found.out, found.counts, capacity}, bounds, home_.stream);
+  return bounds;
+}
+
+// Takes what a tile, or another session, found for consecutive lists into them.
+void Session::join(const SelectJob& found, std::int64_t first_list) {
+  merge(lists_from(first_list), list_count(found), {found.out, found.counts, static_cast<int>(problem_.capacity)},
+        bounds_from(first_list), home_.stream);
 }
 
 void Session::absorb(const Session& from, std::int64_t first, std::int64_t count) {

@@ -14,6 +14,7 @@
 #include "backend/cuda/point_tree.cuh"
 #include "backend/cuda/points.cuh"
 #include "backend/cuda/product.cuh"
+#include "backend/cuda/select/merge.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session_memory.cuh"
 #include "backend/cuda/staging.cuh"
@@ -38,6 +39,7 @@ class Session {
   void quiet() noexcept { cudaStreamSynchronize(home_.stream); }
 
   void begin(int rung);
+  double sample();
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void heed(const Session& from);
   void settle();
@@ -73,8 +75,13 @@ class Session {
   OperandBlock operands_of_columns(std::int64_t first);
   OperandBlock operands_of_rows(std::int64_t first);
   void blocks_used();
+  void empty_lists();
   void make_operands(Precision precision);
   void fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
+  // both: a pair of the tile serves its row and its column, which are different points. Else its row.
+  void select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns, bool both);
+  CandidateLists lists_from(std::int64_t first) const;
+  Bounds bounds_from(std::int64_t first) const;
   void join(const SelectJob& found, std::int64_t first_list);
 
   const knng_backend_problem& problem_;

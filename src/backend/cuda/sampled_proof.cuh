@@ -1,0 +1,27 @@
+// Whether lists will prove their rows, told from the lists of a few: before all tiles are evaluated in a precision that
+// cannot tell neighbours from their rivals. An estimate: nothing that is returned depends on it.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/select/merge.cuh"
+
+namespace libknng::cuda {
+
+// Rows whose lists are looked at: groups of neighbours, evenly spread over all.
+struct SampledRows {
+  static constexpr int kGroups = 4, kMostTogether = 32;
+  std::int64_t step = 0;  // from one group to the next
+  int together = 0;       // rows of a group
+
+  explicit SampledRows(std::int64_t rows);
+  __host__ __device__ std::int64_t first(int group) const { return group * step; }
+  int count() const { return kGroups * together; }
+};
+
+// *unproved: how many of them have lost a pair that, as far as bounds tell, is as likely as not among the k nearest.
+// Lists and bounds are those of all rows.
+void count_unproved(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, int* unproved,
+                    cudaStream_t stream);
+
+}  // namespace libknng::cuda
