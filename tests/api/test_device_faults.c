@@ -394,9 +394,7 @@ static void blocks_that_fail(void** state) {
   asked a;
   ask(&a, rows_positive(KNNG_F32, 500, 301, 323));
   knng* h = handle_for(&a.q, fake_devices ? "cuda:2,0,1" : "cuda:0", "tiled", "auto", "0");
-  char bytes[24];
-  snprintf(bytes, sizeof bytes, "%lld", (long long)planned(h, 0, a.q.k).smallest_device);
-  expect_ok(knng_set(h, "max_device_bytes", bytes), bytes);
+  set_bytes(h, "max_device_bytes", planned(h, 0, a.q.k).smallest_device);
   expect_answer(h, &a.q, a.expected, &a.failure, "blocks");
   if (fake_devices) {
     static const char* const calls[] = {"tile=2", "begin_keys=1", "keys=1", "keys=3", "refine=1"};
@@ -420,8 +418,7 @@ static void blocks_that_fail(void** state) {
   while (strcmp(metric_cases[hellinger].metric, "hellinger") != 0) ++hellinger;
   const question q = question_of(&rows, &metric_cases[hellinger], 5);
   knng* refused = handle_for(&q, fake_devices ? "cuda:0,1" : "cuda:0", "tiled", "auto", "0");
-  snprintf(bytes, sizeof bytes, "%lld", (long long)planned(refused, 0, q.k).smallest_device);
-  expect_ok(knng_set(refused, "max_device_bytes", bytes), bytes);
+  set_bytes(refused, "max_device_bytes", planned(refused, 0, q.k).smallest_device);
   knng_graph* g = NULL;
   EXPECT_ERROR(answer(refused, &q, NULL, &g), KNNG_ERR_DATA, "140", "299");
   assert_null(g);

@@ -31,8 +31,7 @@ static void graphs_are_kept_on_a_device(void** state) {
       if (s & 1) q.self = "first";
       if (s & 2) q.value_type = "f64";
       if (s & 4) q.queries = &queries;
-      knng_error failure;
-      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
       for (const char* const* set = device_sets(); *set; ++set) {
         knng* h = handle_for(&q, *set, "auto", "auto", "0");
         expect_ok(knng_set(h, "graph", "device"), "graph");
@@ -62,8 +61,7 @@ static void kept_graphs_are_copied_and_read(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F32, 120, 10, 414);
   const question q = question_of(&rows, &metric_cases[1], 6);
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  knng_graph *expected = graph_of_cpu(&q), *g = NULL;
   device_rows r = packed_on_device(&rows, 0);
   knng* h = borrower(&r.m, "auto");
   set_metric(h, &q.metric);
@@ -150,17 +148,13 @@ static void what_cannot_be_kept_is_refused(void** state) {
   assert_true(plan.smallest_device == on_host.smallest_device + 300 * 6 * 12);
   assert_true(plan.smallest_host == on_host.smallest_host - 300 * 6 * 12);
   expect_ok(knng_set(h, "graph", "device"), "graph");
-  char text[32];
-  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_device);
-  expect_ok(knng_set(h, "max_device_bytes", text), "max_device_bytes");
-  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_host);
-  expect_ok(knng_set(h, "max_host_bytes", text), "max_host_bytes");
+  set_bytes(h, "max_device_bytes", plan.smallest_device);
+  set_bytes(h, "max_host_bytes", plan.smallest_host);
   g = built(h, 6);
   assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.smallest_device);
   assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.smallest_host);
   knng_graph_destroy(g);
-  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_device - 1);
-  expect_ok(knng_set(h, "max_device_bytes", text), "max_device_bytes");
+  set_bytes(h, "max_device_bytes", plan.smallest_device - 1);
   EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes");
   knng_destroy(h);
   rows_free(&rows);

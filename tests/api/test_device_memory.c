@@ -45,8 +45,7 @@ static void rows_of_devices_give_the_same_graph(void** state) {
     test_rows rows = rows_positive(row_dtypes[t], 90, 20, 402);
     for (int m = 0; m < METRIC_CASES; m += small_run() ? 5 : 1) {
       const question q = question_of(&rows, &metric_cases[m], 6);
-      knng_error failure;
-      knng_graph* expected = answer_of_cpu(&q, &failure);
+      knng_graph* expected = graph_of_cpu(&q);
       for (int way = 0; way < LAYOUTS; ++way) {
         if (way > 0 && m % 6 != t % 6) continue;
         const layout l = layout_of(way, rows.n, rows.d);
@@ -96,8 +95,7 @@ static void the_cpu_gets_copies(void** state) {
   const knng_plan plan = planned(h, 0, 7), of_host = planned(host, 0, 7);
   assert_true(plan.smallest_host == of_host.smallest_host); /* there the library holds them always */
   assert_int_equal(plan.device_bytes, 0);
-  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_host);
-  expect_ok(knng_set(h, "max_host_bytes", text), "max_host_bytes");
+  set_bytes(h, "max_host_bytes", plan.smallest_host);
   g = built(h, 7);
   assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.smallest_host);
   expect_same(expected, g, "within the smallest budget");
@@ -115,8 +113,7 @@ static void rows_here_and_there(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F64, 130, 9, 404);
   const question q = question_of(&rows, &metric_cases[1], 5);
-  knng_error failure;
-  knng_graph* expected = answer_of_cpu(&q, &failure);
+  knng_graph* expected = graph_of_cpu(&q);
   /* Of device 1, of the host, of device 0, of the host, of device 1. */
   const int64_t ends[] = {30, 41, 80, 81, 130};
   device_rows parts[5];
@@ -166,8 +163,7 @@ static void queries_of_devices(void** state) {
   question q = question_of(&rows, &metric_cases[4], 8);
   q.queries = &queries;
   q.leave_out = leave_out;
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  knng_graph *expected = graph_of_cpu(&q), *g = NULL;
   const device_rows r = packed_on_device(&rows, 1), of_queries = packed_on_device(&queries, 0);
   static const char* const devices[] = {"cuda:0", "cuda:1", "cuda:2", "cpu", "auto"};
   for (int i = 0; i < 5; ++i)
@@ -193,8 +189,7 @@ static void work_comes_after_the_stream(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F32, 50, 7, 407);
   const question q = question_of(&rows, &metric_cases[1], 4);
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  knng_graph *expected = graph_of_cpu(&q), *g = NULL;
   const layout l = layout_of(2, rows.n, rows.d);
   const float nan = NAN;
   for (int space = 0; space < 3; ++space)
@@ -286,8 +281,7 @@ static void added_rows_are_copies_and_borrowed_ones_are_not(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_BF16, 40, 5, 410);
   const question q = question_of(&rows, &metric_cases[0], 4);
-  knng_error failure;
-  knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+  knng_graph *expected = graph_of_cpu(&q), *g = NULL;
   const layout l = layout_of(3, rows.n, rows.d);
   device_rows r = on_device(&rows, KNNG_CUDA, 3, &l, 0);
   knng* h = HANDLE(NULL, "device", "cuda:0", "max_host_bytes", "399");

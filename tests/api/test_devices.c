@@ -183,12 +183,6 @@ static void nasty_data(void** state) {
   }
 }
 
-static void set_bytes(knng* h, const char* key, int64_t bytes) {
-  char text[32];
-  snprintf(text, sizeof text, "%lld", (long long)bytes);
-  expect_ok(knng_set(h, key, text), key);
-}
-
 static void expect_budget_error(const knng* h, const question* q, const char* name, int64_t smallest) {
   char text[32];
   snprintf(text, sizeof text, "%lld", (long long)smallest);
@@ -216,8 +210,7 @@ static void memory_is_as_planned(void** state) {
       if (problem == 1 || problem == 2) q.queries = &queries;
       if (problem == 5) q.queries = &low_queries;
       if (problem == 2 || problem == 5) q.leave_out = leave_out;
-      knng_error failure;
-      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
       knng* h = handle_for(&q, *set, "auto", "auto", "0");
       const int64_t nq = q.queries ? 300 : 0;
       const knng_plan free = planned(h, nq, q.k);
@@ -265,8 +258,7 @@ static void more_points_than_fit(void** state) {
       question q = question_of(&rows, &metric_cases[m], 6);
       if (asked == 0) q.queries = &queries;
       if (asked == 2) q.self = "first";
-      knng_error failure;
-      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
       for (const char* const* set = device_sets(); *set; ++set) {
         /* Sessions of GPUs take long to open, and small runs long in all. */
         if ((!fake_devices || small_run()) && (set - device_sets() + m + asked) % 4) continue;
@@ -298,74 +290,63 @@ static void more_points_than_fit(void** state) {
   if (fake_devices) assert_true(budgets > 0);
 }
 
+/* By which rungs rows were proved; and rows that the fp32 rung was asked for. */
+typedef struct rungs {
+  int64_t reached[5];
+  double redone_fp32;
+} rungs;
+
+/* Heaps whose size was halved so often. */
+static void climb(const metric_case* m, const char* set, int halvings, rungs* r) {
+  test_rows rows = heaps(400, halvings);
+  const question q = question_of(&rows, m, 5);
+  knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+  knng* h = handle_for(&q, set, "tiled", "auto", "0");
+  expect_ok(answer(h, &q, NULL, &g), "heaps");
+  expect_same(expected, g, "heaps");
+  unsigned char* proof = rows_of(g, "proof");
+  int64_t reached[5] = {0};
+  for (int64_t i = 0; i < 400; ++i) ++reached[proof[i]];
+  assert_true(stat_of(g, "redone_fp64") == (double)reached[4]);
+  assert_true(stat_of(g, "proved") == 400 && stat_of(g, "refined") == 400);
+  if (stat_of(g, "redone_fp32") == 0) assert_int_equal(reached[3], 0);
+  for (int rung = 0; rung < 5; ++rung) r->reached[rung] += reached[rung];
+  r->redone_fp32 += stat_of(g, "redone_fp32");
+  free(proof);
+  knng_graph_destroy(g);
+  knng_graph_destroy(expected);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static void fail_with(const rungs* r) {
+  fail_msg("proofs: %lld by the filter, %lld in two pieces, %lld in fp32, %lld in fp64; %.0f rows redone in fp32",
+           (long long)r->reached[1], (long long)r->reached[2], (long long)r->reached[3], (long long)r->reached[4],
+           r->redone_fp32);
+}
+
 static void every_rung_of_the_ladder(void** state) {
   (void)state;
-  int64_t reached[5] = {0};
-  double redone_fp32 = 0;
-  for (int shrink = 0; shrink <= 14; shrink += 2)
-    for (const char* const* set = device_sets(); *set; ++set) {
-      test_rows rows = heaps(400, shrink);
-      const question q = question_of(&rows, &metric_cases[1], 5);
-      knng_error failure;
-      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
-      knng* h = handle_for(&q, *set, "tiled", "auto", "0");
-      expect_ok(answer(h, &q, NULL, &g), "heaps");
-      expect_same(expected, g, "heaps");
-      unsigned char* proof = rows_of(g, "proof");
-      int64_t fp64 = 0;
-      for (int64_t i = 0; i < 400; ++i) {
-        ++reached[proof[i]];
-        fp64 += proof[i] == 4;
-      }
-      assert_true(stat_of(g, "redone_fp64") == (double)fp64);
-      assert_true(stat_of(g, "proved") == 400 && stat_of(g, "refined") == 400);
-      if (stat_of(g, "redone_fp32") == 0)
-        for (int64_t i = 0; i < 400; ++i) assert_int_not_equal(proof[i], 3);
-      redone_fp32 += stat_of(g, "redone_fp32");
-      free(proof);
-      knng_graph_destroy(g);
-      knng_graph_destroy(expected);
-      knng_destroy(h);
-      rows_free(&rows);
-    }
-  if (!reached[1] || !reached[2] || (fake_devices && !reached[3]) || !reached[4] || redone_fp32 == 0)
-    fail_msg("proofs: %lld by the filter, %lld in two pieces, %lld in fp32, %lld in fp64; %.0f rows redone in fp32",
-             (long long)reached[1], (long long)reached[2], (long long)reached[3], (long long)reached[4], redone_fp32);
+  rungs r = {{0}, 0};
+  for (int halvings = 0; halvings <= 14; halvings += 2)
+    for (const char* const* set = device_sets(); *set; ++set) climb(&metric_cases[1], *set, halvings, &r);
+  if (!r.reached[1] || !r.reached[2] || (fake_devices && !r.reached[3]) || !r.reached[4] || r.redone_fp32 == 0)
+    fail_with(&r);
 }
 
 /* Where there are no products the filter is followed by canonical keys of all pairs, if it proves few rows. */
 static void every_rung_without_products(void** state) {
   (void)state;
-  int64_t reached[5] = {0};
-  for (int m = 7; m < METRIC_CASES; ++m)
-    for (int shrink = 0; shrink <= 16; shrink += 4) {
-      test_rows rows = heaps(400, shrink);
-      const question q = question_of(&rows, &metric_cases[m], 5);
-      if (is_product(&q.metric) || !has_filter(&q)) {
-        rows_free(&rows);
-        continue;
-      }
-      knng_error failure;
-      knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
-      knng* h = handle_for(&q, device_sets()[0], "tiled", "auto", "0");
-      expect_ok(answer(h, &q, NULL, &g), "heaps");
-      expect_same(expected, g, "heaps");
-      unsigned char* proof = rows_of(g, "proof");
-      int64_t fp64 = 0;
-      for (int64_t i = 0; i < 400; ++i) {
-        ++reached[proof[i]];
-        fp64 += proof[i] == 4;
-      }
-      assert_true(stat_of(g, "redone_fp64") == (double)fp64 && stat_of(g, "redone_fp32") == 0);
-      assert_true(stat_of(g, "proved") == 400 && stat_of(g, "refined") == 400);
-      free(proof);
-      knng_graph_destroy(g);
-      knng_graph_destroy(expected);
-      knng_destroy(h);
-      rows_free(&rows);
-    }
-  if (!reached[1] || reached[2] || reached[3] || (fake_devices && !reached[4]))
-    fail_msg("proofs: %lld by the filter, %lld in fp64", (long long)reached[1], (long long)reached[4]);
+  test_rows rows = heaps(400, 0);
+  rungs r = {{0}, 0};
+  for (int m = 7; m < METRIC_CASES; ++m) {
+    const question q = question_of(&rows, &metric_cases[m], 5);
+    if (is_product(&q.metric) || !has_filter(&q)) continue;
+    for (int halvings = 0; halvings <= 16; halvings += 4) climb(&metric_cases[m], device_sets()[0], halvings, &r);
+  }
+  rows_free(&rows);
+  if (!r.reached[1] || r.reached[2] || r.reached[3] || (fake_devices && !r.reached[4]) || r.redone_fp32 != 0)
+    fail_with(&r);
 }
 
 /* float64 rows are no values of single precision, and jensenshannon has no filter: asked for, it is refused. */

@@ -17,12 +17,6 @@ static knng_plan planned(const knng* h, int64_t nq, int64_t k) {
   return p;
 }
 
-static void set_bytes(knng* h, int64_t bytes) {
-  char text[32];
-  snprintf(text, sizeof text, "%lld", (long long)bytes);
-  expect_ok(knng_set(h, "max_host_bytes", text), text);
-}
-
 typedef struct problem {
   int64_t n, d, k, nq;
   const char *metric, *engine, *threads, *self;
@@ -85,7 +79,7 @@ static void the_smallest_budget_works_and_one_byte_less_does_not(void** state) {
     knng_graph *plain = NULL, *g = NULL;
     expect_ok(run(h, p, &queries, &plain), "without a budget");
     const int64_t smallest = planned(h, p->nq, p->k).smallest_host;
-    set_bytes(h, smallest - 1);
+    set_bytes(h, "max_host_bytes", smallest - 1);
     assert_true(planned(h, p->nq, p->k).smallest_host == smallest);
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)smallest);
@@ -98,7 +92,7 @@ static void the_smallest_budget_works_and_one_byte_less_does_not(void** state) {
     assert_null(g);
     for (int step = 0; step < 3; ++step) {
       const int64_t bytes = smallest + step * (planned(h, p->nq, p->k).host_bytes / 7);
-      set_bytes(h, bytes);
+      set_bytes(h, "max_host_bytes", bytes);
       expect_ok(run(h, p, &queries, &g), "within a budget");
       expect_same_graph(plain, g, "any budget");
       assert_true(stat_of(g, "bytes_host_peak") <= (double)bytes);
@@ -118,7 +112,7 @@ static void copies_count(void** state) {
   const knng_matrix m = matrix_of(&rows);
   knng* h = HANDLE(NULL, "max_host_bytes", "39999");
   EXPECT_ERROR(knng_add(h, &m), KNNG_ERR_BUDGET, "39999", "40000");
-  set_bytes(h, 40000);
+  set_bytes(h, "max_host_bytes", 40000);
   expect_ok(knng_add(h, &m), "exactly enough");
   EXPECT_ERROR(knng_add(h, &m), KNNG_ERR_BUDGET, "40000", "80000");
   expect_ok(knng_borrow(h, &m), "borrowed rows are the caller's");

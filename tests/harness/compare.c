@@ -69,6 +69,12 @@ void set_metric(knng* h, const metric_case* m) {
   expect_ok(knng_set(h, "p", m->p), m->p);
 }
 
+void set_bytes(knng* h, const char* key, int64_t bytes) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)bytes);
+  expect_ok(knng_set(h, key, text), key);
+}
+
 knng_graph* built(const knng* h, int64_t k) {
   knng_graph* g = NULL;
   expect_ok(knng_build(h, k, NULL, &g), "knng_build");

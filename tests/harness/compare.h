@@ -37,6 +37,7 @@ knng_matrix matrix_of(const test_rows* rows);
 knng* handle_with(const test_rows* rows, const char* const* settings);
 #define HANDLE(rows, ...) handle_with((rows), (const char* const[]){__VA_ARGS__, NULL})
 void set_metric(knng* h, const metric_case* m);
+void set_bytes(knng* h, const char* key, int64_t bytes); /* a setting of memory */
 knng_graph* built(const knng* h, int64_t k);
 
 /* The whole graph, its ties included. `label` goes before messages. */

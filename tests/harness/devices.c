@@ -107,6 +107,13 @@ knng_graph* answer_of_cpu(const question* q, knng_error* failure) {
   return g;
 }
 
+knng_graph* graph_of_cpu(const question* q) {
+  knng_error failure;
+  knng_graph* g = answer_of_cpu(q, &failure);
+  if (!g) fail_msg("the CPU: %s", knng_last_error());
+  return g;
+}
+
 knng_plan planned(const knng* h, int64_t nq, int64_t k) {
   knng_plan p;
   memset(&p, 0, sizeof p);

@@ -36,6 +36,8 @@ knng* handle_for(const question* q, const char* device, const char* engine, cons
 knng_status answer(const knng* h, const question* q, const knng_control* c, knng_graph** g);
 /* NULL if the CPU refuses: then failure says how. */
 knng_graph* answer_of_cpu(const question* q, knng_error* failure);
+/* Of what it does not refuse. */
+knng_graph* graph_of_cpu(const question* q);
 /* A handle's answer is the expected one: a graph, or a failure (then expected is NULL). */
 void expect_answer(const knng* h, const question* q, const knng_graph* expected, const knng_error* failure,
                    const char* label);
