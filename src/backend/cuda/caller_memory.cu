@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/prepare.cuh"
@@ -34,7 +35,7 @@ Place require_there(const knng_backend_matrix& m) {
 
 // Rows [first, first + count) of a piece.
 void bring_piece(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, std::byte* to, int device,
-                 const Stream& stream) {
+                 Staging& staging, const Stream& stream) {
   const Place place = require_there(m);
   if (place.space == KNNG_MANAGED || m.device == device) {
     if (is_packed(m))
@@ -47,18 +48,18 @@ void bring_piece(const knng_backend_matrix& m, std::int64_t first, std::int64_t 
     check(cudaMemcpyPeerAsync(to, device, element(m, first, 0), m.device, bytes_of(m, count), stream));
     return;
   }
-  // Packed where they are, block by block: kernels of one device do not read another's memory.
-  const CurrentDevice current(m.device);
-  Home there(m.device, kNoLimit);
-  const std::int64_t together = rows_of_block(m, count);
-  const DeviceArray<std::byte> block(together * row_bytes(m), there);
-  for (std::int64_t done = 0; done < count; done += together) {
-    const std::int64_t part = std::min(together, count - done);
-    pack(m, first + done, part, block.data(), there.stream);
-    there.stream.wait();
-    check(cudaMemcpyPeerAsync(to + done * row_bytes(m), device, block.data(), m.device, bytes_of(m, part), stream));
-    stream.wait();
-  }
+  // Kernels of one device do not read another's memory: those of that device pack rows into host memory, which takes
+  // nothing there that nobody has counted.
+  std::optional<const Stream> there;
+  staging.upload(
+      count, row_bytes(m),
+      [&](std::int64_t row, std::int64_t rows, std::byte* buffer) {
+        const CurrentDevice current(m.device);
+        if (!there) there.emplace();
+        pack(m, first + row, rows, buffer, *there);
+        there->wait();
+      },
+      to, stream);
 }
 
 }  // namespace
@@ -184,7 +185,8 @@ void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_
     const std::int64_t begin = std::max(at, piece.first), until = std::min(end, piece.first + piece.rows.rows);
     if (begin >= until) continue;
     from_host(begin);
-    bring_piece(piece.rows, begin - piece.first, until - begin, to + (begin - first) * point_bytes, device, stream);
+    bring_piece(piece.rows, begin - piece.first, until - begin, to + (begin - first) * point_bytes, device, staging,
+                stream);
     at = until;
   }
   from_host(end);
