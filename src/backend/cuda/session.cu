@@ -13,8 +13,8 @@
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/refine.cuh"
 #include "backend/cuda/sampled_proof.cuh"
-#include "backend/cuda/select/merge.cuh"
 #include "backend/cuda/sum_tile.cuh"
+#include "backend/cuda/workspace.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -400,32 +400,31 @@ Bounds Session::bounds_from(std::int64_t first) const {
   return bounds;
 }
 
-// Takes what a tile, or another session, found for consecutive lists into them.
+// Takes what a tile found for consecutive lists into them.
 void Session::join(const SelectJob& found, std::int64_t first_list) {
-  merge(lists_from(first_list), list_count(found), {found.out, found.counts, static_cast<int>(problem_.capacity)},
-        bounds_from(first_list), home_.stream);
+  merge(lists_from(first_list), list_count(found), {found.out, found.counts, found.capacity}, bounds_from(first_list),
+        home_.stream);
 }
 
 void Session::absorb(const Session& from, std::int64_t first, std::int64_t count) {
   if (paged_operands_) paged_operands_->learn(*from.paged_operands_, device_, from.device_);
-  const std::int64_t capacity = problem_.capacity;
+  const int capacity = static_cast<int>(problem_.capacity);
+  Workspace space(workspace_.data());
+  auto* const cutoffs = space.take<float>(problem_.tile_rows);
+  auto* const dropped = space.take<float>(problem_.tile_rows);
+  const CandidateLists here{incoming_[0].data(), incoming_counts_[0].data(), capacity, cutoffs, dropped};
   for (std::int64_t done = 0; done < count; done += problem_.tile_rows) {
     const std::int64_t at = first + done, lists = std::min(problem_.tile_rows, count - done);
-    const auto fetch = [&](void* to, const void* source, std::int64_t bytes) {
-      check(cudaMemcpyPeerAsync(to, device_, source, from.device_, static_cast<std::size_t>(bytes), home_.stream));
+    const auto fetch = [&]<class T>(T* to, const T* source, std::int64_t values) {
+      check(cudaMemcpyPeerAsync(to, device_, source, from.device_, static_cast<std::size_t>(values) * sizeof(T),
+                                home_.stream));
     };
-    auto* const dropped = reinterpret_cast<float*>(workspace_.data());
-    fetch(incoming_[0].data(), from.candidates_.data() + at * capacity,
-          lists * capacity * static_cast<std::int64_t>(sizeof(Candidate)));
-    fetch(incoming_counts_[0].data(), from.counts_.data() + at, 4 * lists);
-    fetch(dropped, from.dropped_.data() + at, 4 * lists);
-    lower<<<blocks_of(lists), kThreads, 0, home_.stream>>>(dropped_.data() + at, dropped, lists);
-    check_launch();
-    SelectJob found;
-    found.rows = static_cast<int>(lists);
-    found.out = incoming_[0].data();
-    found.counts = incoming_counts_[0].data();
-    join(found, at);
+    const CandidateLists there = from.lists_from(at);
+    fetch(here.entries, there.entries, lists * capacity);
+    fetch(here.counts, there.counts, lists);
+    fetch(here.cutoffs, there.cutoffs, lists);
+    fetch(here.dropped, there.dropped, lists);
+    merge_lists(lists_from(at), here, lists, bounds_from(at), home_.stream);
   }
   settle();
 }

@@ -80,6 +80,7 @@ class Session {
   void fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   // both: a pair of the tile serves its row and its column, which are different points. Else its row.
   void select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns, bool both);
+  // Lists of rows `first` and on, and what bounds their keys.
   CandidateLists lists_from(std::int64_t first) const;
   Bounds bounds_from(std::int64_t first) const;
   void join(const SelectJob& found, std::int64_t first_list);

@@ -186,7 +186,7 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
       if (selector.workspace_bytes_both)
         bytes = std::max(bytes, static_cast<std::int64_t>(selector.workspace_bytes_both(rows, columns)));
       if (!has_products(p)) bytes += side_bytes(p, p.tile_rows) + side_bytes(p, p.tile_cols);
-      return std::max(bytes, array_bytes(4 * p.tile_rows));  // absorb()
+      return std::max(bytes, 2 * array_bytes(4 * p.tile_rows));  // absorb()
     }
     case Stage::keys: return 0;
     case Stage::refine:
