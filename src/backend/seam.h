@@ -74,6 +74,9 @@ typedef struct knng_backend_metric {
   double largest; /* |x| beyond which a key could overflow */
 } knng_backend_metric;
 
+/* Blocks of points that a device holds at least, where not all points stay there: two of a tile, and one on its way. */
+enum { KNNG_BACKEND_FEWEST_HELD = 3 };
+
 typedef struct knng_backend_problem {
   knng_backend_rows rows;    /* points that get lists */
   knng_backend_rows columns; /* points that can be neighbours; square: the same points */
@@ -93,7 +96,8 @@ typedef struct knng_backend_problem {
   int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
   int64_t capacity;             /* candidates that a list keeps, more than k */
   /* 0: all points stay on the device. Else columns (square: all points) stay where they are read from, and so many
-   * blocks of tile_cols points are on the device at a time, at least 3, while the first rung's tiles are evaluated. */
+   * blocks of tile_cols points are on the device at a time, KNNG_BACKEND_FEWEST_HELD or more, while the first rung's
+   * tiles are evaluated. */
   int64_t blocks_held;
   int64_t max_bytes; /* of device memory */
 } knng_backend_problem;

@@ -141,6 +141,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   p.tile_rows = task.tile_rows;
   p.tile_cols = task.tile_cols;
   p.rows_at_a_time = rows_at_a_time;
+  p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
   if (p.square && (p.tile_rows || p.tile_cols)) {
     if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)
       fail(KNNG_ERR_OPTION, "tile_cols", {.given = p.tile_cols, .limit = p.tile_rows},

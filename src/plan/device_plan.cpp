@@ -15,9 +15,9 @@ constexpr std::int64_t kGrain = 128;  // sides are multiples of it
 constexpr std::int64_t kTilesPerDevice = 16;
 // Smaller tiles than these keep a device less busy than bringing points again and again does.
 constexpr std::int64_t kWorthwhileSide = 2048;
-// Points that come block by block: two blocks of a tile, and one on its way. Beside a band of so many, a block that
-// comes serves so many tiles that it is there in time.
-constexpr std::int64_t kFewestHeld = 3, kHeldForBand = 10;
+// Points that come block by block: beside a band of so many, a block that comes serves so many tiles that it is there
+// in time.
+constexpr std::int64_t kHeldForBand = 10;
 
 std::int64_t whole_grains(std::int64_t side) { return std::max(kGrain, side / kGrain * kGrain); }
 
@@ -109,13 +109,13 @@ DevicePlan resident_plan(const DeviceProblem& p, std::int64_t capacity) {
   return plan_of(p, tile, capacity, 0);
 }
 
-// The most blocks that fit, up to `most`; fewer than kFewestHeld: not even these do.
+// The most blocks that fit, up to `most`; fewer than the fewest: not even these do.
 std::int64_t blocks_that_fit(const DeviceProblem& p, Sides tile, std::int64_t capacity, std::int64_t most) {
   const auto fit = [&](std::int64_t held) {
-    const std::int64_t spare = held > kFewestHeld ? p.spare_bytes : 0;
+    const std::int64_t spare = held > p.fewest_held ? p.spare_bytes : 0;
     return p.session_bytes(tile.rows, tile.cols, capacity, held) <= p.max_bytes - spare;
   };
-  std::int64_t held = kFewestHeld - 1;
+  std::int64_t held = p.fewest_held - 1;
   for (std::int64_t beyond = most + 1; beyond - held > 1;) {
     const std::int64_t middle = held + (beyond - held) / 2;
     (fit(middle) ? held : beyond) = middle;
@@ -129,11 +129,11 @@ DevicePlan paged_plan(const DeviceProblem& p, std::int64_t capacity) {
   Sides tile = largest_tile(p);
   for (;;) {
     // Beside queries, which stay on the device, a block of columns is used once for all.
-    const std::int64_t most = p.square ? std::max(ceil_div(p.columns, tile.cols), kFewestHeld) : kFewestHeld;
+    const std::int64_t most = p.square ? std::max(ceil_div(p.columns, tile.cols), p.fewest_held) : p.fewest_held;
     const std::int64_t held = blocks_that_fit(p, tile, capacity, most);
     if (held >= std::min(most, kHeldForBand)) return plan_of(p, tile, capacity, held);
     Sides smaller = tile;
-    if (!shrink(p, smaller)) return plan_of(p, tile, capacity, std::max(held, kFewestHeld));
+    if (!shrink(p, smaller)) return plan_of(p, tile, capacity, std::max(held, p.fewest_held));
     tile = smaller;
   }
 }
@@ -152,7 +152,7 @@ DevicePlan make_device_plan(const DeviceProblem& p) {
     if (fits ? paged.bytes <= p.max_bytes : paged.bytes < plan.bytes) plan = paged;
   }
   plan.smallest = std::min(p.session_bytes(smallest.rows, smallest.cols, capacity, 0),
-                           p.session_bytes(smallest.rows, smallest.cols, capacity, kFewestHeld));
+                           p.session_bytes(smallest.rows, smallest.cols, capacity, p.fewest_held));
   return plan;
 }
 

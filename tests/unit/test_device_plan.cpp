@@ -24,6 +24,7 @@ DeviceProblem problem_of(std::int64_t rows, std::int64_t columns, std::int64_t k
   p.k = k;
   p.square = rows == columns;
   p.devices = devices;
+  p.fewest_held = 3;
   p.session_bytes = [rows, columns, square = p.square](std::int64_t tile_rows, std::int64_t tile_cols,
                                                        std::int64_t capacity, std::int64_t blocks_held) {
     const std::int64_t resident = blocks_held == 0 ? columns : checked_mul(blocks_held, tile_cols, "rows");

@@ -20,8 +20,7 @@ namespace {
 // Rows that refinement has in flight.
 constexpr std::int64_t kRowsInFlight = 16384;
 constexpr std::int64_t kResultBytes = std::int64_t{64} << 20;
-// The fewest blocks of points that a stage can do with: two of a tile, and one that comes.
-constexpr std::int64_t kFewestHeld = 3;
+constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
 
