@@ -1,20 +1,46 @@
 #include "backend/cuda/kit.cuh"
 
+#include <cudaTypedefs.h>
+
 #include <map>
 #include <mutex>
 #include <vector>
 
 namespace libknng::cuda {
+namespace {
+
+// Of the current context: no other has it, had it or will have it. 0: the driver does not say.
+unsigned long long context_id() {
+  static const auto ask = [] {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult result{};
+#if CUDART_VERSION >= 12050
+    const cudaError_t status =
+        cudaGetDriverEntryPointByVersion("cuCtxGetId", &found, 12000, cudaEnableDefault, &result);
+#else
+    const cudaError_t status = cudaGetDriverEntryPoint("cuCtxGetId", &found, cudaEnableDefault, &result);
+#endif
+    if (status != cudaSuccess) cudaGetLastError();
+    const bool there = status == cudaSuccess && result == cudaDriverEntryPointSuccess;
+    return reinterpret_cast<PFN_cuCtxGetId_v12000>(there ? found : nullptr);
+  }();
+  unsigned long long id = 0;
+  return ask && ask(nullptr, &id) == CUDA_SUCCESS ? id : 0;
+}
+
+}  // namespace
 
 struct Kit::Tools {
+  const unsigned long long context = context_id();
   const Pinned buffers[2] = {Pinned(kBufferBytes), Pinned(kBufferBytes)};
   cublasHandle_t blas = nullptr;
 
   ~Tools() {
     if (blas) cublasDestroy(blas);
   }
-  // Not after the host process has reset its device.
+  // Not after the host process has reset its device: then they are nobody's, or their addresses somebody else's.
   bool usable() const {
+    if (context != context_id()) return false;
     cudaPointerAttributes a{};
     const bool known = cudaPointerGetAttributes(&a, buffers[0].data()) == cudaSuccess;
     cudaGetLastError();
