@@ -45,6 +45,7 @@ void Staging::download(const void* device, void* host, std::int64_t bytes, const
   // Part p is copied out while part p + 1 comes in.
   for (std::int64_t p = 0; p <= parts; ++p) {
     if (p < parts) {
+      done_[p % 2].hold(stream);  // the last upload may still read the buffer, on another stream
       check(cudaMemcpyAsync(buffers_[p % 2], from + p * bytes_, static_cast<std::size_t>(length(p)),
                             cudaMemcpyDeviceToHost, stream));
       done_[p % 2].record(stream);
