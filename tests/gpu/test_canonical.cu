@@ -37,6 +37,23 @@ void log_and_pow_have_frozen_bits() {
   expect(pow_hash == of_pow.kHashOfResults, "pow: hash %016llx", static_cast<unsigned long long>(pow_hash));
 }
 
+// Every float that is finite and not negative.
+__global__ void compare_roots(unsigned long long* wrong) {
+  const std::uint32_t step = gridDim.x * blockDim.x;
+  for (std::uint32_t bits = blockIdx.x * blockDim.x + threadIdx.x; bits < 0x7f800000; bits += step) {
+    const float x = __uint_as_float(bits);
+    if (sqrt_of_single(x) != __dsqrt_rn(static_cast<double>(x)))
+      atomicMin(wrong, static_cast<unsigned long long>(bits));
+  }
+}
+
+void roots_of_all_floats_are_rounded_correctly() {
+  const Array<unsigned long long> wrong(std::vector<unsigned long long>{~0ULL});
+  compare_roots<<<1024, 256>>>(wrong.get());
+  const unsigned long long found = wrong.read()[0];
+  expect(found == ~0ULL, "sqrt_of_single: the float %08llx has another root", found);
+}
+
 void rows_have_the_hosts_bits(const Points& p) {
   const DevicePoints device(p);
   const PrepareFindings findings = device.findings();
@@ -126,6 +143,7 @@ int main() {
   using namespace libknng::cuda::test;
   require_gpu();
   log_and_pow_have_frozen_bits();
+  roots_of_all_floats_are_rounded_correctly();
   int cases = 0;
   for (const Metric& metric : all_metrics())
     for (const std::int32_t dtype : all_dtypes())

@@ -11,13 +11,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarpsPerBlock = kThreads / kCanonicalLanes;
 
-// Rows in fp64.
-struct Converted {
-  const double* u;
-  std::int64_t dim;
-  __device__ const double* row(std::int64_t i) const { return u + i * dim; }
-};
-
 // One warp a row.
 template <class Rows, class Source, class T>
 __global__ void __launch_bounds__(kThreads)
@@ -73,7 +66,7 @@ void listed_keys(const ListedKeysJob& job, cudaStream_t stream) {
           <<<blocks, kThreads, 0, stream>>>(rows, source, job.columns.rows.rows, job, terms);
       check_launch();
     };
-    if (job.u) return launch(Converted{job.u, terms.dim});
+    if (job.u) return launch(RowSource<double, Transform::identity>{job.u, terms.dim, 1, nullptr});
     Source rows = source;
     rows.point_at(job.rows);
     launch(rows);

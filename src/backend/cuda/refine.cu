@@ -47,10 +47,16 @@ __device__ bool within_bounds(const Batch& b, std::int64_t place, Candidate c, d
   return static_cast<double>(c.low) <= scaled && !(scaled > static_cast<double>(up));  // -inf + inf claims nothing
 }
 
+// As many as registers for the loads in flight allow.
+template <class T, class Source>
+constexpr int kBlocksResident = kHeavyTerm<T>        ? 1
+                                : Source::kConstants ? 2
+                                                     : 3;
+
 // One warp a row: entries of its candidates and of columns without direction.
 template <class Source, class T>
-__global__ void __launch_bounds__(kThreads) candidate_keys(Source columns, Batch b) {
-  constexpr int kPairs = kPairsTogether<T>;
+__global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidate_keys(Source columns, Batch b) {
+  constexpr int kPairs = kPairsOfList<T, Source>;
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
   if (i >= b.count) return;

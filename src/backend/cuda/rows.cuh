@@ -45,6 +45,20 @@ __device__ inline double exact(std::int32_t x) { return x; }
 // The three transforms to unit vectors are one formula with different constants.
 constexpr Transform formula(Transform t) { return has_directions(t) ? Transform::unit : t; }
 
+// sqrt(x) correctly rounded, without the branches of the one for all of fp64, which keep several from being under way
+// at once. From rsqrtf(), good to 2^-22, Goldschmidt's step makes root and half of the reciprocal root good to 2^-44,
+// and the root's last step is off by some 2^-88 before it is rounded: no x of 24 bits has a root that near to the
+// middle of two numbers, as gpu.canonical sees for every one of them. x is finite and not negative.
+__device__ inline double sqrt_of_single(float x) {
+  const double exact_x = static_cast<double>(x), r = static_cast<double>(rsqrtf(x));
+  double h = ScalarOps::mul(0.5, r), g = ScalarOps::mul(exact_x, r);
+  const double off = ScalarOps::fma(-g, h, 0.5);
+  g = ScalarOps::fma(g, off, g);
+  h = ScalarOps::fma(h, off, h);
+  g = ScalarOps::fma(ScalarOps::fma(-g, g, exact_x), h, g);
+  return x == 0 ? exact_x : g;
+}
+
 // As apply_transform() of metric/canonical.cpp, for one value.
 template <Transform kFormula>
 __device__ inline double canonical_value(const RowConstants& c, double x) {
@@ -60,6 +74,15 @@ __device__ inline double canonical_value(const RowConstants& c, double x) {
   }
 }
 
+// The same for a stored value as it is read.
+template <Transform kFormula, class Exact>
+__device__ inline double canonical_of_stored(const RowConstants& c, Exact x) {
+  if constexpr (kFormula == Transform::square_root && std::is_same_v<Exact, float>)
+    return sqrt_of_single(x);
+  else
+    return canonical_value<kFormula>(c, static_cast<double>(x));
+}
+
 // One row: u[t]. Copied into registers.
 template <class T, Transform kFormula>
 struct SourceRow {
@@ -68,7 +91,10 @@ struct SourceRow {
   RowConstants constants;
 
   __device__ double stored(std::int64_t t) const { return static_cast<double>(exact(x[t * stride])); }
-  __device__ double operator[](std::int64_t t) const { return canonical_value<kFormula>(constants, stored(t)); }
+  __device__ double operator[](std::int64_t t) const { return value(loaded(t)); }
+  // u[t] in two steps: what memory has, and what it means.
+  __device__ T loaded(std::int64_t t) const { return x[t * stride]; }
+  __device__ double value(T stored) const { return canonical_of_stored<kFormula>(constants, exact(stored)); }
 };
 
 // What kernels are instantiated with.

@@ -10,7 +10,7 @@ namespace libknng::cuda {
 
 // Rows whose lists are looked at: groups of neighbours, evenly spread over all.
 struct SampledRows {
-  static constexpr int kGroups = 4, kMostTogether = 32;
+  static constexpr int kGroups = 2, kMostTogether = 64;
   std::int64_t step = 0;  // from one group to the next
   int together = 0;       // rows of a group
 

@@ -175,7 +175,7 @@ void Session::make_found() {
   tile_ = DeviceArray<float>(p.tile_rows * ld_, home_);
   const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
   for (int side = 0; side < 2; ++side) {
-    incoming_[side] = DeviceArray<Candidate>(sides[side] * p.capacity, home_);
+    incoming_[side] = DeviceArray<Candidate>(sides[side] * found_capacity(p), home_);
     incoming_counts_[side] = DeviceArray<std::int32_t>(sides[side], home_);
   }
 }
@@ -360,7 +360,7 @@ void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t fir
   }
   of_rows.rows = static_cast<int>(rows);
   of_rows.columns = static_cast<int>(columns);
-  of_rows.capacity = static_cast<int>(problem_.capacity);
+  of_rows.capacity = static_cast<int>(found_capacity(problem_));
   SelectJob of_columns = of_rows;
   const auto aim = [&](SelectJob& job, Side side, std::int64_t first_list, std::int64_t first_id) {
     const int s = side == Side::rows ? 0 : 1;

@@ -1,6 +1,7 @@
 #include "backend/cuda/session_memory.cuh"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "backend/cuda/delivery.cuh"
@@ -33,7 +34,7 @@ SelectJob largest_job(const knng_backend_problem& p, Side side) {
   job.columns = static_cast<int>(p.tile_cols);
   job.ld = leading_dimension(p.tile_cols);
   job.side = side;
-  job.capacity = static_cast<int>(p.capacity);
+  job.capacity = static_cast<int>(found_capacity(p));
   return job;
 }
 
@@ -42,7 +43,8 @@ std::int64_t found_bytes(const knng_backend_problem& p) {
   std::int64_t bytes = array_bytes(tile_bytes(p));
   const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
   for (const std::int64_t lists : sides)
-    bytes += array_bytes(lists * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + array_bytes(4 * lists);
+    bytes +=
+        array_bytes(lists * found_capacity(p) * static_cast<std::int64_t>(sizeof(Candidate))) + array_bytes(4 * lists);
   return bytes;
 }
 
@@ -120,6 +122,11 @@ std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count) {
 }
 
 std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
+
+std::int64_t found_capacity(const knng_backend_problem& p) {
+  const double k = static_cast<double>(p.k), six_deviations = 6 * std::sqrt(2 * k);
+  return std::max(p.capacity, (static_cast<std::int64_t>(k + six_deviations) + 15) / 16 * 16);
+}
 
 std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));

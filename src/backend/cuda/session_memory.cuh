@@ -28,6 +28,9 @@ ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);
 NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric);
 
 std::int64_t leading_dimension(std::int64_t columns);
+// Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
+// variance of 2 k, and a list with more than there is room for is selected from a second time.
+std::int64_t found_capacity(const knng_backend_problem& p);
 // Rows that one round of a stage is for.
 std::int64_t refined_together(const knng_backend_problem& p);
 std::int64_t redone_together(const knng_backend_problem& p);
