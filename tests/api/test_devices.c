@@ -1,5 +1,6 @@
 /* Devices answer as the CPU does: whatever set of them works, with whatever engine, selector and tiles, in memory as it
  * was planned: ids, bits and ties. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +291,78 @@ static void more_points_than_fit(void** state) {
   if (fake_devices) assert_true(budgets > 0);
 }
 
+/* Eight heaps over the whole range of a byte; within a heap the key of two rows is 125 for each row between them. */
+static test_rows heaps_of_bytes(int32_t dtype, int64_t n, int64_t d) {
+  const int64_t heap = n / 8;
+  const double lowest = dtype == KNNG_U8 ? 0 : -128;
+  double* x = malloc((size_t)(n * d) * sizeof *x);
+  uint64_t seed = 323;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t t = 0; t < d; ++t) {
+      double* v = &x[i * d + t];
+      *v = i % heap == 0 ? lowest + floor(251 * uniform(&seed)) : x[(i - 1) * d + t];
+      if (i % heap != 0 && t / 5 == i % heap) *v += 5;
+    }
+  test_rows rows = rows_from(dtype, n, d, x);
+  free(x);
+  return rows;
+}
+
+/* In any memory. Bytes of many dimensions are multiplied exactly by GPUs, so that the filter proves rows of heaps in
+ * which fp16 cannot tell neighbours from their rivals. */
+static void bytes_in_blocks(const question* q) {
+  const int64_t nq = q->queries ? q->queries->n : 0, lists = q->queries ? nq : q->rows->n;
+  const int exact = !fake_devices && (q->rows->dtype == KNNG_I8 || strcmp(q->metric.metric, "inner_product") != 0);
+  knng_graph *expected = graph_of_cpu(q), *g = NULL;
+  knng* h = handle_for(q, device_sets()[0], "tiled", "auto", "0");
+  const knng_plan free_plan = planned(h, nq, q->k);
+  for (int step = 0; step < 2; ++step) {
+    if (step) set_bytes(h, "max_device_bytes", free_plan.smallest_device);
+    const knng_plan plan = planned(h, nq, q->k);
+    expect_ok(answer(h, q, NULL, &g), "bytes");
+    expect_same(expected, g, step ? "bytes in little memory" : "bytes");
+    assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
+    assert_true(stat_of(g, "proved") == (double)lists && stat_of(g, "refined") == (double)lists);
+    unsigned char* proof = rows_of(g, "proof");
+    for (int64_t i = 0; i < lists && exact; ++i) assert_int_equal(proof[i], 1);
+    free(proof);
+    knng_graph_destroy(g);
+    g = NULL;
+  }
+  knng_destroy(h);
+  knng_graph_destroy(expected);
+}
+
+/* GPUs multiply them as bytes; inner products of unsigned ones, and of two kinds, they do not. */
+static void bytes_of_many_dimensions(void** state) {
+  (void)state;
+  static const char *const edges[] = {"50", NULL}, *const both[] = {"0", "50", NULL};
+  static const metric_case metrics[] = {{"sqeuclidean", "2", 1}, {"euclidean", "2", 1}, {"inner_product", "2", 1}};
+  const int64_t n = fake_devices ? 96 : 1100, d = 2051;
+  int64_t leave_out[37];
+  for (int64_t i = 0; i < 37; ++i) leave_out[i] = i % 3 ? (i * 31) % n : -1;
+  for (int m = 0; m < 3; ++m)
+    for (int t = 0; t < 2; ++t) {
+      if (small_run() && m == 1) continue;
+      const int32_t dtype = t ? KNNG_I8 : KNNG_U8;
+      test_rows rows = heaps_of_bytes(dtype, n, d), queries = rows_normal(dtype, 37, d, 324),
+                others = rows_normal(t ? KNNG_U8 : KNNG_I8, 37, d, 325);
+      question q = question_of(&rows, &metrics[m], 5);
+      check(&q, fake_devices ? automatic : selectors, fake_devices ? edges : both, "bytes");
+      bytes_in_blocks(&q);
+      q.queries = &queries;
+      bytes_in_blocks(&q);
+      check(&q, automatic, edges, "queries of bytes");
+      q.leave_out = leave_out;
+      check(&q, automatic, zero, "queries of bytes, some left out");
+      q.queries = &others;
+      check(&q, automatic, zero, "queries of other bytes");
+      rows_free(&rows);
+      rows_free(&queries);
+      rows_free(&others);
+    }
+}
+
 /* By which rungs rows were proved; and rows that the fp32 rung was asked for. */
 typedef struct rungs {
   int64_t reached[5];
@@ -379,6 +452,7 @@ int main(void) {
       DEVICE_TEST(nasty_data),
       DEVICE_TEST(memory_is_as_planned),
       DEVICE_TEST(more_points_than_fit),
+      DEVICE_TEST(bytes_of_many_dimensions),
       DEVICE_TEST(every_rung_of_the_ladder),
       DEVICE_TEST(every_rung_without_products),
       DEVICE_TEST(filters_that_there_are_not),

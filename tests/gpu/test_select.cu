@@ -1,6 +1,7 @@
 // Every selector against a selection on the host: sides, loaders, distributions, odd sizes and strides, capacities from
 // 1 to more than a list has, cut-offs, excluded ids, and what is said to have been dropped.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "backend/cuda/select/quick.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "gpu.cuh"
+#include "refine/bound.h"
 
 using namespace libknng::cuda;
 
@@ -31,16 +33,22 @@ const char* name(Values v) {
   return names[static_cast<int>(v)];
 }
 
+enum class Stored { lows, products, integers };
+constexpr Stored kAllStored[] = {Stored::lows, Stored::products, Stored::integers};
+
 struct Tile {
   Shape shape;
+  Stored what;
   bool terms;
   std::vector<float> stored, row_terms, column_terms;
   std::int64_t ld() const { return shape.columns + shape.pad; }
   float low(int r, int c) const {
     const float x = stored[static_cast<std::size_t>(r * ld() + c)];
-    return terms
-               ? std::fmaf(-2.0F, x, row_terms[static_cast<std::size_t>(r)] + column_terms[static_cast<std::size_t>(c)])
-               : x;
+    if (!terms) return x;
+    const float row = row_terms[static_cast<std::size_t>(r)], column = column_terms[static_cast<std::size_t>(c)];
+    if (what == Stored::products) return std::fmaf(-2.0F, x, row + column);
+    const auto integer = [](float bits) { return std::bit_cast<std::int32_t>(bits); };
+    return libknng::round_down(integer(row) + integer(column) - 2 * integer(x));
   }
 };
 
@@ -54,10 +62,22 @@ bool sampled(int e, int length, int capacity) {
   return false;
 }
 
-Tile make_tile(Shape shape, bool terms, Values values, Side side, int capacity, std::mt19937& random) {
-  Tile t{shape, terms, {}, {}, {}};
+// Products and terms as they are stored. Integers are larger than what floats hold, but lows fit 32 bits.
+float stored_number(float x, Stored what, Values values) {
+  if (what == Stored::products) return x;
+  const bool sorted = values == Values::ascending || values == Values::descending;
+  const double scaled = std::nearbyint(static_cast<double>(x) * (sorted ? 0x1p12 : 0x1p26));
+  return std::bit_cast<float>(static_cast<std::int32_t>(std::clamp(scaled, -0x1p29, 0x1p29 - 1)));
+}
+
+Tile make_tile(Shape shape, Stored what, Values values, Side side, int capacity, std::mt19937& random) {
+  const bool terms = what != Stored::lows;
+  Tile t{shape, what, terms, {}, {}, {}};
   // What is in the padding must not come out.
-  t.stored.assign(static_cast<std::size_t>(shape.rows * t.ld()), terms ? 1e30F : -1e30F);
+  t.stored.assign(static_cast<std::size_t>(shape.rows * t.ld()),
+                  what == Stored::integers   ? std::bit_cast<float>(std::numeric_limits<std::int32_t>::max())
+                  : what == Stored::products ? 1e30F
+                                             : -1e30F);
   std::uniform_real_distribution<float> uniform(-1, 1);
   const int length = side == Side::rows ? shape.columns : shape.rows;
   std::vector<char> mark(static_cast<std::size_t>(length));
@@ -82,13 +102,15 @@ Tile make_tile(Shape shape, bool terms, Values values, Side side, int capacity, 
         case Values::misleading: x = (mark[static_cast<std::size_t>(e)] ? 0.0F : 5.0F) + uniform(random); break;
       }
       // A product's low falls as it grows.
-      t.stored[static_cast<std::size_t>(r * t.ld() + c)] = terms ? -0.5F * x : x;
+      t.stored[static_cast<std::size_t>(r * t.ld() + c)] = terms ? stored_number(-0.5F * x, what, values) : x;
     }
   if (terms) {
     const bool flat = values != Values::uniform && values != Values::spread;
+    const bool some_infinite = values == Values::spread && what == Stored::products;
     const auto fill = [&](std::vector<float>& out, int count) {
       for (int i = 0; i < count; ++i)
-        out.push_back(values == Values::spread && random() % 16 == 0 ? kInfinity : flat ? 1.0F : uniform(random));
+        out.push_back(some_infinite && random() % 16 == 0 ? kInfinity
+                                                          : stored_number(flat ? 1.0F : uniform(random), what, values));
     };
     fill(t.row_terms, shape.rows);
     fill(t.column_terms, shape.columns);
@@ -149,6 +171,7 @@ struct DeviceTile {
     job.rows = t.shape.rows;
     job.columns = t.shape.columns;
     if (t.terms) job.row_terms = row_terms.get(), job.column_terms = column_terms.get();
+    job.integers = t.what == Stored::integers;
   }
 };
 
@@ -262,8 +285,11 @@ const char* name(Side side) { return side == Side::rows ? "rows" : "columns"; }
 std::string describe(const Tile& t, Values values, const Case& c) {
   char text[200];
   std::snprintf(text, sizeof text, "%dx%d+%d skew %d %s %s %s C=%d%s%s", t.shape.rows, t.shape.columns, t.shape.pad,
-                t.shape.skew, t.terms ? "product" : "stored", name(values), name(c.side), c.capacity,
-                c.cut ? " cut" : "", c.exclude ? " excluding" : "");
+                t.shape.skew,
+                t.what == Stored::integers ? "integers"
+                : t.terms                  ? "product"
+                                           : "stored",
+                name(values), name(c.side), c.capacity, c.cut ? " cut" : "", c.exclude ? " excluding" : "");
   return text;
 }
 
@@ -284,11 +310,11 @@ void test_all() {
       for (const int capacity : capacities) {
         if (capacity < 1 || capacity > length + 3) continue;
         for (const Values values : kAllValues) {
-          const bool terms = random() % 2 == 0;
+          const Stored what = kAllStored[random() % 3];
           // Long capacities with every distribution would take minutes on the host alone.
           if (capacity > 5000 && values != Values::uniform && values != Values::few && values != Values::misleading)
             continue;
-          const Tile tile = make_tile(shape, terms, values, side, capacity, random);
+          const Tile tile = make_tile(shape, what, values, side, capacity, random);
           const DeviceTile device(tile);
           const bool cut = random() % 2 == 0, exclude = random() % 2 == 0;
           const Case c{side, capacity, cut, exclude, random() % 4 != 0, random() % 2 == 0 ? 0U : 4000000000U};
@@ -307,27 +333,28 @@ void test_all() {
     }
 }
 
-// Both sides of a tile from one run.
+// Both sides of a tile from one run; of whole vectors and without exceptions also from one read.
 void test_both() {
   std::mt19937 random(2);
   for (const Values values : {Values::uniform, Values::few, Values::spread})
-    for (const bool terms : {false, true})
-      for (const bool cut : {false, true}) {
-        const Tile tile = make_tile({150, 333, 2, 0}, terms, values, Side::rows, 20, random);
-        const DeviceTile device(tile);
-        const Case rows{Side::rows, 20, cut, true, true, 7}, columns{Side::columns, 11, cut, true, true, 5000};
-        Lists of_rows(tile, rows, random, describe(tile, values, rows));
-        Lists of_columns(tile, columns, random, describe(tile, values, columns));
-        for (const Selector& s : selectors()) {
-          if (!s.run_both) continue;
-          SelectJob a = device.job, b = device.job;
-          of_rows.fill(a, rows);
-          of_columns.fill(b, columns);
-          run_with_workspace(s.workspace_bytes_both(a, b), [&](void* w) { s.run_both(a, b, w, nullptr); });
-          of_rows.compare(rows, s.name);
-          of_columns.compare(columns, s.name);
+    for (const Stored what : kAllStored)
+      for (const bool cut : {false, true})
+        for (const bool exclude : {false, true}) {
+          const Tile tile = make_tile({150, 333, exclude ? 2 : 3, 0}, what, values, Side::rows, 20, random);
+          const DeviceTile device(tile);
+          const Case rows{Side::rows, 20, cut, exclude, true, 7}, columns{Side::columns, 11, cut, exclude, true, 5000};
+          Lists of_rows(tile, rows, random, describe(tile, values, rows));
+          Lists of_columns(tile, columns, random, describe(tile, values, columns));
+          for (const Selector& s : selectors()) {
+            if (!s.run_both) continue;
+            SelectJob a = device.job, b = device.job;
+            of_rows.fill(a, rows);
+            of_columns.fill(b, columns);
+            run_with_workspace(s.workspace_bytes_both(a, b), [&](void* w) { s.run_both(a, b, w, nullptr); });
+            of_rows.compare(rows, s.name);
+            of_columns.compare(columns, s.name);
+          }
         }
-      }
 }
 
 __host__ __device__ float hashed(std::uint64_t i) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "backend/cuda/integer_operands.cuh"
 #include "backend/cuda/median.cuh"
 #include "backend/cuda/prepare.cuh"
 
@@ -19,6 +20,11 @@ static_assert(kCentreRows <= kMostMedianRows);
 constexpr std::int64_t kBatchValues = std::int64_t{1} << 21;
 // The largest value is just below 2^14: room for small ones above fp16's denormals, none lost above.
 constexpr int kLargestExponent = 13;
+
+// What rounding can do to a point, relative to its length, short of underflow.
+constexpr double rounding(Precision p) {
+  return p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
+}
 
 unsigned blocks_of_warps(std::int64_t warps) {
   return static_cast<unsigned>((warps + kThreads / kWarp - 1) / (kThreads / kWarp));
@@ -172,12 +178,13 @@ std::int64_t Frame::bytes(std::int64_t count, std::int64_t dim) {
 
 OperandBlock OperandBlock::from(std::int64_t row, Precision precision, std::int64_t dim) const {
   OperandBlock block = *this;
-  for (int i = 0; i < pieces_of(precision); ++i) block.pieces[i] += row * pitch_of(dim) * value_bytes(precision);
+  for (int i = 0; i < pieces_of(precision); ++i)
+    block.pieces[i] += row * pitch_of(dim, precision) * value_bytes(precision);
   return block;
 }
 
 void round_points(const RoundJob& job, cudaStream_t stream) {
-  const std::int64_t dim = job.points.rows.dim, pitch = pitch_of(dim);
+  const std::int64_t dim = job.points.rows.dim, pitch = pitch_of(dim, job.precision);
   const int exponent = job.frame->exponent();
   // 2^exponent in two factors: neither overflows.
   const double scale_a = std::ldexp(1.0, exponent / 2), scale_b = std::ldexp(1.0, exponent - exponent / 2);
@@ -194,7 +201,7 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
     switch (job.precision) {
       case Precision::fp16: return run(Fp16(), std::integral_constant<int, 1>());
       case Precision::two_piece: return run(Fp16(), std::integral_constant<int, 2>());
-      case Precision::fp32: return run(Fp32(), std::integral_constant<int, 1>());
+      default: return run(Fp32(), std::integral_constant<int, 1>());
     }
   });
 }
@@ -208,8 +215,9 @@ void find_terms(const CanonicalView& points, const OperandSums* sums, const LowB
 }
 
 std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
-  // Two fp16 pieces take what fp32 takes. Sums, terms, bounds, a batch of canonical rows, and the ratio.
-  return 2 * array_bytes(2 * count * pitch_of(dim)) +
+  const auto pieces = [&](Precision p) { return pieces_of(p) * array_bytes(piece_bytes(count, dim, p)); };
+  // Sums, terms, bounds, a batch of canonical rows, and the ratio.
+  return std::max({pieces(Precision::int8), pieces(Precision::two_piece), pieces(Precision::fp32)}) +
          array_bytes(count * static_cast<std::int64_t>(sizeof(OperandSums))) + 2 * array_bytes(4 * count) +
          array_bytes(8 * dim * rounded_together(count, dim)) + kArrayAlignment;
 }
@@ -218,7 +226,7 @@ Operands::Operands(const Points& points, const Frame& frame, Precision precision
     : sums_(points.count(), home) {
   const std::int64_t n = points.count(), d = points.dim();
   for (int i = 0; i < pieces_of(precision); ++i)
-    pieces_[i] = DeviceArray<std::byte>(n * pitch_of(d) * value_bytes(precision), home);
+    pieces_[i] = DeviceArray<std::byte>(piece_bytes(n, d, precision), home);
   const DeviceArray<unsigned> ratio(1, home);
   const DeviceArray<double> canonical(rounded_together(n, d) * d, home);
   check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), home.stream));
@@ -234,6 +242,11 @@ Operands::Operands(const Points& points, const Frame& frame, Precision precision
   check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
   residual_ratio_ = static_cast<double>(found);
+}
+
+Operands::Operands(const Points& points, const Metric& metric, Home& home) : terms_(points.count(), home) {
+  pieces_[0] = DeviceArray<std::byte>(piece_bytes(points.count(), points.dim(), Precision::int8), home);
+  make_integer_operands(points.view().rows, metric, pieces_[0].data(), terms_.data(), home.stream);
 }
 
 void Operands::settle(const Points& points, const LowBound& bound, Home& home) {

@@ -1,6 +1,6 @@
 // Points as the product units multiply them: canonical rows minus a centre, scaled by a power of two, rounded to fp16
-// in one or two pieces or to fp32, with what the bound needs to know of each (refine/low_bound.h). Knows nothing of
-// tiles.
+// in one or two pieces or to fp32, with what the bound needs to know of each (refine/low_bound.h); or 8-bit integers,
+// which need no bound (integer_operands.cuh). Knows nothing of tiles.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace libknng::cuda {
 
-// In the order of the ladder; the numbers are the seam's rungs.
-enum class Precision { fp16 = KNNG_RUNG_FILTER, two_piece = KNNG_RUNG_TWO_PIECE, fp32 = KNNG_RUNG_FP32 };
+// In the order of the ladder, which begins with one of the first two.
+enum class Precision { int8, fp16, two_piece, fp32 };
 
 // What both sides have in common. Any centre is right; one amid the points makes small operands.
 class Frame {
@@ -36,24 +36,31 @@ class Frame {
   int exponent_ = 0;
 };
 
-// What rounding can do to a point, relative to its length, short of underflow.
-constexpr double rounding(Precision p) {
-  return p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
-}
 constexpr int pieces_of(Precision p) { return p == Precision::two_piece ? 2 : 1; }
-constexpr std::int64_t value_bytes(Precision p) { return p == Precision::fp32 ? 4 : 2; }
-constexpr std::int64_t pitch_of(std::int64_t dim) { return (dim + 7) / 8 * 8; }
+constexpr std::int64_t value_bytes(Precision p) { return p == Precision::int8 ? 1 : p == Precision::fp32 ? 4 : 2; }
+// Values from one point to the next: 16 bytes or more.
+constexpr std::int64_t pitch_of(std::int64_t dim, Precision p) {
+  const std::int64_t grain = p == Precision::int8 ? 16 : 8;
+  return (dim + grain - 1) / grain * grain;
+}
+// Of bytes a tile takes columns by so many (product.cu): it may read points that are behind the last.
+constexpr std::int64_t kColumnGrain = 4;
+constexpr std::int64_t points_behind(Precision p) { return p == Precision::int8 ? kColumnGrain - 1 : 0; }
+// One piece of so many points.
+constexpr std::int64_t piece_bytes(std::int64_t count, std::int64_t dim, Precision p) {
+  return (count + points_behind(p)) * pitch_of(dim, p) * value_bytes(p);
+}
 // Canonical rows in fp64 that are on the device at a time while points are rounded: so many stay in its L2.
 std::int64_t rounded_together(std::int64_t count, std::int64_t dim);
 
-// Consecutive points as they are multiplied: pitch_of(dim) values each, zeros behind dim.
+// Consecutive points as they are multiplied: pitch_of() values each, zeros behind dim.
 struct OperandBlock {
   const std::byte* pieces[2] = {nullptr, nullptr};
   OperandBlock from(std::int64_t row, Precision precision, std::int64_t dim) const;
 };
 
-// Rounds all points of a view. u: of rounded_together() x dim; sums: one a point; *ratio: the bits of the largest
-// rounding, relative to its point, of those that rounding explains, as a float that only grows.
+// Rounds all points of a view, not to bytes. u: of rounded_together() x dim; sums: one a point; *ratio: the bits of the
+// largest rounding, relative to its point, of those that rounding explains, as a float that only grows.
 struct RoundJob {
   CanonicalView points;
   const Frame* frame = nullptr;
@@ -71,6 +78,8 @@ void find_terms(const CanonicalView& points, const OperandSums* sums, const LowB
 class Operands {
  public:
   Operands(const Points& points, const Frame& frame, Precision precision, Home& home);
+  // Bytes: complete.
+  Operands(const Points& points, const Metric& metric, Home& home);
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // with any precision, while it is made
 
   // Largest rounding, relative to its point, of those that rounding explains.
@@ -79,8 +88,8 @@ class Operands {
   void settle(const Points& points, const LowBound& bound, Home& home);
 
   OperandBlock block() const noexcept { return {{pieces_[0].data(), pieces_[1].data()}}; }
-  const float* terms() const noexcept { return terms_.data(); }  // +inf: without direction
-  const float* bounds() const noexcept { return bounds_.data(); }
+  const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction
+  const float* bounds() const noexcept { return bounds_.data(); }  // null: of bytes
 
  private:
   double residual_ratio_ = 0;

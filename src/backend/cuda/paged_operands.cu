@@ -1,19 +1,23 @@
 #include "backend/cuda/paged_operands.cuh"
 
+#include "backend/cuda/integer_operands.cuh"
+
 namespace libknng::cuda {
-namespace {
 
-std::int64_t piece_bytes(std::int64_t block_rows, std::int64_t dim, Precision precision) {
-  return array_bytes(block_rows * pitch_of(dim) * value_bytes(precision));
-}
-
-}  // namespace
-
-PagedOperands::PagedOperands(PagedPoints& points, const Frame& frame, Precision precision, const LowBound& bound,
-                             Home& home)
+PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, Home& home)
     : points_(points),
-      frame_(frame),
+      metric_(metric),
+      precision_(Precision::int8),
+      home_(home),
+      terms_(points.count(), home),
+      has_terms_(static_cast<std::size_t>(points.blocks())) {}
+
+PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, const Frame& frame, Precision precision,
+                             const LowBound& bound, Home& home)
+    : points_(points),
+      metric_(metric),
       precision_(precision),
+      frame_(&frame),
       bound_(bound),
       home_(home),
       terms_(points.count(), home),
@@ -23,7 +27,7 @@ PagedOperands::PagedOperands(PagedPoints& points, const Frame& frame, Precision 
 std::int64_t PagedOperands::bytes(std::int64_t count) { return 2 * array_bytes(4 * count); }
 
 std::int64_t PagedOperands::slot_bytes(std::int64_t block_rows, std::int64_t dim, Precision precision) {
-  return pieces_of(precision) * piece_bytes(block_rows, dim, precision);
+  return pieces_of(precision) * array_bytes(piece_bytes(block_rows, dim, precision));
 }
 
 std::int64_t PagedOperands::held_bytes(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim) {
@@ -58,34 +62,40 @@ void PagedOperands::learn(const PagedOperands& from, int device, int device_of_f
                                 static_cast<std::size_t>(4 * count), home_.stream));
     };
     fetch(terms_, from.terms_);
-    fetch(bounds_, from.bounds_);
+    if (bound_) fetch(bounds_, from.bounds_);
   }
+}
+
+// Points from `first` on, rounded into a slot; with their terms and bounds, if these are not there yet.
+void PagedOperands::round(const CanonicalView& view, const OperandBlock& to, std::int64_t first, bool terms) {
+  const cudaStream_t loader = points_.loader();
+  RoundJob job;
+  job.points = view;
+  job.frame = frame_;
+  job.precision = precision_;
+  for (int i = 0; i < 2; ++i) job.pieces[i] = const_cast<std::byte*>(to.pieces[i]);
+  job.sums = sums_.data();
+  job.ratio = ratio_.data();
+  job.u = canonical_.data();
+  round_points(job, loader);
+  if (terms) find_terms(view, sums_.data(), *bound_, terms_.data() + first, bounds_.data() + first, loader);
 }
 
 OperandBlock PagedOperands::block(std::int64_t block) {
   const auto pieces = [&](std::byte* memory) {
-    return OperandBlock{{memory, precision_ == Precision::two_piece
-                                     ? memory + piece_bytes(points_.block_rows(), points_.dim(), precision_)
-                                     : nullptr}};
+    const std::int64_t bytes = array_bytes(piece_bytes(points_.block_rows(), points_.dim(), precision_));
+    return OperandBlock{{memory, precision_ == Precision::two_piece ? memory + bytes : nullptr}};
   };
   return pieces(slots_->find(block, [&](std::byte* memory) {
-    const cudaStream_t loader = points_.loader();
     const CanonicalView view = points_.bring(block, landing_.data());
-    const OperandBlock to = pieces(memory);
-    RoundJob job;
-    job.points = view;
-    job.frame = &frame_;
-    job.precision = precision_;
-    for (int i = 0; i < 2; ++i) job.pieces[i] = const_cast<std::byte*>(to.pieces[i]);
-    job.sums = sums_.data();
-    job.ratio = ratio_.data();
-    job.u = canonical_.data();
-    round_points(job, loader);
-    if (const auto b = static_cast<std::size_t>(block); !has_terms_[b]) {
-      const std::int64_t first = points_.first_of(block);
-      find_terms(view, sums_.data(), bound_, terms_.data() + first, bounds_.data() + first, loader);
-      has_terms_[b] = true;
-    }
+    const auto b = static_cast<std::size_t>(block);
+    const std::int64_t first = points_.first_of(block);
+    if (bound_)
+      round(view, pieces(memory), first, !has_terms_[b]);
+    else
+      make_integer_operands(view.rows, metric_, memory, has_terms_[b] ? nullptr : terms_.data() + first,
+                            points_.loader());
+    has_terms_[b] = true;
   }));
 }
 

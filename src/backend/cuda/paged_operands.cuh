@@ -15,7 +15,10 @@ namespace libknng::cuda {
 class PagedOperands {
  public:
   // The bound's ratios are those of a sample: points beyond them count as longer ones (refine/low_bound.h).
-  PagedOperands(PagedPoints& points, const Frame& frame, Precision precision, const LowBound& bound, Home& home);
+  PagedOperands(PagedPoints& points, const Metric& metric, const Frame& frame, Precision precision,
+                const LowBound& bound, Home& home);
+  // Bytes.
+  PagedOperands(PagedPoints& points, const Metric& metric, Home& home);
   static std::int64_t bytes(std::int64_t count);
 
   // Between hold() and release() `slots` blocks are on the device at a time.
@@ -34,14 +37,17 @@ class PagedOperands {
   void learn(const PagedOperands& from, int device, int device_of_from);
 
   // Of points whose blocks have come, or that were learnt.
-  const float* terms() const noexcept { return terms_.data(); }  // +inf: without direction
-  const float* bounds() const noexcept { return bounds_.data(); }
+  const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction
+  const float* bounds() const noexcept { return bounds_.data(); }  // null: of bytes
 
  private:
+  void round(const CanonicalView& view, const OperandBlock& to, std::int64_t first, bool terms);
+
   PagedPoints& points_;
-  const Frame& frame_;
+  const Metric& metric_;
   const Precision precision_;
-  const LowBound bound_;
+  const Frame* const frame_ = nullptr;   // none: bytes
+  const std::optional<LowBound> bound_;  //
   Home& home_;
   DeviceArray<float> terms_, bounds_;
   std::vector<bool> has_terms_;  // by block: it has come

@@ -1,6 +1,6 @@
-// Tiles of products of operands by cuBLAS. Its accumulation is set explicitly: fp32 everywhere, no reduced-precision
-// reduction, no emulation, so that the bound's unit (unit.h) is the one that runs. Knows nothing of what a product
-// means.
+// Tiles of products of operands by cuBLAS. Its accumulation is set explicitly: fp32, and int32 for bytes, no
+// reduced-precision reduction, no emulation, so that the bound's unit (unit.h) is the one that runs. Knows nothing of
+// what a product means.
 #pragma once
 
 #include <cublas_v2.h>
@@ -21,10 +21,11 @@ class Products {
   Products& operator=(const Products&) = delete;
   static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
 
-  // tile[r ld + c] = a_r . b_c, r < rows, c < columns, of points of dim coordinates.
+  // tile[r ld + c] = a_r . b_c, r < rows, c < columns, of points of dim coordinates; int8: as the bits of an int32, ld
+  // is a multiple of 4, and columns are written up to one.
   void run(const OperandBlock& a, std::int64_t rows, const OperandBlock& b, std::int64_t columns, std::int64_t dim,
            Precision precision, float* tile, std::int64_t ld);
-  // |product - a.b| <= gamma |a| |b| + eta, for operands in one or in two pieces.
+  // |product - a.b| <= gamma |a| |b| + eta, for operands in one or in two pieces. Of bytes products are exact.
   static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios, int compute_major);
 
  private:

@@ -40,8 +40,8 @@ struct Excluded {
 // Whether the filter's bounds hold a key.
 __device__ bool within_bounds(const Batch& b, std::int64_t place, Candidate c, double key) {
   if (b.bounds.sums) return static_cast<double>(c.low) <= key && key <= static_cast<double>(b.bounds.sums->up(c.low));
-  if (!b.bounds.columns) return c.low == __double2float_rd(key);
   const double scaled = ScalarOps::mul(key, b.bounds.scale);
+  if (!b.bounds.columns) return c.low == __double2float_rd(scaled);
   const float sum = __fadd_ru(b.bounds.rows[place], b.bounds.columns[c.id]);
   const float up = __fadd_ru(c.low, __fmul_ru(2.0f, sum));
   return static_cast<double>(c.low) <= scaled && !(scaled > static_cast<double>(up));  // -inf + inf claims nothing

@@ -22,8 +22,8 @@ struct FilterLists {
 };
 
 // low <= key x scale <= low + 2 (rows[i] + columns[j]). scale is 4^exponent / Metric::scale, a power of two.
-// Null pointers: low <= key <= sums.up(low); without that the lists come from a direct tile, whose `low` is the key
-// rounded down.
+// Null pointers: low <= key <= sums.up(low); without that the lists come from tiles of canonical keys or of exact
+// products, whose `low` is the key x scale rounded down.
 struct FilterBounds {
   double scale = 1;
   const float* rows = nullptr;     // by place in the range

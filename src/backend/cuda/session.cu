@@ -8,6 +8,7 @@
 #include "backend/cuda/delivery.cuh"
 #include "backend/cuda/direct.cuh"
 #include "backend/cuda/exact_rows.cuh"
+#include "backend/cuda/integer_operands.cuh"
 #include "backend/cuda/listed_keys.cuh"
 #include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/prepare.cuh"
@@ -113,7 +114,6 @@ void Session::settle() {
 
 // The frame of all points; of those that come in blocks, as a sample shows them.
 void Session::make_frame() {
-  products_.emplace(kit_, home_);
   if (paged_) try {
       sample_.emplace(sample_rows(problem_.columns).rows(), metric_.transform, problem_.metric.largest, staging_,
                       home_);
@@ -149,10 +149,12 @@ void Session::find_values() {
 // What tiles need for as long as the session lives.
 void Session::make_lists() {
   const knng_backend_problem& p = problem_;
-  if (has_products(p))
-    make_frame();
-  else if (has_sums(p))
+  if (has_products(p)) {
+    products_.emplace(kit_, home_);
+    if (precision_of(p, KNNG_RUNG_FILTER) != Precision::int8) make_frame();
+  } else if (has_sums(p)) {
     find_values();
+  }
   const std::int64_t n = p.rows.count;
   candidates_ = DeviceArray<Candidate>(n * p.capacity, home_);
   counts_ = DeviceArray<std::int32_t>(n, home_);
@@ -206,7 +208,7 @@ void Session::enter(Stage stage) {
   // In one piece, for arrays of other sizes.
   home_.stream.wait();
   home_.pool.trim();
-  const std::int64_t held = cuda::blocks_held(p, stage, static_cast<Precision>(rung_));
+  const std::int64_t held = cuda::blocks_held(p, stage, precision());
   if (stage == Stage::tiles) {
     make_found();
     if (products_) paged_operands_->hold(held);
@@ -231,12 +233,12 @@ Session::Place Session::place_of_columns(std::int64_t first) {
 
 OperandBlock Session::operands_of_columns(std::int64_t first) {
   if (paged_) return paged_operands_->block(paged_->block_of(first));
-  return operands_->block().from(first, static_cast<Precision>(rung_), columns_->dim());
+  return operands_->block().from(first, precision(), columns_->dim());
 }
 
 OperandBlock Session::operands_of_rows(std::int64_t first) {
   if (!queries_) return operands_of_columns(first);
-  return query_operands_->block().from(first, static_cast<Precision>(rung_), queries_->dim());
+  return query_operands_->block().from(first, precision(), queries_->dim());
 }
 
 void Session::blocks_used() {
@@ -254,7 +256,7 @@ void Session::begin(int rung) {
   rung_ = rung;
   empty_lists();
   if (paged_) leave_stage();
-  if (products_) make_operands(static_cast<Precision>(rung));
+  if (products_) make_operands();
   sums_.reset();
   if (has_sums(problem_) && rung == KNNG_RUNG_FILTER)
     sums_ = SumBound(sum_error(metric_, problem_.columns.dim, range_));
@@ -263,11 +265,29 @@ void Session::begin(int rung) {
   home_.stream.wait();
 }
 
-void Session::make_operands(Precision precision) {
+void Session::make_operands() {
   keys_ = {};  // what is there of the rung before goes first
   operands_.reset();
   query_operands_.reset();
   paged_operands_.reset();
+  if (precision() == Precision::int8) {
+    if (paged_)
+      paged_operands_.emplace(*paged_, metric_, home_);
+    else
+      operands_.emplace(*columns_, metric_, home_);
+    if (queries_) query_operands_.emplace(*queries_, metric_, home_);
+    scale_ = integer_scale(metric_);
+  } else {
+    if (!frame_) make_frame();
+    round_operands(precision());
+  }
+  column_terms_ = paged_ ? paged_operands_->terms() : operands_->terms();
+  column_bounds_ = paged_ ? paged_operands_->bounds() : operands_->bounds();
+  row_terms_ = queries_ ? query_operands_->terms() : column_terms_;
+  row_bounds_ = queries_ ? query_operands_->bounds() : column_bounds_;
+}
+
+void Session::round_operands(Precision precision) {
   const Points& points = paged_ ? *sample_ : *columns_;
   const std::int64_t dim = points.dim();
   operands_.emplace(points, *frame_, precision, home_);
@@ -282,24 +302,18 @@ void Session::make_operands(Precision precision) {
   scale_ = bound.scale();
   if (paged_) {
     operands_.reset();
-    paged_operands_.emplace(*paged_, *frame_, precision, bound, home_);
-    column_terms_ = paged_operands_->terms();
-    column_bounds_ = paged_operands_->bounds();
+    paged_operands_.emplace(*paged_, metric_, *frame_, precision, bound, home_);
   } else {
     operands_->settle(points, bound, home_);
-    column_terms_ = operands_->terms();
-    column_bounds_ = operands_->bounds();
   }
   if (queries_) query_operands_->settle(*queries_, bound, home_);
-  row_terms_ = queries_ ? query_operands_->terms() : column_terms_;
-  row_bounds_ = queries_ ? query_operands_->bounds() : column_bounds_;
 }
 
 void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   const std::int64_t dim = problem_.columns.dim;
   if (products_) {
     const OperandBlock of_rows = operands_of_rows(first_row), of_columns = operands_of_columns(first_column);
-    products_->run(of_rows, rows, of_columns, columns, dim, static_cast<Precision>(rung_), tile_.data(), ld_);
+    products_->run(of_rows, rows, of_columns, columns, dim, precision(), tile_.data(), ld_);
     return;
   }
   const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
@@ -357,6 +371,7 @@ void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t fir
   if (products_) {
     of_rows.row_terms = row_terms_ + first_row;
     of_rows.column_terms = column_terms_ + first_column;
+    of_rows.integers = precision() == Precision::int8;
   }
   of_rows.rows = static_cast<int>(rows);
   of_rows.columns = static_cast<int>(columns);
@@ -393,7 +408,7 @@ CandidateLists Session::lists_from(std::int64_t first) const {
 
 Bounds Session::bounds_from(std::int64_t first) const {
   Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr, sums_};
-  if (products_) {
+  if (column_bounds_) {
     bounds.of_list = row_bounds_ + first;
     bounds.of_id = column_bounds_;
   }
@@ -478,10 +493,11 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
     job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
     job.lists = {candidates_.data() + job.first * p.capacity, counts_.data() + job.first, p.capacity,
                  dropped_.data() + job.first};
-    if (products_)
-      job.bounds = {scale_, row_bounds_ + job.first, column_bounds_};
-    else
-      job.bounds.sums = sums_;
+    job.bounds = {scale_, nullptr, nullptr, sums_};
+    if (column_bounds_) {
+      job.bounds.rows = row_bounds_ + job.first;
+      job.bounds.columns = column_bounds_;
+    }
     if (paged_) {
       job.keys = keys_.data() + job.first * p.capacity;
       job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + job.first : nullptr;

@@ -76,7 +76,9 @@ class Session {
   OperandBlock operands_of_rows(std::int64_t first);
   void blocks_used();
   void empty_lists();
-  void make_operands(Precision precision);
+  void make_operands();
+  void round_operands(Precision precision);
+  Precision precision() const { return precision_of(problem_, rung_); }
   void fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   // both: a pair of the tile serves its row and its column, which are different points. Else its row.
   void select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns, bool both);
@@ -105,7 +107,7 @@ class Session {
   std::optional<Operands> operands_, query_operands_;
   std::optional<PagedOperands> paged_operands_;
   double scale_ = 1;  // key x scale is in the units of low
-  // Terms and bounds of points, if there are operands.
+  // Terms and bounds of points, if there are operands; of bytes no bounds.
   const float *row_terms_ = nullptr, *row_bounds_ = nullptr, *column_terms_ = nullptr, *column_bounds_ = nullptr;
 
   // A list of each row.

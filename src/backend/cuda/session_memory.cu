@@ -14,6 +14,7 @@
 #include "backend/cuda/slots.cuh"
 #include "backend/cuda/staging.cuh"
 #include "backend/cuda/sum_tile.cuh"
+#include "plan/integer_products.h"
 
 namespace libknng::cuda {
 namespace {
@@ -88,7 +89,7 @@ std::int64_t bytes_of_stages(const knng_backend_problem& p) {
   const auto with = [&](Stage stage, std::int64_t held, Precision precision) {
     return stage_bytes(p, stage) + Slots::bytes(held, slot_bytes(p, stage, precision));
   };
-  return std::max({opening_bytes(p), with(Stage::tiles, p.blocks_held, Precision::fp16),
+  return std::max({opening_bytes(p), with(Stage::tiles, p.blocks_held, precision_of(p, KNNG_RUNG_FILTER)),
                    with(Stage::tiles, kFewestHeld, Precision::fp32),
                    with(Stage::tiles, kFewestHeld, Precision::two_piece),
                    with(Stage::keys, kFewestHeld, Precision::fp16), stage_bytes(p, Stage::refine),
@@ -114,6 +115,16 @@ bool has_products(const knng_backend_problem& p) {
 }
 bool has_sums(const knng_backend_problem& p) {
   return std::string_view(p.engine) == "tiled" && has_sum_term(static_cast<Term>(p.metric.term));
+}
+
+Precision precision_of(const knng_backend_problem& p, int rung) {
+  switch (rung) {
+    case KNNG_RUNG_FILTER:
+      return has_integer_products(metric_of(p.metric), p.rows.dtype, p.columns.dtype, p.columns.dim) ? Precision::int8
+                                                                                                     : Precision::fp16;
+    case KNNG_RUNG_TWO_PIECE: return Precision::two_piece;
+    default: return Precision::fp32;
+  }
 }
 
 std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count) {

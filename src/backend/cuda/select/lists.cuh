@@ -61,10 +61,20 @@ struct ProductLow {
   }
 };
 
-// Calls f(StoredLow{}) or f(ProductLow{}).
+// Of exact products.
+struct IntegerLow {
+  static constexpr bool has_terms = true;
+  static __device__ float low(float product, float list_term, float element_term) {
+    return __int2float_rd(__float_as_int(list_term) + __float_as_int(element_term) - 2 * __float_as_int(product));
+  }
+};
+
+// Calls f with the one of them that the job's tile has.
 template <class F>
 void with_low(const SelectJob& job, F&& f) {
-  if (job.row_terms && job.column_terms)
+  if (job.integers)
+    f(IntegerLow{});
+  else if (job.row_terms && job.column_terms)
     f(ProductLow{});
   else
     f(StoredLow{});

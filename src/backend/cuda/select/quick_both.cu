@@ -17,7 +17,7 @@ constexpr int kWidth = 4;          // neighbouring columns of a thread, one load
 constexpr int kRowsTogether = 8;   // loads in flight a thread
 constexpr int kRowsOfBlock = 128;  // a block takes kThreads x kWidth columns of so many rows
 
-// A list that can have no candidates: a term of +inf.
+// A list that can have no candidates: a term of +inf. Of integers there is none with these bits.
 __device__ bool barren(const ListView& v, int list) { return v.list_terms && !(v.list_terms[list] < infinity()); }
 
 // Counts start from 0, or above the capacity where there is no cut-off to go by.

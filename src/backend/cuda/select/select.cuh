@@ -19,7 +19,8 @@ enum class Side { rows, columns };  // a list for every row of the tile, or for 
 //
 // The low of (r, c) is tile[r * ld + c], or, where there are terms, fma(-2, tile[r * ld + c], row_terms[r] +
 // column_terms[c]) with every operation rounded to nearest; a term of +inf makes a pair no candidate. No low is NaN:
-// the plan admits only operands whose products cannot overflow.
+// the plan admits only operands whose products cannot overflow. Of integers it is row_terms[r] + column_terms[c] - 2
+// tile[r * ld + c], which fits 32 bits, rounded down.
 //
 // A pair survives when !(low > cutoff) and low < +inf and its id is not the excluded one. Of the survivors of a list
 // the `capacity` smallest come out, in no order; among equal lows at the capacity's edge any may be kept.
@@ -28,6 +29,7 @@ struct SelectJob {
   std::int64_t ld = 0;                  // elements from one row to the next
   const float* row_terms = nullptr;     // both or neither
   const float* column_terms = nullptr;  //
+  bool integers = false;                // with terms: they and the tile's elements are the bits of int32
   int rows = 0, columns = 0;            // at least 1 each
   Side side = Side::rows;
   std::uint32_t first_id = 0;               // id of candidate 0 of every list

@@ -1,0 +1,31 @@
+// Whether devices multiply rows of 8-bit integers as such. A pure function of the problem: what a session takes is
+// known before there is one. Knows nothing of how products are made.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "metric/metric.h"
+
+namespace libknng {
+
+// Below, fp16 is the faster unit, and rows of 8-bit integers lose nothing in it either. On an H200 cuBLAS reaches 489
+// against 628 TFLOP/s at 768 and 784 dimensions, 874 against 736 at 4096; straight lines through the times of these
+// meet at 1700.
+inline constexpr std::int64_t kIntegerProductsFrom = 2048;
+// Keys of differences up to 255 fit 32 bits, and so does what they are made of.
+inline constexpr std::int64_t kIntegerProductsTo = std::numeric_limits<std::int32_t>::max() / (255 * 255);
+
+// dtypes: of both sides.
+inline bool has_integer_products(const Metric& metric, std::int32_t dtype, std::int32_t other_dtype,
+                                 std::int64_t dim) noexcept {
+  if (dtype != other_dtype || metric.transform != Transform::identity) return false;
+  if (dim < kIntegerProductsFrom || dim > kIntegerProductsTo) return false;
+  if (metric.term == Term::squared_difference) return dtype == KNNG_U8 || dtype == KNNG_I8;
+  return metric.term == Term::product && dtype == KNNG_I8;  // survives no shift
+}
+
+// What takes values to those of signed bytes when it is subtracted.
+constexpr int integer_centre(std::int32_t dtype) noexcept { return dtype == KNNG_U8 ? 128 : 0; }
+
+}  // namespace libknng
