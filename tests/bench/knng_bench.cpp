@@ -85,7 +85,7 @@ std::vector<Problem> problems_of(const Arguments& a) {
 }
 
 bool same_rows(const bench::Workload& a, const bench::Workload& b) {
-  return a.data == b.data && a.n == b.n && a.d == b.d && a.dtype == b.dtype && a.seed == b.seed;
+  return a.data == b.data && a.n == b.n && a.d == b.d && a.dtype == b.dtype && a.seed == b.seed && a.order == b.order;
 }
 
 std::vector<bench::Case> cases_of(const Arguments& a, const Problem& problem) {
@@ -155,6 +155,8 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("-k", w.k, "neighbours")->capture_default_str();
   app.add_option("--dtype", w.dtype, "f32, f64, f16, bf16, u8, i8")->capture_default_str();
   app.add_option("--metric", w.metric, "any metric of the library")->capture_default_str();
+  app.add_option("--order", w.order, std::string("in which generated rows stand: ") + bench::order_names())
+      ->capture_default_str();
   app.add_option("--seed", w.seed, "of the generated rows")->capture_default_str();
   app.add_option("--engine", a.engines, "engines, separated by commas; they take turns")->capture_default_str();
   app.add_option("--selector", a.selectors, "selectors, separated by commas; each engine with each, in turns")

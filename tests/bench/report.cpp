@@ -142,6 +142,7 @@ std::string json(const Context& context, const Result& r) {
   const Workload& w = r.what.workload;
   std::string out =
       "{\"data\": " + quoted(w.data) + ", \"dtype\": " + quoted(w.dtype) + ", \"metric\": " + quoted(w.metric) +
+      ", \"order\": " + quoted(w.order) +
       print(", \"n\": %lld, \"d\": %lld, \"k\": %lld, \"seed\": %llu", static_cast<long long>(w.n),
             static_cast<long long>(w.d), static_cast<long long>(w.k), static_cast<unsigned long long>(w.seed)) +
       ", \"threads\": " + std::to_string(r.what.threads) + ", \"asked\": " + quoted(r.what.engine) +

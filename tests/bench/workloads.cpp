@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <numbers>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 
@@ -138,8 +139,44 @@ Rows read_as(const knng* h, std::int32_t dtype, std::int64_t n, std::int64_t d) 
   return rows;
 }
 
+// What rows are sorted by: nothing, the first coordinate, or the distance from the origin, the farthest first.
+struct Order {
+  const char* name;
+  double (*key)(const double* row, std::int64_t d);
+};
+constexpr Order kOrders[] = {
+    {"random", nullptr},
+    {"coordinate", [](const double* row, std::int64_t) { return row[0]; }},
+    {"norm",
+     [](const double* row, std::int64_t d) {
+       double sum = 0;
+       for (std::int64_t t = 0; t < d; ++t) sum -= row[t] * row[t];
+       return sum;
+     }},
+};
+
+const Order& find_order(const std::string& name) {
+  for (const Order& order : kOrders)
+    if (name == order.name) return order;
+  throw std::invalid_argument("order=" + name + ": it takes " + order_names());
+}
+
+void sort_rows(Rows& rows, const std::vector<double>& keys) {
+  std::vector<std::size_t> from(keys.size());
+  std::iota(from.begin(), from.end(), std::size_t{0});
+  std::stable_sort(from.begin(), from.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  const std::size_t row_bytes = rows.bytes.size() / keys.size();
+  std::vector<std::byte> sorted(rows.bytes.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    std::copy_n(rows.bytes.data() + from[i] * row_bytes, row_bytes, sorted.data() + i * row_bytes);
+  rows.bytes = std::move(sorted);
+  rows.view.data = rows.bytes.data();
+}
+
 Rows generate(const Data& data, const Workload& w, std::int32_t dtype) {
   const Fill fill = data.make(w.d, w.seed);
+  const Order& order = find_order(w.order);
+  std::vector<double> keys(order.key ? static_cast<std::size_t>(w.n) : 0);
   Rows rows = empty_rows(dtype == KNNG_F64 ? KNNG_F64 : KNNG_F32, w.n, w.d);
   const std::int64_t threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
   std::vector<std::jthread> team;
@@ -149,6 +186,7 @@ Rows generate(const Data& data, const Workload& w, std::int32_t dtype) {
       for (std::int64_t i = w.n * part / threads; i < w.n * (part + 1) / threads; ++i) {
         Random random = row_random(w.seed, i);
         fill(random, row.data());
+        if (order.key) keys[static_cast<std::size_t>(i)] = order.key(row.data(), w.d);
         if (rows.view.dtype == KNNG_F64)
           std::copy(row.begin(), row.end(), static_cast<double*>(rows.view.data) + i * w.d);
         else
@@ -158,6 +196,7 @@ Rows generate(const Data& data, const Workload& w, std::int32_t dtype) {
     });
   }
   team.clear();
+  if (order.key) sort_rows(rows, keys);
   if (rows.view.dtype == dtype) return rows;
   const Handle h = make_handle();
   check(knng_borrow(h.get(), &rows.view));
@@ -191,6 +230,7 @@ Workload named_workload(const std::string& name) {
 }
 
 const char* workload_names() { return "W1, W2, W3, W4"; }
+const char* order_names() { return "random, coordinate, norm"; }
 const char* data_names() { return "fashion, gaussian, uniform, cube, blobs, integers, factors"; }
 
 Rows make_rows(const Workload& w, const std::string& directory) {

@@ -18,12 +18,14 @@ struct Workload {
   std::string dtype = "f32";
   std::string metric = "sqeuclidean";
   std::uint64_t seed = 1;
+  std::string order = "random";  // in which generated rows stand
 };
 
 // W1 .. W4, as docs/internals/benchmarks.md has them. Throws std::invalid_argument for another name.
 Workload named_workload(const std::string& name);
 const char* workload_names();
 const char* data_names();
+const char* order_names();
 
 // Packed rows in ordinary memory.
 struct Rows {
@@ -31,8 +33,9 @@ struct Rows {
   knng_matrix view{};
 };
 
-// The rows of a workload: n x d values of its dtype. Row i depends on seed, d and i alone, so a smaller n is a prefix.
-// `directory` has the files of Fashion-MNIST; its rows are the training images followed by the test images.
+// The rows of a workload: n x d values of its dtype. In random order row i depends on seed, d and i alone, so a smaller
+// n is a prefix. `directory` has the files of Fashion-MNIST; its rows are the training images followed by the test
+// images.
 Rows make_rows(const Workload& workload, const std::string& directory);
 
 // Writes rows as a NumPy file (f32, f64, u8, i8). Throws std::runtime_error.
