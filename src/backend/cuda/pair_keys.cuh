@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "backend/cuda/canonical.cuh"
 #include "backend/cuda/rows.cuh"
@@ -16,35 +17,20 @@ struct PairTerms {
 };
 
 // Pairs that a warp evaluates together: of the few candidates that a block of points has, and of a whole list. Rows
-// with constants take more registers.
+// with constants, or of fp64, take more registers.
 template <class T>
 inline constexpr int kPairsTogether = kHeavyTerm<T> ? 1 : 4;
 template <class T, class Source>
-inline constexpr int kPairsOfList = kHeavyTerm<T>        ? 1
-                                    : Source::kConstants ? 4
-                                                         : 8;
-// Coordinates of each that a lane loads before it uses the first: rows of candidates lie anywhere, and only many loads
-// in flight make up for it.
-template <class T>
-inline constexpr int kStepsTogether = kHeavyTerm<T> ? 1 : 2;
+inline constexpr int kPairsOfList = kHeavyTerm<T>                                                ? 1
+                                    : Source::kConstants || sizeof(typename Source::Element) > 4 ? 4
+                                                                                                 : 8;
 
-// Adds a lane's coordinates t, t + 32, ..., kSteps of them, to its sums.
-template <class T, int kSteps, int kPairs, class Row, class Column>
-__device__ void add_terms(double (&s)[kPairs][T::kSums], const Row& u, const Column (&rows)[kPairs], std::int64_t t,
-                          double p) {
-  double x[kSteps];
-  decltype(rows[0].loaded(0)) y[kSteps][kPairs];
-#pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-    x[step] = u[t + step * kCanonicalLanes];
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) y[step][j] = rows[j].loaded(t + step * kCanonicalLanes);
-  }
-#pragma unroll
-  for (int step = 0; step < kSteps; ++step)
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) T::template accumulate<ScalarOps>(s[j], x[step], rows[j].value(y[step][j]), p);
-}
+// What a lane needs of one coordinate: as it lies in memory, so that it can be on its way while others are used.
+template <class Column, int kPairs>
+struct Coordinate {
+  double x;
+  decltype(std::declval<Column>().loaded(0)) y[kPairs];
+};
 
 // Keys of row u with columns ids[j], all of the warp: lane_of_pair<kPairs>(j) gets that of pair j. One value of u
 // serves all pairs.
@@ -55,11 +41,24 @@ __device__ double keys_of(const Source& columns, const Row& u, const std::uint32
   decltype(columns.row(0)) rows[kPairs];
 #pragma unroll
   for (int j = 0; j < kPairs; ++j) rows[j] = columns.row(ids[j]);
-  constexpr int kSteps = kStepsTogether<T>;
+  Coordinate<decltype(columns.row(0)), kPairs> next;
+  const auto load = [&](std::int64_t t) {
+    next.x = u[t];
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) next.y[j] = rows[j].loaded(t);
+  };
+  const std::int64_t last = terms.dim - 1;
   std::int64_t t = threadIdx.x % kCanonicalLanes;
-  for (; t + (kSteps - 1) * kCanonicalLanes < terms.dim; t += kSteps * kCanonicalLanes)
-    add_terms<T, kSteps>(s, u, rows, t, terms.p);
-  for (; t < terms.dim; t += kCanonicalLanes) add_terms<T, 1>(s, u, rows, t, terms.p);
+  load(min(t, last));
+  // Rows of candidates lie anywhere: the next coordinates are asked for before these are used. Without a branch, which
+  // would let the compiler ask for them afterwards.
+  while (t <= last) {
+    const auto now = next;
+    t += kCanonicalLanes;
+    load(min(t, last));
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) T::template accumulate<ScalarOps>(s[j], now.x, rows[j].value(now.y[j]), terms.p);
+  }
   double sums[T::kSums];
 #pragma unroll
   for (int i = 0; i < T::kSums; ++i) {
