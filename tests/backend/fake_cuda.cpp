@@ -34,11 +34,14 @@
 #include "refine/sum_terms.h"
 #include "tests/backend/fake_behaviour.h"
 #include "tests/backend/fake_memory.h"
+#include "tests/backend/fake_points.h"
 
 using namespace libknng;
 using fake::behaviour;
+using fake::DeviceArray;
 using fake::Failure;
 using fake::guard;
+using fake::Points;
 
 namespace {
 
@@ -49,8 +52,7 @@ constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0};
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-std::atomic<std::int64_t> live_sessions{0}, live_bytes{0}, blocks_brought{0}, cutoffs_heeded{0};
-std::atomic<std::int64_t> rows_read{0};  // rows that the host was asked for
+std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_heeded{0};
 std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
 
 Metric metric_of(const knng_backend_metric& m) {
@@ -58,88 +60,6 @@ Metric metric_of(const knng_backend_metric& m) {
           m.scale, static_cast<Report>(m.report),       m.similarity != 0,
           m.p};
 }
-
-// An array of a session, counted as the device's and in what the session holds.
-template <class T>
-class DeviceArray {
- public:
-  DeviceArray(std::int64_t count, std::int64_t& held) : values_(static_cast<std::size_t>(count)) {
-    held += bytes(count);
-    live_bytes += bytes(count);
-  }
-  ~DeviceArray() { live_bytes -= bytes(static_cast<std::int64_t>(values_.size())); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-
-  static std::int64_t bytes(std::int64_t count) {
-    return checked_mul(count, static_cast<std::int64_t>(sizeof(T)), "device memory");
-  }
-  T& operator[](std::int64_t i) { return values_[static_cast<std::size_t>(i)]; }
-  const T& operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }
-  T* at(std::int64_t i) { return values_.data() + i; }
-
- private:
-  std::vector<T> values_;
-};
-
-// Row i as fp64, from a device or from the host. stored: room for a row as it is stored.
-void load_point(const knng_backend_rows& rows, std::int64_t i, std::byte* stored, double* out) {
-  for (std::int64_t p = 0; p < rows.piece_count; ++p) {
-    const knng_backend_piece& piece = rows.pieces[p];
-    if (i < piece.first || i >= piece.first + piece.rows.rows) continue;
-    const MutableMatrixView m = fake::reach(piece.rows);
-    return load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i - piece.first, out);
-  }
-  ++rows_read;
-  rows.read(rows.user, i, 1, stored);
-  load_row({rows.dtype, 1, rows.dim, rows.dim, 1, stored}, 0, out);
-}
-
-// A data set as canonical rows.
-class Points {
- public:
-  Points(const knng_backend_rows& rows, const knng_backend_metric& metric, std::int32_t of_rows, std::int64_t& held)
-      : dim_(rows.dim),
-        u_(checked_mul(rows.count, rows.dim, "rows"), held),
-        norms_(rows.count, held),
-        directionless_(rows.count, held) {
-    const auto transform = static_cast<Transform>(metric.transform);
-    std::vector<std::byte> stored(static_cast<std::size_t>(rows.dim * find_dtype(rows.dtype)->bytes));
-    std::vector<std::int32_t> order(static_cast<std::size_t>(rows.dim)), ranks(order.size());
-    for (std::int64_t i = 0; i < rows.count; ++i) {
-      const std::span<double> x(u_.at(i * dim_), order.size());
-      load_point(rows, i, stored.data(), x.data());
-      double sum = 0;
-      for (const double value : x) {
-        sum += value;
-        if (std::fabs(value) > metric.largest || (value < 0 && refuses_negative(transform)))
-          throw Failure{KNNG_ERR_DATA, "", of_rows, i};
-      }
-      if (transform == Transform::share && !(sum > 0)) throw Failure{KNNG_ERR_DATA, "", of_rows, i};
-      directionless_[i] = has_no_direction(transform, x);
-      if (transform == Transform::rank_unit) {
-        centred_ranks(x, order, ranks);
-        std::copy(ranks.begin(), ranks.end(), x.begin());
-      }
-      apply_transform(transform, row_constants(transform, x), x);
-      for (const double value : x) norms_[i] += value * value;
-    }
-  }
-
-  static std::int64_t bytes(const knng_backend_rows& rows) {
-    const std::int64_t u = DeviceArray<double>::bytes(checked_mul(rows.count, rows.dim, "rows"));
-    return checked_add(u, DeviceArray<double>::bytes(rows.count) + DeviceArray<char>::bytes(rows.count), "rows");
-  }
-
-  std::span<const double> u(std::int64_t i) const { return {&u_[i * dim_], static_cast<std::size_t>(dim_)}; }
-  double norm(std::int64_t i) const { return norms_[i]; }
-  bool directionless(std::int64_t i) const { return directionless_[i] != 0; }
-
- private:
-  std::int64_t dim_;
-  DeviceArray<double> u_, norms_;
-  DeviceArray<char> directionless_;
-};
 
 struct Candidate {
   double low;
@@ -165,7 +85,8 @@ struct knng_backend_session {
       : p(problem),
         number(device),
         metric(metric_of(problem.metric)),
-        columns(problem.columns, problem.metric, 1, problem.blocks_held > 0 ? in_host_memory : held),
+        columns(problem.columns, problem.metric, 1, problem.blocks_held == 0,
+                problem.blocks_held > 0 ? in_host_memory : held),
         blocks(block_values(problem), held),
         keys_of_lists(problem.blocks_held > 0 ? checked_mul(listed(problem), problem.capacity, "capacity") : 0, held),
         lists(checked_mul(listed(problem), problem.capacity, "capacity"), held),
@@ -173,7 +94,7 @@ struct knng_backend_session {
         dropped(listed(problem), held),
         cutoffs(listed(problem), held),
         lows(checked_mul(problem.tile_rows, problem.tile_cols, "tile_rows"), held) {
-    if (!p.square) queries = std::make_unique<Points>(p.rows, p.metric, 2, held);
+    if (!p.square) queries = std::make_unique<Points>(p.rows, p.metric, 2, true, held);
     ++live_sessions;
   }
   ~knng_backend_session() { --live_sessions; }
@@ -194,15 +115,40 @@ struct knng_backend_session {
   }
   // A block of points is wanted on the device.
   void use_block(std::int64_t first) {
-    if (p.blocks_held == 0) return;
+    if (p.blocks_held == 0 || (!recent.empty() && recent.front().first == first)) return;
     if (first % p.tile_cols != 0) throw Failure{KNNG_ERR_INTERNAL, "points between two blocks"};
-    const auto at = std::find(recent.begin(), recent.end(), first);
-    if (at != recent.end())
+    const auto at = std::find_if(recent.begin(), recent.end(), [&](const Block& b) { return b.first == first; });
+    Block block{first, static_cast<std::int64_t>(recent.size())};
+    if (at != recent.end()) {
+      block = *at;
       recent.erase(at);
-    else
+    } else {
+      if (block.place == p.blocks_held) {
+        block.place = recent.back().place;
+        recent.pop_back();
+      }
+      for (std::int64_t i = first; i < std::min(first + p.tile_cols, p.columns.count); ++i)
+        columns.load(i, blocks.at((block.place * p.tile_cols + i - first) * p.columns.dim));
       ++blocks_brought;
-    recent.insert(recent.begin(), first);
-    if (static_cast<std::int64_t>(recent.size()) > p.blocks_held) recent.pop_back();
+    }
+    recent.insert(recent.begin(), block);
+  }
+  void use_block_of(std::int64_t row) { use_block(p.blocks_held ? row / p.tile_cols * p.tile_cols : row); }
+  // u of a column, or of a row; points in blocks are there if their block is.
+  const double* find(std::int64_t i) const {
+    if (p.blocks_held == 0) return columns.u(i);
+    for (const Block& b : recent)
+      if (b.first <= i && i < b.first + p.tile_cols)
+        return &blocks[(b.place * p.tile_cols + i - b.first) * p.columns.dim];
+    return nullptr;
+  }
+  std::span<const double> column(std::int64_t i) const {
+    const double* const u = find(i);
+    if (!u) throw Failure{KNNG_ERR_INTERNAL, "a point that is not there"};
+    return {u, static_cast<std::size_t>(p.columns.dim)};
+  }
+  std::span<const double> row_of(std::int64_t i) const {
+    return queries ? std::span(queries->u(i), static_cast<std::size_t>(p.rows.dim)) : column(i);
   }
   // Rows that have a list on the device.
   static std::int64_t listed(const knng_backend_problem& p) { return p.by_rows ? 0 : p.rows.count; }
@@ -210,9 +156,10 @@ struct knng_backend_session {
   bool excluded(std::int64_t row, std::int64_t id) const {
     return (p.square && row == id) || (p.leave_out && p.leave_out[row] == id);
   }
-  double key(std::int64_t row, std::int64_t id) const {
+  double key(std::int64_t row, std::int64_t id) const { return key_of(row, row_of(row), id); }
+  double key_of(std::int64_t row, std::span<const double> u, std::int64_t id) const {
     if (rows().directionless(row) || columns.directionless(id)) return kNoDirectionKey;
-    return canonical_key(metric, rows().u(row), columns.u(id));
+    return canonical_key(metric, u, column(id));
   }
   // A lower bound of the key: rounded down after what was taken off.
   double low(std::int64_t row, std::int64_t id, bool lies) const {
@@ -275,11 +222,13 @@ struct knng_backend_session {
       for (std::int64_t i = 0; i < n; ++i) lower_cutoff(first_row + i);
     ++tiles_done[static_cast<std::size_t>(number)];
   }
-  // The k-th smallest key of a list: no pair above it is wanted.
+  // The k-th smallest key of those in a list whose points are there: no pair above it is wanted.
   void lower_cutoff(std::int64_t row) {
     if (counts[row] < p.k) return;
     std::vector<double> found;
-    for (std::int64_t i = 0; i < counts[row]; ++i) found.push_back(key(row, lists[row * p.capacity + i].id));
+    for (std::int64_t i = 0; i < counts[row]; ++i)
+      if (const std::int64_t id = lists[row * p.capacity + i].id; find(id)) found.push_back(key(row, id));
+    if (static_cast<std::int64_t>(found.size()) < p.k) return;
     const auto kth = found.begin() + (p.k - 1);
     std::nth_element(found.begin(), kth, found.end());
     if (*kth < cutoffs[row].load()) cutoffs[row].store(*kth);
@@ -319,7 +268,7 @@ struct knng_backend_session {
     return keys_of_lists[at];
   }
   // Sorts `found`, whose lows are keys, and stores its first k as the row's result.
-  void store(std::int64_t row, std::vector<Candidate>& found, knng_backend_result& result) const {
+  void store(std::int64_t row, std::vector<Candidate>& found, knng_backend_result& result) {
     std::sort(found.begin(), found.end());
     const auto k = static_cast<std::size_t>(p.k);
     const std::int64_t width = p.k + p.self_first;
@@ -337,7 +286,8 @@ struct knng_backend_session {
     };
     if (p.self_first) {
       const bool product = metric.term == Term::product;
-      put(row, reported_value(metric, product ? canonical_key(metric, rows().u(row), rows().u(row)) : 0.0,
+      if (product) use_block_of(row);
+      put(row, reported_value(metric, product ? canonical_key(metric, row_of(row), row_of(row)) : 0.0,
                               p.metric.similarity != 0));
     }
     for (std::size_t i = 0; i < k; ++i)
@@ -359,13 +309,24 @@ struct knng_backend_session {
     result.proof[row] = static_cast<std::uint8_t>(proved ? rung : 0);
     if (proved) store(row, found, result);
   }
-  void redo(std::int64_t row, knng_backend_result& result) const {
-    std::vector<Candidate> found;
-    for (std::int64_t id = 0; id < p.columns.count; ++id)
-      if (!excluded(row, id)) found.push_back({key(row, id), id});
-    result.keys += static_cast<std::int64_t>(found.size());
-    store(row, found, result);
-    result.proof[row] = KNNG_RUNG_FP64;
+  void redo(std::span<const std::int64_t> rows, knng_backend_result& result) {
+    std::vector<std::vector<Candidate>> found(rows.size());
+    std::vector<std::vector<double>> points;
+    for (const std::int64_t row : rows) {
+      if (!queries) use_block_of(row);
+      const std::span<const double> u = row_of(row);
+      points.emplace_back(u.begin(), u.end());
+    }
+    for (std::int64_t id = 0; id < p.columns.count; ++id) {
+      use_block_of(id);
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        if (!excluded(rows[r], id)) found[r].push_back({key_of(rows[r], points[r], id), id});
+    }
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      result.keys += static_cast<std::int64_t>(found[r].size());
+      store(rows[r], found[r], result);
+      result.proof[rows[r]] = KNNG_RUNG_FP64;
+    }
   }
 
   // All keys of some rows at once, then the lists.
@@ -391,8 +352,11 @@ struct knng_backend_session {
   std::int64_t in_host_memory = 0;
   const Points columns;
   std::unique_ptr<const Points> queries;
-  DeviceArray<double> blocks;        // what points would be held in, if they come block by block
-  std::vector<std::int64_t> recent;  // the blocks there, by their first point, the last used first
+  DeviceArray<double> blocks;  // points that come block by block
+  struct Block {
+    std::int64_t first, place;
+  };
+  std::vector<Block> recent;  // those there, the last used first
   DeviceArray<double> keys_of_lists;
   DeviceArray<Candidate> lists;
   DeviceArray<std::int64_t> counts;
@@ -555,9 +519,7 @@ std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t co
 
 std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, knng_backend_result* result,
                   knng_backend_error* error) {
-  return on(s, kRedo, error, [&] {
-    for (std::int64_t i = 0; i < count; ++i) s->redo(rows[i], *result);
-  });
+  return on(s, kRedo, error, [&] { s->redo({rows, static_cast<std::size_t>(count)}, *result); });
 }
 
 std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
@@ -618,11 +580,11 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
   return word == "sessions"   ? live_sessions.load()
-         : word == "bytes"    ? live_bytes + fake::kept_bytes
+         : word == "bytes"    ? fake::live_bytes + fake::kept_bytes
          : word == "blocks"   ? blocks_brought.load()
          : word == "cut-offs" ? cutoffs_heeded.load()
          : word == "located"  ? fake::located.load()
-         : word == "read"     ? rows_read.load()
+         : word == "read"     ? fake::rows_read.load()
          : word == "fetched"  ? fake::rows_fetched.load()
                               : tiles_done[static_cast<std::size_t>(device)].load();
 }
