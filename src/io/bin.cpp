@@ -6,6 +6,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "io/file.h"
+#include "io/packed_rows.h"
 
 namespace libknng {
 namespace {
@@ -48,14 +49,17 @@ class BinReader final : public RowReader {
     cols_ = static_cast<std::int64_t>(cols);
     // An empty matrix may claim any dimension; open_reader() refuses it, so that the product is never used then.
     if (rows_ > 0) row_bytes_ *= cols_;
+    first_byte_ = source_->position();
   }
 
   void read(std::int64_t count, std::byte* dst) override { source_->read(dst, count * row_bytes_); }
   void finish() override { source_->finish(); }
+  std::unique_ptr<const RowFile> stay() const override { return packed_rows(*source_, first_byte_, row_bytes_); }
 
  private:
   const std::unique_ptr<Source> source_;
   std::int64_t row_bytes_;
+  std::int64_t first_byte_ = 0;
 };
 
 }  // namespace

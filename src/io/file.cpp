@@ -108,7 +108,7 @@ void File::require_unchanged() const {
     fail_changed();
 }
 
-void File::fail_changed() const { fail(KNNG_ERR_IO, "path", "%s changed while it was read", shown(path_).c_str()); }
+void File::fail_changed() const { fail(KNNG_ERR_IO, "path", "%s changed since it was opened", shown(path_).c_str()); }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)), target_(path_) {
   struct stat there {};

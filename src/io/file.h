@@ -52,7 +52,7 @@ class File {
   std::int64_t read_some(std::int64_t offset, std::byte* dst, std::int64_t bytes) const;
   // All of them: KNNG_ERR_FORMAT where the file ends too early.
   void read(std::int64_t offset, std::byte* dst, std::int64_t bytes) const;
-  // Throws KNNG_ERR_IO if size or time of change differ from those at opening.
+  // Throws KNNG_ERR_IO if size or time of change are not those at opening.
   void require_unchanged() const;
 
  private:

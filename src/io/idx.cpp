@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "io/file.h"
+#include "io/packed_rows.h"
 
 namespace libknng {
 namespace {
@@ -61,13 +62,16 @@ class IdxReader final : public RowReader {
     std::int64_t whole = 0;
     if (__builtin_add_overflow(items, source_->position(), &whole)) whole = INT64_MAX;
     require_size(*source_, whole, claim.c_str());
+    first_byte_ = source_->position();
   }
 
   void read(std::int64_t count, std::byte* dst) override { source_->read(dst, count * cols_); }
   void finish() override { source_->finish(); }
+  std::unique_ptr<const RowFile> stay() const override { return packed_rows(*source_, first_byte_, cols_); }
 
  private:
   const std::unique_ptr<Source> source_;
+  std::int64_t first_byte_ = 0;
 };
 
 }  // namespace

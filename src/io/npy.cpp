@@ -8,6 +8,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "io/file.h"
+#include "io/packed_rows.h"
 
 namespace libknng {
 namespace {
@@ -34,6 +35,7 @@ class NpyReader : public RowReader {
 
  protected:
   std::int64_t row_bytes() const noexcept { return cols_ * item_bytes_; }
+  bool swapped() const noexcept { return swapped_; }
   void to_native(std::byte* dst, std::int64_t count) const {
     if (swapped_) swap_items(dst, count * cols_, item_bytes_);
   }
@@ -47,11 +49,18 @@ class NpyReader : public RowReader {
 
 class COrderReader final : public NpyReader {
  public:
-  using NpyReader::NpyReader;
+  COrderReader(std::unique_ptr<Source> source, const NpyHeader& header, std::int32_t dtype)
+      : NpyReader(std::move(source), header, dtype), first_byte_(source_->position()) {}
   void read(std::int64_t count, std::byte* dst) override {
     source_->read(dst, count * row_bytes());
     to_native(dst, count);
   }
+  std::unique_ptr<const RowFile> stay() const override {
+    return swapped() ? nullptr : packed_rows(*source_, first_byte_, row_bytes());
+  }
+
+ private:
+  const std::int64_t first_byte_;
 };
 
 // Column after column in the file. A block of rows is brought in with one read per column; where the source cannot go

@@ -1,11 +1,13 @@
-// A file of rows, read from front to back. One file per format implements it; open_reader() picks by name.
-// Knows nothing of data sets.
+// A file of rows, read from front to back, or left where they are. One file per format implements it; open_reader()
+// picks by name. Knows nothing of data sets.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+
+#include "dataset/row_file.h"
 
 namespace libknng {
 
@@ -21,6 +23,8 @@ class RowReader {
   virtual void read(std::int64_t count, std::byte* dst) = 0;
   // After the last row: checks that nothing is left over and that the file did not change meanwhile.
   virtual void finish() = 0;
+  // The rows as ones that stay in the file, which is kept open; nullptr where they do not lie there as in memory.
+  virtual std::unique_ptr<const RowFile> stay() const { return nullptr; }
 
  protected:
   std::int32_t dtype_ = 0;

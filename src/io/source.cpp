@@ -8,15 +8,17 @@ namespace {
 
 class PlainSource final : public Source {
  public:
-  explicit PlainSource(File file) : Source(file.path(), file.size(), true), file_(std::move(file)) {}
+  explicit PlainSource(std::shared_ptr<const File> file)
+      : Source(file->path(), file->size(), true), file_(std::move(file)) {}
+  std::shared_ptr<const File> file() const noexcept override { return file_; }
 
  private:
   std::int64_t read_some(std::byte* dst, std::int64_t bytes) override {
-    return file_.read_some(position(), dst, bytes);
+    return file_->read_some(position(), dst, bytes);
   }
-  void require_unchanged() const override { file_.require_unchanged(); }
+  void require_unchanged() const override { file_->require_unchanged(); }
 
-  File file_;
+  std::shared_ptr<const File> file_;
 };
 
 }  // namespace
@@ -45,7 +47,9 @@ void Source::finish() {
   require_unchanged();
 }
 
-std::unique_ptr<Source> open_plain(const std::string& path) { return std::make_unique<PlainSource>(File(path)); }
+std::unique_ptr<Source> open_plain(const std::string& path) {
+  return std::make_unique<PlainSource>(std::make_shared<const File>(path));
+}
 
 void require_size(const Source& source, std::int64_t claimed, const char* claim) {
   if (source.plain() ? claimed == source.most() : claimed <= source.most()) return;

@@ -9,6 +9,8 @@
 
 namespace libknng {
 
+class File;
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -20,6 +22,8 @@ class Source {
   // most() is the exact size, and seek() works.
   bool plain() const noexcept { return plain_; }
   std::int64_t position() const noexcept { return position_; }
+  // What a plain source reads from; else nullptr.
+  virtual std::shared_ptr<const File> file() const noexcept { return nullptr; }
 
   // The next bytes, all of them: KNNG_ERR_FORMAT ("truncated") where fewer come.
   void read(std::byte* dst, std::int64_t bytes);

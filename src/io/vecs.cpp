@@ -12,58 +12,77 @@ namespace libknng {
 namespace {
 
 constexpr std::int64_t kPrefixBytes = 4;
-constexpr std::int64_t kBlockBytes = std::int64_t{1} << 20;
+// Through which rows lose their dimensions.
+constexpr std::int64_t kBlockBytes = std::int64_t{1} << 16;
+
+// Records of a dimension and a row.
+class VecsRows final : public RowFile {
+ public:
+  VecsRows(std::shared_ptr<const File> file, std::int64_t cols, std::int64_t record_bytes)
+      : file_(std::move(file)), cols_(cols), record_bytes_(record_bytes) {}
+
+  void read(std::int64_t first, std::int64_t count, std::byte* out) const override {
+    const std::int64_t row_bytes = record_bytes_ - kPrefixBytes;
+    const std::int64_t together = std::clamp<std::int64_t>(kBlockBytes / record_bytes_, 1, count);
+    Buffer<std::byte> block(together * record_bytes_);
+    for (const std::int64_t end = first + count; first < end;) {
+      const std::int64_t now = std::min(together, end - first);
+      file_->read(first * record_bytes_, block.data(), now * record_bytes_);
+      for (std::int64_t i = 0; i < now; ++i, ++first, out += row_bytes) {
+        const std::byte* const record = block.data() + i * record_bytes_;
+        std::int32_t dim = 0;
+        std::memcpy(&dim, record, kPrefixBytes);
+        if (dim != cols_)
+          fail(KNNG_ERR_FORMAT, "path", {.row = first, .given = dim, .limit = cols_},
+               "%s: row %lld has dimension %d, the first has %lld", shown(file_->path()).c_str(),
+               static_cast<long long>(first), dim, static_cast<long long>(cols_));
+        std::memcpy(out, record + kPrefixBytes, static_cast<std::size_t>(row_bytes));
+      }
+    }
+  }
+  void require_unchanged() const override { file_->require_unchanged(); }
+
+ private:
+  std::shared_ptr<const File> file_;
+  std::int64_t cols_, record_bytes_;
+};
 
 class VecsReader final : public RowReader {
  public:
-  VecsReader(std::unique_ptr<Source> source, std::int32_t dtype)
-      : source_(std::move(source)), item_bytes_(find_dtype(dtype)->bytes) {
+  VecsReader(std::unique_ptr<Source> source, std::int32_t dtype) : source_(std::move(source)) {
     std::int32_t dim = 0;
     source_->read(reinterpret_cast<std::byte*>(&dim), kPrefixBytes);
-    source_->seek(0);
     if (dim < 1)
       fail(KNNG_ERR_FORMAT, "path", {.given = dim, .limit = 1}, "%s: its first row has dimension %d",
            shown(source_->name()).c_str(), dim);
     dtype_ = dtype;
     cols_ = dim;
-    record_bytes_ = kPrefixBytes + cols_ * item_bytes_;
-    if (source_->most() % record_bytes_ != 0)
-      fail(KNNG_ERR_FORMAT, "path", {.given = source_->most(), .limit = record_bytes_},
+    const std::int64_t record_bytes = kPrefixBytes + cols_ * find_dtype(dtype)->bytes;
+    if (source_->most() % record_bytes != 0)
+      fail(KNNG_ERR_FORMAT, "path", {.given = source_->most(), .limit = record_bytes},
            "%s is truncated or no such file: its %lld bytes are no multiple of the %lld of a row of dimension %d",
            shown(source_->name()).c_str(), static_cast<long long>(source_->most()),
-           static_cast<long long>(record_bytes_), dim);
-    rows_ = source_->most() / record_bytes_;
+           static_cast<long long>(record_bytes), dim);
+    rows_ = source_->most() / record_bytes;
+    stored_ = std::make_unique<VecsRows>(source_->file(), cols_, record_bytes);
   }
 
   void read(std::int64_t count, std::byte* dst) override {
-    const std::int64_t block_rows = std::max<std::int64_t>(kBlockBytes / record_bytes_, 1);
-    if (block_.empty()) block_ = Buffer<std::byte>(block_rows * record_bytes_);
-    for (std::int64_t done = 0; done < count;) {
-      const std::int64_t now = std::min(block_rows, count - done);
-      const std::int64_t row0 = source_->position() / record_bytes_;
-      source_->read(block_.data(), now * record_bytes_);
-      for (std::int64_t i = 0; i < now; ++i) {
-        const std::byte* const record = block_.data() + i * record_bytes_;
-        std::int32_t dim = 0;
-        std::memcpy(&dim, record, kPrefixBytes);
-        const std::int64_t row = row0 + i;
-        if (dim != cols_)
-          fail(KNNG_ERR_FORMAT, "path", {.row = row, .given = dim, .limit = cols_},
-               "%s: row %lld has dimension %d, the first has %lld", shown(source_->name()).c_str(),
-               static_cast<long long>(row), dim, static_cast<long long>(cols_));
-        std::memcpy(dst + (done + i) * cols_ * item_bytes_, record + kPrefixBytes,
-                    static_cast<std::size_t>(cols_ * item_bytes_));
-      }
-      done += now;
-    }
+    stored_->read(next_, count, dst);
+    next_ += count;
   }
-  void finish() override { source_->finish(); }
+  void finish() override {
+    source_->seek(next_ * (source_->most() / rows_));
+    source_->finish();
+  }
+  std::unique_ptr<const RowFile> stay() const override {
+    return std::make_unique<VecsRows>(source_->file(), cols_, source_->most() / rows_);
+  }
 
  private:
-  const std::unique_ptr<Source> source_;
-  const std::int64_t item_bytes_;
-  std::int64_t record_bytes_ = 0;
-  Buffer<std::byte> block_;
+  const std::unique_ptr<Source> source_;  // a plain file
+  std::unique_ptr<const RowFile> stored_;
+  std::int64_t next_ = 0;
 };
 
 }  // namespace

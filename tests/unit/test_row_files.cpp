@@ -38,6 +38,19 @@ Rows read_rows(const std::string& path, std::int64_t step = INT64_MAX) {
     row += count;
   }
   reader->finish();
+  // Those that stay are the same, read in any order.
+  if (const auto rows = reader->stay()) {
+    std::string back(found.items.size(), 0);
+    auto* const to = reinterpret_cast<std::byte*>(back.data());
+    rows->read(0, found.rows, to);
+    assert_true(back == found.items);
+    for (std::int64_t row = found.rows; row-- > 0;) {
+      std::fill_n(to + row * row_bytes, row_bytes, std::byte{0xee});
+      rows->read(row, 1, to + row * row_bytes);
+    }
+    assert_true(back == found.items);
+    rows->require_unchanged();
+  }
   return found;
 }
 
@@ -398,6 +411,55 @@ void names(void**) {
   }
 }
 
+// Which rows can stay in their file; the reader need not stay with them.
+void rows_that_stay(void**) {
+  const scratch::Directory dir;
+  struct Case {
+    const char* name;
+    std::string file;
+    bool stay;
+  };
+  const std::string idx(
+      "\0\0\x08\x02\0\0\0\x02\0\0\0\x03"
+      "abcdef",
+      18),
+      four = bytes_of(1.0f) + bytes_of(2.0f);
+  const std::string bin = bytes_of(std::uint32_t{2}) + bytes_of(std::uint32_t{1});
+  const Case cases[] = {
+      {"x.npy", scratch::npy("|u1", false, "(3, 2)", "abcdef"), true},
+      {"x.npy", scratch::npy("<f4", false, "(1, 2)", four), true},
+      {"x.npy", scratch::npy(">f4", false, "(1, 2)", four), false},
+      {"x.npy", scratch::npy("<f4", true, "(1, 2)", four), false},
+      {"x.npy.gz", scratch::gzip(scratch::npy("|u1", false, "(3, 2)", "abcdef")), false},
+      {"x.idx", idx, true},
+      {"x.idx.gz", scratch::gzip(idx), false},
+      {"x.fvecs", vecs(bytes_of(1.5f), 3, 4), true},
+      {"x.bvecs", vecs("q", 5, 2), true},
+      {"x.fbin", bin + four, true},
+      {"x.u8bin", bin + "ab", true},
+      {"x.i8bin", bin + "ab", true},
+  };
+  for (const Case& c : cases) {
+    scratch::write(dir / c.name, c.file);
+    auto reader = open_reader(dir / c.name);
+    const auto rows = reader->stay();
+    assert_int_equal(rows != nullptr, c.stay);
+    std::vector<std::byte> first(static_cast<std::size_t>(reader->cols() * 8)), again = first;
+    reader->read(1, first.data());
+    reader.reset();
+    if (!rows) continue;
+    rows->read(0, 1, again.data());
+    assert_true(first == again);
+    rows->require_unchanged();
+    assert_int_equal(::truncate((dir / c.name).c_str(), static_cast<off_t>(c.file.size()) - 1), 0);
+    for (const auto& read : {outcome([&] { rows->require_unchanged(); }),
+                             outcome([&] { rows->read(0, 1, again.data()), rows->read(1, 3, again.data()); })}) {
+      assert_int_equal(read.code, KNNG_ERR_IO);
+      assert_true(read.says("changed since it was opened") && read.says(c.name));
+    }
+  }
+}
+
 void changed_meanwhile(void**) {
   const scratch::Directory dir;
   for (const char* name : {"x.npy", "y.npy", "x.npy.gz"}) {
@@ -411,7 +473,7 @@ void changed_meanwhile(void**) {
     assert_int_equal(::utimensat(AT_FDCWD, (dir / name).c_str(), times, 0), 0);
     const Outcome o = outcome([&] { reader->finish(); });
     assert_int_equal(o.code, KNNG_ERR_IO);
-    assert_true(o.says("changed while it was read"));
+    assert_true(o.says("changed since it was opened"));
   }
   scratch::write(dir / "x.npy", scratch::npy("|u1", false, "(3, 2)", "abcdef"));
   const auto reader = open_reader(dir / "x.npy");
@@ -424,12 +486,19 @@ void changed_meanwhile(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(npy_types_and_orders), cmocka_unit_test(npy_large_fortran),
-      cmocka_unit_test(npy_header_forms),     cmocka_unit_test(npy_own_header),
-      cmocka_unit_test(npy_refused),          cmocka_unit_test(idx_sizes),
-      cmocka_unit_test(idx_refused),          cmocka_unit_test(gz_members_and_damage),
-      cmocka_unit_test(vecs_files),           cmocka_unit_test(bin_files),
-      cmocka_unit_test(cut_everywhere),       cmocka_unit_test(names),
+      cmocka_unit_test(npy_types_and_orders),
+      cmocka_unit_test(npy_large_fortran),
+      cmocka_unit_test(npy_header_forms),
+      cmocka_unit_test(npy_own_header),
+      cmocka_unit_test(npy_refused),
+      cmocka_unit_test(idx_sizes),
+      cmocka_unit_test(idx_refused),
+      cmocka_unit_test(gz_members_and_damage),
+      cmocka_unit_test(rows_that_stay),
+      cmocka_unit_test(vecs_files),
+      cmocka_unit_test(bin_files),
+      cmocka_unit_test(cut_everywhere),
+      cmocka_unit_test(names),
       cmocka_unit_test(changed_meanwhile),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
