@@ -31,7 +31,11 @@ KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows);
  * @return as knng_add(). @since 0.1 */
 KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows);
 
-/** Reads all rows of a file and adds them. Read in blocks; the file is not mapped. The format is told by the name:
+/** Adds all rows of a file. They are read into memory, in blocks; the file is not mapped. Rows that would fill, with those
+ * already held, more than three quarters of max_host_bytes (without it: of the machine's memory) stay in the file instead, if
+ * they lie there as in memory (all formats but .gz, Fortran order, big-endian): they are read once now, and again by
+ * calls that need them. Such a file stays open until the last handle that shows its rows is destroyed, and must
+ * not change; calls that read its rows fail with KNNG_ERR_IO if it does. The format is told by the name:
  * .npy (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two dimensions are
  * flattened to points x the rest), each also with .gz behind it (needs the formats library); .fvecs, .bvecs, .fbin,
  * .u8bin and .i8bin.
@@ -55,7 +59,8 @@ KNNG_API knng_status knng_shape(const knng *h, int64_t *rows, int64_t *dim, int3
  * @param first id of the first row wanted
  * @param dst   rows (how many), cols = dimension, dtype (any of the row types), strides and data of the caller's memory, of any kind
  * @return KNNG_OK; KNNG_ERR_RANGE for rows that do not exist, or a value that dst's dtype cannot hold (integers must be
- * met exactly, floating point is rounded to nearest but must stay finite), with row and column; KNNG_ERR_ARGUMENT.
+ * met exactly, floating point is rounded to nearest but must stay finite), with row and column; KNNG_ERR_ARGUMENT;
+ * KNNG_ERR_IO for rows that stay in a file that changed or cannot be read.
  * On failure dst may be partly written. @since 0.1 */
 KNNG_API knng_status knng_read(const knng *h, int64_t first, knng_matrix *dst);
 

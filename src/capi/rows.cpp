@@ -65,12 +65,13 @@ knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst) {
       fail(KNNG_ERR_RANGE, "first", {.given = first, .limit = data.rows()},
            "first=%lld: %lld rows from there are wanted, the data set has %lld", static_cast<long long>(first),
            static_cast<long long>(view.rows), static_cast<long long>(data.rows()));
-    if (data.on_host()) {
+    if (!data.on_devices()) {
       store_rows(data, first, to.view(), first);
     } else {
       Budget budget = budget_for(h->settings, data);
       store_rows(host_rows(data, first, view.rows, &budget, nullptr, "h"), 0, to.view(), first);
     }
+    data.require_unchanged();
     to.deliver();
   });
 }

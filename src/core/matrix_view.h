@@ -9,6 +9,8 @@ namespace libknng {
 
 // Device of memory that the host reads and writes.
 inline constexpr std::int32_t kHostMemory = -1;
+// Of rows that are in no memory.
+inline constexpr std::int32_t kInFile = -2;
 
 // Strides in elements, never both 0.
 template <class Byte>
@@ -22,6 +24,7 @@ struct BasicMatrixView {
   std::int32_t device = kHostMemory;  // whose memory it is; backend/memory.h reads and writes that of devices
 
   bool on_host() const noexcept { return device == kHostMemory; }
+  bool on_device() const noexcept { return device != kHostMemory && device != kInFile; }
   bool packed() const noexcept { return col_stride == 1 && row_stride == cols; }
 };
 

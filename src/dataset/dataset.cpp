@@ -79,11 +79,24 @@ bool Dataset::on_host() const noexcept {
   return std::all_of(chunks_.begin(), chunks_.end(), [](const auto& chunk) { return chunk->view().on_host(); });
 }
 
-std::int64_t Dataset::device_bytes() const noexcept {
+bool Dataset::on_devices() const noexcept {
+  return std::any_of(chunks_.begin(), chunks_.end(), [](const auto& chunk) { return chunk->view().on_device(); });
+}
+
+bool Dataset::in_files() const noexcept {
+  return std::any_of(chunks_.begin(), chunks_.end(), [](const auto& chunk) { return chunk->file() != nullptr; });
+}
+
+std::int64_t Dataset::absent_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& chunk : chunks_)
     if (!chunk->view().on_host()) bytes += chunk->view().rows * dim_ * find_dtype(dtype_)->bytes;
   return bytes;
+}
+
+void Dataset::require_unchanged() const {
+  for (const auto& chunk : chunks_)
+    if (chunk->file()) chunk->file()->require_unchanged();
 }
 
 void Dataset::require_fits(std::int32_t dtype, std::int64_t cols, std::int64_t rows, const char* argument) const {
@@ -118,14 +131,32 @@ std::size_t Dataset::chunk_of(std::int64_t row) const noexcept {
   return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), row) - firsts_.begin()) - 1;
 }
 
-void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const noexcept {
+std::int64_t Dataset::run_of(std::int64_t first, std::int64_t count) const noexcept {
+  const std::int64_t row = original(first);
+  const std::size_t c = chunk_of(row);
+  const std::int64_t most = std::min(count, firsts_[c] + chunks_[c]->view().rows - row);
+  if (!picked_.data()) return most;
+  std::int64_t run = 1;
+  while (run < most && original(first + run) == row + run) ++run;
+  return run;
+}
+
+void Dataset::load_from_file(const Chunk& chunk, std::int64_t row, double* out) const {
+  Buffer<std::byte> stored(dim_ * find_dtype(dtype_)->bytes);
+  chunk.file()->read(row, 1, stored.data());
+  load_row({dtype_, 1, dim_, dim_, 1, stored.data()}, 0, out);
+}
+
+void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const {
   const std::int64_t row_bytes = dim_ * find_dtype(dtype_)->bytes;
   while (count > 0) {
     const std::int64_t row = original(first);
     const std::size_t c = chunk_of(row);
-    const MatrixView& m = chunks_[c]->view();
-    const std::int64_t here = picked_.data() ? 1 : std::min(count, firsts_[c] + m.rows - row);
-    pack_rows(m, row - firsts_[c], here, out);
+    const std::int64_t here = run_of(first, count);
+    if (const RowFile* file = chunks_[c]->file())
+      file->read(row - firsts_[c], here, out);
+    else
+      pack_rows(chunks_[c]->view(), row - firsts_[c], here, out);
     out += here * row_bytes;
     first += here;
     count -= here;

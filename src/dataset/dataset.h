@@ -1,7 +1,7 @@
 // Rows wherever they live: copied, or borrowed from the caller. A Dataset is a list of immutable chunks, so that
-// handles share rows without sharing later additions; or some rows of another. Rows in memory of devices are only kept
-// here: who wants to read them has them brought to the host (exec/host_rows.h). Knows nothing of metrics or of where
-// rows came from.
+// handles share rows without sharing later additions; or some rows of another. Rows that stay in files are read when
+// they are wanted. Rows in memory of devices are only kept here: who wants to read them has them brought to the host
+// (exec/host_rows.h). Knows nothing of metrics or of where rows came from.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 
 #include "core/buffer.h"
 #include "core/matrix_view.h"
+#include "dataset/row_file.h"
 #include "knng/types.h"
 
 namespace libknng {
@@ -35,6 +36,10 @@ class Chunk {
   // Rows of our own, packed row-major.
   Chunk(Buffer<std::byte> data, std::int32_t dtype, std::int64_t rows, std::int64_t cols) noexcept
       : owned_(std::move(data)), view_{dtype, rows, cols, cols, 1, owned_.data()} {}
+  // Rows that stay in a file. hashes: row_hash() of each (fingerprint.h), so that it need not be read for them again.
+  Chunk(std::unique_ptr<const RowFile> file, Buffer<std::uint64_t> hashes, std::int32_t dtype, std::int64_t rows,
+        std::int64_t cols) noexcept
+      : file_(std::move(file)), hashes_(std::move(hashes)), view_{dtype, rows, cols, cols, 1, nullptr, kInFile} {}
   ~Chunk() {
     if (release_) release_(owner_);
   }
@@ -42,10 +47,15 @@ class Chunk {
   Chunk& operator=(const Chunk&) = delete;
 
   const MatrixView& view() const noexcept { return view_; }
-  std::int64_t held_bytes() const noexcept { return owned_.bytes(); }
+  std::int64_t held_bytes() const noexcept { return owned_.bytes() + hashes_.bytes(); }
+  // Of rows that stay in a file; else nullptr.
+  const RowFile* file() const noexcept { return file_.get(); }
+  const std::uint64_t* hashes() const noexcept { return hashes_.data(); }
 
  private:
   Buffer<std::byte> owned_;
+  std::unique_ptr<const RowFile> file_;
+  Buffer<std::uint64_t> hashes_;
   MatrixView view_;
   void (*release_)(void*) = nullptr;
   void* owner_ = nullptr;
@@ -74,10 +84,15 @@ class Dataset {
 
   // In order. Not of rows that were picked from another data set.
   std::span<const std::shared_ptr<const Chunk>> chunks() const noexcept { return chunks_; }
-  // Whether the host can read all rows: load(), pack() and floats() are for those.
+  // Whether all rows are in memory of the host: then load() and pack() cannot fail.
   bool on_host() const noexcept;
-  // What a copy of the others would take.
-  std::int64_t device_bytes() const noexcept;
+  // Whether some are in memory of devices: load() and pack() are not for them.
+  bool on_devices() const noexcept;
+  bool in_files() const noexcept;
+  // What a copy of all rows that are not in memory of the host would take.
+  std::int64_t absent_bytes() const noexcept;
+  // Throws KNNG_ERR_IO if a file in which rows stay is not as it was when they were added.
+  void require_unchanged() const;
 
   // Throws KNNG_ERR_ARGUMENT if a matrix of this type and width cannot be appended.
   void require_fits(std::int32_t dtype, std::int64_t cols, std::int64_t rows, const char* argument) const;
@@ -87,27 +102,42 @@ class Dataset {
   // throws.
   void borrow(const MatrixView& view, void (*release)(void*), void* owner);
 
-  // Row `row` as fp64, exactly, `dim()` values. 0 <= row < rows().
-  void load(std::int64_t row, double* out) const noexcept {
+  // Row `row` as fp64, exactly, `dim()` values. 0 <= row < rows(). Throws KNNG_ERR_IO if it is in a file.
+  void load(std::int64_t row, double* out) const {
     row = original(row);
     const std::size_t c = chunk_of(row);
-    load_row(chunks_[c]->view(), row - firsts_[c], out);
+    if (chunks_[c]->file())
+      load_from_file(*chunks_[c], row - firsts_[c], out);
+    else
+      load_row(chunks_[c]->view(), row - firsts_[c], out);
   }
 
-  // Rows [first, first + count) as they are stored, packed row-major.
-  void pack(std::int64_t first, std::int64_t count, std::byte* out) const noexcept;
+  // Rows [first, first + count) as they are stored, packed row-major. Throws KNNG_ERR_IO if some are in files.
+  void pack(std::int64_t first, std::int64_t count, std::byte* out) const;
 
-  // The row's values where they lie, if they are floats that follow each other; else nullptr.
+  // The row's hash if it is known, else nullptr.
+  const std::uint64_t* hash(std::int64_t row) const noexcept {
+    row = original(row);
+    const std::size_t c = chunk_of(row);
+    const std::uint64_t* hashes = chunks_[c]->hashes();
+    return hashes ? hashes + (row - firsts_[c]) : nullptr;
+  }
+
+  // The row's values where they lie in memory of the host, if they are floats that follow each other; else nullptr.
   const float* floats(std::int64_t row) const noexcept {
     if (dtype_ != KNNG_F32) return nullptr;
     row = original(row);
     const std::size_t c = chunk_of(row);
     const MatrixView& m = chunks_[c]->view();
-    return m.col_stride == 1 ? reinterpret_cast<const float*>(m.data) + (row - firsts_[c]) * m.row_stride : nullptr;
+    return m.on_host() && m.col_stride == 1 ? reinterpret_cast<const float*>(m.data) + (row - firsts_[c]) * m.row_stride
+                                            : nullptr;
   }
 
  private:
   std::size_t chunk_of(std::int64_t row) const noexcept;  // of an original row
+  void load_from_file(const Chunk& chunk, std::int64_t row, double* out) const;
+  // How many of the rows from `first` on, at most `count`, lie one after the other in one chunk.
+  std::int64_t run_of(std::int64_t first, std::int64_t count) const noexcept;
 
   std::int64_t dim_ = 0;
   std::int32_t dtype_ = 0;

@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "core/first_failure.h"
 #include "core/float_env.h"
 
 namespace libknng {
@@ -26,9 +27,13 @@ constexpr std::int64_t kTogether = 256;
 constexpr int kCuts = 6;
 constexpr std::size_t kPieces = std::size_t{1} << kCuts;
 
-void load_normalised(const Dataset& data, std::int64_t row, double* out) noexcept {
+void normalise(double* values, std::int64_t dim) noexcept {
+  for (std::int64_t t = 0; t < dim; ++t) values[t] += 0.0;  // -0 + 0 = +0
+}
+
+void load_normalised(const Dataset& data, std::int64_t row, double* out) {
   data.load(row, out);
-  for (std::int64_t t = 0; t < data.dim(); ++t) out[t] += 0.0;  // -0 + 0 = +0
+  normalise(out, data.dim());
 }
 
 // Brings hashes with the same first bits together; returns where the pieces begin, and the end.
@@ -79,6 +84,11 @@ std::int64_t count_duplicates(const Dataset& data, Buffer<RowHash>& hashes, std:
 
 }  // namespace
 
+std::uint64_t row_hash(double* values, std::int64_t dim) noexcept {
+  normalise(values, dim);
+  return XXH3_64bits(values, static_cast<std::size_t>(dim) * sizeof(double));
+}
+
 std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads) {
   const std::int64_t scratch = checked_mul(dim, std::int64_t{16} * threads, "rows");
   return checked_add(checked_mul(rows, sizeof(RowHash) + sizeof(std::int64_t), "rows"), scratch, "rows");
@@ -86,9 +96,9 @@ std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads)
 
 Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monitor& monitor) {
   const std::int64_t n = data.rows(), d = data.dim();
-  const auto bytes = static_cast<std::size_t>(d) * sizeof(double);
   Buffer<RowHash> hashes(n, budget);
   Buffer<double> scratch(2 * d * threads, budget);
+  FirstFailure failure;  // to read from a file
 
 #pragma omp parallel num_threads(threads)
   {
@@ -96,16 +106,22 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
     double* x = scratch.data() + omp_get_thread_num() * d;
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t first = 0; first < n; first += kTogether) {
-      if (monitor.stopped()) continue;
+      if (monitor.stopped() || failure.happened()) continue;
       const std::int64_t end = std::min(first + kTogether, n);
-      for (std::int64_t i = first; i < end; ++i) {
-        load_normalised(data, i, x);
-        hashes[i] = {XXH3_64bits(x, bytes), i};
+      try {
+        for (std::int64_t i = first; i < end; ++i) {
+          const std::uint64_t* known = data.hash(i);
+          if (!known) data.load(i, x);
+          hashes[i] = {known ? *known : row_hash(x, d), i};
+        }
+      } catch (...) {
+        failure.note();
       }
       monitor.advance(static_cast<double>(end - first));
     }
   }
   monitor.check();
+  failure.rethrow();
 
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
@@ -125,11 +141,17 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
     const FloatEnv env;
     double* x = scratch.data() + omp_get_thread_num() * 2 * d;
 #pragma omp for schedule(dynamic, 1)
-    for (std::size_t piece = 0; piece < kPieces; ++piece)
-      if (!monitor.stopped())
+    for (std::size_t piece = 0; piece < kPieces; ++piece) {
+      if (monitor.stopped() || failure.happened()) continue;
+      try {
         duplicates += count_duplicates(data, hashes, begins[piece], begins[piece + 1], x, x + d, monitor);
+      } catch (...) {
+        failure.note();
+      }
+    }
   }
   monitor.check();
+  failure.rethrow();
   result.duplicates = duplicates;
   if (duplicates > 0) {
     result.first = Buffer<std::int64_t>(n, budget);

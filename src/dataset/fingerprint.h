@@ -17,7 +17,10 @@ struct Fingerprint {
   Buffer<std::int64_t> first;   // of each row the first that equals it; empty without duplicates
 };
 
-// Runs on the calling thread's OpenMP team.
+// Of a row's values as fp64, which are made what is hashed.
+std::uint64_t row_hash(double* values, std::int64_t dim) noexcept;
+
+// Runs on the calling thread's OpenMP team. Throws KNNG_ERR_IO if rows that stay in files cannot be read.
 Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monitor& monitor);
 
 // The most memory that fingerprint() holds.

@@ -14,6 +14,7 @@
 #include "exec/device_run.h"
 #include "exec/distinct.h"
 #include "exec/emit.h"
+#include "exec/file_rows.h"
 #include "exec/host_rows.h"
 #include "exec/task.h"
 #include "prepare/canonical_rows.h"
@@ -106,7 +107,11 @@ void run_distinct(const Distinct& distinct, const Task& task, const TaskPlan& pl
         budget, monitor, of_distinct);
   } else {  // all rows are equal
     of_distinct.proof = Buffer<std::uint8_t>(1, static_cast<std::uint8_t>(Proof::fp64));
-    const CanonicalRows checked(distinct.rows, task.metric, 1, budget, monitor, "rows");
+    Buffer<std::byte> row(distinct.rows.dim() * find_dtype(distinct.rows.dtype())->bytes);
+    distinct.rows.pack(0, 1, row.data());
+    Dataset first(distinct.rows.dim(), distinct.rows.dtype());
+    first.append(std::make_shared<Chunk>(std::move(row), first.dtype(), 1, first.dim()));
+    const CanonicalRows checked(first, task.metric, 1, budget, monitor, "rows");
     of_distinct.text.engine = plan.engine ? plan.engine->name : plan.device.engine;
     of_distinct.text.selector = plan.selector ? plan.selector->name : plan.engine ? "none" : plan.device.selector;
     of_distinct.text.device = "cpu: nothing to compare";
@@ -136,7 +141,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   const bool on_devices = plan.device.set.backend != nullptr;
   Monitor beside(monitor);
   std::future<Fingerprint> print;
-  if (!queries && data.on_host()) {
+  if (!queries && !data.on_devices()) {
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
     print = std::async(on_devices ? std::launch::async : std::launch::deferred, [&] {
       const FloatEnv env;
@@ -201,17 +206,17 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   return graph;
 }
 
-// The same where the rows are, or, for the CPU, with copies of those in memory of devices.
+// The same where the rows are, or, for the CPU, with copies of those in memory of devices and in files.
 Graph run_anywhere(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, Task& task,
                    const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
-  if (plan.device.set.backend || task.device_row_bytes == 0)
+  if (plan.device.set.backend || task.absent_row_bytes == 0)
     return run(data, queries, leave_out, task, plan, k, budget, monitor);
   monitor.stage("copy", 1);
   const Dataset rows = host_rows(data, 0, data.rows(), &budget, &monitor, "rows");
   std::optional<Dataset> query_rows;
   if (queries) query_rows.emplace(host_rows(*queries, 0, queries->rows(), &budget, &monitor, "q"));
   task.row_devices.clear();
-  task.device_row_bytes = 0;
+  task.absent_row_bytes = 0;
   return run(rows, queries ? &*query_rows : nullptr, leave_out, task, plan, k, budget, monitor);
 }
 
@@ -224,7 +229,8 @@ Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k,
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, data.held_bytes());
   Graph graph;
-  monitor.run([&] { graph = run_anywhere(data, nullptr, nullptr, task, plan, k, budget, monitor); });
+  run_while_unchanged(data, nullptr, monitor,
+                      [&] { graph = run_anywhere(data, nullptr, nullptr, task, plan, k, budget, monitor); });
   return graph;
 }
 
@@ -238,7 +244,8 @@ Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& 
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, held);
   Graph graph;
-  monitor.run([&] { graph = run_anywhere(data, &queries, leave_out, task, plan, k, budget, monitor); });
+  run_while_unchanged(data, &queries, monitor,
+                      [&] { graph = run_anywhere(data, &queries, leave_out, task, plan, k, budget, monitor); });
   return graph;
 }
 

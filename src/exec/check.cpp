@@ -11,6 +11,7 @@
 
 #include "core/float_env.h"
 #include "exec/emit.h"
+#include "exec/file_rows.h"
 #include "exec/host_rows.h"
 #include "exec/task.h"
 #include "merge/neighbour_lists.h"
@@ -103,7 +104,7 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
   warn_about("value", graph.text.value, settings.text(Setting::value), monitor);
   warn_about("self", graph.text.self, settings.text(Setting::self), monitor);
   Findings findings;
-  monitor.run([&] {
+  run_while_unchanged(data, nullptr, monitor, [&] {
     std::optional<Dataset> copied;
     if (!data.on_host()) copied.emplace(host_rows(data, 0, n, &budget, &monitor, "rows"));
     const CanonicalRows rows(copied ? *copied : data, task.metric, task.threads, &budget, monitor, "rows");

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "backend/memory.h"
+#include "core/dtype.h"
+#include "core/first_failure.h"
 #include "core/float_env.h"
 #include "core/stopwatch.h"
 #include "exec/device_task.h"
@@ -36,27 +38,44 @@ constexpr double kHopeless = 1.0 / 64;
 // Rows refined in one call, so that a stop is noticed.
 constexpr std::int64_t kRefinedTogether = std::int64_t{1} << 17;
 
-// Rows, and the threads that copy for one device.
-struct Reader {
-  const Dataset& data;
-  int threads;
+// Rows for the sessions, and the threads that copy for one device. Sessions know no read that fails: after a failure,
+// or a stop, which need not wait for a file, they get zeros; the call in which that happened does not return to the
+// work (Session::require()).
+class Reader {
+ public:
+  Reader(const Dataset& data, int threads, const Monitor& monitor, FirstFailure& failure) noexcept
+      : data_(data), threads_(threads), monitor_(monitor), failure_(failure) {}
+
+  static void read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
+    static_cast<const Reader*>(user)->read_rows(first, count, static_cast<std::byte*>(dst));
+  }
+  static void copy(const void* user, void* dst, const void* src, std::int64_t bytes) {
+    copy_bytes(dst, src, bytes, static_cast<const Reader*>(user)->threads_);
+  }
+
+ private:
+  void read_rows(std::int64_t first, std::int64_t count, std::byte* dst) const noexcept {
+    if (!failure_.happened()) try {
+        monitor_.check();
+        return pack_rows(data_, first, count, dst, threads_);
+      } catch (...) {
+        failure_.note();
+      }
+    std::fill_n(dst, count * data_.dim() * find_dtype(data_.dtype())->bytes, std::byte{0});
+  }
+
+  const Dataset& data_;
+  int threads_;
+  const Monitor& monitor_;
+  FirstFailure& failure_;
 };
-
-void read_rows(const void* user, std::int64_t first, std::int64_t count, void* dst) {
-  const Reader& reader = *static_cast<const Reader*>(user);
-  pack_rows(reader.data, first, count, static_cast<std::byte*>(dst), reader.threads);
-}
-
-void copy_with_threads(const void* user, void* dst, const void* src, std::int64_t bytes) {
-  copy_bytes(dst, src, bytes, static_cast<const Reader*>(user)->threads);
-}
 
 // Rows in memory of devices, which sessions take from there.
 std::vector<knng_backend_piece> pieces_of(const Dataset& data) {
   std::vector<knng_backend_piece> pieces;
   std::int64_t first = 0;
   for (const auto& chunk : data.chunks()) {
-    if (!chunk->view().on_host()) pieces.push_back({first, describe_matrix(chunk->view())});
+    if (chunk->view().on_device()) pieces.push_back({first, describe_matrix(chunk->view())});
     first += chunk->view().rows;
   }
   return pieces;
@@ -68,53 +87,53 @@ struct Job {
   const Metric& metric;
   const Dataset& data;
   const Dataset* queries;
+  const FirstFailure& reading;
   knng_backend_problem problem;
 };
 
 // A session on one device; every call that fails throws.
 class Session {
  public:
-  Session(const Job& job, std::int32_t device) : job_(job), device_(device) {
-    require(job.backend.open(&session_, device, &job.problem, &error_));
+  Session(const Job& job, std::int32_t device) : job_(job), device_(device), session_(nullptr, job.backend.close) {
+    knng_backend_session* opened = nullptr;
+    const std::int32_t status = job.backend.open(&opened, device, &job.problem, &error_);
+    session_.reset(opened);
+    require(status);
   }
-  ~Session() {
-    if (session_) job_.backend.close(session_);
-  }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 
-  void begin(std::int32_t rung) { require(job_.backend.begin(session_, rung, &error_)); }
+  void begin(std::int32_t rung) { require(job_.backend.begin(session_.get(), rung, &error_)); }
   double sample() {
     double unproved = 0;
-    require(job_.backend.sample(session_, &unproved, &error_));
+    require(job_.backend.sample(session_.get(), &unproved, &error_));
     return unproved;
   }
   void run(const Tile& t) {
-    require(job_.backend.tile(session_, t.first_row, t.rows, t.first_column, t.columns, &error_));
+    require(job_.backend.tile(session_.get(), t.first_row, t.rows, t.first_column, t.columns, &error_));
   }
-  void settle() { require(job_.backend.settle(session_, &error_)); }
-  void heed(const Session& from) { require(job_.backend.heed(session_, from.session_, &error_)); }
-  std::int64_t blocks_held() const { return job_.backend.blocks_held(session_); }
-  void begin_keys() { require(job_.backend.begin_keys(session_, &error_)); }
+  void settle() { require(job_.backend.settle(session_.get(), &error_)); }
+  void heed(const Session& from) { require(job_.backend.heed(session_.get(), from.session_.get(), &error_)); }
+  std::int64_t blocks_held() const { return job_.backend.blocks_held(session_.get()); }
+  void begin_keys() { require(job_.backend.begin_keys(session_.get(), &error_)); }
   void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
-    require(job_.backend.keys(session_, first_row, rows, first_column, columns, &error_));
+    require(job_.backend.keys(session_.get(), first_row, rows, first_column, columns, &error_));
   }
   void absorb(const Session& from, std::int64_t first, std::int64_t count) {
-    require(job_.backend.absorb(session_, from.session_, first, count, &error_));
+    require(job_.backend.absorb(session_.get(), from.session_.get(), first, count, &error_));
   }
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
-    require(job_.backend.refine(session_, first, count, &result, &error_));
+    require(job_.backend.refine(session_.get(), first, count, &result, &error_));
   }
   void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
-    require(job_.backend.redo(session_, rows, count, &result, &error_));
+    require(job_.backend.redo(session_.get(), rows, count, &result, &error_));
   }
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
-    require(job_.backend.answer(session_, first, count, &result, &error_));
+    require(job_.backend.answer(session_.get(), first, count, &result, &error_));
   }
-  std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_); }
+  std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_.get()); }
 
  private:
   void require(std::int32_t status) const {
+    job_.reading.rethrow();  // first: whatever a device made of rows that were not read
     if (status == KNNG_OK) return;
     if (error_.of_rows == 1) refuse(job_.data, "rows");
     if (error_.of_rows == 2) refuse(*job_.queries, "q");
@@ -124,7 +143,7 @@ class Session {
   }
 
   [[noreturn]] void refuse(const Dataset& data, const char* what) const {
-    if (data.on_host()) refuse_row(data, job_.metric, error_.row, what);
+    if (!data.on_devices()) refuse_row(data, job_.metric, error_.row, what);
     std::vector<double> x(static_cast<std::size_t>(data.dim()));
     host_rows(data, error_.row, 1, nullptr, nullptr, what).load(0, x.data());
     refuse_row(x, job_.metric, error_.row, what);
@@ -132,7 +151,7 @@ class Session {
 
   const Job& job_;
   std::int32_t device_;
-  knng_backend_session* session_ = nullptr;
+  std::unique_ptr<knng_backend_session, void (*)(knng_backend_session*)> session_;
   knng_backend_error error_{};
 };
 
@@ -493,15 +512,21 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   Stopwatch watch;
   const DeviceSet& set = plan.device.set;
   const std::int64_t n = graph.rows;
-  Job job{*set.backend, task.metric, data, queries,
+  FirstFailure reading;
+  Job job{*set.backend,
+          task.metric,
+          data,
+          queries,
+          reading,
           describe_problem(task, plan, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k)};
   // Half of the threads, all devices together: the fingerprint takes the others.
   const int copiers = std::max(1, plan.threads / (2 * static_cast<int>(set.devices.size())));
-  const Reader reader{data, copiers}, query_reader{queries ? *queries : data, copiers};
+  const Reader reader(data, copiers, monitor, reading);
+  const Reader query_reader(queries ? *queries : data, copiers, monitor, reading);
   job.problem.columns.user = job.problem.copy_user = &reader;
   job.problem.rows.user = &query_reader;
-  job.problem.copy = &copy_with_threads;
-  job.problem.columns.read = job.problem.rows.read = &read_rows;
+  job.problem.copy = &Reader::copy;
+  job.problem.columns.read = job.problem.rows.read = &Reader::read;
   const std::vector<knng_backend_piece> pieces = pieces_of(data), query_pieces = pieces_of(queries ? *queries : data);
   job.problem.columns.pieces = pieces.data();
   job.problem.columns.piece_count = std::ssize(pieces);

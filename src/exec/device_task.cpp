@@ -47,7 +47,9 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
   if (!task.row_devices.empty()) return {};
   const auto rows = static_cast<double>(queries ? queries : data.rows());
   const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());
-  return work < kPays || task.engine == "fused" ? DeviceSet{} : usable_devices();
+  // Rows are left in files where the host has no memory for them.
+  const bool pays = work >= kPays || task.rows_in_files;
+  return !pays || task.engine == "fused" ? DeviceSet{} : usable_devices();
 }
 
 // Host memory at its peak. for_distinct: if half of the rows turn out to equal others, and the graph of the distinct
@@ -57,7 +59,7 @@ std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows
   const std::int64_t entries = checked_mul(rows, k + (task.self_first ? 1 : 0), "k");
   const std::int64_t entry_bytes = task.keep_on_device ? 0 : 8 + find_dtype(task.value_dtype)->bytes;
   const std::int64_t result = checked_add(checked_mul(entries, entry_bytes, "k"), 2 * rows, "k");
-  const bool printed = square && data.on_host();
+  const bool printed = square && !data.on_devices();
   const std::int64_t print = printed ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
   const std::int64_t distinct =
       for_distinct && printed && distinct_pays(task, rows, rows / 2)

@@ -33,7 +33,7 @@ Groups::Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> f
   const auto leads_others = [&](std::int64_t row) {
     std::int64_t& known = representatives_[row];
     if (known == unknown) {
-      data.load(row, x.data());
+      if (directions) data.load(row, x.data());
       known = directions && has_no_direction(metric.transform, x) ? alone : leads;
     }
     return known == leads;

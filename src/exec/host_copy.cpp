@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/dtype.h"
+#include "core/first_failure.h"
 
 namespace libknng {
 namespace {
@@ -18,14 +19,20 @@ int threads_for(std::int64_t bytes, int threads) noexcept {
 
 }  // namespace
 
-void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, int threads) noexcept {
+void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, int threads) {
   const std::int64_t row_bytes = data.dim() * find_dtype(data.dtype())->bytes;
   const int parts = threads_for(count * row_bytes, threads);
+  FirstFailure failure;
 #pragma omp parallel for schedule(static, 1) num_threads(parts)
   for (int part = 0; part < parts; ++part) {
     const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
-    data.pack(first + begin, end - begin, out + begin * row_bytes);
+    try {
+      data.pack(first + begin, end - begin, out + begin * row_bytes);
+    } catch (...) {
+      failure.note();
+    }
   }
+  failure.rethrow();
 }
 
 void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) noexcept {

@@ -1,5 +1,5 @@
-// Copies within host memory by several threads: one thread cannot fill what a device takes in. Knows nothing of
-// devices.
+// Copies to host memory, from there or from files, by several threads: one thread cannot fill what a device takes in.
+// Knows nothing of devices.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace libknng {
 
-// Rows [first, first + count) as they are stored, packed row-major.
-void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, int threads) noexcept;
+// Rows [first, first + count) as they are stored, packed row-major. Throws KNNG_ERR_IO if some are in files.
+void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, int threads);
 
 void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) noexcept;
 

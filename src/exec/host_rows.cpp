@@ -14,25 +14,43 @@ constexpr std::int64_t kTogether = std::int64_t{64} << 20;
 MatrixView part_of(const MatrixView& m, std::int64_t first, std::int64_t count) {
   MatrixView part = m;
   part.rows = count;
-  part.data += first * m.row_stride * find_dtype(m.dtype)->bytes;
+  if (part.data) part.data += first * m.row_stride * find_dtype(m.dtype)->bytes;
   return part;
 }
 
-Buffer<std::byte> fetch(const MatrixView& m, Budget* budget, const Monitor* monitor, const char* argument) {
+// copy(first, count, to): rows of a matrix of that shape, packed.
+template <class Copy>
+Buffer<std::byte> fetch(const MatrixView& m, Budget* budget, const Monitor* monitor, const char* argument,
+                        Copy&& copy) {
   const std::int64_t row_bytes = checked_mul(m.cols, row_dtype_bytes(m.dtype, argument), argument);
   Buffer<std::byte> rows(checked_mul(m.rows, row_bytes, argument), budget);
   const std::int64_t together = std::max<std::int64_t>(1, kTogether / row_bytes);
   for (std::int64_t first = 0; first < m.rows; first += together) {
     if (monitor) monitor->check();
-    copy_from_device(m, first, std::min(together, m.rows - first), rows.data() + first * row_bytes, argument);
+    copy(first, std::min(together, m.rows - first), rows.data() + first * row_bytes);
   }
   return rows;
+}
+
+Buffer<std::byte> fetch_from_device(const MatrixView& m, Budget* budget, const Monitor* monitor, const char* argument) {
+  return fetch(m, budget, monitor, argument, [&](std::int64_t first, std::int64_t count, std::byte* to) {
+    copy_from_device(m, first, count, to, argument);
+  });
+}
+
+// The chunk's rows from `first` on, as many as `m` has.
+Buffer<std::byte> fetch_rows(const Chunk& chunk, std::int64_t first, const MatrixView& m, Budget* budget,
+                             const Monitor* monitor, const char* argument) {
+  const RowFile* const file = chunk.file();
+  if (!file) return fetch_from_device(m, budget, monitor, argument);
+  return fetch(m, budget, monitor, argument,
+               [&](std::int64_t row, std::int64_t count, std::byte* to) { file->read(first + row, count, to); });
 }
 
 }  // namespace
 
 std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, const char* argument) {
-  Buffer<std::byte> rows = fetch(m, &budget, nullptr, argument);
+  Buffer<std::byte> rows = fetch_from_device(m, &budget, nullptr, argument);
   rows.release_from_budget();
   auto chunk = std::make_shared<Chunk>(std::move(rows), m.dtype, m.rows, m.cols);
   require_finite(chunk->view(), argument);
@@ -48,7 +66,8 @@ Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, B
     if (here > 0) {
       const MatrixView wanted = part_of(m, first, here);
       if (!m.on_host())
-        part.append(std::make_shared<Chunk>(fetch(wanted, budget, monitor, argument), m.dtype, here, m.cols));
+        part.append(std::make_shared<Chunk>(fetch_rows(*chunk, first, wanted, budget, monitor, argument), m.dtype, here,
+                                            m.cols));
       else if (here == m.rows)
         part.append(chunk);
       else

@@ -1,5 +1,5 @@
-// Rows where the host can read them: those in memory of devices are copied, the others stay where they are. For work on
-// the CPU. Knows devices only through backend/memory.h.
+// Rows in memory of the host: those in memory of devices and in files are copied, the others stay where they are. For
+// work on the CPU. Knows devices only through backend/memory.h.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace libknng {
 // Dataset::held_bytes() from then on.
 std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, const char* argument);
 
-// Rows [first, first + count) of `data`, which outlives them. Copies are charged to `budget` for as long as they live.
-// monitor: nullptr, or it stops them.
+// Rows [first, first + count) of `data`, which outlives them and is not of picked rows. Copies are charged to `budget`
+// for as long as they live. monitor: nullptr, or it stops them.
 Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, Budget* budget, const Monitor* monitor,
                   const char* argument);
 

@@ -1,10 +1,13 @@
 #include "exec/load.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
 
 #include "core/dtype.h"
+#include "exec/file_rows.h"
 #include "io/file.h"
 #include "io/reader.h"
 
@@ -27,10 +30,20 @@ auto naming_file(const std::string& path, F&& f) {
   }
 }
 
-std::shared_ptr<const Chunk> read_rows(RowReader& reader, Budget& budget, Monitor& monitor) {
+// Beside rows of `data`.
+std::shared_ptr<const Chunk> read_rows(RowReader& reader, const Dataset& data, const Settings& settings,
+                                       Monitor& monitor) {
   const std::int64_t n = reader.rows(), d = reader.cols();
   const std::int64_t row_bytes = checked_mul(d, row_dtype_bytes(reader.dtype(), "path"), "path");
-  Buffer<std::byte> rows(checked_mul(n, row_bytes, "path"), &budget);
+  const std::int64_t bytes = checked_mul(n, row_bytes, "path");
+  Budget budget = budget_for(settings, data);
+  if (too_large_to_hold(bytes, data.held_bytes(), settings.integer(Setting::max_host_bytes)))
+    if (std::unique_ptr<const RowFile> file = reader.stay()) {
+      const auto threads = static_cast<int>(settings.integer(Setting::threads));
+      return leave_in_file(std::move(file), reader.dtype(), n, d, threads ? threads : omp_get_max_threads(), budget,
+                           monitor);
+    }
+  Buffer<std::byte> rows(bytes, &budget);
   const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / row_bytes);
   monitor.stage("read", static_cast<double>(n));
   for (std::int64_t first = 0; first < n; first += block) {
@@ -57,8 +70,7 @@ void add_file(Dataset& data, const Settings& settings, const std::string& path, 
   naming_file(path, [&] {
     const auto reader = open_reader(path);
     data.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
-    Budget budget = budget_for(settings, data);
-    data.append(read_rows(*reader, budget, monitor));
+    data.append(read_rows(*reader, data, settings, monitor));
   });
 }
 
@@ -67,8 +79,7 @@ Dataset load_queries(const Dataset& data, const Settings& settings, const std::s
     const auto reader = open_reader(path);
     Dataset queries(data.dim(), 0);
     queries.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
-    Budget budget = budget_for(settings, data);
-    queries.append(read_rows(*reader, budget, monitor));
+    queries.append(read_rows(*reader, data, settings, monitor));
     return queries;
   });
 }

@@ -1,4 +1,4 @@
-// Driver of knng_add_file(): rows from a file into a data set, in blocks, with progress.
+// Driver of knng_add_file(): rows from a file into a data set, in blocks, with progress; or left in the file.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace libknng {
 // What the settings allow, with what the data set holds.
 Budget budget_for(const Settings& settings, const Dataset& data);
 
-// All or nothing. On the calling thread.
+// All or nothing. Rows that stay in the file are read by a team of threads, others on the calling thread.
 void add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor);
 
 // The rows of a query file as a data set of their own, charged to the same budget.

@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "exec/device_task.h"
 #include "prepare/canonical_rows.h"
 
@@ -126,10 +127,16 @@ std::int64_t Task::kept_bytes(std::int64_t rows, std::int64_t k) const {
 }
 
 void Task::add_rows(const Dataset& data) {
-  device_row_bytes += data.device_bytes();
+  absent_row_bytes += data.absent_bytes();
+  if (data.in_files()) {
+    rows_in_files = true;
+    // Rows stayed there because of it: nobody may be asked for more.
+    limited_by_machine = limited_by_machine || max_host_bytes == INT64_MAX;
+    if (limited_by_machine) max_host_bytes = host_memory();
+  }
   for (const auto& chunk : data.chunks()) {
     const std::int32_t number = chunk->view().device;
-    if (number != kHostMemory && std::find(row_devices.begin(), row_devices.end(), number) == row_devices.end())
+    if (chunk->view().on_device() && std::find(row_devices.begin(), row_devices.end(), number) == row_devices.end())
       row_devices.push_back(number);
   }
 }
@@ -152,18 +159,25 @@ TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, 
   if (plan_devices(task, data, queries, query_dtype, k, held_bytes, plan)) return plan;
   if (task.keep_on_device)
     fail(KNNG_ERR_OPTION, "graph", "graph=device: device=%s has no memory of its own", task.device.c_str());
-  return plan_cpu(task, data, queries, query_dtype, k, checked_add(held_bytes, task.device_row_bytes, "rows"));
+  return plan_cpu(task, data, queries, query_dtype, k, checked_add(held_bytes, task.absent_row_bytes, "rows"));
 }
 
 void require_budget(const Task& task, const TaskPlan& plan) {
-  const auto require = [](const char* name, std::int64_t limit, std::int64_t needed, std::int64_t smallest) {
+  const auto require = [](const char* name, std::int64_t limit, std::int64_t needed, std::int64_t smallest,
+                          const char* advice) {
     if (needed > limit)
       fail(KNNG_ERR_BUDGET, name, {.given = limit, .limit = smallest},
-           "%s=%lld is too small: the smallest that works is %lld", name, static_cast<long long>(limit),
-           static_cast<long long>(smallest));
+           "%s=%lld is too small: the smallest that works is %lld%s", name, static_cast<long long>(limit),
+           static_cast<long long>(smallest), advice);
   };
-  require("max_host_bytes", task.max_host_bytes, plan.host_bytes, plan.smallest_host);
-  require("max_device_bytes", task.max_device_bytes, plan.device.bytes, plan.device.smallest);
+  const char* const of_files =
+      task.rows_in_files && plan.engine ? "; the CPU needs a copy of rows that stay in files, a GPU would not" : "";
+  if (task.limited_by_machine && plan.host_bytes > task.max_host_bytes)
+    fail(KNNG_ERR_MEMORY, "max_host_bytes", {.given = task.max_host_bytes, .limit = plan.smallest_host},
+         "this machine's %lld bytes of memory are too few: at least %lld are needed%s",
+         static_cast<long long>(task.max_host_bytes), static_cast<long long>(plan.smallest_host), of_files);
+  require("max_host_bytes", task.max_host_bytes, plan.host_bytes, plan.smallest_host, of_files);
+  require("max_device_bytes", task.max_device_bytes, plan.device.bytes, plan.device.smallest, "");
 }
 
 }  // namespace libknng

@@ -23,13 +23,15 @@ struct Task {
   int threads = 1;
   bool threads_fixed = false;
   std::int64_t max_host_bytes = INT64_MAX;
+  bool limited_by_machine = false;  // max_host_bytes is the machine's memory, as nobody limited it
   std::int64_t tile_rows = 0, tile_cols = 0;
   std::int64_t max_device_bytes = INT64_MAX;
   std::int64_t free_device_bytes = -1;    // known to be free on each device; -1: they are asked
   std::string device, engine, selector;   // as they were asked for
   bool keep_on_device = false;            // the lists of the graph
   std::vector<std::int32_t> row_devices;  // that hold rows, each once
-  std::int64_t device_row_bytes = 0;      // of rows there: the CPU needs them on the host
+  std::int64_t absent_row_bytes = 0;      // of rows there and in files: the CPU needs them on the host
+  bool rows_in_files = false;
 
   // Rows that the work reads.
   void add_rows(const Dataset& data);
@@ -65,7 +67,8 @@ struct TaskPlan : Plan {
 // an engine or selector that cannot do the task there.
 TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype,
                    std::int64_t k, std::int64_t held_bytes);
-// Throws KNNG_ERR_BUDGET, with the smallest budget that works, if the plan does not fit.
+// Throws KNNG_ERR_BUDGET, with the smallest budget that works, if the plan does not fit; KNNG_ERR_MEMORY if the machine
+// is what is too small.
 void require_budget(const Task& task, const TaskPlan& plan);
 
 }  // namespace libknng

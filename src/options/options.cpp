@@ -39,7 +39,8 @@ constexpr Option kOptions[kSettings] = {
      "CPU threads; 0: as many as OpenMP would use"},
     {Setting::max_host_bytes, "max_host_bytes", Kind::bytes, "0",
      "0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB", 0, kMaxInteger,
-     "most host memory the library may hold, rows it copied included; 0: no limit"},
+     "most host memory the library may hold, rows it copied included; 0: no limit. Rows of files stay there if they "
+     "would fill more than three quarters of it (0: of the machine's memory)"},
     {Setting::max_device_bytes, "max_device_bytes", Kind::bytes, "0",
      "0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB", 0, kMaxInteger,
      "most memory of one device; 0: what is free"},

@@ -11,6 +11,7 @@
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
+#include "harness/row_files.h"
 #include "harness/threads.h"
 
 static char folder[] = "files-XXXXXX";
@@ -173,26 +174,6 @@ static void failed_writes_leave_the_old_file(void** state) {
   knng_graph_destroy(g);
   knng_destroy(h);
   rows_free(&rows);
-}
-
-/* NumPy's format 1.0: magic, version, header length, a Python dictionary, the array. */
-static void write_npy(const char* path, const char* descr, int fortran, int64_t n, int64_t d, const void* data,
-                      size_t size) {
-  char header[256];
-  const int text =
-      snprintf(header + 10, sizeof header - 10, "{'descr': '%s', 'fortran_order': %s, 'shape': (%lld, %lld), }", descr,
-               fortran ? "True" : "False", (long long)n, (long long)d);
-  const int total = (10 + text + 1 + 63) / 64 * 64;
-  memset(header + 10 + text, ' ', (size_t)(total - 10 - text));
-  header[total - 1] = '\n';
-  memcpy(header, "\x93NUMPY\x01\x00", 8);
-  header[8] = (char)((total - 10) & 255);
-  header[9] = (char)((total - 10) >> 8);
-  FILE* f = fopen(path, "wb");
-  assert_non_null(f);
-  fwrite(header, 1, (size_t)total, f);
-  fwrite(data, 1, size, f);
-  fclose(f);
 }
 
 static void expect_file_rows(const char* path, const test_rows* rows) {

@@ -12,6 +12,7 @@
 #include "knng.h"
 
 extern "C" {
+#include "harness/row_files.h"
 #include "harness/rows.h"
 }
 #include "harness/cmocka.h"
@@ -101,6 +102,7 @@ int teardown(void** state) {
   unlink("fault-target.knng");
   unlink("fault-target.npz");
   unlink("fault-rows.idx");
+  unlink("fault-rows.fvecs");
   return 0;
 }
 
@@ -198,6 +200,50 @@ void rows(void** state) {
   every_allocation_fails("knng_add_file", world, 3, [&] {
     return on_new_handle([&](knng* h) { return knng_add_file(h, "fault-rows.idx", nullptr); });
   });
+}
+
+// Rows that stay in their file, and work that needs a copy of them.
+void rows_in_files(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  test_rows wide = rows_grid(KNNG_F32, kRows, 400, 9, 153);
+  write_rows("fault-rows.fvecs", &wide);
+  knng* h = nullptr;
+  every_allocation_fails("knng_add_file, rows stay", world, 6, [&] {
+    const std::int64_t armed = countdown.exchange(-1);
+    knng_destroy(h);
+    h = nullptr;
+    require(knng_create(&h, 0, 0), "create");
+    require(knng_set(h, "threads", "2"), "threads");
+    require(knng_set(h, "device", "cpu"), "device");
+    require(knng_set(h, "max_host_bytes", "90000"), "max_host_bytes");
+    countdown = armed;
+    const knng_status status = knng_add_file(h, "fault-rows.fvecs", nullptr);
+    countdown = -1;
+    std::int64_t n = -1;
+    require(knng_shape(h, &n, nullptr, nullptr), "shape");
+    assert_int_equal(n, status == KNNG_OK ? kRows : 0);
+    knng_destroy(h);
+    h = nullptr;
+    return status;
+  });
+  require(knng_create(&h, 0, 0), "create");
+  require(knng_set(h, "max_host_bytes", "90000"), "max_host_bytes");
+  require(knng_add_file(h, "fault-rows.fvecs", nullptr), "add");
+  require(knng_set(h, "max_host_bytes", "0"), "max_host_bytes");
+  require(knng_set(h, "device", "cpu"), "device");
+  require(knng_set(h, "threads", "2"), "threads");
+  every_allocation_fails("knng_build, rows in a file", world, 6, [&] {
+    knng_graph* g = nullptr;
+    const knng_status status = knng_build(h, kNeighbours, nullptr, &g);
+    if (status != KNNG_OK) assert_null(g);
+    knng_graph_destroy(g);
+    return status;
+  });
+  float x[400];
+  knng_matrix one = knng_host(KNNG_F32, 1, 400, x);
+  every_allocation_fails("knng_read, rows in a file", world, 2, [&] { return knng_read(h, kRows - 1, &one); });
+  knng_destroy(h);
+  rows_free(&wide);
 }
 
 void builds(void** state) {
@@ -330,9 +376,13 @@ void errors(void** state) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(handles), cmocka_unit_test(rows),
-      cmocka_unit_test(builds),  cmocka_unit_test(builds_with_callbacks),
-      cmocka_unit_test(graphs),  cmocka_unit_test(files),
+      cmocka_unit_test(handles),
+      cmocka_unit_test(rows),
+      cmocka_unit_test(rows_in_files),
+      cmocka_unit_test(builds),
+      cmocka_unit_test(builds_with_callbacks),
+      cmocka_unit_test(graphs),
+      cmocka_unit_test(files),
       cmocka_unit_test(errors),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
