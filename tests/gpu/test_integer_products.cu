@@ -49,16 +49,16 @@ Points points_of(Bytes kind, const char* metric, std::int32_t dtype, std::int64_
 
 // Operands, as a session makes them.
 struct Side {
-  Side(const Points& p, Home& home) : pieces(piece_bytes(p.rows, p.dim, kInt8)), terms(p.rows) {
+  Side(const Points& p, Home& home) : values(operand_bytes(p.rows, p.dim, kInt8)), terms(p.rows) {
     const DevicePoints device(p);
-    make_integer_operands(device.view().rows, p.metric, pieces.get(), terms.get(), home.stream);
+    make_integer_operands(device.view().rows, p.metric, values.get(), terms.get(), home.stream);
     home.stream.wait();
-    const std::vector<std::byte> bytes = pieces.read();
+    const std::vector<std::byte> bytes = values.read();
     for (std::size_t at = static_cast<std::size_t>(p.rows * pitch_of(p.dim, kInt8)); at < bytes.size(); ++at)
       expect(bytes[at] == std::byte{0}, "%s: no zero behind the points", p.name.c_str());
   }
 
-  Array<std::byte> pieces;
+  Array<std::byte> values;
   Array<float> terms;
 };
 
@@ -78,8 +78,8 @@ double lows_are_keys(const Points& rows, const Points& columns, std::int64_t fir
   const std::int64_t count = rows.rows - 1, wide = columns.rows - first;
   const std::int64_t written = (wide + kColumnGrain - 1) / kColumnGrain * kColumnGrain, ld = written + 4;
   const Array<float> tile(count * ld);
-  products.run(OperandBlock{{a.pieces.get()}}.from(1, kInt8, rows.dim), count,
-               OperandBlock{{b.pieces.get()}}.from(first, kInt8, rows.dim), wide, rows.dim, kInt8, tile.get(), ld);
+  products.run(operand_of(a.values.get(), 1, kInt8, rows.dim), count,
+               operand_of(b.values.get(), first, kInt8, rows.dim), wide, rows.dim, kInt8, tile.get(), ld);
   home.stream.wait();
 
   const std::vector<float> found = tile.read(), row_terms = a.terms.read(), column_terms = b.terms.read();

@@ -72,21 +72,24 @@ struct Fp32 {
 };
 
 // One warp a point: operands, sums, and the largest residual ratio as the bits of a float.
-template <class Type, int kPieces>
+template <class Type, Precision kPrecision>
 __global__ void round_batch(const double* u, std::int64_t count, std::int64_t dim, const double* centre, double scale_a,
-                            double scale_b, std::int64_t pitch, typename Type::Value* high, typename Type::Value* low,
-                            OperandSums* sums, float expected, unsigned* ratio) {
+                            double scale_b, typename Type::Value* values, OperandSums* sums, float expected,
+                            unsigned* ratio) {
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
   if (i >= count) return;
+  const std::int64_t pitch = pitch_of(dim, kPrecision);
+  auto* const point = values + i * stride_of(dim, kPrecision);
   OperandSums mine;
   for (std::int64_t t = threadIdx.x % kWarp; t < pitch; t += kWarp) {
     const double x = t < dim ? (u[i * dim + t] - centre[t]) * scale_a * scale_b : 0;
     const auto a = Type::round(x);
-    high[i * pitch + t] = a;
+    point[t] = a;
     double left = x - Type::exact(a);
-    if constexpr (kPieces == 2) {
+    if constexpr (kPrecision == Precision::two_piece) {
       const auto b = Type::round(left);
-      low[i * pitch + t] = b;
+      point[pitch + t] = point[3 * pitch + t] = a;
+      point[2 * pitch + t] = b;
       left -= Type::exact(b);
       mine.piece += Type::exact(b) * Type::exact(b);
     }
@@ -102,8 +105,8 @@ __global__ void round_batch(const double* u, std::int64_t count, std::int64_t di
   if (lost <= expected) atomicMax(ratio, __float_as_uint(lost));
 }
 
-__global__ void terms_of(const OperandSums* sums, std::int64_t count, LowBound bound, const RowConstants* constants,
-                         float* terms, float* bounds) {
+__global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound bound, const RowConstants* constants,
+                           float* terms, float* bounds) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const bool directionless = constants && constants[i].factor == 0;
@@ -176,32 +179,23 @@ std::int64_t Frame::bytes(std::int64_t count, std::int64_t dim) {
                   array_bytes(8 * dim * std::min(kCentreRows, rounded_together(count, dim))));
 }
 
-OperandBlock OperandBlock::from(std::int64_t row, Precision precision, std::int64_t dim) const {
-  OperandBlock block = *this;
-  for (int i = 0; i < pieces_of(precision); ++i)
-    block.pieces[i] += row * pitch_of(dim, precision) * value_bytes(precision);
-  return block;
-}
-
 void round_points(const RoundJob& job, cudaStream_t stream) {
-  const std::int64_t dim = job.points.rows.dim, pitch = pitch_of(dim, job.precision);
+  const std::int64_t dim = job.points.rows.dim;
   const int exponent = job.frame->exponent();
   // 2^exponent in two factors: neither overflows.
   const double scale_a = std::ldexp(1.0, exponent / 2), scale_b = std::ldexp(1.0, exponent - exponent / 2);
   const auto expected = static_cast<float>(rounding(job.precision));
   for_batches(job.points, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
-    const auto run = [&]<class Type, int kPieces>(Type, std::integral_constant<int, kPieces>) {
-      using Value = typename Type::Value;
-      const auto at = [&](int i) { return reinterpret_cast<Value*>(job.pieces[i]) + first * pitch; };
-      round_batch<Type, kPieces><<<blocks_of_warps(count), kThreads, 0, stream>>>(
-          u, count, dim, job.frame->centre(), scale_a, scale_b, pitch, at(0), kPieces == 2 ? at(1) : nullptr,
-          job.sums + first, expected, job.ratio);
+    const auto run = [&]<class Type, Precision kPrecision>(Type, std::integral_constant<Precision, kPrecision>) {
+      auto* const values = reinterpret_cast<typename Type::Value*>(job.values) + first * stride_of(dim, kPrecision);
+      round_batch<Type, kPrecision><<<blocks_of_warps(count), kThreads, 0, stream>>>(
+          u, count, dim, job.frame->centre(), scale_a, scale_b, values, job.sums + first, expected, job.ratio);
       check_launch();
     };
     switch (job.precision) {
-      case Precision::fp16: return run(Fp16(), std::integral_constant<int, 1>());
-      case Precision::two_piece: return run(Fp16(), std::integral_constant<int, 2>());
-      default: return run(Fp32(), std::integral_constant<int, 1>());
+      case Precision::fp16: return run(Fp16(), std::integral_constant<Precision, Precision::fp16>());
+      case Precision::two_piece: return run(Fp16(), std::integral_constant<Precision, Precision::two_piece>());
+      default: return run(Fp32(), std::integral_constant<Precision, Precision::fp32>());
     }
   });
 }
@@ -209,34 +203,26 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
 void find_terms(const CanonicalView& points, const OperandSums* sums, const LowBound& bound, float* terms,
                 float* bounds, cudaStream_t stream) {
   const std::int64_t n = points.rows.rows;
-  terms_of<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+  make_terms<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       sums, n, bound, has_directions(points.transform) ? points.constants : nullptr, terms, bounds);
   check_launch();
 }
 
 std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
-  const auto pieces = [&](Precision p) { return pieces_of(p) * array_bytes(piece_bytes(count, dim, p)); };
+  const auto values = [&](Precision p) { return array_bytes(operand_bytes(count, dim, p)); };
   // Sums, terms, bounds, a batch of canonical rows, and the ratio.
-  return std::max({pieces(Precision::int8), pieces(Precision::two_piece), pieces(Precision::fp32)}) +
+  return std::max(values(Precision::int8), values(Precision::two_piece)) +
          array_bytes(count * static_cast<std::int64_t>(sizeof(OperandSums))) + 2 * array_bytes(4 * count) +
          array_bytes(8 * dim * rounded_together(count, dim)) + kArrayAlignment;
 }
 
 Operands::Operands(const Points& points, const Frame& frame, Precision precision, Home& home)
-    : sums_(points.count(), home) {
+    : values_(operand_bytes(points.count(), points.dim(), precision), home), sums_(points.count(), home) {
   const std::int64_t n = points.count(), d = points.dim();
-  for (int i = 0; i < pieces_of(precision); ++i)
-    pieces_[i] = DeviceArray<std::byte>(piece_bytes(n, d, precision), home);
   const DeviceArray<unsigned> ratio(1, home);
   const DeviceArray<double> canonical(rounded_together(n, d) * d, home);
   check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), home.stream));
-  round_points({points.view(),
-                &frame,
-                precision,
-                {pieces_[0].data(), pieces_[1].data()},
-                sums_.data(),
-                ratio.data(),
-                canonical.data()},
+  round_points({points.view(), &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
                home.stream);
   float found = 0;
   check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
@@ -244,9 +230,9 @@ Operands::Operands(const Points& points, const Frame& frame, Precision precision
   residual_ratio_ = static_cast<double>(found);
 }
 
-Operands::Operands(const Points& points, const Metric& metric, Home& home) : terms_(points.count(), home) {
-  pieces_[0] = DeviceArray<std::byte>(piece_bytes(points.count(), points.dim(), Precision::int8), home);
-  make_integer_operands(points.view().rows, metric, pieces_[0].data(), terms_.data(), home.stream);
+Operands::Operands(const Points& points, const Metric& metric, Home& home)
+    : values_(operand_bytes(points.count(), points.dim(), Precision::int8), home), terms_(points.count(), home) {
+  make_integer_operands(points.view().rows, metric, values_.data(), terms_.data(), home.stream);
 }
 
 void Operands::settle(const Points& points, const LowBound& bound, Home& home) {

@@ -36,28 +36,33 @@ class Frame {
   int exponent_ = 0;
 };
 
-constexpr int pieces_of(Precision p) { return p == Precision::two_piece ? 2 : 1; }
 constexpr std::int64_t value_bytes(Precision p) { return p == Precision::int8 ? 1 : p == Precision::fp32 ? 4 : 2; }
-// Values from one point to the next: 16 bytes or more.
+// Values of one piece of a point: 16 bytes or more.
 constexpr std::int64_t pitch_of(std::int64_t dim, Precision p) {
   const std::int64_t grain = p == Precision::int8 ? 16 : 8;
   return (dim + grain - 1) / grain * grain;
 }
+// A point in two pieces h + l lies there as h h l h. The first three times the last three of another are h h', h l' and
+// l h': one product of three times as many terms (l l' is nothing beside the roundings), and the tile is written once.
+constexpr int pieces_of(Precision p) { return p == Precision::two_piece ? 4 : 1; }
+constexpr std::int64_t terms_of(std::int64_t dim, Precision p) {
+  return (p == Precision::two_piece ? 3 : 1) * pitch_of(dim, p);
+}
+// Values from one point to the next.
+constexpr std::int64_t stride_of(std::int64_t dim, Precision p) { return pieces_of(p) * pitch_of(dim, p); }
 // Of bytes a tile takes columns by so many (product.cu): it may read points that are behind the last.
 constexpr std::int64_t kColumnGrain = 4;
 constexpr std::int64_t points_behind(Precision p) { return p == Precision::int8 ? kColumnGrain - 1 : 0; }
-// One piece of so many points.
-constexpr std::int64_t piece_bytes(std::int64_t count, std::int64_t dim, Precision p) {
-  return (count + points_behind(p)) * pitch_of(dim, p) * value_bytes(p);
+constexpr std::int64_t operand_bytes(std::int64_t count, std::int64_t dim, Precision p) {
+  return (count + points_behind(p)) * stride_of(dim, p) * value_bytes(p);
 }
 // Canonical rows in fp64 that are on the device at a time while points are rounded: so many stay in its L2.
 std::int64_t rounded_together(std::int64_t count, std::int64_t dim);
 
-// Consecutive points as they are multiplied: pitch_of() values each, zeros behind dim.
-struct OperandBlock {
-  const std::byte* pieces[2] = {nullptr, nullptr};
-  OperandBlock from(std::int64_t row, Precision precision, std::int64_t dim) const;
-};
+// Where point `row` is, of those that are multiplied: stride_of() values each, zeros behind each piece's dim.
+inline const std::byte* operand_of(const std::byte* first, std::int64_t row, Precision precision, std::int64_t dim) {
+  return first + row * stride_of(dim, precision) * value_bytes(precision);
+}
 
 // Rounds all points of a view, not to bytes. u: of rounded_together() x dim; sums: one a point; *ratio: the bits of the
 // largest rounding, relative to its point, of those that rounding explains, as a float that only grows.
@@ -65,7 +70,7 @@ struct RoundJob {
   CanonicalView points;
   const Frame* frame = nullptr;
   Precision precision{};
-  std::byte* pieces[2] = {nullptr, nullptr};
+  std::byte* values = nullptr;
   OperandSums* sums = nullptr;
   unsigned* ratio = nullptr;
   double* u = nullptr;
@@ -87,13 +92,13 @@ class Operands {
   // Terms and bounds, once the ratios of both sides are known.
   void settle(const Points& points, const LowBound& bound, Home& home);
 
-  OperandBlock block() const noexcept { return {{pieces_[0].data(), pieces_[1].data()}}; }
+  const std::byte* values() const noexcept { return values_.data(); }
   const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction
   const float* bounds() const noexcept { return bounds_.data(); }  // null: of bytes
 
  private:
   double residual_ratio_ = 0;
-  DeviceArray<std::byte> pieces_[2];
+  DeviceArray<std::byte> values_;
   DeviceArray<OperandSums> sums_;
   DeviceArray<float> terms_, bounds_;
 };

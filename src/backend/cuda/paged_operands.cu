@@ -27,7 +27,7 @@ PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, const Fr
 std::int64_t PagedOperands::bytes(std::int64_t count) { return 2 * array_bytes(4 * count); }
 
 std::int64_t PagedOperands::slot_bytes(std::int64_t block_rows, std::int64_t dim, Precision precision) {
-  return pieces_of(precision) * array_bytes(piece_bytes(block_rows, dim, precision));
+  return array_bytes(operand_bytes(block_rows, dim, precision));
 }
 
 std::int64_t PagedOperands::held_bytes(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim) {
@@ -67,13 +67,13 @@ void PagedOperands::learn(const PagedOperands& from, int device, int device_of_f
 }
 
 // Points from `first` on, rounded into a slot; with their terms and bounds, if these are not there yet.
-void PagedOperands::round(const CanonicalView& view, const OperandBlock& to, std::int64_t first, bool terms) {
+void PagedOperands::round(const CanonicalView& view, std::byte* to, std::int64_t first, bool terms) {
   const cudaStream_t loader = points_.loader();
   RoundJob job;
   job.points = view;
   job.frame = frame_;
   job.precision = precision_;
-  for (int i = 0; i < 2; ++i) job.pieces[i] = const_cast<std::byte*>(to.pieces[i]);
+  job.values = to;
   job.sums = sums_.data();
   job.ratio = ratio_.data();
   job.u = canonical_.data();
@@ -81,22 +81,18 @@ void PagedOperands::round(const CanonicalView& view, const OperandBlock& to, std
   if (terms) find_terms(view, sums_.data(), *bound_, terms_.data() + first, bounds_.data() + first, loader);
 }
 
-OperandBlock PagedOperands::block(std::int64_t block) {
-  const auto pieces = [&](std::byte* memory) {
-    const std::int64_t bytes = array_bytes(piece_bytes(points_.block_rows(), points_.dim(), precision_));
-    return OperandBlock{{memory, precision_ == Precision::two_piece ? memory + bytes : nullptr}};
-  };
-  return pieces(slots_->find(block, [&](std::byte* memory) {
+const std::byte* PagedOperands::block(std::int64_t block) {
+  return slots_->find(block, [&](std::byte* memory) {
     const CanonicalView view = points_.bring(block, landing_.data());
     const auto b = static_cast<std::size_t>(block);
     const std::int64_t first = points_.first_of(block);
     if (bound_)
-      round(view, pieces(memory), first, !has_terms_[b]);
+      round(view, memory, first, !has_terms_[b]);
     else
       make_integer_operands(view.rows, metric_, memory, has_terms_[b] ? nullptr : terms_.data() + first,
                             points_.loader());
     has_terms_[b] = true;
-  }));
+  });
 }
 
 }  // namespace libknng::cuda

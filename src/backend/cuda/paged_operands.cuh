@@ -30,7 +30,7 @@ class PagedOperands {
   std::int64_t slots() const noexcept { return slots_ ? slots_->count() : 0; }
 
   // For what is put on the home's stream until used().
-  OperandBlock block(std::int64_t block);
+  const std::byte* block(std::int64_t block);
   void used() { slots_->used(); }
 
   // What another device knows of points whose blocks have not come here. Neither brings blocks meanwhile.
@@ -41,7 +41,7 @@ class PagedOperands {
   const float* bounds() const noexcept { return bounds_.data(); }  // null: of bytes
 
  private:
-  void round(const CanonicalView& view, const OperandBlock& to, std::int64_t first, bool terms);
+  void round(const CanonicalView& view, std::byte* to, std::int64_t first, bool terms);
 
   PagedPoints& points_;
   const Metric& metric_;

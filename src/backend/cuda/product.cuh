@@ -23,7 +23,7 @@ class Products {
 
   // tile[r ld + c] = a_r . b_c, r < rows, c < columns, of points of dim coordinates; int8: as the bits of an int32, ld
   // is a multiple of 4, and columns are written up to one.
-  void run(const OperandBlock& a, std::int64_t rows, const OperandBlock& b, std::int64_t columns, std::int64_t dim,
+  void run(const std::byte* a, std::int64_t rows, const std::byte* b, std::int64_t columns, std::int64_t dim,
            Precision precision, float* tile, std::int64_t ld);
   // |product - a.b| <= gamma |a| |b| + eta, for operands in one or in two pieces. Of bytes products are exact.
   static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios, int compute_major);

@@ -231,14 +231,14 @@ Session::Place Session::place_of_columns(std::int64_t first) {
   return {paged_->view(block, memory), first - paged_->first_of(block)};
 }
 
-OperandBlock Session::operands_of_columns(std::int64_t first) {
+const std::byte* Session::operands_of_columns(std::int64_t first) {
   if (paged_) return paged_operands_->block(paged_->block_of(first));
-  return operands_->block().from(first, precision(), columns_->dim());
+  return operand_of(operands_->values(), first, precision(), columns_->dim());
 }
 
-OperandBlock Session::operands_of_rows(std::int64_t first) {
+const std::byte* Session::operands_of_rows(std::int64_t first) {
   if (!queries_) return operands_of_columns(first);
-  return query_operands_->block().from(first, precision(), queries_->dim());
+  return operand_of(query_operands_->values(), first, precision(), queries_->dim());
 }
 
 void Session::blocks_used() {
@@ -312,7 +312,8 @@ void Session::round_operands(Precision precision) {
 void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   const std::int64_t dim = problem_.columns.dim;
   if (products_) {
-    const OperandBlock of_rows = operands_of_rows(first_row), of_columns = operands_of_columns(first_column);
+    const std::byte* const of_rows = operands_of_rows(first_row);
+    const std::byte* const of_columns = operands_of_columns(first_column);
     products_->run(of_rows, rows, of_columns, columns, dim, precision(), tile_.data(), ld_);
     return;
   }

@@ -72,8 +72,8 @@ class Session {
   Place place_of_rows(std::int64_t first) {
     return queries_ ? Place{queries_->view(), first} : place_of_columns(first);
   }
-  OperandBlock operands_of_columns(std::int64_t first);
-  OperandBlock operands_of_rows(std::int64_t first);
+  const std::byte* operands_of_columns(std::int64_t first);
+  const std::byte* operands_of_rows(std::int64_t first);
   void blocks_used();
   void empty_lists();
   void make_operands();
