@@ -110,7 +110,9 @@ Filter make_filter(const Question& q, std::int64_t first, std::int64_t count, st
   const auto key_of = [&](std::int64_t i, std::int64_t j) {
     return canonical_key(q.rows.metric, q.rows.row(first + i), q.columns.row(j));
   };
-  if (!direct) {
+  if (direct) {
+    f.scale = q.rows.metric.term == Term::product ? 2 : 1;  // as exact products have it
+  } else {
     // Scaled keys are below 2, so that rounding a low to fp32 stays within the slack below.
     double largest = 1;
     for (std::int64_t i = 0; i < count; ++i)
@@ -124,7 +126,7 @@ Filter make_filter(const Question& q, std::int64_t first, std::int64_t count, st
     std::vector<Candidate> all;
     for (std::int64_t j = 0; j < q.columns.rows; ++j) {
       if (q.square && first + i == j) continue;
-      const double scaled = direct ? expected_key(q.rows, first + i, q.columns, j) : key_of(i, j) * f.scale;
+      const double scaled = (direct ? expected_key(q.rows, first + i, q.columns, j) : key_of(i, j)) * f.scale;
       const double slack = direct ? 0 : bound_of(f, i, j) * random.uniform(0.01, 1.9);
       all.push_back({round_down(scaled - slack), static_cast<std::uint32_t>(j)});
     }
@@ -166,6 +168,7 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   job.square = q.square;
   job.leave_out = leave_out.get();
   job.lists = {candidates.get(), kept.get(), capacity, dropped.get()};
+  job.bounds.scale = filter.scale;
   if (!direct) job.bounds = {filter.scale, row_bounds.get(), column_bounds.get()};
   job.directionless = directionless.get();
   job.directionless_count = directionless.size();
