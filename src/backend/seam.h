@@ -104,7 +104,8 @@ typedef struct knng_backend_problem {
 } knng_backend_problem;
 
 /* Precisions of the products, in the order in which they are tried; the numbers are those of Proof in graph/graph.h.
- * Metrics without product form have the first and the last, engine=direct the last alone. */
+ * Metrics without product form have the first and the last, engine=direct the last alone; products of bytes
+ * (plan/integer_products.h), which are exact, the first alone. */
 enum { KNNG_RUNG_FILTER = 1, KNNG_RUNG_TWO_PIECE = 2, KNNG_RUNG_FP32 = 3, KNNG_RUNG_FP64 = 4 };
 
 /* Where results go: entry 0 is that of point 0, whatever rows a call is for. */

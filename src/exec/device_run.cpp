@@ -22,6 +22,7 @@
 #include "exec/emit.h"
 #include "exec/host_copy.h"
 #include "exec/host_rows.h"
+#include "plan/integer_products.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {
@@ -257,9 +258,12 @@ constexpr std::array<Step, 2> kSums = {{
 }};
 constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, "distances", "keys", "refine"}}};
 
-std::span<const Step> ladder_of(const Metric& metric, bool direct) {
-  if (direct) return kDirect;
-  return has_product_form(metric.term) ? std::span<const Step>(kLadder) : std::span<const Step>(kSums);
+std::span<const Step> ladder_of(const Metric& metric, const knng_backend_problem& p) {
+  if (std::string_view(p.engine) == "direct") return kDirect;
+  if (!has_product_form(metric.term)) return kSums;
+  // What exact products do not prove is for want of room in lists: no other precision does.
+  const bool exact = has_integer_products(metric, p.rows.dtype, p.columns.dtype, p.columns.dim);
+  return std::span<const Step>(kLadder).first(exact ? 1 : kLadder.size());
 }
 
 // Row blocks that a device should have in hand at a time: beside them it holds the columns that they meet and the next.
@@ -454,13 +458,13 @@ void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& r
 
 // Tiles of all pairs in one precision after the other, until few rows or none are left without a proof; false if the
 // output is unwanted.
-bool climb(Team& team, const Metric& metric, const TaskPlan& plan, Output& output, Monitor& monitor, Graph& graph) {
+bool climb(Team& team, const Job& job, const TaskPlan& plan, Output& output, Monitor& monitor, Graph& graph) {
   const std::int64_t n = graph.rows;
   const bool direct = plan.device.engine == "direct";
   Stopwatch watch;
   double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0;
   std::int64_t unproved = 0, redone = 0;
-  const std::span<const Step> ladder = ladder_of(metric, direct);
+  const std::span<const Step> ladder = ladder_of(job.metric, job.problem);
   for (const Step& step : ladder) {
     if (step.rung == KNNG_RUNG_FP32) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved);
     if (step.rung == KNNG_RUNG_FP64 && !direct) redone = n;  // the others, too, are proved by keys alone now
@@ -545,7 +549,7 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
     if (output.unwanted(true)) return false;
     answer_rows(team, plan.grid, output.results(), monitor);
     graph.stats[Stat::seconds_tile] = watch.lap();
-  } else if (!climb(team, task.metric, plan, output, monitor, graph)) {
+  } else if (!climb(team, job, plan, output, monitor, graph)) {
     return false;
   }
 

@@ -209,9 +209,8 @@ void find_terms(const CanonicalView& points, const OperandSums* sums, const LowB
 }
 
 std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
-  const auto values = [&](Precision p) { return array_bytes(operand_bytes(count, dim, p)); };
-  // Sums, terms, bounds, a batch of canonical rows, and the ratio.
-  return std::max(values(Precision::int8), values(Precision::two_piece)) +
+  // Two pieces take the most. Sums, terms, bounds, a batch of canonical rows, and the ratio.
+  return array_bytes(operand_bytes(count, dim, Precision::two_piece)) +
          array_bytes(count * static_cast<std::int64_t>(sizeof(OperandSums))) + 2 * array_bytes(4 * count) +
          array_bytes(8 * dim * rounded_together(count, dim)) + kArrayAlignment;
 }
@@ -228,6 +227,10 @@ Operands::Operands(const Points& points, const Frame& frame, Precision precision
   check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
   residual_ratio_ = static_cast<double>(found);
+}
+
+std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t dim) {
+  return array_bytes(operand_bytes(count, dim, Precision::int8)) + array_bytes(4 * count);
 }
 
 Operands::Operands(const Points& points, const Metric& metric, Home& home)

@@ -12,7 +12,7 @@
 
 namespace libknng::cuda {
 
-// In the order of the ladder, which begins with one of the first two.
+// Bytes, or in the order of the ladder.
 enum class Precision { int8, fp16, two_piece, fp32 };
 
 // What both sides have in common. Any centre is right; one amid the points makes small operands.
@@ -83,9 +83,10 @@ void find_terms(const CanonicalView& points, const OperandSums* sums, const LowB
 class Operands {
  public:
   Operands(const Points& points, const Frame& frame, Precision precision, Home& home);
+  static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // with any precision, while it is made
   // Bytes: complete.
   Operands(const Points& points, const Metric& metric, Home& home);
-  static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // with any precision, while it is made
+  static std::int64_t integer_bytes(std::int64_t count, std::int64_t dim);
 
   // Largest rounding, relative to its point, of those that rounding explains.
   double residual_ratio() const noexcept { return residual_ratio_; }

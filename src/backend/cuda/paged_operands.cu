@@ -30,7 +30,9 @@ std::int64_t PagedOperands::slot_bytes(std::int64_t block_rows, std::int64_t dim
   return array_bytes(operand_bytes(block_rows, dim, precision));
 }
 
-std::int64_t PagedOperands::held_bytes(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim) {
+std::int64_t PagedOperands::held_bytes(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim,
+                                       Precision precision) {
+  if (precision == Precision::int8) return array_bytes(block_bytes);
   return array_bytes(block_bytes) + array_bytes(8 * dim * rounded_together(block_rows, dim)) +
          array_bytes(block_rows * static_cast<std::int64_t>(sizeof(OperandSums))) + array_bytes(sizeof(unsigned));
 }
@@ -38,10 +40,12 @@ std::int64_t PagedOperands::held_bytes(std::int64_t block_bytes, std::int64_t bl
 void PagedOperands::hold(std::int64_t slots) {
   const std::int64_t rows = points_.block_rows(), dim = points_.dim();
   landing_ = DeviceArray<std::byte>(points_.block_bytes(), home_);
-  canonical_ = DeviceArray<double>(rounded_together(rows, dim) * dim, home_);
-  sums_ = DeviceArray<OperandSums>(rows, home_);
-  ratio_ = DeviceArray<unsigned>(1, home_);
-  check(cudaMemsetAsync(ratio_.data(), 0, sizeof(unsigned), home_.stream));
+  if (bound_) {
+    canonical_ = DeviceArray<double>(rounded_together(rows, dim) * dim, home_);
+    sums_ = DeviceArray<OperandSums>(rows, home_);
+    ratio_ = DeviceArray<unsigned>(1, home_);
+    check(cudaMemsetAsync(ratio_.data(), 0, sizeof(unsigned), home_.stream));
+  }
   slots_.emplace(slots, slot_bytes(rows, dim, precision_), points_.loader(), home_);
 }
 

@@ -26,7 +26,8 @@ class PagedOperands {
   void release();
   static std::int64_t slot_bytes(std::int64_t block_rows, std::int64_t dim, Precision precision);
   // Besides the slots: a block as it comes, and what rounding it takes.
-  static std::int64_t held_bytes(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim);
+  static std::int64_t held_bytes(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim,
+                                 Precision precision);
   std::int64_t slots() const noexcept { return slots_ ? slots_->count() : 0; }
 
   // For what is put on the home's stream until used().

@@ -151,7 +151,7 @@ void Session::make_lists() {
   const knng_backend_problem& p = problem_;
   if (has_products(p)) {
     products_.emplace(kit_, home_);
-    if (precision_of(p, KNNG_RUNG_FILTER) != Precision::int8) make_frame();
+    if (!multiplies_bytes(p)) make_frame();
   } else if (has_sums(p)) {
     find_values();
   }
@@ -278,7 +278,6 @@ void Session::make_operands() {
     if (queries_) query_operands_.emplace(*queries_, metric_, home_);
     scale_ = integer_scale(metric_);
   } else {
-    if (!frame_) make_frame();
     round_operands(precision());
   }
   column_terms_ = paged_ ? paged_operands_->terms() : operands_->terms();

@@ -49,6 +49,11 @@ std::int64_t found_bytes(const knng_backend_problem& p) {
   return bytes;
 }
 
+std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count) {
+  const std::int64_t dim = p.columns.dim;
+  return multiplies_bytes(p) ? Operands::integer_bytes(count, dim) : Operands::bytes(count, dim);
+}
+
 // ---- points in blocks
 
 std::int64_t stored_block_bytes(const knng_backend_problem& p) {
@@ -70,7 +75,9 @@ std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
   switch (stage) {
     case Stage::tiles:
       return found_bytes(p) + workspace +
-             (has_products(p) ? PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, d) : 0);
+             (has_products(p)
+                  ? PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, d, precision_of(p, KNNG_RUNG_FILTER))
+                  : 0);
     case Stage::keys: return keys_bytes(p) + (p.square ? 0 : array_bytes(8 * d * evaluated_together(p)));
     case Stage::refine: return keys_bytes(p) + workspace;
     default: {
@@ -82,24 +89,27 @@ std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
 }
 // Before any stage: a sample of the points is rounded. And after one that met points that are refused.
 std::int64_t opening_bytes(const knng_backend_problem& p) {
-  return std::max(array_bytes(stored_block_bytes(p)),
-                  Operands::bytes(std::min(p.columns.count, kSampleRows), p.columns.dim));
+  const std::int64_t block = array_bytes(stored_block_bytes(p));
+  return multiplies_bytes(p) ? block
+                             : std::max(block, Operands::bytes(std::min(p.columns.count, kSampleRows), p.columns.dim));
 }
 std::int64_t bytes_of_stages(const knng_backend_problem& p) {
   const auto with = [&](Stage stage, std::int64_t held, Precision precision) {
     return stage_bytes(p, stage) + Slots::bytes(held, slot_bytes(p, stage, precision));
   };
+  const bool bytes = multiplies_bytes(p);
   return std::max({opening_bytes(p), with(Stage::tiles, p.blocks_held, precision_of(p, KNNG_RUNG_FILTER)),
-                   with(Stage::tiles, kFewestHeld, Precision::fp32),
-                   with(Stage::tiles, kFewestHeld, Precision::two_piece),
+                   bytes ? 0 : with(Stage::tiles, kFewestHeld, Precision::fp32),
+                   bytes ? 0 : with(Stage::tiles, kFewestHeld, Precision::two_piece),
                    with(Stage::keys, kFewestHeld, Precision::fp16), stage_bytes(p, Stage::refine),
                    with(Stage::redo, kFewestHeld, Precision::fp16)});
 }
 std::int64_t paged_bytes(const knng_backend_problem& p) {
   knng_backend_rows sampled = p.columns;
   sampled.count = std::min(p.columns.count, kSampleRows);
-  return PagedPoints::bytes(p.columns, transform_of(p), p.tile_cols) + Points::bytes(sampled, transform_of(p)) +
-         PagedOperands::bytes(p.columns.count) + bytes_of_stages(p);
+  return PagedPoints::bytes(p.columns, transform_of(p), p.tile_cols) +
+         (multiplies_bytes(p) ? 0 : Points::bytes(sampled, transform_of(p))) + PagedOperands::bytes(p.columns.count) +
+         bytes_of_stages(p);
 }
 
 }  // namespace
@@ -117,11 +127,12 @@ bool has_sums(const knng_backend_problem& p) {
   return std::string_view(p.engine) == "tiled" && has_sum_term(static_cast<Term>(p.metric.term));
 }
 
+bool multiplies_bytes(const knng_backend_problem& p) {
+  return has_products(p) && has_integer_products(metric_of(p.metric), p.rows.dtype, p.columns.dtype, p.columns.dim);
+}
 Precision precision_of(const knng_backend_problem& p, int rung) {
   switch (rung) {
-    case KNNG_RUNG_FILTER:
-      return has_integer_products(metric_of(p.metric), p.rows.dtype, p.columns.dtype, p.columns.dim) ? Precision::int8
-                                                                                                     : Precision::fp16;
+    case KNNG_RUNG_FILTER: return multiplies_bytes(p) ? Precision::int8 : Precision::fp16;
     case KNNG_RUNG_TWO_PIECE: return Precision::two_piece;
     default: return Precision::fp32;
   }
@@ -242,13 +253,13 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   if (has_sums(p)) bytes += array_bytes(sizeof(ValueRange));
   // Of queries, or of all points.
   if (has_products(p))
-    bytes += (p.square && is_paged(p) ? 0 : Operands::bytes(n, d)) +
-             Frame::bytes(p.square && is_paged(p) ? std::min(n, kSampleRows) : n, d) +
+    bytes += (p.square && is_paged(p) ? 0 : bytes_of_operands(p, n)) +
+             (multiplies_bytes(p) ? 0 : Frame::bytes(p.square && is_paged(p) ? std::min(n, kSampleRows) : n, d)) +
              array_bytes(Products::kWorkspaceBytes);
   // Lists.
   bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 4 * array_bytes(4 * n);
   if (is_paged(p)) return bytes + paged_bytes(p);
-  if (has_products(p) && !p.square) bytes += Operands::bytes(p.columns.count, d);
+  if (has_products(p) && !p.square) bytes += bytes_of_operands(p, p.columns.count);
   return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
 }
 

@@ -20,7 +20,8 @@ const Selector& selector_of(const knng_backend_problem& p);
 // of canonical keys; of canonical keys.
 bool has_products(const knng_backend_problem& p);
 bool has_sums(const knng_backend_problem& p);
-// Of the products on a rung of the ladder.
+// Of the products on a rung of the ladder; bytes have one.
+bool multiplies_bytes(const knng_backend_problem& p);
 Precision precision_of(const knng_backend_problem& p, int rung);
 inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 
