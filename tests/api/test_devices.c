@@ -363,6 +363,28 @@ static void bytes_of_many_dimensions(void** state) {
     }
 }
 
+/* The scale of points in blocks is that of a sample, 512 of them: others may be far beyond it and are proved all the
+ * same. Not by devices that are none, whose rungs know no scale. */
+static void points_far_beyond_a_sample(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 700, 301, 325);
+  for (int64_t e = 600 * rows.d; e < rows.n * rows.d; ++e) ((float*)rows.data)[e] *= 512;
+  for (int self = 0; self < 2; ++self) {
+    question q = question_of(&rows, &metric_cases[1], 6);
+    q.self = self ? "first" : "exclude";
+    knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+    knng* h = handle_for(&q, device_sets()[self && usable_devices > 1 ? 2 : 0], "tiled", "auto", "0");
+    set_bytes(h, "max_device_bytes", planned(h, 0, q.k).smallest_device);
+    expect_ok(answer(h, &q, NULL, &g), "far points");
+    expect_same(expected, g, "far points");
+    if (!fake_devices) assert_true(stat_of(g, "redone_fp64") == 0);
+    knng_graph_destroy(g);
+    knng_graph_destroy(expected);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
+}
+
 /* By which rungs rows were proved; and rows that the fp32 rung was asked for. */
 typedef struct rungs {
   int64_t reached[5];
@@ -453,6 +475,7 @@ int main(void) {
       DEVICE_TEST(memory_is_as_planned),
       DEVICE_TEST(more_points_than_fit),
       DEVICE_TEST(bytes_of_many_dimensions),
+      DEVICE_TEST(points_far_beyond_a_sample),
       DEVICE_TEST(every_rung_of_the_ladder),
       DEVICE_TEST(every_rung_without_products),
       DEVICE_TEST(filters_that_there_are_not),

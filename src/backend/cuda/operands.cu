@@ -57,17 +57,17 @@ __device__ double warp_sum(double x) {
   return x;
 }
 
-// Operands are of what fp16 can hold, so that products are finite.
-__device__ double within_fp16(double x) { return fmin(fmax(x, -65504.0), 65504.0); }
+// So that products are finite: fp16 holds no more, and sums of products of fp32 stay below 2^127.
+__device__ double within(double x, double limit) { return fmin(fmax(x, -limit), limit); }
 
 struct Fp16 {
   using Value = __half;
-  static __device__ Value round(double x) { return __double2half(within_fp16(x)); }
+  static __device__ Value round(double x) { return __double2half(within(x, 65504.0)); }
   static __device__ double exact(Value a) { return static_cast<double>(__half2float(a)); }
 };
 struct Fp32 {
   using Value = float;
-  static __device__ Value round(double x) { return __double2float_rn(within_fp16(x)); }
+  static __device__ Value round(double x) { return __double2float_rn(within(x, 0x1p40)); }
   static __device__ double exact(Value a) { return static_cast<double>(a); }
 };
 

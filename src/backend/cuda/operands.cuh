@@ -21,8 +21,8 @@ class Frame {
   // The centre: the median of some columns (0 for inner products, which do not survive a shift).
   Frame(const Metric& metric, const Points& columns, Home& home);
   // The scale is the one at which the largest difference from the centre, of all points covered, just fits fp16; or
-  // 2^headroom as large a one does, for points that were not. What does not fit is rounded to what does: a point far
-  // from its operand, as the bound sees.
+  // 2^headroom as large a one does, for points that were not. What does not fit the precision is rounded to what does:
+  // a point far from its operand, as the bound sees.
   void cover(const CanonicalView& view, Home& home);
   void settle(int headroom, Home& home);
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while it covers views of so many points

@@ -23,8 +23,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kNobody = 0xffffffff;
-// Points may be so many powers of two farther from the centre than a sample of them before their operands suffer.
-constexpr int kHeadroom = 4;
+// Points may be so many powers of two farther from the centre than a sample of them before their operands suffer: as
+// many as leave the second of two pieces above fp16's denormals. fp32 holds whatever comes.
+constexpr int kHeadroom = 8;
 // All pairs of fewer take some milliseconds, and a sample of the rows about one.
 constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 31;
 
