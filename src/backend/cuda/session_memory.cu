@@ -263,7 +263,10 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
 }
 
-std::int64_t host_bytes(const knng_backend_problem& p) { return Staging::host_bytes(most_copied(p)); }
+std::int64_t host_bytes(const knng_backend_problem& p) {
+  const auto point = [](const knng_backend_rows& rows) { return rows.dim * dtype_bytes(rows.dtype); };
+  return Staging::host_bytes(most_copied(p), std::max(point(p.columns), point(p.rows)));
+}
 
 std::int64_t most_copied(const knng_backend_problem& p) {
   const auto points = [](const knng_backend_rows& rows) { return rows.count * rows.dim * dtype_bytes(rows.dtype); };

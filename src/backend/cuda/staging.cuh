@@ -27,7 +27,11 @@ class Staging {
   // Bytes to host memory; returns when they are there.
   void download(const void* device, void* host, std::int64_t bytes, const Stream& stream);
 
-  static std::int64_t host_bytes(std::int64_t largest) { return 2 * buffer_bytes(largest); }
+  // longest: of the items. One that does not fit a buffer has memory of its own on its way.
+  static std::int64_t host_bytes(std::int64_t largest, std::int64_t longest) {
+    const std::int64_t buffer = buffer_bytes(largest);
+    return 2 * buffer + (longest > buffer ? longest : 0);
+  }
 
  private:
   // Through buffers of 16 MiB copies are twice as fast as through those of the kit, but to make them page-locked takes
