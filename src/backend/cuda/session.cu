@@ -7,12 +7,9 @@
 
 #include "backend/cuda/delivery.cuh"
 #include "backend/cuda/direct.cuh"
-#include "backend/cuda/exact_rows.cuh"
 #include "backend/cuda/integer_operands.cuh"
 #include "backend/cuda/listed_keys.cuh"
-#include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/prepare.cuh"
-#include "backend/cuda/refine.cuh"
 #include "backend/cuda/sampled_proof.cuh"
 #include "backend/cuda/sum_tile.cuh"
 #include "backend/cuda/workspace.cuh"
@@ -471,113 +468,6 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
     listed_keys(job, home_.stream);
   }
   blocks_used();
-}
-
-void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
-  enter(Stage::refine);
-  if (paged_ && !knows_directionless_) find_directionless();
-  const knng_backend_problem& p = problem_;
-  const ResultSpace space(p, refined_together(p), workspace_.data());
-  Delivery delivery(p, space, result, staging_, home_.stream);
-  std::vector<std::int32_t> counts(static_cast<std::size_t>(count));
-  staging_.download(counts_.data() + first, counts.data(), 4 * count, home_.stream);
-  for (const std::int32_t found : counts) {
-    result.keys += found;
-    result.candidates = std::max<std::int64_t>(result.candidates, found);
-  }
-  for (std::int64_t done = 0; done < count; done += space.together) {
-    RefineJob job = refine_job(p, metric_);
-    job.rows = rows();
-    job.columns = columns();
-    job.first = first + done;
-    job.count = std::min(space.together, count - done);
-    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
-    job.lists = {candidates_.data() + job.first * p.capacity, counts_.data() + job.first, p.capacity,
-                 dropped_.data() + job.first};
-    job.bounds = {scale_, nullptr, nullptr, sums_};
-    if (column_bounds_) {
-      job.bounds.rows = row_bounds_ + job.first;
-      job.bounds.columns = column_bounds_;
-    }
-    if (paged_) {
-      job.keys = keys_.data() + job.first * p.capacity;
-      job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + job.first : nullptr;
-    }
-    job.directionless = directionless_count_ > 0 ? directionless_.data() : nullptr;
-    job.directionless_count = directionless_count_;
-    job.result = space.rows;
-    job.result.first = job.first;
-    job.workspace = space.rest;
-    libknng::cuda::refine(job, home_.stream);
-    delivery.rows(0, job.first, job.count, rung_);
-  }
-  delivery.findings();
-}
-
-void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
-  const knng_backend_problem& p = problem_;
-  const ResultSpace space(p, p.tile_rows, workspace_.data());
-  auto* const evaluated = static_cast<unsigned long long*>(space.rest);
-  check(cudaMemsetAsync(evaluated, 0, sizeof *evaluated, home_.stream));
-  Delivery delivery(p, space, result, staging_, home_.stream);
-  for (std::int64_t done = 0; done < count; done += space.together) {
-    NearRowsJob job = near_rows_job(p, metric_);
-    job.rows = rows();
-    job.grid = tree_->grid();
-    job.tree = tree_->boxes();
-    job.first = first + done;
-    job.count = std::min(space.together, count - done);
-    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
-    job.directionless = directionless_count_ > 0 ? directionless_.data() : nullptr;
-    job.directionless_count = directionless_count_;
-    job.result = space.rows;
-    job.result.first = job.first;
-    job.workspace = static_cast<std::byte*>(space.rest) + kEvaluatedBytes;
-    near_rows(job, evaluated, home_.stream);
-    delivery.rows(0, job.first, job.count, KNNG_RUNG_FP64);
-  }
-  delivery.findings();
-  unsigned long long keys = 0;
-  staging_.download(evaluated, &keys, sizeof keys, home_.stream);
-  result.keys += static_cast<std::int64_t>(keys);
-}
-
-void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
-  enter(Stage::redo);
-  const knng_backend_problem& p = problem_;
-  const ResultSpace space(p, redone_together(p), workspace_.data());
-  auto* const list = static_cast<std::int64_t*>(space.rest);
-  Delivery delivery(p, space, result, staging_, home_.stream);
-  for (std::int64_t done = 0; done < count; done += space.together) {
-    ExactJob job = exact_job(p, metric_);
-    job.rows = this->rows();
-    job.columns = columns();
-    job.list = list;
-    job.count = std::min(space.together, count - done);
-    std::optional<const Points> listed;
-    if (paged_) {
-      job.columns_from = [this](std::int64_t first) {
-        blocks_used();
-        return place_of_columns(first).view;
-      };
-      if (!queries_) {
-        const PickedRows picked{p.columns, {rows + done, rows + done + job.count}};
-        listed.emplace(picked.rows(), metric_.transform, p.metric.largest, staging_, home_);
-        job.rows = listed->view();
-        job.rows_picked = true;
-      }
-    }
-    check(cudaMemcpyAsync(list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
-                          home_.stream));
-    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
-    job.result = space.rows;
-    job.result.packed = true;
-    job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
-    exact_rows(job, home_.stream);
-    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(i, rows[done + i], 1, KNNG_RUNG_FP64);
-    result.keys += job.count * p.columns.count;
-  }
-  delivery.findings();
 }
 
 }  // namespace libknng::cuda

@@ -86,6 +86,7 @@ class Session {
   CandidateLists lists_from(std::int64_t first) const;
   Bounds bounds_from(std::int64_t first) const;
   void join(const SelectJob& found, std::int64_t first_list);
+  void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 
   const knng_backend_problem& problem_;
   const Metric metric_;

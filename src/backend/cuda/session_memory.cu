@@ -21,7 +21,7 @@ namespace {
 
 // Rows that refinement has in flight.
 constexpr std::int64_t kRowsInFlight = 16384;
-constexpr std::int64_t kResultBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kResultBytes = std::int64_t{32} << 20;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
@@ -218,7 +218,8 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
     }
     case Stage::keys: return 0;
     case Stage::refine:
-      return ResultSpace(p, refined_together(p), nullptr).used + refine_workspace_bytes(refine_job(p, metric));
+      // One space is filled while the other leaves.
+      return 2 * ResultSpace(p, refined_together(p), nullptr).used + refine_workspace_bytes(refine_job(p, metric));
     default:
       return ResultSpace(p, redone_together(p), nullptr).used + exact_workspace_bytes(exact_job(p, metric)) +
              array_bytes(8 * redone_together(p));
