@@ -205,6 +205,61 @@ static void files_and_memory_together(void** state) {
   rows_free(&queries);
 }
 
+/* What a metric refuses, in a row that is checked and in one that is not. */
+static void refused_rows_are_numbered_in_parts(void) {
+  test_rows rows = rows_positive(KNNG_F32, 300, 301, 516);
+  test_rows right = rows_positive(KNNG_F32, 300, 301, 516);
+  question q = question_of(&right, &metric_cases[5], 4);
+  assert_string_equal(q.metric.metric, "hellinger");
+  knng_error failure;
+  knng_graph* g = answer_of_cpu(&q, &failure);
+  ((float*)rows.data)[100 * 301 + 3] = -1;
+  write_rows("refused.fbin", &rows);
+  q.rows = &rows;
+  knng* h = staying(&q, "refused.fbin", "cpu");
+  set_bytes(h, "max_host_bytes", 150000);
+  int64_t wrong = 0;
+  EXPECT_ERROR(knng_check(h, g, 3, NULL, &wrong), KNNG_ERR_DATA, "row 100", "column 3");
+  EXPECT_ERROR(knng_check(h, g, 7, NULL, &wrong), KNNG_ERR_DATA, "row 100", "column 3");
+  knng_destroy(h);
+  knng_graph_destroy(g);
+  rows_free(&rows);
+  rows_free(&right);
+}
+
+/* With less memory than the rows take, they are met part by part. */
+static void graphs_are_checked_in_parts(knng* h, const test_rows* rows, const knng_graph* g) {
+  static const int64_t samples[] = {0, 1, 7, 299};
+  knng_matrix ids = {.struct_size = sizeof ids}, values = ids;
+  expect_ok(knng_graph_view(g, &ids, &values), "view");
+  for (int part = 2; part < 4; ++part) { /* a dozen rows at a time in the end */
+    set_bytes(h, "max_host_bytes", bytes_of(rows) / part);
+    int64_t wrong = 0;
+    for (int s = 0; s < 4; ++s) {
+      expect_ok(knng_check(h, g, samples[s], NULL, &wrong), "knng_check");
+      assert_int_equal(wrong, -1);
+    }
+    /* One value of row 271 differs, in its last bit; row 280 has a wrong id besides. */
+    float changed[300 * 4];
+    int64_t others[300 * 4];
+    memcpy(changed, values.data, sizeof changed);
+    memcpy(others, ids.data, sizeof others);
+    uint32_t bits;
+    memcpy(&bits, changed + 271 * 4 + 3, sizeof bits);
+    ++bits;
+    memcpy(changed + 271 * 4 + 3, &bits, sizeof bits);
+    others[280 * 4] = others[280 * 4 + 1];
+    others[280 * 4 + 1] = ((int64_t*)ids.data)[280 * 4];
+    const knng_matrix i = knng_host(KNNG_I64, 300, 4, others), v = knng_host(KNNG_F32, 300, 4, changed);
+    knng_graph* bad = NULL;
+    expect_ok(knng_graph_import(&bad, &i, &v), "import");
+    expect_ok(knng_check(h, bad, 0, NULL, &wrong), "knng_check");
+    assert_int_equal(wrong, 271);
+    knng_graph_destroy(bad);
+  }
+  refused_rows_are_numbered_in_parts();
+}
+
 /* Work on the CPU has copies for as long as it takes: if there is room. */
 static void the_cpu_copies_them(void** state) {
   (void)state;
@@ -229,6 +284,7 @@ static void the_cpu_copies_them(void** state) {
   expect_ok(knng_check(h, g, 0, NULL, &wrong), "knng_check");
   assert_int_equal(wrong, -1);
   knng_graph_destroy(g);
+  graphs_are_checked_in_parts(h, &rows, expected);
   /* They come back as they are, from a file as from memory; within what there is for anything. */
   set_bytes(h, "max_host_bytes", 1);
   double* back = malloc(sizeof(double) * 100 * 301);
