@@ -8,9 +8,11 @@
 
 #include "core/error.h"
 #include "core/float_env.h"
+#include "core/host_memory.h"
 #include "core/monitor.h"
 #include "exec/build.h"
 #include "exec/check.h"
+#include "exec/file_rows.h"
 #include "exec/host_copy.h"
 #include "exec/task.h"
 #include "metric/canonical.h"
@@ -491,6 +493,21 @@ void copies_by_several_threads(void**) {
   }
 }
 
+// Rows stay in their file beyond three quarters of the limit, or of the machine's memory.
+void rows_too_large_to_hold(void**) {
+  assert_false(too_large_to_hold(750, 0, 1000));
+  assert_true(too_large_to_hold(751, 0, 1000));
+  assert_false(too_large_to_hold(50, 700, 1000));
+  assert_true(too_large_to_hold(51, 700, 1000));
+  assert_true(too_large_to_hold(1, 2000, 1000));
+  assert_true(too_large_to_hold(INT64_MAX, INT64_MAX, 1000));
+  const std::int64_t machine = host_memory();
+  assert_true(machine > std::int64_t{1} << 26);
+  assert_false(too_large_to_hold(machine / 2, 0, 0));
+  assert_true(too_large_to_hold(machine / 5 * 4, 0, 0));
+  assert_true(too_large_to_hold(machine / 2, machine / 2, 0));
+}
+
 }  // namespace
 
 int main() {
@@ -506,6 +523,7 @@ int main() {
       cmocka_unit_test(budgets_do_not_change_the_graph),
       cmocka_unit_test(first_call_of_progress_can_stop_a_build),
       cmocka_unit_test(copies_by_several_threads),
+      cmocka_unit_test(rows_too_large_to_hold),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
