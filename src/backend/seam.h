@@ -56,8 +56,8 @@ typedef struct knng_backend_rows {
   int64_t dim;
   int32_t dtype;
   /* Copies points [first, first + count), packed, dim values each; with the threads of the device that asks. Not for
-   * points of a piece. Does not fail: of points that cannot be read (they may be in a file) zeros come, and the library,
-   * which knows, goes by no result of the call that wanted them, and closes the session. */
+   * points of a piece. Does not fail: of points that cannot be read (they may be in a file) zeros come, and the
+   * library, which knows, goes by no result of the call that wanted them, and closes the session. */
   void (*read)(const void* user, int64_t first, int64_t count, void* dst);
   /* Points in memory of devices, of this or of others, ascending: they are ready, and stay as they are. */
   const knng_backend_piece* pieces;
