@@ -303,7 +303,7 @@ void test_all() {
   for (const Shape& shape : shapes)
     for (const Side side : {Side::rows, Side::columns}) {
       const int length = side == Side::rows ? shape.columns : shape.rows;
-      std::vector<int> capacities = {1, 2, 10, 33, 100, 520, 2000, length / 2, length - 1, length, length + 3};
+      std::vector<int> capacities = {1, 2, 10, 33, 80, 100, 520, 2000, length / 2, length - 1, length, length + 3};
       if (small_run()) capacities = {1, 40, std::min(length, 100)};
       std::sort(capacities.begin(), capacities.end());
       capacities.erase(std::unique(capacities.begin(), capacities.end()), capacities.end());

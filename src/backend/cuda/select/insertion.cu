@@ -9,9 +9,10 @@
 namespace libknng::cuda {
 namespace {
 
-constexpr int kThreads = 64;             // lists of a block; few, so that few lists still fill many processors
-constexpr int kStage = 32;               // elements of each list that are staged together (rows)
-constexpr int kSharedBytes = 40 * 1024;  // with the stage within the 48 KiB that need no asking for
+constexpr int kThreads = 64;  // lists of a block; few, so that few lists still fill many processors
+constexpr int kStage = 32;    // elements of each list that are staged together (rows)
+// With the stage within the 48 KiB that need no asking for.
+constexpr int kSharedBytes = 48 * 1024 - kThreads * (kStage + 1) * static_cast<int>(sizeof(float));
 
 // A list being built; entry i stands at entries[i * stride].
 struct FarthestList {
