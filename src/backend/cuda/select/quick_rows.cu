@@ -24,11 +24,6 @@ constexpr int round_up(std::size_t bytes) { return static_cast<int>((bytes + 15)
 // A batch: kElements elements of the list for every thread, all loaded before the first is looked at. Neighbouring
 // threads take neighbouring vectors of kWidth elements.
 constexpr int kElements = 16;
-// Batches after which a block's warps wait for each other: whether there is room for what they found. A block that has
-// a processor to itself is the faster for few waits (2^24 keys a row: 81 % of the read rate, 70 % with one each batch);
-// several on one processor read memory the better the closer their warps keep together (2^20: 93 %, 88 % with few).
-template <int kWarps>
-constexpr unsigned kBatchesTogether = kWarps == 32 ? 8 : 1;
 
 // Element j of the thread's, of those that start at `start`.
 template <class Threads, int kWidth>
@@ -174,40 +169,24 @@ struct RowStream {
     return mask;
   }
 
-  // Those of a batch that may be collected.
   template <bool kInside>
-  __device__ unsigned wanted(unsigned start, float limit) const {
-    const unsigned mask = below<kInside>(start, limit);
-    const bool looked_at = excluded - start < Threads::threads * kElements || from > -infinity();
-    return looked_at ? filter(mask, start, limit) : mask;
-  }
-
-  // The batches from `start` up to `end`. Each warp goes through them at its own pace; one that finds no room waits for
-  // the others with what is left of its batch, until there is room again.
-  template <bool kInside>
-  __device__ float batches(unsigned start, unsigned end, float limit, int keep, RowState<kWarps>& state) const {
-    unsigned left = 0;
-    bool waits = false;
+  __device__ float batch(unsigned start, float limit, int keep, RowState<kWarps>& state) const {
+    unsigned mask = below<kInside>(start, limit);
+    if (excluded - start < Threads::threads * kElements || from > -infinity()) mask = filter(mask, start, limit);
     for (;;) {
-      while (start < end) {
-        left = append(waits ? left : wanted<kInside>(start, limit), start);
-        waits = __any_sync(0xffffffffU, left != 0) != 0;
-        if (waits) break;
-        start += Threads::threads * kElements;
-      }
-      if (!Threads::any(waits)) return limit;
+      mask = append(mask, start);
+      if (!Threads::any(mask != 0)) return limit;
       limit = tighten<kWarps>(keys, room, keep, state);
-      if (waits) left = filter(left, start, limit);
+      mask = filter(mask, start, limit);
     }
   }
 
   // Collects what is in [from, limit).
   __device__ void pass(float limit, int keep, RowState<kWarps>& state) const {
-    constexpr unsigned batch = Threads::threads * kElements, stride = kBatchesTogether<kWarps> * batch;
-    const unsigned whole = length / batch * batch;
-    for (unsigned start = 0; start < whole; start += stride)
-      limit = batches<true>(start, min(start + stride, whole), limit, keep, state);
-    if (whole < length) batches<false>(whole, length, limit, keep, state);
+    constexpr unsigned step = Threads::threads * kElements;
+    unsigned start = 0;
+    for (; length - start >= step; start += step) limit = batch<true>(start, limit, keep, state);
+    if (start < length) batch<false>(start, limit, keep, state);
   }
 };
 
