@@ -215,6 +215,9 @@ Graph run_anywhere(const Dataset& data, const Dataset* queries, const std::int64
   const Dataset rows = host_rows(data, 0, data.rows(), &budget, &monitor, "rows");
   std::optional<Dataset> query_rows;
   if (queries) query_rows.emplace(host_rows(*queries, 0, queries->rows(), &budget, &monitor, "q"));
+  // What was copied is what was looked at when it was added: nothing here is made for NaN.
+  data.require_unchanged();
+  if (queries) queries->require_unchanged();
   task.row_devices.clear();
   task.absent_row_bytes = 0;
   return run(rows, queries ? &*query_rows : nullptr, leave_out, task, plan, k, budget, monitor);

@@ -138,6 +138,7 @@ class Prepared {
   // number: of a row in the data set.
   template <class Number>
   void prepare(const Dataset& data, const Task& task, Budget& budget, Monitor& monitor, Number&& number) {
+    data.require_unchanged();  // what was copied is what was looked at when it was added
     try {
       canonical_.emplace(rows_, task.metric, task.threads, &budget, monitor, "rows");
     } catch (const Error& e) {

@@ -25,6 +25,10 @@ constexpr std::uint32_t kNobody = 0xffffffff;
 constexpr int kHeadroom = 8;
 // All pairs of fewer take some milliseconds, and a sample of the rows about one.
 constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 31;
+// What else makes a sample dear: rows of which it is no small part, and lists so long that to look through them takes
+// as long as to fill them.
+constexpr std::int64_t kFewestRowsSampledFrom = 64 * SampledRows::kGroups * SampledRows::kMostTogether;
+constexpr std::int64_t kLongestSampled = 8192;
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
@@ -320,7 +324,7 @@ void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t 
   if (sums_) {
     const SumOperand of_columns =
         make_sum_operand(column_place.view.rows, column_place.at, columns, column_space, home_.stream);
-    const bool symmetric = problem_.square && first_row == first_column;
+    const bool symmetric = problem_.square && first_row == first_column && rows == columns;
     const SumOperand of_rows =
         symmetric ? of_columns : make_sum_operand(row_place.view.rows, row_place.at, rows, row_space, home_.stream);
     sum_tile(metric_, *sums_, of_rows, of_columns, symmetric, tile_.data(), ld_, home_.stream);
@@ -337,7 +341,8 @@ void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t 
 double Session::sample() {
   const knng_backend_problem& p = problem_;
   const SampledRows rows(p.rows.count);
-  if (paged_ || rows.count() == 0 || p.rows.count * p.columns.count < kPairsWorthSampling) return 0;
+  const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
+  if (paged_ || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
   const std::int64_t together = std::min<std::int64_t>(rows.together, p.tile_rows);
   for (int group = 0; group < SampledRows::kGroups; ++group)
     for (std::int64_t done = 0; done < rows.together; done += together)
