@@ -9,9 +9,9 @@
 
 namespace libknng {
 
-// Below, fp16 is the faster unit, and rows of 8-bit integers lose nothing in it either. On an H200 cuBLAS reaches 489
-// against 628 TFLOP/s at 768 and 784 dimensions, 874 against 736 at 4096; straight lines through the times of these
-// meet at 1700.
+// From here on bytes were measured to be the faster unit (H200, 100,000 rows of 2,048: tiles in 27 ms, 45 in fp16 with
+// the same values; docs/internals/benchmarks.md has whole builds). Rows of 8-bit integers lose nothing in fp16 either,
+// and at some hundred dimensions writing the tile costs as much as its products.
 inline constexpr std::int64_t kIntegerProductsFrom = 2048;
 // Keys of differences up to 255 fit 32 bits, and so does what they are made of.
 inline constexpr std::int64_t kIntegerProductsTo = std::numeric_limits<std::int32_t>::max() / (255 * 255);

@@ -10,21 +10,8 @@
 
 #include "harness/cmocka.h"
 #include "harness/devices.h"
+#include "harness/folder.h"
 #include "harness/row_files.h"
-
-static char folder[] = "device-files-XXXXXX";
-
-static int enter_folder(void** state) {
-  (void)state;
-  return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int leave_folder(void** state) {
-  (void)state;
-  char command[64];
-  snprintf(command, sizeof command, "rm -r '%s'", folder);
-  return chdir("..") == 0 && system(command) == 0 ? 0 : -1;
-}
 
 static int64_t bytes_of(const test_rows* rows) { return rows->n * rows->d * dtype_size(rows->dtype); }
 

@@ -11,22 +11,9 @@
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
+#include "harness/folder.h"
 #include "harness/row_files.h"
 #include "harness/threads.h"
-
-static char folder[] = "files-XXXXXX";
-
-static int enter_folder(void** state) {
-  (void)state;
-  return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int leave_folder(void** state) {
-  (void)state;
-  char command[64];
-  snprintf(command, sizeof command, "rm -r '%s'", folder);
-  return chdir("..") == 0 && system(command) == 0 ? 0 : -1;
-}
 
 static void write_file(const char* path, const void* data, size_t size) {
   FILE* f = fopen(path, "wb");
