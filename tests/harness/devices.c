@@ -12,6 +12,7 @@ int64_t usable_devices;
 int64_t (*fake_count)(const char* what, int32_t device);
 
 static const char* const all_sets[] = {"cuda:0", "cuda", "cuda:0,1", "cuda:1,0", NULL};
+const char* const device_selectors[] = {"auto", "insertion", "batch_sort", "quick", NULL};
 const char* const* device_sets(void) {
   static const char* sets[5];
   memcpy(sets, all_sets, sizeof sets);
@@ -120,6 +121,49 @@ knng_plan planned(const knng* h, int64_t nq, int64_t k) {
   p.struct_size = sizeof p;
   expect_ok(knng_estimate(h, nq, k, &p), "knng_estimate");
   return p;
+}
+
+int is_product(const metric_case* m) {
+  return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0);
+}
+
+int has_device_filter(const question* q) {
+  if (is_product(&q->metric)) return 1;
+  if (strcmp(q->metric.metric, "jensenshannon") == 0) return 0;
+  return q->rows->dtype != KNNG_F64 && !(q->queries && q->queries->dtype == KNNG_F64);
+}
+
+int device_metric_count(void) { return fake_devices ? METRIC_CASES - 3 : metric_count(); }
+
+void check_devices(const question* q, const char* const* of_selectors, const char* const* tiles, const char* what) {
+  static const char* const engines[] = {"auto", "direct", "tiled"};
+  static int turn;
+  knng_error failure;
+  knng_graph* expected = answer_of_cpu(q, &failure);
+  const char* const* sets = device_sets();
+  int set_count = 0;
+  while (sets[set_count]) ++set_count;
+  for (int s = 0; s < set_count; ++s) {
+    int way = 0;
+    for (int e = 0; e < (has_device_filter(q) ? 3 : 2); ++e)
+      for (const char* const* selector = of_selectors; *selector; ++selector)
+        for (const char* const* tile = tiles; *tile; ++tile, ++way) {
+          /* Sessions of GPUs take long to open: there every way is gone once, and by all sets the first. In a small
+           * run every way is gone once, by another set each time. */
+          if (fake_devices ? small_run() && (way + turn) % set_count != s : s > 0 && way > 0) continue;
+          /* Devices that are none do not select. But for selectors that are asked for tiles are, not rows. */
+          if (fake_devices && selector > of_selectors + (e < 2 ? 1 : 0)) continue;
+          char label[240];
+          snprintf(label, sizeof label, "%s: %s p=%s %s n=%lld k=%lld device=%s engine=%s selector=%s tile_rows=%s",
+                   what, q->metric.metric, q->metric.p, dtype_label(q->rows->dtype), (long long)q->rows->n,
+                   (long long)q->k, sets[s], engines[e], *selector, *tile);
+          knng* h = handle_for(q, sets[s], engines[e], *selector, *tile);
+          expect_answer(h, q, expected, &failure, label);
+          knng_destroy(h);
+        }
+  }
+  ++turn;
+  knng_graph_destroy(expected);
 }
 
 test_rows heaps(int64_t n, int halvings) {

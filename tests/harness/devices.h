@@ -44,6 +44,16 @@ void expect_answer(const knng* h, const question* q, const knng_graph* expected,
 /* Ids, bits and ties; every row has a proof. */
 void expect_same(const knng_graph* expected, const knng_graph* g, const char* label);
 
+extern const char* const device_selectors[];
+/* Every set of devices and every engine, with these selectors and tiles: the CPU's answer, or its refusal. */
+void check_devices(const question* q, const char* const* selectors, const char* const* tiles, const char* what);
+int is_product(const metric_case* m);
+/* Whether engine=tiled has a filter: products, or sums of what single precision holds. */
+int has_device_filter(const question* q);
+/* How many of the metric cases are tried where the metric is not what the test is about: devices that are none have
+ * their keys from the library itself, and need only one exponent that takes pow(). */
+int device_metric_count(void);
+
 /* What knng_graph_rows() has; to be freed. */
 unsigned char* rows_of(const knng_graph* g, const char* what);
 knng_plan planned(const knng* h, int64_t nq, int64_t k);

@@ -1,0 +1,170 @@
+/* Devices answer as the CPU does in memory as it was planned: within the smallest budget, with whatever part of the
+ * points they can hold; and what none of them can hold is refused. */
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/devices.h"
+
+static void expect_budget_error(const knng* h, const question* q, const char* name, int64_t smallest) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)smallest);
+  knng_graph* g = NULL;
+  EXPECT_ERROR(answer(h, q, NULL, &g), KNNG_ERR_BUDGET, name, text);
+  assert_null(g);
+  knng_error e;
+  e.struct_size = sizeof e;
+  knng_last_error_get(&e);
+  assert_true(e.limit == smallest && e.given == smallest - 1);
+}
+
+static void memory_is_as_planned(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, small_run() ? 700 : 1100, 20, 309),
+            queries = rows_normal(KNNG_F32, 300, 20, 310);
+  int64_t leave_out[300];
+  for (int64_t i = 0; i < 300; ++i) leave_out[i] = i;
+  /* In few dimensions devices answer rows, without tiles and lists. */
+  test_rows low_rows = rows_normal(KNNG_F32, small_run() ? 500 : 1100, 3, 319),
+            low_queries = rows_normal(KNNG_F32, 300, 3, 320);
+  for (int problem = 0; problem < 6; ++problem)
+    for (const char* const* set = device_sets(); *set; ++set) {
+      question q = question_of(problem < 4 ? &rows : &low_rows, &metric_cases[problem == 3 ? 7 : 1], 10);
+      if (problem == 1 || problem == 2) q.queries = &queries;
+      if (problem == 5) q.queries = &low_queries;
+      if (problem == 2 || problem == 5) q.leave_out = leave_out;
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+      knng* h = handle_for(&q, *set, "auto", "auto", "0");
+      const int64_t nq = q.queries ? 300 : 0;
+      const knng_plan free = planned(h, nq, q.k);
+      assert_true(free.device_bytes > 0 && free.smallest_device > 0 && free.smallest_device <= free.device_bytes);
+      /* Tiles of more than 128 rows, the fewest, can be smaller: that is tried below. */
+      assert_true(free.tile_rows <= 128 || free.smallest_device < free.device_bytes);
+      assert_int_equal(free.devices, strcmp(*set, "cuda") == 0 ? usable_devices : (int64_t)strlen(*set) / 2 - 2);
+      for (int step = 0; step < 3; ++step) {
+        if (step > 0) set_bytes(h, "max_device_bytes", step == 1 ? free.device_bytes : free.smallest_device);
+        const knng_plan plan = planned(h, nq, q.k);
+        assert_true(plan.smallest_device == free.smallest_device);
+        set_bytes(h, "max_host_bytes", plan.smallest_host);
+        expect_ok(answer(h, &q, NULL, &g), "within the smallest budgets");
+        expect_same(expected, g, "any budget");
+        assert_true(stat_of(g, "bytes_device_peak") > 0);
+        assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
+        assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.host_bytes);
+        assert_true(stat_of(g, "tiles") == (double)plan.tiles);
+        knng_graph_destroy(g);
+        set_bytes(h, "max_host_bytes", plan.smallest_host - 1);
+        expect_budget_error(h, &q, "max_host_bytes", plan.smallest_host);
+        set_bytes(h, "max_host_bytes", plan.host_bytes + (INT64_C(1) << 30));
+      }
+      set_bytes(h, "max_device_bytes", free.smallest_device - 1);
+      assert_true(planned(h, nq, q.k).smallest_device == free.smallest_device);
+      expect_budget_error(h, &q, "max_device_bytes", free.smallest_device);
+      knng_destroy(h);
+      knng_graph_destroy(expected);
+    }
+  rows_free(&rows);
+  rows_free(&queries);
+  rows_free(&low_rows);
+  rows_free(&low_queries);
+}
+
+/* Points that come block by block: whatever part of them a device can hold, and however many devices there are. */
+static void more_points_than_fit(void** state) {
+  (void)state;
+  const int64_t n = small_run() ? 300 : 700;
+  int64_t budgets = 0;
+  for (int m = 0; m < device_metric_count(); m += small_run() ? 4 : 1) {
+    test_rows rows = rows_positive(row_dtypes[m % ROW_DTYPES], n, 301, 321);
+    test_rows queries = rows_positive(rows.dtype, 70, 301, 322); /* as they are planned for */
+    for (int asked = 0; asked < 3; ++asked) {
+      question q = question_of(&rows, &metric_cases[m], 6);
+      if (asked == 0) q.queries = &queries;
+      if (asked == 2) q.self = "first";
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+      for (const char* const* set = device_sets(); *set; ++set) {
+        /* Sessions of GPUs take long to open, and small runs long in all. Blocks are the same whatever the metric: it
+         * meets every other set with each kind of question. */
+        if ((set - device_sets() + m + asked) % (!fake_devices || small_run() ? 4 : 2)) continue;
+        knng* h = handle_for(&q, *set, "auto", m % 3 ? "auto" : "insertion", "0");
+        const int64_t nq = q.queries ? 70 : 0;
+        const knng_plan free = planned(h, nq, q.k);
+        /* Where sums take long, the fewest blocks and nearly all. */
+        const int next = small_run() || (fake_devices && !is_product(&q.metric)) ? 3 : 1;
+        for (int step = 0; step < 4; step += next) {
+          /* From three blocks of 128 up to nearly all. */
+          set_bytes(h, "max_device_bytes",
+                    free.smallest_device + step * (free.device_bytes - free.smallest_device) / 4);
+          const int64_t before = fake_devices ? fake_count("blocks", 0) : 0;
+          const knng_plan plan = planned(h, nq, q.k);
+          char label[160];
+          snprintf(label, sizeof label, "blocks: %s device=%s asked=%d step=%d", q.metric.metric, *set, asked, step);
+          expect_ok(answer(h, &q, NULL, &g), label);
+          expect_same(expected, g, label);
+          assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
+          if (fake_devices && fake_count("blocks", 0) > before) ++budgets;
+          knng_graph_destroy(g);
+          g = NULL;
+        }
+        knng_destroy(h);
+      }
+      knng_graph_destroy(expected);
+    }
+    rows_free(&rows);
+    rows_free(&queries);
+  }
+  if (fake_devices) assert_true(budgets > 0);
+}
+
+/* The scale of points in blocks is that of a sample, 512 of them: others may be far beyond it and are proved all the
+ * same. Not by devices that are none, whose rungs know no scale. */
+static void points_far_beyond_a_sample(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 700, 301, 325);
+  for (int64_t e = 600 * rows.d; e < rows.n * rows.d; ++e) ((float*)rows.data)[e] *= 512;
+  for (int self = 0; self < 2; ++self) {
+    question q = question_of(&rows, &metric_cases[1], 6);
+    q.self = self ? "first" : "exclude";
+    knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+    knng* h = handle_for(&q, device_sets()[self && usable_devices > 1 ? 2 : 0], "tiled", "auto", "0");
+    set_bytes(h, "max_device_bytes", planned(h, 0, q.k).smallest_device);
+    expect_ok(answer(h, &q, NULL, &g), "far points");
+    expect_same(expected, g, "far points");
+    if (!fake_devices) assert_true(stat_of(g, "redone_fp64") == 0);
+    knng_graph_destroy(g);
+    knng_graph_destroy(expected);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
+}
+
+/* Tiles that were asked for and not planned are never made smaller. */
+static void tiles_that_no_device_holds(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_U8, 1048576, 1, 326);
+  const question q = question_of(&rows, &metric_cases[0], 3);
+  knng* h = handle_for(&q, "cuda:0", "tiled", "auto", "1048576");
+  knng_graph* g = NULL;
+  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "cuda:0", "bytes are free", "are needed");
+  set_bytes(h, "max_device_bytes", INT64_C(1) << 30);
+  const int64_t smallest = planned(h, 0, q.k).smallest_device;
+  assert_true(smallest > INT64_C(4) << 40); /* four bytes a pair, or more */
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)smallest);
+  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes", text);
+  assert_null(g);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+int main(void) {
+  const int status = devices_start();
+  if (status != 0) return status;
+  const struct CMUnitTest tests[] = {
+      DEVICE_TEST(memory_is_as_planned),
+      DEVICE_TEST(more_points_than_fit),
+      DEVICE_TEST(points_far_beyond_a_sample),
+      DEVICE_TEST(tiles_that_no_device_holds),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
