@@ -1,10 +1,11 @@
 #!/bin/sh
-# Runs the programs of this folder, small, under the four tools of compute-sanitizer.   sanitize.sh PROGRAM...
+# Runs the programs of this folder, small, under the four tools of compute-sanitizer; those that are never small skip
+# themselves.   sanitize.sh PROGRAM...
 set -eu
 export KNNG_TEST_SMALL=1
 for tool in memcheck racecheck initcheck synccheck; do
   for program in "$@"; do
     echo "$tool: $(basename "$program")"
-    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 10 "$program"
+    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 10 "$program" || [ $? -eq 77 ]
   done
 done

@@ -1,5 +1,7 @@
 #include "backend/cuda/product.cuh"
 
+#include <algorithm>
+
 #include "backend/cuda/unit.h"
 
 namespace libknng::cuda {
@@ -18,6 +20,16 @@ Types types_of(Precision precision) {
   }
 }
 
+// No matrix that cuBLAS sees has 2^31 elements: for as many cuBLASLt 13.6 chooses a kernel that then fails
+// (NVIDIA/raft, issue 3097).
+constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kGrain = 128;  // parts of a tile begin at multiples, which keeps alignment
+
+// How many points, so many elements apart, are not too many.
+std::int64_t most_points(std::int64_t stride) {
+  return std::max(kMostElements / stride / kGrain * kGrain, std::int64_t{kColumnGrain});
+}
+
 }  // namespace
 
 Products::Products(Kit& kit, Home& home) : workspace_(kWorkspaceBytes, home), handle_(kit.blas()) {
@@ -29,6 +41,18 @@ Products::Products(Kit& kit, Home& home) : workspace_(kWorkspaceBytes, home), ha
 
 void Products::run(const std::byte* a, std::int64_t rows, const std::byte* b, std::int64_t columns, std::int64_t dim,
                    Precision precision, float* tile, std::int64_t ld) {
+  const std::int64_t stride = stride_of(dim, precision);
+  const std::int64_t rows_together = std::min(most_points(stride), most_points(ld));
+  const std::int64_t columns_together = most_points(stride);
+  for (std::int64_t row = 0; row < rows; row += rows_together)
+    for (std::int64_t column = 0; column < columns; column += columns_together)
+      multiply(operand_of(a, row, precision, dim), std::min(rows_together, rows - row),
+               operand_of(b, column, precision, dim), std::min(columns_together, columns - column), dim, precision,
+               tile + row * ld + column, ld);
+}
+
+void Products::multiply(const std::byte* a, std::int64_t rows, const std::byte* b, std::int64_t columns,
+                        std::int64_t dim, Precision precision, float* tile, std::int64_t ld) {
   const Types types = types_of(precision);
   const bool integers = precision == Precision::int8;
   // Tensor cores take bytes only where cuBLAS's m (here columns), k and leading dimensions are multiples of 4 and the

@@ -29,6 +29,10 @@ class Products {
   static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios, int compute_major);
 
  private:
+  // One product of cuBLAS.
+  void multiply(const std::byte* a, std::int64_t rows, const std::byte* b, std::int64_t columns, std::int64_t dim,
+                Precision precision, float* tile, std::int64_t ld);
+
   DeviceArray<std::byte> workspace_;
   const cublasHandle_t handle_;
 };
