@@ -4,15 +4,23 @@
 
 #include <cuda_runtime.h>
 
+#include <type_traits>
+
 namespace libknng::cuda {
 
-// 16 bytes; both addresses are multiples of 16.
+// kBytes is 16 or 4; both addresses are multiples of it.
+template <int kBytes = 16>
 __device__ inline void copy_async(void* shared, const void* global) {
+  static_assert(kBytes == 16 || kBytes == 4);
 #if __CUDA_ARCH__ >= 800
   const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+  if constexpr (kBytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
 #else
-  *static_cast<int4*>(shared) = *static_cast<const int4*>(global);
+  using Word = std::conditional_t<kBytes == 16, int4, int>;
+  *static_cast<Word*>(shared) = *static_cast<const Word*>(global);
 #endif
 }
 

@@ -33,6 +33,17 @@ struct Group {
 // Lanes before this one in its warp.
 __device__ inline unsigned lanes_before() { return (1U << (threadIdx.x & 31U)) - 1U; }
 
+// Adds a warp's `total` to *size, in shared memory, by lane 0: every lane gets what it was before. (atomicAdd() would
+// add up what all lanes bring first, in many instructions.)
+__device__ inline int reserve(int* size, int total) {
+  int before = 0;
+  if ((threadIdx.x & 31U) == 0) {
+    const auto at = static_cast<unsigned>(__cvta_generic_to_shared(size));
+    asm volatile("atom.shared.add.s32 %0, [%1], %2;" : "=r"(before) : "r"(at), "r"(total) : "memory");
+  }
+  return __shfl_sync(0xffffffffU, before, 0);
+}
+
 // Places at the end of a shared array of *size elements for what the warp's lanes want to append, at most kCount each;
 // one atomic a warp. komarov-2014, "GPU-Based Quick Multi-Select": the ballot's bits before a lane count its place.
 template <int kCount>
@@ -44,11 +55,7 @@ __device__ void append_places(int* size, const bool (&wanted)[kCount], int (&pla
     votes[u] = __ballot_sync(0xffffffffU, wanted[u]);
     total += __popc(votes[u]);
   }
-  int base = 0;
-  if (total != 0) {  // the same for all lanes
-    if ((threadIdx.x & 31U) == 0) base = atomicAdd(size, total);
-    base = __shfl_sync(0xffffffffU, base, 0);
-  }
+  int base = total != 0 ? reserve(size, total) : 0;  // the same for all lanes
 #pragma unroll
   for (int u = 0; u < kCount; ++u) {
     place[u] = base + __popc(votes[u] & lanes_before());

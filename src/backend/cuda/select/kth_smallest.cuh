@@ -11,7 +11,7 @@ namespace libknng::cuda {
 // Shared memory of a group.
 template <int kWarps>
 struct KthScratch {
-  static constexpr int samples = kWarps == 1 ? 32 : 128;
+  static constexpr int samples = kWarps == 1 ? 32 : 64;
   static constexpr int room = kWarps == 1 ? 64 : 512;
   Key between[2][room];
   Key sample[samples];
@@ -69,7 +69,7 @@ __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scra
       const int at = thread / lanes, part = thread % lanes;
       const Key mine = scratch.sample[min(at, drawn - 1)];
       int smaller = 0;
-      for (int j = part; j < drawn; j += lanes) smaller += scratch.sample[j] < mine + (j < at ? 1 : 0);
+      for (int j = part; j < drawn; j += lanes) smaller += scratch.sample[j] < mine ? 1 : 0;
 #pragma unroll
       for (int apart = lanes / 2; apart > 0; apart /= 2) smaller += __shfl_xor_sync(0xffffffffU, smaller, apart);
       if (part == 0 && at < drawn) {

@@ -18,16 +18,14 @@ DeviceLimits device_limits() {
   return limits;
 }
 
-QuickPlan plan_quick(int length, int capacity, int threads) {
+QuickPlan plan_quick(int length, int capacity, int threads, int part) {
   QuickPlan plan{};
   plan.keep = capacity < length ? capacity + 1 : length;
   const double keep = plan.keep;
-  // A 128th of the list, read twice, costs less than what a better pivot saves; where many are wanted, a 64th.
-  const int sample = std::min(length / (keep > length / 1024.0 ? 64 : 128), 4096) / 8 * 8;
-  // The wanted element's rank in the sample is about Poisson(mean). Three standard deviations and three more: one list
-  // in some thousands is read a second time.
+  const int sample = std::min(length / (keep > length / 1024.0 ? part / 2 : part), 4096) / 8 * 8;
+  // The wanted element's rank in the sample is about Poisson(mean); one list in a thousand is read a second time.
   const double mean = sample * keep / length;
-  const double rank = std::ceil(mean + 3 * std::sqrt(mean) + 3);
+  const double rank = std::ceil(mean + 3.1 * std::sqrt(mean) + 1.5);
   double room = keep + std::max(4 * threads, 128);
   if (sample >= 32 && rank <= sample / 2.0) {
     plan.sample = sample;

@@ -14,8 +14,9 @@ struct QuickPlan {
   int sample_rank;  // the first pivot is the sample's element of this rank, from 1
 };
 
-// threads: of the group that works on a list.
-QuickPlan plan_quick(int length, int capacity, int threads);
+// threads: of the group that works on a list. One in `part` elements is sampled, twice as many where many are wanted:
+// read twice they cost less than what a better pivot saves.
+QuickPlan plan_quick(int length, int capacity, int threads, int part);
 
 // How many threads work on a row: 1 warp, or 8, 16, 32 (a block); 0: by the number of rows and what fits. For
 // benchmarks.

@@ -214,7 +214,7 @@ struct StripLaunch {
 StripLaunch plan_strips(const SelectJob& job) {
   const DeviceLimits limits = device_limits();
   StripLaunch launch{};
-  launch.plan = plan_quick(job.rows, job.capacity, 32);
+  launch.plan = plan_quick(job.rows, job.capacity, 32, 128);
   const int strips = (job.columns + kStrip - 1) / kStrip;
   const std::int64_t bytes = state_bytes + std::int64_t{kStrip} * launch.plan.room * 8;
   launch.in_shared = bytes <= limits.shared_bytes;

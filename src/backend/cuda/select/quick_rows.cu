@@ -1,4 +1,4 @@
-// `quick` for rows: a warp or a block streams a row once, 16 bytes a thread and load, and collects what lies below a
+// `quick` for rows: a warp or a block streams a row once, 16 bytes a thread and copy, and collects what lies below a
 // sampled pivot. komarov-2014 partitions every row around pivots until C are left; with a first pivot just above the
 // C-th smallest, the right part is never written, and the rest happens in shared memory.
 //
@@ -8,54 +8,88 @@
 #include <algorithm>
 
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/copy_async.cuh"
 #include "backend/cuda/select/quick.cuh"
 
 namespace libknng::cuda {
 namespace {
 
+// A batch: so many elements of the list for every thread. While one is looked at the next is on its way to shared
+// memory, where every thread reads what itself asked for and nothing else, so that warps need not wait for each other.
+constexpr int kElements = 16;
+constexpr int kStages = 2;
+
+// What a group works in besides its buffer. While a key is looked for, the first batch of a list may be on its way, and
+// no other.
 template <int kWarps>
-struct RowState {
-  KthScratch<kWarps> scratch;
+struct alignas(16) RowState {
+  static constexpr int kBatch = kElements * 32 * kWarps;
+  union {
+    float stages[kStages * kBatch];
+    struct {
+      float first_batch[kBatch];
+      KthScratch<kWarps> scratch;
+    };
+  };
   int count;
 };
 
-constexpr int round_up(std::size_t bytes) { return static_cast<int>((bytes + 15) / 16 * 16); }
+// Neighbouring threads take neighbouring vectors of kWidth elements.
+template <int kWarps, int kWidth>
+struct Stages {
+  using Threads = Group<kWarps>;
+  static constexpr unsigned step = Threads::threads * kElements;
 
-// A batch: kElements elements of the list for every thread, all loaded before the first is looked at. Neighbouring
-// threads take neighbouring vectors of kWidth elements.
-constexpr int kElements = 16;
+  float* memory;  // 16-byte aligned
 
-// Element j of the thread's, of those that start at `start`.
-template <class Threads, int kWidth>
-__device__ unsigned element(unsigned start, int j) {
-  const unsigned vector = static_cast<unsigned>(j / kWidth * Threads::threads + Threads::thread());
-  return start + vector * kWidth + static_cast<unsigned>(j % kWidth);
-}
+  // Where the thread's element j is in a batch.
+  static __device__ unsigned place(int j) {
+    return static_cast<unsigned>(j / kWidth * Threads::threads + Threads::thread()) * kWidth +
+           static_cast<unsigned>(j % kWidth);
+  }
+  __device__ float* batch(unsigned start) const { return memory + start / step % kStages * step; }
 
-// kInside: the batch does not reach beyond the list; else what does is 0.
-template <class Threads, int kWidth, bool kInside>
-__device__ void load(float (&x)[kElements], const float* __restrict__ list, unsigned length, unsigned start) {
-  if constexpr (kInside && kWidth == 4) {
-    const float4* vectors = reinterpret_cast<const float4*>(list + start) + Threads::thread();
+  // Asks for a batch, as far as the list reaches. The tile's pitch is a multiple of kWidth: a vector that begins in
+  // the list may be read.
+  __device__ void begin(const float* list, unsigned length, unsigned start) const {
+    const float* const from = list + start + place(0);
+    float* const to = batch(start) + place(0);
+    constexpr int stride = Threads::threads;
+    if (start < length && length - start >= step) {
 #pragma unroll
-    for (int u = 0; u < kElements / 4; ++u) {
-      const float4 four = __ldg(vectors + u * Threads::threads);
-      x[u * 4] = four.x, x[u * 4 + 1] = four.y, x[u * 4 + 2] = four.z, x[u * 4 + 3] = four.w;
+      for (int j = 0; j < kElements; j += kWidth) copy_async<4 * kWidth>(to + j * stride, from + j * stride);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kElements; j += kWidth)
+        if (start + place(j) < length) copy_async<4 * kWidth>(to + j * stride, from + j * stride);
     }
-  } else {
+    commit_copies();
+  }
+  // The batch before the last that was asked for.
+  __device__ void read(float (&x)[kElements], unsigned start) const {
+    wait_for_copies<kStages - 1>();
+    const float* const from = batch(start);
 #pragma unroll
-    for (int j = 0; j < kElements; ++j) {
-      const unsigned e = element<Threads, kWidth>(start, j);
-      x[j] = kInside || e < length ? __ldg(list + e) : 0.0F;
+    for (int j = 0; j < kElements; j += kWidth) {
+      if constexpr (kWidth == 4) {
+        const float4 four = *reinterpret_cast<const float4*>(from + place(j));
+        x[j] = four.x, x[j + 1] = four.y, x[j + 2] = four.z, x[j + 3] = four.w;
+      } else {
+        x[j] = from[place(j)];
+      }
     }
   }
-}
+  __device__ float at(unsigned start, int j) const { return batch(start)[place(j)]; }
+};
 
 // These are rare, and must not cost the stream registers.
 //
-// The C + 1 smallest of a full buffer stay; what is not below the last of them can be passed over from now on.
+// The C + 1 smallest of a full buffer stay; what is not below the last of them can be passed over from now on. Batches
+// are lost.
 template <int kWarps>
 __device__ __noinline__ float tighten(Key* keys, int room, int keep, RowState<kWarps>& state) {
+  wait_for_copies<0>();
+  Group<kWarps>::sync();
   const Key last = kth_smallest<kWarps>(KeyArray{keys}, room, keep, state.scratch);
   keep_up_to<kWarps>(keys, room, last, &state.count);
   return low_of(last);
@@ -103,6 +137,7 @@ __device__ __noinline__ void emit_row(const ListView& v, int list, const Key* ke
 template <class Low, int kWarps, int kWidth>
 struct RowStream {
   using Threads = Group<kWarps>;
+  using Batches = Stages<kWarps, kWidth>;
 
   const float* row;
   const float* element_terms;
@@ -112,100 +147,116 @@ struct RowStream {
   int room;
   Key* keys;
   int* count;
+  Batches batches;
 
-  __device__ float low(float stored, unsigned e) const {
-    return Low::low(stored, list_term, Low::has_terms ? __ldg(element_terms + e) : 0.0F);
+  __device__ float term(unsigned e) const { return Low::has_terms ? __ldg(element_terms + e) : 0.0F; }
+  // The low of element j of a batch.
+  __device__ float low(unsigned start, int j) const {
+    return Low::low(batches.at(start, j), list_term, term(start + Batches::place(j)));
   }
 
   // Those of the batch that are below limit: element j's bit is 1 << j.
-  template <bool kInside>
   __device__ unsigned below(unsigned start, float limit) const {
-    float x[kElements], terms[kElements];
-    load<Threads, kWidth, kInside>(x, row, length, start);
-    if constexpr (Low::has_terms) load<Threads, kWidth, kInside>(terms, element_terms, length, start);
+    float x[kElements];
+    batches.read(x, start);
+    return length - start >= Batches::step ? below<true>(x, start, limit) : below<false>(x, start, limit);
+  }
+  // kInside: the batch does not reach beyond the list.
+  template <bool kInside>
+  __device__ unsigned below(const float (&x)[kElements], unsigned start, float limit) const {
     unsigned mask = 0;
 #pragma unroll
-    for (int j = 0; j < kElements; ++j) {
-      const bool is = Low::low(x[j], list_term, Low::has_terms ? terms[j] : 0.0F) < limit;
-      if (is && (kInside || element<Threads, kWidth>(start, j) < length)) mask |= 1U << j;
+    for (int j = 0; j < kElements; j += kWidth) {
+      const unsigned e = start + Batches::place(j);
+      float terms[kWidth] = {};
+      if constexpr (Low::has_terms && kInside && kWidth == 4) {
+        const float4 four = __ldg(reinterpret_cast<const float4*>(element_terms + e));
+        terms[0] = four.x, terms[1] = four.y, terms[2] = four.z, terms[3] = four.w;
+      } else {
+#pragma unroll
+        for (int w = 0; w < kWidth; ++w)
+          if (kInside || e + w < length) terms[w] = term(e + w);
+      }
+#pragma unroll
+      for (int w = 0; w < kWidth; ++w)
+        if ((kInside || e + w < length) && Low::low(x[j + w], list_term, terms[w]) < limit) mask |= 1U << (j + w);
     }
     return mask;
   }
-
-  // Elements of a batch are read again where they are wanted, from the nearest cache: cheaper than to keep what most
-  // often is not.
-  __device__ float at(unsigned e) const { return low(__ldg(row + e), e); }
 
   // Of the mask's elements those that may be collected.
   __device__ unsigned filter(unsigned mask, unsigned start, float limit) const {
     unsigned kept = 0;
     for (; mask != 0; mask &= mask - 1) {
-      const unsigned e = element<Threads, kWidth>(start, __ffs(static_cast<int>(mask)) - 1);
-      const float mine = at(e);
-      if (mine < limit && !(mine < from) && e != excluded) kept |= mask & (0U - mask);
+      const int j = __ffs(static_cast<int>(mask)) - 1;
+      const float mine = low(start, j);
+      if (mine < limit && !(mine < from) && start + Batches::place(j) != excluded) kept |= 1U << j;
     }
     return kept;
   }
 
-  // Appends the mask's elements; returns those that found no room. Places of a warp's elements: the lanes' numbers of
-  // elements are added up bit by bit, each bit by a ballot.
+  // Appends the mask's elements, one a lane and vote; returns those that found no room.
   __device__ unsigned append(unsigned mask, unsigned start) const {
-    const int mine = __popc(mask);
-    int before = 0, total = 0;
-    for (int bit = 0; __any_sync(0xffffffffU, (mine >> bit) != 0); ++bit) {
-      const unsigned votes = __ballot_sync(0xffffffffU, (mine >> bit & 1) != 0);
-      before += __popc(votes & lanes_before()) << bit;
-      total += __popc(votes) << bit;
-    }
-    if (total == 0) return 0;  // the same for all lanes
-    int place = 0;
-    if (Threads::lane() == 0) place = atomicAdd(count, total);
-    place = __shfl_sync(0xffffffffU, place, 0) + before;
-    for (; mask != 0 && place < room; ++place, mask &= mask - 1) {
-      const unsigned e = element<Threads, kWidth>(start, __ffs(static_cast<int>(mask)) - 1);
-      keys[place] = make_key(at(e), first_id + e);
-    }
-    __syncwarp();
-    return mask;
-  }
-
-  template <bool kInside>
-  __device__ float batch(unsigned start, float limit, int keep, RowState<kWarps>& state) const {
-    unsigned mask = below<kInside>(start, limit);
-    if (excluded - start < Threads::threads * kElements || from > -infinity()) mask = filter(mask, start, limit);
     for (;;) {
-      mask = append(mask, start);
-      if (!Threads::any(mask != 0)) return limit;
-      limit = tighten<kWarps>(keys, room, keep, state);
-      mask = filter(mask, start, limit);
+      const unsigned votes = __ballot_sync(0xffffffffU, mask != 0);
+      if (votes == 0) return 0;
+      const int first = reserve(count, __popc(votes)), place = first + __popc(votes & lanes_before());
+      if (mask != 0 && place < room) {
+        const int j = __ffs(static_cast<int>(mask)) - 1;
+        keys[place] = make_key(low(start, j), first_id + start + Batches::place(j));
+        mask &= mask - 1;
+      }
+      if (first + __popc(votes) > room) return mask;
     }
   }
 
-  // Collects what is in [from, limit).
+  // Collects from the batches at `start` and behind, of which the first is asked for, until the warp finds no room for
+  // all survivors of one: `left` are those. Returns where that is, or what is not below length.
+  __device__ unsigned collect(unsigned start, float limit, unsigned& left) const {
+    for (; start < length; start += Batches::step) {
+      batches.begin(row, length, start + Batches::step);
+      unsigned mask = below(start, limit);
+      if (excluded - start < Batches::step || from > -infinity()) mask = filter(mask, start, limit);
+      left = append(mask, start);
+      if (__any_sync(0xffffffffU, left != 0)) break;
+    }
+    return start;
+  }
+
+  // Collects what is in [from, limit). The first batch is asked for. Warps run apart until the buffer is full.
   __device__ void pass(float limit, int keep, RowState<kWarps>& state) const {
-    constexpr unsigned step = Threads::threads * kElements;
-    unsigned start = 0;
-    for (; length - start >= step; start += step) limit = batch<true>(start, limit, keep, state);
-    if (start < length) batch<false>(start, limit, keep, state);
+    unsigned left = 0, start = collect(0, limit, left);
+    while (Threads::any(left != 0)) {
+      limit = tighten<kWarps>(keys, room, keep, state);
+      if (start >= length) continue;
+      batches.begin(row, length, start);
+      batches.begin(row, length, start + Batches::step);
+      wait_for_copies<kStages - 1>();
+      left = append(filter(left, start, limit), start);
+      if (!__any_sync(0xffffffffU, left != 0)) start = collect(start + Batches::step, limit, left);
+    }
   }
 };
 
+// The list's first batch is asked for; in the end that of `next` is, if there is one.
 template <class Low, int kWarps, int kWidth>
-__device__ void select_row(const ListView& v, const QuickPlan& plan, int list, Key* keys, RowState<kWarps>& state) {
+__device__ void select_row(const ListView& v, const QuickPlan& plan, std::int64_t list, std::int64_t next, Key* keys,
+                           RowState<kWarps>& state) {
   using Threads = Group<kWarps>;
   if (Threads::thread() == 0) state.count = 0;
   Threads::sync();
-  RowStream<Low, kWarps, kWidth> stream{v.tile + static_cast<std::int64_t>(list) * v.ld,
+  RowStream<Low, kWarps, kWidth> stream{v.tile + list * v.ld,
                                         v.element_terms,
                                         Low::has_terms ? v.list_terms[list] : 0.0F,
                                         static_cast<unsigned>(v.length),
                                         v.first_id,
-                                        v.excluded_element(list),
+                                        v.excluded_element(static_cast<int>(list)),
                                         -infinity(),
                                         plan.room,
                                         keys,
-                                        &state.count};
-  const float all = v.limit(list);
+                                        &state.count,
+                                        {state.stages}};
+  const float all = v.limit(static_cast<int>(list));
   float pivot = all;
   if (plan.sample > 0) pivot = first_pivot<Low, kWarps>(v, plan, stream.row, stream.list_term, all, keys, state);
   for (;;) {
@@ -215,70 +266,99 @@ __device__ void select_row(const ListView& v, const QuickPlan& plan, int list, K
     Threads::sync();
     stream.from = pivot;
     pivot = all;
+    stream.batches.begin(stream.row, stream.length, 0);
   }
   const int size = state.count;
+  if (next < v.lists) stream.batches.begin(v.tile + next * v.ld, stream.length, 0);
   Threads::sync();
-  emit_row<kWarps>(v, list, keys, size, state);
+  emit_row<kWarps>(v, static_cast<int>(list), keys, size, state);
   Threads::sync();
 }
 
-// Dynamic shared memory: for each group its state, and its buffer unless that is in `spill` (room keys a block).
+constexpr int groups_of_block(int warps) { return warps == 1 ? 8 : 1; }
+constexpr int threads_of_block(int warps) { return 32 * warps * groups_of_block(warps); }
+// Blocks of a multiprocessor that registers suffice for.
+constexpr int blocks_resident(int warps) { return warps == 1 ? 3 : 32 / warps; }
+
+// Dynamic shared memory: for each group its state, and its buffer unless that is in `spill` (room keys a group).
 template <class Low, int kWarps, int kWidth, bool kShared>
-__global__ void __launch_bounds__(kWarps == 1 ? 256 : 32 * kWarps, kWarps == 1   ? 4
-                                                                   : kWarps == 8 ? 5
-                                                                                 : 32 / kWarps)
+__global__ void __launch_bounds__(threads_of_block(kWarps), blocks_resident(kWarps))
     select_rows(const __grid_constant__ ListView v, const __grid_constant__ QuickPlan plan, Key* spill) {
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int groups = kWarps == 1 ? 8 : 1;
+  constexpr int groups = groups_of_block(kWarps);
   const int group = kWarps == 1 ? static_cast<int>(threadIdx.x / 32) : 0;
-  constexpr int state_bytes = round_up(sizeof(RowState<kWarps>));
-  auto& state = *reinterpret_cast<RowState<kWarps>*>(shared + group * state_bytes);
-  Key* keys = kShared ? reinterpret_cast<Key*>(shared + groups * state_bytes) + group * plan.room
-                      : spill + static_cast<std::int64_t>(blockIdx.x) * plan.room;
-  for (std::int64_t list = static_cast<std::int64_t>(blockIdx.x) * groups + group; list < v.lists;
-       list += static_cast<std::int64_t>(gridDim.x) * groups)
-    if (v.wanted(static_cast<int>(list))) select_row<Low, kWarps, kWidth>(v, plan, static_cast<int>(list), keys, state);
+  auto* const states = reinterpret_cast<RowState<kWarps>*>(shared);
+  Key* const keys = (kShared ? reinterpret_cast<Key*>(states + groups)
+                             : spill + static_cast<std::int64_t>(blockIdx.x) * groups * plan.room) +
+                    group * plan.room;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * groups;
+  const auto wanted_from = [&](std::int64_t list) {
+    while (list < v.lists && !v.wanted(static_cast<int>(list))) list += stride;
+    return list;
+  };
+  std::int64_t list = wanted_from(static_cast<std::int64_t>(blockIdx.x) * groups + group);
+  if (list < v.lists)
+    Stages<kWarps, kWidth>{states[group].stages}.begin(v.tile + list * v.ld, static_cast<unsigned>(v.length), 0);
+  while (list < v.lists) {
+    const std::int64_t next = wanted_from(list + stride);
+    select_row<Low, kWarps, kWidth>(v, plan, list, next, keys, states[group]);
+    list = next;
+  }
 }
 
 struct RowLaunch {
   int warps;  // of a group
   bool in_shared;
+  int resident;  // blocks of a multiprocessor; 0: none fits
   int blocks;
   int shared_bytes;
   QuickPlan plan;
 };
 
-int state_bytes(int warps) {
-  return round_up(warps == 1 ? sizeof(RowState<1>) : sizeof(RowState<8>));  // 8, 16 and 32 are alike
+constexpr int state_bytes(int warps) {
+  switch (warps) {
+    case 1: return sizeof(RowState<1>);
+    case 8: return sizeof(RowState<8>);
+    case 16: return sizeof(RowState<16>);
+    default: return sizeof(RowState<32>);
+  }
+}
+
+RowLaunch plan_launch(const SelectJob& job, int warps, bool in_shared, const DeviceLimits& limits) {
+  constexpr int reserved = 1024;  // shared memory of a block that is the system's
+  RowLaunch launch{};
+  launch.warps = warps;
+  launch.in_shared = in_shared;
+  // Warps draw larger samples at less cost than blocks, where each step of a selection waits for all.
+  launch.plan = plan_quick(job.columns, job.capacity, 32 * warps, warps == 1 ? 64 : 256);
+  const int groups = groups_of_block(warps);
+  const std::int64_t bytes = groups * (state_bytes(warps) + (in_shared ? std::int64_t{launch.plan.room} * 8 : 0));
+  if (bytes > limits.shared_bytes) return launch;
+  launch.shared_bytes = static_cast<int>(bytes);
+  // A multiprocessor has little more shared memory than one block may ask for.
+  launch.resident =
+      std::min((limits.shared_bytes + reserved) / (launch.shared_bytes + reserved), blocks_resident(warps));
+  launch.blocks = std::min((job.rows + groups - 1) / groups, limits.processors * launch.resident);
+  return launch;
 }
 
 RowLaunch plan_rows(const SelectJob& job, int warps) {
   const DeviceLimits limits = device_limits();
-  const auto with = [&](int w) {
-    RowLaunch launch{};
-    launch.warps = w;
-    launch.plan = plan_quick(job.columns, job.capacity, 32 * w);
-    const int groups = w == 1 ? 8 : 1;
-    const std::int64_t bytes = groups * (state_bytes(w) + std::int64_t{launch.plan.room} * 8);
-    launch.in_shared = bytes <= limits.shared_bytes;
-    launch.blocks = (job.rows + groups - 1) / groups;
-    launch.shared_bytes = static_cast<int>(bytes);
-    if (!launch.in_shared) {
-      launch.warps = 32;
-      launch.plan = plan_quick(job.columns, job.capacity, 32 * 32);
-      launch.blocks = std::min(job.rows, limits.processors);
-      launch.shared_bytes = state_bytes(32);
-    }
-    return launch;
+  const auto with = [&](int w) { return plan_launch(job, w, true, limits); };
+  const auto spilling = [&] {
+    const RowLaunch large = plan_launch(job, 32, false, limits);
+    return large.resident > 0 ? large : plan_launch(job, 8, false, limits);
   };
-  if (warps != 0) return with(warps);
-  // Blocks that a processor can hold beside one another hide each other's selections. A multiprocessor has little more
-  // shared memory than one block may ask for.
-  const auto resident = [&](const RowLaunch& l) { return l.in_shared ? limits.shared_bytes / l.shared_bytes : 0; };
-  if (job.rows >= 16 * limits.processors && job.columns <= 16384 && resident(with(1)) >= 3) return with(1);
-  if (job.rows >= 16 * limits.processors && resident(with(8)) >= 4) return with(8);
-  if (job.rows >= 2 * limits.processors && resident(with(16)) >= 2) return with(16);
-  return with(32);
+  if (warps != 0) return with(warps).resident > 0 ? with(warps) : spilling();
+  // Blocks that a multiprocessor can hold beside one another hide each other's selections.
+  const bool many = job.rows >= 16 * limits.processors;
+  if (many && job.columns <= 32768 && with(1).resident >= 2) return with(1);
+  if (many && with(8).resident >= 2) return with(8);
+  if (job.rows >= 2 * limits.processors && with(16).resident >= 2) return with(16);
+  for (const int w : {32, 16})
+    if (with(w).resident > 0) return with(w);
+  const RowLaunch spilled = spilling();
+  return spilled.warps < 32 && with(8).resident > 0 ? with(8) : spilled;
 }
 
 template <class Low, int kWarps, int kWidth, bool kShared>
@@ -286,9 +366,8 @@ void launch_rows(const SelectJob& job, const RowLaunch& l, void* workspace, cuda
   const auto kernel = select_rows<Low, kWarps, kWidth, kShared>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, l.shared_bytes));
   const ListView view = list_view(job);
-  const unsigned threads = kWarps == 1 ? 256 : 32 * kWarps;
-  kernel<<<static_cast<unsigned>(l.blocks), threads, static_cast<std::size_t>(l.shared_bytes), stream>>>(
-      view, l.plan, static_cast<Key*>(workspace));
+  kernel<<<static_cast<unsigned>(l.blocks), threads_of_block(kWarps), static_cast<std::size_t>(l.shared_bytes),
+           stream>>>(view, l.plan, static_cast<Key*>(workspace));
   check_launch();
 }
 
@@ -307,7 +386,9 @@ void quick_rows(const SelectJob& job, int warps, void* workspace, cudaStream_t s
   const RowLaunch l = plan_rows(job, warps);
   with_low(job, [&]<class Low>(Low) {
     const auto with_width = [&]<int kWidth>(std::integral_constant<int, kWidth>) {
-      if (!l.in_shared) return launch_rows<Low, 32, kWidth, false>(job, l, workspace, stream);
+      if (!l.in_shared)
+        return l.warps == 32 ? launch_rows<Low, 32, kWidth, false>(job, l, workspace, stream)
+                             : launch_rows<Low, 8, kWidth, false>(job, l, workspace, stream);
       switch (l.warps) {
         case 1: return launch_rows<Low, 1, kWidth, true>(job, l, workspace, stream);
         case 8: return launch_rows<Low, 8, kWidth, true>(job, l, workspace, stream);
