@@ -1,16 +1,82 @@
 #include "backend/cuda/select/merge.cuh"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/select/kth_smallest.cuh"
+#include "backend/cuda/select/sorted_list.cuh"
 
 namespace libknng::cuda {
 namespace {
 
-// Longer lists than this are worked on by a block each, shorter ones by a warp.
-constexpr int kWarpEntries = 512;
-constexpr int kWarpsOfBlock = 8;
+constexpr int kThreads = 256;
+
+// What the key of candidate c of list l is at most.
+__device__ float upper_bound(const Bounds& bounds, std::int64_t l, Candidate c) {
+  if (bounds.of_id) return __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
+  return bounds.sums ? bounds.sums->up(c.low) : next_up(c.low);
+}
+
+// Of a list that now has `size` candidates, the k nearest of which have keys up to `highest`. A list that has lost
+// something keeps nothing at or above `dropped`, so that what is above it need not be looked at any more: such a pair
+// has a low above the new cut-off, which is no less than dropped. What is claimed of the list, that pairs neither in it
+// nor above a proved cut-off have lows of at least dropped, stays true.
+__device__ void finish(const CandidateLists& lists, std::int64_t l, int size, int k, float highest, float dropped) {
+  lists.counts[l] = size;
+  lists.dropped[l] = dropped;
+  const float cutoff = lists.cutoffs[l];
+  lists.cutoffs[l] = fminf(size >= k ? fminf(cutoff, highest) : cutoff, dropped);
+}
+
+// ---- lists that a warp holds in registers, ascending
+
+template <int kHeld>
+__device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const Incoming& incoming,
+                             const Bounds& bounds) {
+  using List = SortedList<kHeld>;
+  const int arriving = incoming.counts[l], before = lists.counts[l];
+  Candidate* const entries = lists.entries + l * lists.capacity;
+  const Candidate* const more = incoming.entries + l * incoming.capacity;
+  List list;
+#pragma unroll
+  for (int h = 0; h < kHeld; ++h) list.keys[h] = List::place(h) < before ? make_key(entries[List::place(h)]) : kNoKey;
+  Key lost = kNoKey;
+  for (int start = 0; start < arriving; start += 32) {
+    const int i = start + List::lane();
+    lost = smaller(lost, list.merge(sort_warp(i < arriving ? make_key(more[i]) : kNoKey)));
+  }
+  const int size = min(before + arriving, lists.capacity);
+  float highest = -infinity();
+#pragma unroll
+  for (int h = 0; h < kHeld; ++h) {
+    const int place = List::place(h);
+    if (place < size) {
+      entries[place] = candidate(list.keys[h]);
+      if (place < bounds.k) highest = fmaxf(highest, upper_bound(bounds, l, candidate(list.keys[h])));
+    } else {
+      lost = smaller(lost, list.keys[h]);
+    }
+  }
+#pragma unroll
+  for (int apart = 16; apart > 0; apart /= 2) highest = fmaxf(highest, __shfl_xor_sync(0xffffffffU, highest, apart));
+  lost = smallest_of_warp(lost);
+  if (List::lane() != 0) return;
+  float dropped = lists.dropped[l];
+  if (lost != kNoKey) dropped = fminf(dropped, low_of(lost));
+  finish(lists, l, size, bounds.k, highest, dropped);
+}
+
+template <int kHeld>
+__global__ void __launch_bounds__(kThreads)
+    merge_sorted_lists(const CandidateLists lists, std::int64_t count, const Incoming incoming, const Bounds bounds) {
+  const std::int64_t l = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  if (l < count && incoming.counts[l] > 0) merge_sorted<kHeld>(lists, l, incoming, bounds);
+}
+
+// ---- longer lists, in no order, each worked on by a block
+
+constexpr int kWarps = kThreads / 32;
 
 // A list and what comes in, as one array.
 struct Both {
@@ -20,7 +86,6 @@ struct Both {
   __device__ Key operator()(int i) const { return make_key(i < in_list ? list[i] : incoming[i - in_list]); }
 };
 
-template <int kWarps>
 struct MergeState {
   KthScratch<kWarps> scratch;
   int count;
@@ -28,7 +93,6 @@ struct MergeState {
 };
 
 // The entries whose keys are below `end` to the front, then the incoming ones that are.
-template <int kWarps>
 __device__ void gather_below(Key end, Candidate* list, int in_list, const Candidate* incoming, int arriving,
                              int* counter) {
   using Threads = Group<kWarps>;
@@ -57,66 +121,43 @@ __device__ void gather_below(Key end, Candidate* list, int in_list, const Candid
 
 // An upper bound of the list's k-th smallest key: k different candidates have keys up to the largest `up` of the k of
 // smallest low. (The k-th smallest `up` may be smaller, but needs b of every candidate, each a read from anywhere.)
-template <int kWarps>
-__device__ float proved_cutoff(const Candidate* list, int size, const Bounds& bounds, std::int64_t l,
-                               MergeState<kWarps>& state) {
+__device__ float highest_of_nearest(const Candidate* list, int size, const Bounds& bounds, std::int64_t l,
+                                    MergeState& state) {
   using Threads = Group<kWarps>;
-  const Both entries{list, nullptr, size};
-  const Key last = kth_smallest<kWarps>(entries, size, bounds.k, state.scratch);
+  const Key last = kth_smallest<kWarps>(Both{list, nullptr, size}, size, bounds.k, state.scratch);
   if (Threads::thread() == 0) state.highest = 0;
   Threads::sync();
-  for (int i = Threads::thread(); i < size; i += Threads::threads) {
-    const Candidate c = list[i];
-    if (make_key(c) > last) continue;
-    float up = bounds.sums ? bounds.sums->up(c.low) : next_up(c.low);
-    if (bounds.of_id) up = __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
-    atomicMax(&state.highest, ordered(up));
-  }
+  for (int i = Threads::thread(); i < size; i += Threads::threads)
+    if (make_key(list[i]) <= last) atomicMax(&state.highest, ordered(upper_bound(bounds, l, list[i])));
   Threads::sync();
   return from_ordered(state.highest);
 }
 
-template <int kWarps>
 __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Incoming& incoming, const Bounds& bounds,
-                          MergeState<kWarps>& state) {
+                          MergeState& state) {
   using Threads = Group<kWarps>;
   const int arriving = incoming.counts[l], before = lists.counts[l], all = before + arriving;
-  Candidate* list = lists.entries + l * lists.capacity;
-  const Candidate* more = incoming.entries + l * incoming.capacity;
+  Candidate* const list = lists.entries + l * lists.capacity;
+  const Candidate* const more = incoming.entries + l * incoming.capacity;
   float dropped = lists.dropped[l];
-
-  Key end = ~Key{0};
+  Key end = kNoKey;
   if (all > lists.capacity) {
     // The C + 1st is the smallest that goes.
     end = kth_smallest<kWarps>(Both{list, more, before}, all, lists.capacity + 1, state.scratch);
     dropped = fminf(dropped, low_of(end));
   }
-  gather_below<kWarps>(end, list, before, more, arriving, &state.count);
+  gather_below(end, list, before, more, arriving, &state.count);
   const int size = min(all, lists.capacity);
-
-  float cutoff = lists.cutoffs[l];
-  if (size >= bounds.k) cutoff = fminf(cutoff, proved_cutoff<kWarps>(list, size, bounds, l, state));
-  // A list that has lost something keeps nothing at or above `dropped`, so that what is above it need not be looked at
-  // any more: such a pair has a low above the new cut-off, which is no less than dropped. What is claimed of the list,
-  // that pairs neither in it nor above a proved cut-off have lows of at least dropped, stays true.
-  cutoff = fminf(cutoff, dropped);
-  if (Threads::thread() == 0) {
-    lists.counts[l] = size;
-    lists.dropped[l] = dropped;
-    lists.cutoffs[l] = cutoff;
-  }
+  const float highest = size >= bounds.k ? highest_of_nearest(list, size, bounds, l, state) : infinity();
+  if (Threads::thread() == 0) finish(lists, l, size, bounds.k, highest, dropped);
   Threads::sync();
 }
 
-template <int kWarps>
-__global__ void __launch_bounds__(32 * kWarpsOfBlock)
-    merge_all(const CandidateLists lists, std::int64_t count, const Incoming incoming, const Bounds bounds) {
-  constexpr int groups = kWarps == 1 ? kWarpsOfBlock : 1;
-  __shared__ MergeState<kWarps> states[groups];
-  const int group = kWarps == 1 ? static_cast<int>(threadIdx.x / 32) : 0;
-  for (std::int64_t l = static_cast<std::int64_t>(blockIdx.x) * groups + group; l < count;
-       l += static_cast<std::int64_t>(gridDim.x) * groups)
-    if (incoming.counts[l] > 0) merge_one<kWarps>(lists, l, incoming, bounds, states[group]);
+__global__ void __launch_bounds__(kThreads)
+    merge_long_lists(const CandidateLists lists, std::int64_t count, const Incoming incoming, const Bounds bounds) {
+  __shared__ MergeState state;
+  for (std::int64_t l = blockIdx.x; l < count; l += gridDim.x)
+    if (incoming.counts[l] > 0) merge_one(lists, l, incoming, bounds, state);
 }
 
 // dropped and cutoffs of two devices' lists.
@@ -132,22 +173,28 @@ __global__ void lower_both(const CandidateLists into, const CandidateLists from,
 void merge(const CandidateLists& lists, std::int64_t count, const Incoming& incoming, const Bounds& bounds,
            cudaStream_t stream) {
   if (count == 0) return;
-  constexpr std::int64_t most_blocks = 1 << 20;
-  if (lists.capacity + incoming.capacity <= kWarpEntries) {
-    const auto blocks = std::min((count + kWarpsOfBlock - 1) / kWarpsOfBlock, most_blocks);
-    merge_all<1><<<static_cast<unsigned>(blocks), 32 * kWarpsOfBlock, 0, stream>>>(lists, count, incoming, bounds);
-  } else {
-    merge_all<kWarpsOfBlock><<<static_cast<unsigned>(std::min(count, most_blocks)), 32 * kWarpsOfBlock, 0, stream>>>(
+  const auto blocks = static_cast<unsigned>((count + kWarps - 1) / kWarps);
+  const auto sorted = [&]<int kHeld>(std::integral_constant<int, kHeld>) {
+    merge_sorted_lists<kHeld><<<blocks, kThreads, 0, stream>>>(lists, count, incoming, bounds);
+  };
+  if (lists.capacity <= 32)
+    sorted(std::integral_constant<int, 1>());
+  else if (lists.capacity <= 64)
+    sorted(std::integral_constant<int, 2>());
+  else if (lists.capacity <= 128)
+    sorted(std::integral_constant<int, 4>());
+  else if (lists.capacity <= kLongestSorted)
+    sorted(std::integral_constant<int, kLongestSorted / 32>());
+  else
+    merge_long_lists<<<static_cast<unsigned>(std::min<std::int64_t>(count, 1 << 20)), kThreads, 0, stream>>>(
         lists, count, incoming, bounds);
-  }
   check_launch();
 }
 
 void merge_lists(const CandidateLists& into, const CandidateLists& from, std::int64_t count, const Bounds& bounds,
                  cudaStream_t stream) {
   if (count == 0) return;
-  constexpr unsigned threads = 256;
-  lower_both<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0, stream>>>(into, from, count);
+  lower_both<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(into, from, count);
   check_launch();
   merge(into, count, {from.entries, from.counts, from.capacity}, bounds, stream);
 }
