@@ -1,29 +1,17 @@
 #include "backend/cuda/kit.cuh"
 
-#include <cudaTypedefs.h>
-
 #include <map>
 #include <mutex>
 #include <vector>
+
+#include "backend/cuda/driver.cuh"
 
 namespace libknng::cuda {
 namespace {
 
 // Of the current context: no other has it, had it or will have it. 0: the driver does not say.
 unsigned long long context_id() {
-  static const auto ask = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-#if CUDART_VERSION >= 12050
-    const cudaError_t status =
-        cudaGetDriverEntryPointByVersion("cuCtxGetId", &found, 12000, cudaEnableDefault, &result);
-#else
-    const cudaError_t status = cudaGetDriverEntryPoint("cuCtxGetId", &found, cudaEnableDefault, &result);
-#endif
-    if (status != cudaSuccess) cudaGetLastError();
-    const bool there = status == cudaSuccess && result == cudaDriverEntryPointSuccess;
-    return reinterpret_cast<PFN_cuCtxGetId_v12000>(there ? found : nullptr);
-  }();
+  static const auto ask = driver_function<PFN_cuCtxGetId_v12000>("cuCtxGetId", 12000);
   unsigned long long id = 0;
   return ask && ask(nullptr, &id) == CUDA_SUCCESS ? id : 0;
 }

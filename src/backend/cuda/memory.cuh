@@ -1,6 +1,6 @@
-// Memory and streams of a session, owned. Device memory comes from a pool of the session's own, so that nothing of the
-// process's is disturbed and freeing waits for nobody, and is counted against max_device_bytes. Knows nothing of what
-// the memory is for.
+// Memory and streams of a session, owned. Device memory comes from a pool of the session's own, or is mapped where it
+// is much, so that nothing of the process's is disturbed and freeing waits for nobody else, and is counted against
+// max_device_bytes. Knows nothing of what the memory is for.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/mapped_memory.cuh"
 
 namespace libknng::cuda {
 
@@ -78,7 +79,7 @@ class UntilDone {
 // A device's memory as one session sees it. The device is current.
 class Pool {
  public:
-  Pool(int device, std::int64_t limit) : limit_(limit) {
+  Pool(int device, std::int64_t limit) : device_(device), maps_(can_map_memory(device)), limit_(limit) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
@@ -97,13 +98,21 @@ class Pool {
       throw CudaError(CudaError::Kind::out_of_memory, cudaErrorMemoryAllocation, "max_device_bytes is used up",
                       __FILE__, __LINE__);
     void* memory = nullptr;
-    check(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_, stream));
+    if (is_mapped(bytes))
+      memory = map_memory(device_, bytes);
+    else
+      check(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_, stream));
     held_ += bytes;
     peak_ = std::max(peak_, held_);
     return memory;
   }
   void give(void* memory, std::int64_t bytes, const Stream& stream) noexcept {
-    cudaFreeAsync(memory, stream);
+    if (is_mapped(bytes)) {
+      cudaStreamSynchronize(stream);
+      unmap_memory(memory, bytes);
+    } else {
+      cudaFreeAsync(memory, stream);
+    }
     held_ -= bytes;
   }
   // Gives what is free back to the system; what was freed on a stream that is done.
@@ -111,6 +120,10 @@ class Pool {
   std::int64_t peak() const noexcept { return peak_; }
 
  private:
+  bool is_mapped(std::int64_t bytes) const noexcept { return maps_ && bytes >= kFewestMapped; }
+
+  const int device_;
+  const bool maps_;
   cudaMemPool_t pool_ = nullptr;
   std::int64_t limit_, held_ = 0, peak_ = 0;
 };

@@ -1,0 +1,26 @@
+// Functions of the CUDA driver, found at run time: the plugin is not linked to libcuda, which only machines with a GPU
+// have. Knows nothing of what they are for.
+#pragma once
+
+#include <cudaTypedefs.h>
+#include <cuda_runtime.h>
+
+namespace libknng::cuda {
+
+// As of `version` (1000 major + 10 minor); null: the driver has none.
+template <class Function>
+Function driver_function(const char* name, unsigned version) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+#if CUDART_VERSION >= 12050
+  const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result);
+#else
+  static_cast<void>(version);
+  const cudaError_t status = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
+#endif
+  if (status != cudaSuccess) cudaGetLastError();
+  const bool there = status == cudaSuccess && result == cudaDriverEntryPointSuccess;
+  return reinterpret_cast<Function>(there ? found : nullptr);
+}
+
+}  // namespace libknng::cuda
