@@ -49,6 +49,7 @@ void Delivery::list(const void* from, void* to, std::int64_t bytes) {
 void Delivery::findings() {
   ResultFindings found;
   staging_.download(from_.rows.findings, &found, sizeof found, stream_);
+  to_.keys += static_cast<std::int64_t>(found.keys);
   to_.violations += static_cast<std::int64_t>(found.violations);
   if (found.first_too_large != ResultFindings::kNothing)
     to_.too_large = std::min(to_.too_large, static_cast<std::int64_t>(found.first_too_large));

@@ -87,12 +87,18 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
   const double* u = b.u + i * b.terms.dim;
   const Candidate* candidates = b.lists.candidates + i * b.lists.capacity;
   const std::int64_t n = min(static_cast<std::int64_t>(b.lists.kept[i]), b.lists.capacity);
+  const float cutoff = b.lists.cutoffs ? b.lists.cutoffs[i] : INFINITY;
+  int evaluated = 0;
   for (std::int64_t base = 0; base < n; base += kCanonicalLanes) {
     const int count = static_cast<int>(min(n - base, static_cast<std::int64_t>(kCanonicalLanes)));
     // Lanes beyond the last candidate repeat it: their keys go nowhere.
     const Candidate mine = candidates[base + min(lane, count - 1)];
+    // Ascending lists end with those whose keys are not wanted.
+    const unsigned near = __ballot_sync(kWarp, lane < count && !(mine.low > cutoff));
+    const int wanted = !b.keys && (near & (near + 1)) == 0 ? __popc(near) : count;
+    evaluated += wanted;
     double key = b.keys ? b.keys[i * b.lists.capacity + base + min(lane, count - 1)] : 0;
-    for (int group = 0; group < count && !b.keys; group += kPairs) {
+    for (int group = 0; group < wanted && !b.keys; group += kPairs) {
       std::uint32_t together[kPairs];
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, mine.id, group + j);
@@ -101,12 +107,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
       if (lane >= group && lane < group + kPairs) key = given;
     }
     const bool directionless = columns.directionless(mine.id);
-    const bool wrong = lane < count && !directionless && !within_bounds(b, i, mine, key);
+    const bool wrong = lane < wanted && !directionless && !within_bounds(b, i, mine, key);
     const unsigned violations = __ballot_sync(kWarp, wrong);
     if (violations != 0 && lane == 0)
       atomicAdd(&b.findings->violations, static_cast<unsigned long long>(__popc(violations)));
-    if (lane < count) store(base + lane, mine.id, key, directionless || excluded(mine.id));
+    if (lane < count) store(base + lane, mine.id, key, lane >= wanted || directionless || excluded(mine.id));
   }
+  if (lane == 0) atomicAdd(&b.findings->keys, static_cast<unsigned long long>(evaluated));
   for (std::int64_t c = lane; c < b.directionless_count; c += kCanonicalLanes) {
     const std::uint32_t id = b.directionless[c];
     store(n + c, id, kNoDirectionKey, excluded(id));
@@ -174,6 +181,7 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     batch.lists = job.lists;
     batch.lists.candidates += done * job.lists.capacity;
     batch.lists.kept += done;
+    if (batch.lists.cutoffs) batch.lists.cutoffs += done;
     batch.bounds = job.bounds;
     if (batch.bounds.rows) batch.bounds.rows += done;
     if (job.keys_known) {

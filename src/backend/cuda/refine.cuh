@@ -19,6 +19,9 @@ struct FilterLists {
   const std::int32_t* kept = nullptr;     // candidates of a row; more than `capacity`: some were lost
   std::int64_t capacity = 0;
   const float* dropped = nullptr;  // smallest `low` that was left out, +inf if none; null: no proof is wanted
+  // What the k-th smallest key is at most, unless the row is not proved: no candidate with a low above it is a
+  // neighbour. Null: all may be.
+  const float* cutoffs = nullptr;
 };
 
 // low <= key x scale <= low + 2 (rows[i] + columns[j]). scale is 4^exponent / Metric::scale, a power of two.

@@ -15,10 +15,7 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   const knng_backend_problem& p = problem_;
   std::vector<std::int32_t> counts(static_cast<std::size_t>(count));
   staging_.download(counts_.data() + first, counts.data(), 4 * count, home_.stream);
-  for (const std::int32_t found : counts) {
-    result.keys += found;
-    result.candidates = std::max<std::int64_t>(result.candidates, found);
-  }
+  for (const std::int32_t found : counts) result.candidates = std::max<std::int64_t>(result.candidates, found);
   // Results leave from one space while the next are made in the other.
   const Stream out;
   const UntilDone left(out);
@@ -53,7 +50,8 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.first = first;
   job.count = count;
   job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
-  job.lists = {candidates_.data() + first * p.capacity, counts_.data() + first, p.capacity, dropped_.data() + first};
+  job.lists = {candidates_.data() + first * p.capacity, counts_.data() + first, p.capacity, dropped_.data() + first,
+               cutoffs_.data() + first};
   job.bounds = {scale_, nullptr, nullptr, sums_};
   if (column_bounds_) {
     job.bounds.rows = row_bounds_ + first;
