@@ -45,13 +45,21 @@ __device__ inline double exact(std::int32_t x) { return x; }
 // The three transforms to unit vectors are one formula with different constants.
 constexpr Transform formula(Transform t) { return has_directions(t) ? Transform::unit : t; }
 
+// r as fp64, times 2^shift: by its bits, as there are few units that convert. r is positive and a normal number.
+__device__ inline double widened(float r, int shift) {
+  const std::uint32_t bits = __float_as_uint(r);
+  return __hiloint2double(static_cast<int>((bits >> 3) + (static_cast<std::uint32_t>(1023 - 127 + shift) << 20)),
+                          static_cast<int>(bits << 29));
+}
+
 // sqrt(x) correctly rounded, without the branches of the one for all of fp64, which keep several from being under way
 // at once. From rsqrtf(), good to 2^-22, Goldschmidt's step makes root and half of the reciprocal root good to 2^-44,
 // and the root's last step is off by some 2^-88 before it is rounded: no x of 24 bits has a root that near to the
 // middle of two numbers, as gpu.canonical sees for every one of them. x is finite and not negative.
 __device__ inline double sqrt_of_single(float x) {
-  const double exact_x = static_cast<double>(x), r = static_cast<double>(rsqrtf(x));
-  double h = ScalarOps::mul(0.5, r), g = ScalarOps::mul(exact_x, r);
+  const double exact_x = static_cast<double>(x);
+  const float r = rsqrtf(x);
+  double h = widened(r, -1), g = ScalarOps::mul(exact_x, widened(r, 0));
   const double off = ScalarOps::fma(-g, h, 0.5);
   g = ScalarOps::fma(g, off, g);
   h = ScalarOps::fma(h, off, h);
