@@ -12,6 +12,7 @@
 #include "backend/cuda/select/select.cuh"
 #include "gpu.cuh"
 #include "refine/bound.h"
+#include "selection.h"
 
 using namespace libknng::cuda;
 
@@ -125,11 +126,6 @@ struct Case {
   std::uint32_t first_id;
 };
 
-// What a list must hold.
-struct Wanted {
-  std::vector<float> lows;  // all survivors, ascending
-};
-
 using Runner = std::function<void(const SelectJob&)>;
 struct NamedRunner {
   std::string name;
@@ -137,23 +133,16 @@ struct NamedRunner {
   Runner run;
 };
 
-void run_with_workspace(std::size_t bytes, const std::function<void(void*)>& run) {
-  gpu::Array<char> workspace(bytes);
-  workspace.poison();
-  run(workspace.get());
-  gpu::check(cudaDeviceSynchronize());
-}
-
 std::vector<NamedRunner> runners() {
   std::vector<NamedRunner> result;
   for (const Selector& s : selectors())
     result.push_back({s.name, false, [&s](const SelectJob& job) {
-                        run_with_workspace(s.workspace_bytes(job), [&](void* w) { s.run(job, w, nullptr); });
+                        gpu::run_with_workspace(s.workspace_bytes(job), [&](void* w) { s.run(job, w, nullptr); });
                       }});
   for (const int warps : {1, 8, 16, 32})
     result.push_back({"quick/" + std::to_string(warps), true, [warps](const SelectJob& job) {
-                        run_with_workspace(quick_rows_workspace(job, warps),
-                                           [&](void* w) { quick_rows(job, warps, w, nullptr); });
+                        gpu::run_with_workspace(quick_rows_workspace(job, warps),
+                                                [&](void* w) { quick_rows(job, warps, w, nullptr); });
                       }});
   return result;
 }
@@ -184,7 +173,7 @@ struct Lists {
   gpu::Array<std::uint32_t> device_excluded;
   gpu::Array<Candidate> out;
   gpu::Array<std::int32_t> counts;
-  std::vector<std::vector<std::pair<float, std::uint32_t>>> survivors;  // ascending
+  std::vector<std::vector<gpu::Entry>> survivors;  // ascending
   std::string where;
 
   Lists(const Tile& t, const Case& c, std::mt19937& random, std::string text)
@@ -253,30 +242,10 @@ struct Lists {
     const auto got_out = out.values();
     const auto got_counts = counts.values();
     const auto got_dropped = dropped.values();
-    for (std::size_t l = 0; l < static_cast<std::size_t>(count); ++l) {
-      const auto& list = survivors[l];
-      const auto wanted = std::min(list.size(), static_cast<std::size_t>(c.capacity));
-      if (!gpu::expect(got_counts[l] == static_cast<std::int32_t>(wanted), "%s %s list %zu: %d instead of %zu",
-                       selector, where.c_str(), l, got_counts[l], wanted))
-        continue;
-      std::vector<std::pair<float, std::uint32_t>> got;
-      for (std::size_t i = 0; i < wanted; ++i) {
-        const Candidate& g = got_out[l * static_cast<std::size_t>(c.capacity) + i];
-        got.emplace_back(g.low, g.id);
-      }
-      std::sort(got.begin(), got.end());
-      bool same = true;
-      for (std::size_t i = 0; i < wanted; ++i) {
-        same = same && got[i].first == list[i].first;
-        // Among equal lows at the edge any may be there, but it must be there, and once.
-        same = same && std::binary_search(list.begin(), list.end(), got[i]) && (i == 0 || got[i] != got[i - 1]);
-      }
-      gpu::expect(same, "%s %s list %zu: other candidates", selector, where.c_str(), l);
-      const float next = c.drop && list.size() > wanted ? list[wanted].first : kInfinity;
-      const float wanted_dropped = std::min(dropped_before[l], next);
-      gpu::expect(got_dropped[l] == wanted_dropped, "%s %s list %zu: dropped %g instead of %g", selector, where.c_str(),
-                  l, static_cast<double>(got_dropped[l]), static_cast<double>(wanted_dropped));
-    }
+    for (std::size_t l = 0; l < static_cast<std::size_t>(count); ++l)
+      gpu::expect_selected(survivors[l], c.capacity, c.drop, dropped_before[l],
+                           {got_out.data() + l * static_cast<std::size_t>(c.capacity), got_counts[l], got_dropped[l]},
+                           selector, where.c_str(), static_cast<long long>(l));
   }
 };
 
@@ -350,74 +319,11 @@ void test_both() {
             SelectJob a = device.job, b = device.job;
             of_rows.fill(a, rows);
             of_columns.fill(b, columns);
-            run_with_workspace(s.workspace_bytes_both(a, b), [&](void* w) { s.run_both(a, b, w, nullptr); });
+            gpu::run_with_workspace(s.workspace_bytes_both(a, b), [&](void* w) { s.run_both(a, b, w, nullptr); });
             of_rows.compare(rows, s.name);
             of_columns.compare(columns, s.name);
           }
         }
-}
-
-__host__ __device__ float hashed(std::uint64_t i) {
-  i = (i ^ (i >> 31)) * 0x9E3779B97F4A7C15U;
-  i = (i ^ (i >> 29)) * 0xBF58476D1CE4E5B9U;
-  return static_cast<float>((i ^ (i >> 32)) & 0xffffffU) * (1.0F / 16777216.0F);
-}
-__global__ void fill_hashed(float* out, std::int64_t count) {
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x)
-    out[i] = hashed(static_cast<std::uint64_t>(i));
-}
-
-// More than 2^31 elements; lists at both ends are compared.
-void test_large() {
-  const std::int64_t rows = 65600, columns = 32772, elements = rows * columns;
-  std::size_t available = 0, total = 0;
-  gpu::check(cudaMemGetInfo(&available, &total));
-  for (const Selector& s : selectors())
-    for (const Side side : {Side::rows, Side::columns}) {
-      const std::int64_t lists = side == Side::rows ? rows : columns, length = side == Side::rows ? columns : rows;
-      const int capacity = 4;
-      SelectJob job;
-      job.rows = static_cast<int>(rows);
-      job.columns = static_cast<int>(columns);
-      job.ld = columns;
-      job.side = side;
-      job.capacity = capacity;
-      const double needed = static_cast<double>(elements) * 4 + static_cast<double>(s.workspace_bytes(job)) + 1e9;
-      if (needed > static_cast<double>(available)) {
-        std::printf("%s: %.0f GB are not free, no tile of 2^31 elements\n", s.name, needed / 1e9);
-        continue;
-      }
-      gpu::Array<float> tile(static_cast<std::size_t>(elements));
-      fill_hashed<<<4096, 256>>>(tile.get(), elements);
-      gpu::Array<float> dropped(std::vector<float>(static_cast<std::size_t>(lists), kInfinity));
-      gpu::Array<Candidate> out(static_cast<std::size_t>(lists * capacity));
-      gpu::Array<std::int32_t> counts(static_cast<std::size_t>(lists));
-      job.tile = tile.get();
-      job.out = out.get();
-      job.counts = counts.get();
-      job.dropped = dropped.get();
-      run_with_workspace(s.workspace_bytes(job), [&](void* w) { s.run(job, w, nullptr); });
-      const auto got = out.values();
-      const auto got_dropped = dropped.values();
-      for (const std::int64_t l : {std::int64_t{0}, std::int64_t{1}, lists / 2, lists - 2, lists - 1}) {
-        std::vector<std::pair<float, std::uint32_t>> all;
-        for (std::int64_t e = 0; e < length; ++e)
-          all.emplace_back(hashed(static_cast<std::uint64_t>(side == Side::rows ? l * columns + e : e * columns + l)),
-                           static_cast<std::uint32_t>(e));
-        std::sort(all.begin(), all.end());
-        std::vector<std::pair<float, std::uint32_t>> mine;
-        for (int i = 0; i < capacity; ++i) {
-          const Candidate& c = got[static_cast<std::size_t>(l * capacity + i)];
-          mine.emplace_back(c.low, c.id);
-        }
-        std::sort(mine.begin(), mine.end());
-        bool same = got_dropped[static_cast<std::size_t>(l)] == all[capacity].first;
-        for (std::size_t i = 0; i < capacity; ++i)
-          same = same && mine[i].first == all[i].first && std::binary_search(all.begin(), all.end(), mine[i]);
-        gpu::expect(same, "%s: tile of 2^31 elements, %s, list %lld", s.name, name(side), static_cast<long long>(l));
-      }
-    }
 }
 
 }  // namespace
@@ -426,6 +332,5 @@ int main() {
   gpu::need_device();
   test_all();
   test_both();
-  if (!small_run()) test_large();
   return gpu::result();
 }
