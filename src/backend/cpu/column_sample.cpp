@@ -5,20 +5,13 @@
 #include <limits>
 
 #include "core/checked.h"
+#include "core/random_bits.h"
 
 namespace libknng {
 namespace {
 
 // The sample's products are a few per cent of all.
 constexpr std::int64_t kMostSampled = 512, kFewestSampled = 64, kShare = 32;
-
-// splitmix64: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-std::uint64_t random_bits(std::uint64_t i) noexcept {
-  std::uint64_t z = (i + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
 
 }  // namespace
 
