@@ -26,7 +26,8 @@ namespace {
 void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
                 const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
   Stopwatch watch;
-  const CanonicalRows columns(data, task.metric, plan.threads, budget, monitor, "rows");
+  const CanonicalRows columns(data, task.metric, plan.threads, budget, monitor, "rows",
+                              plan.engine->shuffles ? RowOrder(data.rows(), budget) : RowOrder());
   std::optional<CanonicalRows> query_rows;
   if (queries) query_rows.emplace(*queries, task.metric, plan.threads, budget, monitor, "q");
   const CanonicalRows& rows = queries ? *query_rows : columns;

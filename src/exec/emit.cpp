@@ -122,14 +122,20 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
     for (std::int64_t i = 0; i < n; ++i) {
       if (monitor.stopped()) continue;
       monitor.advance(1);
+      const std::int64_t row = rows.id(i);
       const Neighbour* list = lists.sort(i);
-      graph.ties[i] = lists.tied(i);
+      graph.ties[row] = lists.tied(i);
       if (!u.empty()) rows.load(i, u.data());
-      if (!emit_row(task, i, task.self_first ? self_value(task, u) : 0, list, graph)) note_large_value(too_large, i);
+      if (!emit_row(task, row, task.self_first ? self_value(task, u) : 0, list, graph))
+        note_large_value(too_large, row);
     }
   }
   monitor.check();
-  if (const std::int64_t row = too_large.load(); row < n) refuse_large_value(task, row, lists.sort(row), graph);
+  if (const std::int64_t row = too_large.load(); row < n) {
+    std::int64_t i = 0;
+    while (rows.id(i) != row) ++i;
+    refuse_large_value(task, row, lists.sort(i), graph);
+  }
   release_result(graph);
 }
 

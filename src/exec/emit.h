@@ -29,8 +29,8 @@ void note_large_value(std::atomic<std::int64_t>& first, std::int64_t row) noexce
 // neighbours, for the value in the message, or null where only a device had them.
 [[noreturn]] void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* list, const Graph& graph);
 
-// Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set.
-// Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold. Runs on the calling thread's OpenMP team.
+// Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set, from lists in the order of
+// `rows`. Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold. Runs on the calling thread's OpenMP team.
 void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
           Monitor& monitor, Graph& graph);
 

@@ -61,6 +61,7 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     const Selector* with = engine.selects ? &selector : nullptr;
     problem.panel = engine.panel;
     problem.block_bytes = engine.block_bytes;
+    problem.order_bytes = engine.shuffles ? RowOrder::bytes(problem.columns) : 0;
     problem.operand_bytes = engine.operand_bytes(task.metric, dtype, problem.columns, problem.dim, true);
     if (!problem.square)
       problem.operand_bytes = checked_add(

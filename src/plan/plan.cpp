@@ -23,7 +23,7 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
   const std::int64_t width = p.k + (p.self_first ? 1 : 0);
   const std::int64_t entries = checked_mul(p.rows, width, "k");
   const std::int64_t points = p.columns + (p.square ? 0 : p.rows);
-  const std::int64_t prepared = checked_mul(points, p.prepared_bytes, "rows");
+  const std::int64_t prepared = checked_add(checked_mul(points, p.prepared_bytes, "rows"), p.order_bytes, "rows");
   const std::int64_t lists = NeighbourLists::bytes(p.rows, p.k);
   // The engine's operands end with its tiles, before the result is made.
   const std::int64_t tiling =

@@ -19,6 +19,7 @@ struct Problem {
   std::int64_t value_bytes = 4;        // of a reported value
   std::int64_t held_bytes = 0;         // rows that the library holds already
   std::int64_t prepared_bytes = 0;     // what prepare keeps for a point (constants, ranks)
+  std::int64_t order_bytes = 0;        // the order of columns, if it is not theirs
   std::int64_t operand_bytes = 0;      // what the engine keeps for all points
   std::int64_t panel = 4;              // tiles are best a multiple of it
   std::int64_t block_bytes = 2 << 20;  // rows of a tile are best as large, in fp64

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/float_env.h"
@@ -18,7 +19,7 @@ bool short_ranks_suffice(std::int64_t dim) { return dim <= std::numeric_limits<s
 
 bool has_constants(Transform t) { return has_directions(t) || t == Transform::share; }
 
-// What can be wrong with a row; the smallest row index wins, so that the message does not depend on threads.
+// What can be wrong with a row; the smallest id wins, so that the message depends on neither threads nor order.
 struct Fault {
   std::atomic<std::int64_t> row{std::numeric_limits<std::int64_t>::max()};
   void add(std::int64_t i) noexcept {
@@ -69,8 +70,8 @@ std::int64_t CanonicalRows::bytes_per_row(const Metric& metric, std::int64_t dim
 }
 
 CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, int threads, Budget* budget, Monitor& monitor,
-                             const char* what)
-    : data_(data), metric_(metric) {
+                             const char* what, RowOrder order)
+    : data_(data), metric_(metric), order_(std::move(order)) {
   const std::int64_t n = data.rows(), d = data.dim();
   const auto size = static_cast<std::size_t>(d);
   const bool ranks = metric.transform == Transform::rank_unit;
@@ -88,21 +89,21 @@ CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, int thre
   {
     const FloatEnv env;
     const std::span<double> x(scratch.data() + omp_get_thread_num() * d, size);
-    std::int32_t* order = ranks ? rank_scratch.data() + omp_get_thread_num() * 2 * d : nullptr;
-    std::int32_t* rank = ranks ? order + d : nullptr;
+    std::int32_t* by_value = ranks ? rank_scratch.data() + omp_get_thread_num() * 2 * d : nullptr;
+    std::int32_t* rank = ranks ? by_value + d : nullptr;
 #pragma omp for schedule(dynamic, 16)
     for (std::int64_t i = 0; i < n; ++i) {
       if (monitor.stopped()) continue;
       monitor.advance(1);
-      data.load(i, x.data());
+      data.load(id(i), x.data());
       if (is_faulty(metric, limit, x)) {
-        fault.add(i);
+        fault.add(id(i));
         continue;
       }
       if (constants_.empty()) continue;
       if (has_no_direction(metric.transform, x)) directionless.store(true);
       if (ranks) {
-        centred_ranks(x, {order, size}, {rank, size});
+        centred_ranks(x, {by_value, size}, {rank, size});
         for (std::int64_t t = 0; t < d; ++t) {
           x[static_cast<std::size_t>(t)] = rank[t];
           if (short_ranks_.empty())
@@ -129,7 +130,7 @@ void CanonicalRows::load(std::int64_t row, double* out) const noexcept {
     const std::int32_t* ranks = long_ranks_.data() + row * d;
     for (std::int64_t t = 0; t < d; ++t) out[t] = ranks[t];
   } else {
-    data_.load(row, out);
+    data_.load(id(row), out);
   }
   apply_transform(metric_.transform, constants_.empty() ? RowConstants() : constants_[row],
                   {out, static_cast<std::size_t>(d)});

@@ -33,6 +33,9 @@ static const problem problems[] = {
     {500, 5, 499, 0, "manhattan", "auto", "0", "exclude"},
     {900, 64, 4, 300, "euclidean", "direct", "2", "exclude"},
     {1100, 64, 4, 300, "correlation", "fused", "2", "exclude"},
+    {3000, 2, 1, 0, "sqeuclidean", "tiled", "1", "exclude"},
+    {2000, 3, 200, 0, "manhattan", "tiled", "2", "first"},
+    {3000, 20, 4, 200, "cosine", "tiled", "2", "exclude"},
     {2, 1, 1, 0, "euclidean", "auto", "1", "exclude"},
 };
 

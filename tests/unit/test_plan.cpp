@@ -152,6 +152,7 @@ Problem random_problem(values::Random& random, const Engine& engine) {
   p.value_bytes = random.below(2) == 0 ? 4 : 8;
   p.held_bytes = random.below(2) * random.below(1'000'000);
   p.prepared_bytes = random.below(2) * 32;
+  p.order_bytes = random.below(2) * 8 * p.columns;
   p.operand_bytes = engine.operand_bytes(p.columns, p.dim) + (p.square ? 0 : engine.operand_bytes(p.rows, p.dim));
   p.panel = engine.panel;
   p.workspace_bytes = [&engine, dim = p.dim](std::int64_t tile_rows, std::int64_t tile_cols) {
@@ -267,6 +268,22 @@ void every_thread_has_its_working_memory(void**) {
   }
 }
 
+// The order of the columns is there from the tiles to the result, whichever of them has the peak.
+void an_order_is_held_to_the_end(void**) {
+  for (const std::int64_t workspace : {0, 1'000'000}) {
+    Problem p;
+    p.square = false;
+    p.rows = 100;
+    p.columns = 200;
+    p.dim = 50;
+    p.k = 1;
+    p.workspace_bytes = [workspace](std::int64_t, std::int64_t) { return workspace; };
+    const std::int64_t bytes = bytes_of(p, 64, 32, 1);
+    p.order_bytes = 1600;
+    assert_int_equal(bytes_of(p, 64, 32, 1), bytes + 1600);
+  }
+}
+
 void more_of_anything_takes_no_less(void**) {
   for_problems(200, [](values::Random&, const Problem& p) {
     const std::int64_t bytes = bytes_of(p, 64, 64, p.threads);
@@ -281,6 +298,7 @@ void more_of_anything_takes_no_less(void**) {
     assert_true(with([](Problem& m) { ++m.threads; }) >= bytes);
     assert_true(with([](Problem& m) { m.value_bytes *= 2; }) >= bytes);
     assert_true(with([](Problem& m) { m.prepared_bytes += 8; }) >= bytes);
+    assert_true(with([](Problem& m) { m.order_bytes += 64; }) >= bytes);
     // Hashing the rows, or making the result, may need more than the tiles.
     const std::int64_t operands = with([](Problem& m) { m.operand_bytes += 64; });
     assert_true(operands >= bytes && operands <= bytes + 64);
@@ -315,6 +333,7 @@ int main() {
       cmocka_unit_test(plans_fit_every_budget_that_can_be_met),
       cmocka_unit_test(smallest_host_is_the_least_of_all_choices),
       cmocka_unit_test(every_thread_has_its_working_memory),
+      cmocka_unit_test(an_order_is_held_to_the_end),
       cmocka_unit_test(more_of_anything_takes_no_less),
       cmocka_unit_test(sizes_beyond_64_bits_are_refused),
   };

@@ -4,26 +4,44 @@
 #include <vector>
 
 namespace libknng {
+namespace {
+
+// The smallest ids of points without a direction, so many if there are, in any order.
+std::vector<std::int64_t> smallest_directionless(const CanonicalRows& points, std::int64_t wanted) {
+  std::vector<std::int64_t> ids;
+  const auto shorten = [&] {
+    if (std::ssize(ids) <= wanted) return;
+    std::nth_element(ids.begin(), ids.begin() + wanted, ids.end());
+    ids.resize(static_cast<std::size_t>(wanted));
+  };
+  for (std::int64_t j = 0; j < points.rows(); ++j) {
+    if (!points.directionless(j)) continue;
+    ids.push_back(points.id(j));
+    if (std::ssize(ids) == 2 * wanted) shorten();
+  }
+  shorten();
+  return ids;
+}
+
+}  // namespace
 
 void offer_directionless(const CpuProblem& problem, NeighbourLists& lists, Monitor& monitor) {
   const CanonicalRows& rows = problem.rows;
   const CanonicalRows& columns = problem.columns;
   if (!rows.any_directionless() && !columns.any_directionless()) return;
   const std::int64_t wanted = lists.k() + 2;  // one may be the row itself, or left out
-  std::vector<std::int64_t> first;            // the first ids without direction
-  for (std::int64_t j = 0; j < columns.rows() && static_cast<std::int64_t>(first.size()) < wanted; ++j)
-    if (columns.directionless(j)) first.push_back(j);
-  const auto offer = [&](std::int64_t i, std::int64_t j) {
-    if (!(problem.grid.square && i == j) && !(problem.leave_out && problem.leave_out[i] == j))
-      lists.offer(i, kNoDirectionKey, j);
+  const std::vector<std::int64_t> first = smallest_directionless(columns, wanted);
+  const auto offer = [&](std::int64_t i, std::int64_t id) {
+    if (!(problem.grid.square && rows.id(i) == id) && !(problem.leave_out && problem.leave_out[i] == id))
+      lists.offer(i, kNoDirectionKey, id);
   };
 #pragma omp parallel for schedule(static) num_threads(problem.threads)
   for (std::int64_t i = 0; i < rows.rows(); ++i) {
     if (monitor.stopped()) continue;
     if (rows.directionless(i))
-      for (std::int64_t j = 0; j < std::min(wanted, columns.rows()); ++j) offer(i, j);
+      for (std::int64_t id = 0; id < std::min(wanted, columns.rows()); ++id) offer(i, id);
     else
-      for (const std::int64_t j : first) offer(i, j);
+      for (const std::int64_t id : first) offer(i, id);
   }
 }
 

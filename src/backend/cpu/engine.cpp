@@ -27,11 +27,12 @@ constexpr std::int64_t kPackedBlock = 2 << 20;
 constexpr std::int64_t kOperandBlock = 8 << 20;
 
 constexpr CpuEngine kEngines[] = {
-    {"fused", kFilterPanel, kOperandBlock, false, fused_can_run, fused_pays, fused_operand_bytes, fused_workspace_bytes,
-     run_fused},
-    {"tiled", kFilterPanel, kPackedBlock, true, any_metric, never, tiled_operand_bytes, tiled_workspace_bytes,
+    {"fused", kFilterPanel, kOperandBlock, false, false, fused_can_run, fused_pays, fused_operand_bytes,
+     fused_workspace_bytes, run_fused},
+    {"tiled", kFilterPanel, kPackedBlock, true, true, any_metric, never, tiled_operand_bytes, tiled_workspace_bytes,
      run_tiled},
-    {"direct", kPanelRows, kPackedBlock, false, any_metric, always, no_operands, direct_workspace_bytes, run_direct},
+    {"direct", kPanelRows, kPackedBlock, false, false, any_metric, always, no_operands, direct_workspace_bytes,
+     run_direct},
 };
 
 }  // namespace

@@ -15,8 +15,9 @@
 
 namespace libknng {
 
+// Points stand for positions: what lists hold, and leave_out, are ids of columns (CanonicalRows::id).
 struct CpuProblem {
-  const CanonicalRows& rows;
+  const CanonicalRows& rows;     // queries come in their own order
   const CanonicalRows& columns;  // the same object if grid.square
   const Metric& metric;
   TileGrid grid;
@@ -38,6 +39,7 @@ struct CpuEngine {
   std::int64_t panel;        // sides of tiles are best a multiple of it
   std::int64_t block_bytes;  // rows of a tile are best as large, in fp64
   bool selects;              // with a selector
+  bool shuffles;             // columns come in a random order; else in that of their ids
   bool (*can_run)(const Metric& metric, std::int64_t dim);
   // Whether engine=auto should take it rather than one further down.
   bool (*pays)(std::int64_t rows, std::int64_t columns, std::int64_t k);
@@ -48,8 +50,8 @@ struct CpuEngine {
                                 bool searched);
   std::int64_t (*workspace_bytes)(const Metric& metric, std::int32_t dtype, const Selector* selector,
                                   std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
-  // Offers to `lists` every pair that belongs, and others, each once. Runs on the calling thread's OpenMP team; throws
-  // KNNG_ERR_CANCELLED when stopped, the lists are then partial.
+  // Offers to `lists`, which are by rows, every pair that belongs, and others, each once. Runs on the calling thread's
+  // OpenMP team; throws KNNG_ERR_CANCELLED when stopped, the lists are then partial.
   CpuCounts (*run)(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);
 };
 

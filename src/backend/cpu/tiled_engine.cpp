@@ -62,11 +62,11 @@ class TiledWorker final : public Sink {
     double farthest = -std::numeric_limits<double>::infinity();
     std::int64_t count = 0;
     for (const Candidate& c : candidates) {
-      const std::int64_t id = first + c.place;
-      if (others.directionless(id) || (problem_.leave_out && problem_.leave_out[point] == id)) continue;
-      others.load(id, column_.data());
+      const std::int64_t other = first + c.place, id = others.id(other);
+      if (others.directionless(other) || (problem_.leave_out && problem_.leave_out[point] == id)) continue;
+      others.load(other, column_.data());
       const double key = pair_(row_.data(), column_.data(), others.dim(), problem_.metric.p, problem_.metric.scale);
-      if (!lows_.holds(column ? id : point, column ? point : id, c.low, key)) ++counts_.violations;
+      if (!lows_.holds(column ? other : point, column ? point : other, c.low, key)) ++counts_.violations;
       farthest = std::max(farthest, key);
       keys_[count++] = {key, id};
     }
