@@ -12,9 +12,13 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// What the key of candidate c of list l is at most.
+// What the key of candidate c of list l is at most. Of a pair of which nothing is known, a low of -inf and a bound of
+// +inf, the sum is NaN, and says as much: no maximum may pass over it.
 __device__ float upper_bound(const Bounds& bounds, std::int64_t l, Candidate c) {
-  if (bounds.of_id) return __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
+  if (bounds.of_id) {
+    const float up = __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
+    return isnan(up) ? infinity() : up;
+  }
   return bounds.sums ? bounds.sums->up(c.low) : next_up(c.low);
 }
 
