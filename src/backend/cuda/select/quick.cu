@@ -41,6 +41,12 @@ QuickPlan plan_quick(int length, int capacity, int threads, int part) {
   return plan;
 }
 
+int most_room(int length, int capacity) {
+  constexpr std::int64_t threads = 1024, sample = 4096;
+  const std::int64_t keep = std::int64_t{capacity} + 1;
+  return static_cast<int>(std::min<std::int64_t>(length, std::max({keep + 4 * threads, 3 * keep + 1024, sample})));
+}
+
 std::size_t quick_workspace(const SelectJob& job) {
   return job.side == Side::rows ? quick_rows_workspace(job, 0) : quick_columns_workspace(job);
 }

@@ -226,7 +226,8 @@ StripLaunch plan_strips(const SelectJob& job) {
 template <class Low, bool kShared>
 void launch_columns(const SelectJob& job, const StripLaunch& l, void* workspace, cudaStream_t stream) {
   const auto kernel = select_columns<Low, kShared>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, l.shared_bytes));
+  // Not what this launch takes: another thread may be about to launch with more.
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, device_limits().shared_bytes));
   kernel<<<static_cast<unsigned>(l.blocks), 32 * kWarps, static_cast<std::size_t>(l.shared_bytes), stream>>>(
       list_view(job), l.plan, static_cast<Key*>(workspace));
   check_launch();
@@ -234,10 +235,13 @@ void launch_columns(const SelectJob& job, const StripLaunch& l, void* workspace,
 
 }  // namespace
 
+// Of shorter columns as well, whose plans may spill where this one's does not.
 std::size_t quick_columns_workspace(const SelectJob& job) {
-  const StripLaunch launch = plan_strips(job);
-  if (launch.in_shared) return 0;
-  return static_cast<std::size_t>(launch.blocks) * kStrip * static_cast<std::size_t>(launch.plan.room) * sizeof(Key);
+  const DeviceLimits limits = device_limits();
+  const std::int64_t keys = std::int64_t{kStrip} * most_room(job.rows, job.capacity);
+  if (state_bytes + keys * 8 <= limits.shared_bytes) return 0;
+  const std::int64_t blocks = std::min((job.columns + kStrip - 1) / kStrip, 2 * limits.processors);
+  return static_cast<std::size_t>(blocks * keys) * sizeof(Key);
 }
 
 void quick_columns(const SelectJob& job, void* workspace, cudaStream_t stream) {

@@ -364,7 +364,8 @@ RowLaunch plan_rows(const SelectJob& job, int warps) {
 template <class Low, int kWarps, int kWidth, bool kShared>
 void launch_rows(const SelectJob& job, const RowLaunch& l, void* workspace, cudaStream_t stream) {
   const auto kernel = select_rows<Low, kWarps, kWidth, kShared>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, l.shared_bytes));
+  // Not what this launch takes: another thread may be about to launch with more.
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, device_limits().shared_bytes));
   const ListView view = list_view(job);
   kernel<<<static_cast<unsigned>(l.blocks), threads_of_block(kWarps), static_cast<std::size_t>(l.shared_bytes),
            stream>>>(view, l.plan, static_cast<Key*>(workspace));
@@ -375,10 +376,15 @@ bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 ==
 
 }  // namespace
 
-std::size_t quick_rows_workspace(const SelectJob& job, int warps) {
-  const RowLaunch launch = plan_rows(job, warps);
-  if (launch.in_shared) return 0;
-  return static_cast<std::size_t>(launch.blocks) * static_cast<std::size_t>(launch.plan.room) * sizeof(Key);
+// Of shorter rows as well, whose plans may spill where this one's does not.
+std::size_t quick_rows_workspace(const SelectJob& job, int) {
+  const DeviceLimits limits = device_limits();
+  const std::int64_t room = most_room(job.columns, job.capacity);
+  const int spilling = state_bytes(32) <= limits.shared_bytes ? 32 : 8;
+  if (state_bytes(spilling == 32 ? 16 : 8) + room * 8 <= limits.shared_bytes) return 0;
+  const std::int64_t blocks =
+      std::min<std::int64_t>(job.rows, std::int64_t{limits.processors} * blocks_resident(spilling));
+  return static_cast<std::size_t>(blocks * room) * sizeof(Key);
 }
 
 void quick_rows(const SelectJob& job, int warps, void* workspace, cudaStream_t stream) {
