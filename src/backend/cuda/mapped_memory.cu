@@ -44,10 +44,6 @@ void require(CUresult result) {
   fail(static_cast<cudaError_t>(result), __FILE__, __LINE__);
 }
 
-// Pages are of one size for devices of one kind, and of this size for all that there have been.
-constexpr std::size_t kPage = std::size_t{2} << 20;
-std::size_t whole_pages(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + kPage - 1) / kPage * kPage; }
-
 }  // namespace
 
 bool can_map_memory(int device) {
@@ -58,11 +54,11 @@ bool can_map_memory(int device) {
   return driver().attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) ==
              CUDA_SUCCESS &&
          supported != 0 && driver().granularity(&page, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) == CUDA_SUCCESS &&
-         page > 0 && kPage % page == 0;
+         page > 0 && kMappedGrain % static_cast<std::int64_t>(page) == 0;
 }
 
 void* map_memory(int device, std::int64_t bytes) {
-  const std::size_t size = whole_pages(bytes);
+  const auto size = static_cast<std::size_t>(bytes);
   const CUmemAllocationProp properties = properties_of(device);
   CUmemGenericAllocationHandle memory{};
   require(driver().create(&memory, size, &properties, 0));
@@ -86,8 +82,8 @@ void* map_memory(int device, std::int64_t bytes) {
 
 void unmap_memory(void* memory, std::int64_t bytes) noexcept {
   const auto address = reinterpret_cast<CUdeviceptr>(memory);
-  driver().unmap(address, whole_pages(bytes));
-  driver().free(address, whole_pages(bytes));
+  driver().unmap(address, static_cast<std::size_t>(bytes));
+  driver().free(address, static_cast<std::size_t>(bytes));
 }
 
 }  // namespace libknng::cuda

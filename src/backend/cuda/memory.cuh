@@ -97,11 +97,7 @@ class Pool {
     if (held_ + bytes > limit_)
       throw CudaError(CudaError::Kind::out_of_memory, cudaErrorMemoryAllocation, "max_device_bytes is used up",
                       __FILE__, __LINE__);
-    void* memory = nullptr;
-    if (is_mapped(bytes))
-      memory = map_memory(device_, bytes);
-    else
-      check(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_, stream));
+    void* const memory = is_mapped(bytes) ? mapped(bytes, stream) : pooled(bytes, stream);
     held_ += bytes;
     peak_ = std::max(peak_, held_);
     return memory;
@@ -121,6 +117,20 @@ class Pool {
 
  private:
   bool is_mapped(std::int64_t bytes) const noexcept { return maps_ && bytes >= kFewestMapped; }
+  void* pooled(std::int64_t bytes, const Stream& stream) {
+    void* memory = nullptr;
+    check(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_, stream));
+    return memory;
+  }
+  void* mapped(std::int64_t bytes, const Stream& stream) try {
+    return map_memory(device_, bytes);
+  } catch (const CudaError& e) {
+    if (e.kind() != CudaError::Kind::out_of_memory) throw;
+    // What the pool keeps for others may be what is missing.
+    stream.wait();
+    trim();
+    return map_memory(device_, bytes);
+  }
 
   const int device_;
   const bool maps_;
@@ -138,7 +148,8 @@ struct Home {
 
 constexpr std::int64_t kArrayAlignment = 256;
 constexpr std::int64_t array_bytes(std::int64_t bytes) {
-  return (std::max<std::int64_t>(bytes, 1) + kArrayAlignment - 1) / kArrayAlignment * kArrayAlignment;
+  const std::int64_t grain = bytes >= kFewestMapped ? kMappedGrain : kArrayAlignment;
+  return (std::max<std::int64_t>(bytes, 1) + grain - 1) / grain * grain;
 }
 
 // An array in device memory, uninitialised.

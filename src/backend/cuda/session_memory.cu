@@ -237,8 +237,9 @@ std::int64_t workspace_bytes(const knng_backend_problem& p) {
 std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision) {
   if (!is_paged(p)) return 0;
   if (stage == Stage::redo) return kFewestHeld;
-  const std::int64_t fit =
-      (bytes_of_stages(p) - stage_bytes(p, stage)) / Slots::bytes(1, slot_bytes(p, stage, precision));
+  const std::int64_t room = bytes_of_stages(p) - stage_bytes(p, stage), slot = slot_bytes(p, stage, precision);
+  std::int64_t fit = room / Slots::bytes(1, slot);
+  while (fit > 0 && Slots::bytes(fit, slot) > room) --fit;
   const std::int64_t blocks = (p.columns.count + p.tile_cols - 1) / p.tile_cols;
   return std::clamp(fit, kFewestHeld, std::max(blocks, kFewestHeld));
 }

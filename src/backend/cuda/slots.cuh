@@ -27,7 +27,7 @@ class Slots {
   ~Slots() { cudaStreamSynchronize(loader_); }
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
-  static std::int64_t bytes(std::int64_t count, std::int64_t bytes) { return array_bytes(bytes) * count; }
+  static std::int64_t bytes(std::int64_t count, std::int64_t bytes) { return array_bytes(array_bytes(bytes) * count); }
 
   std::int64_t count() const noexcept { return static_cast<std::int64_t>(slots_.size()); }
   // Where the block is for what is put on the home's stream until used(). If it has to come, load(memory) puts that on
