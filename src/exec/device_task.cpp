@@ -96,6 +96,7 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
   p.tile_cols = plan.grid.tile_cols;
   p.capacity = plan.device.capacity;
   p.blocks_held = plan.device.blocks_held;
+  p.devices = static_cast<std::int32_t>(plan.device.set.devices.size());
   p.max_bytes = task.max_device_bytes;
   if (p.max_bytes != INT64_MAX) p.max_bytes -= task.kept_bytes(p.rows.count, k);
   return p;

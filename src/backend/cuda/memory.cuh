@@ -79,7 +79,9 @@ class UntilDone {
 // A device's memory as one session sees it. The device is current.
 class Pool {
  public:
-  Pool(int device, std::int64_t limit) : device_(device), maps_(can_map_memory(device)), limit_(limit) {
+  // maps: large arrays may be mapped.
+  Pool(int device, std::int64_t limit, bool maps)
+      : device_(device), maps_(maps && can_map_memory(device)), limit_(limit) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
@@ -138,9 +140,10 @@ class Pool {
   std::int64_t limit_, held_ = 0, peak_ = 0;
 };
 
-// Where a session's arrays come from: they are made and freed in the order of its stream. Ends after them.
+// Where a session's arrays come from: they are made and freed in the order of its stream. Ends after them. maps: other
+// devices do not copy them, and the host program does not get them.
 struct Home {
-  Home(int number, std::int64_t limit) : device(number), pool(number, limit) {}
+  Home(int number, std::int64_t limit, bool maps = false) : device(number), pool(number, limit, maps) {}
   const int device;
   Pool pool;
   Stream stream;

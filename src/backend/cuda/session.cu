@@ -44,6 +44,15 @@ __global__ void lower(float* into, const float* from, std::int64_t count) {
   if (i < count) into[i] = fminf(into[i], from[i]);
 }
 
+// Whether no other device's memory has to do with the session.
+bool is_alone(const knng_backend_problem& p, int device) {
+  const auto elsewhere = [device](const knng_backend_rows& rows) {
+    return std::any_of(rows.pieces, rows.pieces + rows.piece_count,
+                       [device](const knng_backend_piece& piece) { return piece.rows.device != device; });
+  };
+  return p.devices <= 1 && !elsewhere(p.columns) && !elsewhere(p.rows);
+}
+
 template <class T>
 DeviceArray<T> uploaded(const std::vector<T>& values, Home& home) {
   DeviceArray<T> array(static_cast<std::int64_t>(values.size()), home);
@@ -59,7 +68,7 @@ Session::Session(int device, const knng_backend_problem& problem)
       metric_(metric_of(problem.metric)),
       selector_(selector_of(problem)),
       device_(device),
-      home_(device, problem.max_bytes),
+      home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device)),
       kit_(device, home_.stream),
       staging_(most_copied(problem), kit_, [&problem](void* to, const void* from, std::int64_t bytes) {
         problem.copy(problem.copy_user, to, from, bytes);

@@ -377,11 +377,13 @@ bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 ==
 }  // namespace
 
 // Of shorter rows as well, whose plans may spill where this one's does not.
-std::size_t quick_rows_workspace(const SelectJob& job, int) {
+std::size_t quick_rows_workspace(const SelectJob& job, int warps) {
   const DeviceLimits limits = device_limits();
   const std::int64_t room = most_room(job.columns, job.capacity);
   const int spilling = state_bytes(32) <= limits.shared_bytes ? 32 : 8;
-  if (state_bytes(spilling == 32 ? 16 : 8) + room * 8 <= limits.shared_bytes) return 0;
+  // What the plan would take rather than spill.
+  const int last = warps != 0 ? warps : spilling == 32 ? 16 : 8;
+  if (groups_of_block(last) * (state_bytes(last) + room * 8) <= limits.shared_bytes) return 0;
   const std::int64_t blocks =
       std::min<std::int64_t>(job.rows, std::int64_t{limits.processors} * blocks_resident(spilling));
   return static_cast<std::size_t>(blocks * room) * sizeof(Key);
