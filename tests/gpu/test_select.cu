@@ -56,7 +56,7 @@ struct Tile {
 // Sampled elements of every list of this length are the smallest, whoever selects: the first pivot is far too low.
 bool sampled(int e, int length, int capacity) {
   for (const int part : {64, 128, 256}) {
-    const auto sample = static_cast<unsigned>(plan_quick(length, capacity, 32, part).sample);
+    const auto sample = static_cast<unsigned>(plan_quick(length, capacity, 32, part, length).sample);
     for (unsigned i = 0; i < sample; ++i)
       if (sampled_element(i, sample, static_cast<unsigned>(length)) == static_cast<unsigned>(e)) return true;
   }

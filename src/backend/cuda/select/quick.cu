@@ -18,7 +18,14 @@ DeviceLimits device_limits() {
   return limits;
 }
 
-QuickPlan plan_quick(int length, int capacity, int threads, int part) {
+int enough_room(int length, int capacity, int threads, int part) {
+  const int keep = std::min(capacity, length - 1) + 1;
+  const std::int64_t sample = std::min<std::int64_t>(std::int64_t{2} * length / part, 4096);
+  return static_cast<int>(
+      std::min<std::int64_t>(length, std::max<std::int64_t>(std::int64_t{keep} + std::max(4 * threads, 128), sample)));
+}
+
+QuickPlan plan_quick(int length, int capacity, int threads, int part, std::int64_t most) {
   QuickPlan plan{};
   plan.keep = capacity < length ? capacity + 1 : length;
   const double keep = plan.keep;
@@ -35,7 +42,8 @@ QuickPlan plan_quick(int length, int capacity, int threads, int part) {
   } else {
     room = std::max(room, 2 * keep);
   }
-  plan.room = static_cast<int>(std::min<double>(room, length));
+  const auto limit = std::max<std::int64_t>(most, enough_room(length, capacity, threads, part));
+  plan.room = static_cast<int>(std::min(static_cast<double>(std::min<std::int64_t>(limit, length)), room));
   plan.room = std::max(plan.room, plan.sample);
   if (plan.room >= length) plan.sample = 0;  // it all fits
   return plan;

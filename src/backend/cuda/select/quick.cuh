@@ -16,7 +16,10 @@ struct QuickPlan {
 
 // threads: of the group that works on a list. One in `part` elements is sampled, twice as many where many are wanted:
 // read twice they cost less than what a better pivot saves.
-QuickPlan plan_quick(int length, int capacity, int threads, int part);
+// Room is at most `most` if that is enough to work in.
+QuickPlan plan_quick(int length, int capacity, int threads, int part, std::int64_t most);
+// That much is enough, for lists that are shorter too.
+int enough_room(int length, int capacity, int threads, int part);
 
 // No plan for a list of up to `length` has more room, whoever works on it.
 int most_room(int length, int capacity);

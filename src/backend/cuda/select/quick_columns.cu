@@ -211,10 +211,16 @@ struct StripLaunch {
   QuickPlan plan;
 };
 
+constexpr int kSampledPart = 128;
+
+std::int64_t room_in_shared(const DeviceLimits& limits) {
+  return (limits.shared_bytes - state_bytes) / (kStrip * static_cast<int>(sizeof(Key)));
+}
+
 StripLaunch plan_strips(const SelectJob& job) {
   const DeviceLimits limits = device_limits();
   StripLaunch launch{};
-  launch.plan = plan_quick(job.rows, job.capacity, 32, 128);
+  launch.plan = plan_quick(job.rows, job.capacity, 32, kSampledPart, room_in_shared(limits));
   const int strips = (job.columns + kStrip - 1) / kStrip;
   const std::int64_t bytes = state_bytes + std::int64_t{kStrip} * launch.plan.room * 8;
   launch.in_shared = bytes <= limits.shared_bytes;
@@ -235,13 +241,12 @@ void launch_columns(const SelectJob& job, const StripLaunch& l, void* workspace,
 
 }  // namespace
 
-// Of shorter columns as well, whose plans may spill where this one's does not.
+// For shorter columns as well.
 std::size_t quick_columns_workspace(const SelectJob& job) {
   const DeviceLimits limits = device_limits();
-  const std::int64_t keys = std::int64_t{kStrip} * most_room(job.rows, job.capacity);
-  if (state_bytes + keys * 8 <= limits.shared_bytes) return 0;
+  if (enough_room(job.rows, job.capacity, 32, kSampledPart) <= room_in_shared(limits)) return 0;
   const std::int64_t blocks = std::min((job.columns + kStrip - 1) / kStrip, 2 * limits.processors);
-  return static_cast<std::size_t>(blocks * keys) * sizeof(Key);
+  return static_cast<std::size_t>(blocks * kStrip * most_room(job.rows, job.capacity)) * sizeof(Key);
 }
 
 void quick_columns(const SelectJob& job, void* workspace, cudaStream_t stream) {

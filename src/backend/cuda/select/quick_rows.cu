@@ -324,14 +324,21 @@ constexpr int state_bytes(int warps) {
   }
 }
 
+// Warps draw larger samples at less cost than blocks, where each step of a selection waits for all.
+constexpr int sampled_part(int warps) { return warps == 1 ? 64 : 256; }
+
+std::int64_t room_in_shared(int warps, const DeviceLimits& limits) {
+  return (limits.shared_bytes / groups_of_block(warps) - state_bytes(warps)) / static_cast<int>(sizeof(Key));
+}
+
 RowLaunch plan_launch(const SelectJob& job, int warps, bool in_shared, const DeviceLimits& limits) {
   constexpr int reserved = 1024;  // shared memory of a block that is the system's
   RowLaunch launch{};
   launch.warps = warps;
   launch.in_shared = in_shared;
-  // Warps draw larger samples at less cost than blocks, where each step of a selection waits for all.
-  launch.plan = plan_quick(job.columns, job.capacity, 32 * warps, warps == 1 ? 64 : 256);
   const int groups = groups_of_block(warps);
+  launch.plan = plan_quick(job.columns, job.capacity, 32 * warps, sampled_part(warps),
+                           in_shared ? room_in_shared(warps, limits) : job.columns);
   const std::int64_t bytes = groups * (state_bytes(warps) + (in_shared ? std::int64_t{launch.plan.room} * 8 : 0));
   if (bytes > limits.shared_bytes) return launch;
   launch.shared_bytes = static_cast<int>(bytes);
@@ -376,17 +383,16 @@ bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 ==
 
 }  // namespace
 
-// Of shorter rows as well, whose plans may spill where this one's does not.
+// For shorter rows as well.
 std::size_t quick_rows_workspace(const SelectJob& job, int warps) {
   const DeviceLimits limits = device_limits();
-  const std::int64_t room = most_room(job.columns, job.capacity);
   const int spilling = state_bytes(32) <= limits.shared_bytes ? 32 : 8;
   // What the plan would take rather than spill.
   const int last = warps != 0 ? warps : spilling == 32 ? 16 : 8;
-  if (groups_of_block(last) * (state_bytes(last) + room * 8) <= limits.shared_bytes) return 0;
+  if (enough_room(job.columns, job.capacity, 32 * last, sampled_part(last)) <= room_in_shared(last, limits)) return 0;
   const std::int64_t blocks =
       std::min<std::int64_t>(job.rows, std::int64_t{limits.processors} * blocks_resident(spilling));
-  return static_cast<std::size_t>(blocks * room) * sizeof(Key);
+  return static_cast<std::size_t>(blocks * most_room(job.columns, job.capacity)) * sizeof(Key);
 }
 
 void quick_rows(const SelectJob& job, int warps, void* workspace, cudaStream_t stream) {
