@@ -12,9 +12,9 @@ namespace libknng::cuda {
 // Lists with more room than this are in no order; others are ascending, by low and then id.
 inline constexpr int kLongestSorted = 256;
 
-// Device memory; list i is entries[i * capacity .. + counts[i]), its ids differing from one another. Every
-// pair of the list that is not in it has a low of at least dropped[i] or above a cut-off that the list once had; so it
-// can be a neighbour only if its low is at least min(dropped[i], cutoffs[i]).
+// Device memory; list i is entries[i * capacity .. + counts[i]), its ids differing from one another. Every pair of the
+// list that is not in it has a low of at least dropped[i] or above a cut-off that the list once had; so it can be a
+// neighbour only if its low is at least min(dropped[i], cutoffs[i]).
 struct CandidateLists {
   Candidate* entries;
   std::int32_t* counts;
