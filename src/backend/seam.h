@@ -101,7 +101,9 @@ typedef struct knng_backend_problem {
    * tiles are evaluated. */
   int64_t blocks_held;
   int64_t max_bytes; /* of device memory */
-  int32_t devices;   /* that work on the problem together, each with a session */
+  /* Those that work on the problem together, each with a session. */
+  const int32_t* devices;
+  int64_t device_count;
 } knng_backend_problem;
 
 /* Precisions of the products, in the order in which they are tried; the numbers are those of Proof in graph/graph.h.

@@ -1,6 +1,7 @@
 #include "exec/device_task.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/dtype.h"
 #include "core/error.h"
@@ -96,7 +97,8 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
   p.tile_cols = plan.grid.tile_cols;
   p.capacity = plan.device.capacity;
   p.blocks_held = plan.device.blocks_held;
-  p.devices = static_cast<std::int32_t>(plan.device.set.devices.size());
+  p.devices = plan.device.set.devices.data();
+  p.device_count = std::ssize(plan.device.set.devices);
   p.max_bytes = task.max_device_bytes;
   if (p.max_bytes != INT64_MAX) p.max_bytes -= task.kept_bytes(p.rows.count, k);
   return p;

@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/mapped_memory.cuh"
+#include "backend/cuda/memory_pool.cuh"
 
 namespace libknng::cuda {
 
@@ -76,30 +79,23 @@ class UntilDone {
   const Stream& stream_;
 };
 
+// Who reads an array: the device it is on, or those beside it too, as far as they can.
+enum class Reach { own, beside };
+
 // A device's memory as one session sees it. The device is current.
 class Pool {
  public:
-  // maps: large arrays may be mapped.
-  Pool(int device, std::int64_t limit, bool maps)
-      : device_(device), maps_(maps && can_map_memory(device)), limit_(limit) {
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location.type = cudaMemLocationTypeDevice;
-    properties.location.id = device;
-    check(cudaMemPoolCreate(&pool_, &properties));
-    // What is freed is for the next array, not for the system: until the session ends.
-    std::uint64_t keep = UINT64_MAX;
-    check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
+  // maps: large arrays may be mapped. beside: devices that work beside this one.
+  Pool(int device, std::int64_t limit, bool maps, std::span<const std::int32_t> beside)
+      : device_(device), maps_(maps && can_map_memory(device)), own_(device), limit_(limit) {
+    if (!beside.empty()) shared_.emplace(device, beside);
   }
-  ~Pool() { cudaMemPoolDestroy(pool_); }
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
 
-  void* take(std::int64_t bytes, const Stream& stream) {
+  void* take(std::int64_t bytes, Reach reach, const Stream& stream) {
     if (held_ + bytes > limit_)
       throw CudaError(CudaError::Kind::out_of_memory, cudaErrorMemoryAllocation, "max_device_bytes is used up",
                       __FILE__, __LINE__);
-    void* const memory = is_mapped(bytes) ? mapped(bytes, stream) : pooled(bytes, stream);
+    void* const memory = is_mapped(bytes) ? mapped(bytes, stream) : pool_for(reach).take(bytes, stream);
     held_ += bytes;
     peak_ = std::max(peak_, held_);
     return memory;
@@ -114,16 +110,17 @@ class Pool {
     held_ -= bytes;
   }
   // Gives what is free back to the system; what was freed on a stream that is done.
-  void trim() { check(cudaMemPoolTrimTo(pool_, 0)); }
+  void trim() {
+    own_.trim();
+    if (shared_) shared_->trim();
+  }
+  // Whether kernels of that device read arrays for devices beside this one.
+  bool is_read_by(int device) const noexcept { return shared_ && shared_->is_read_by(device); }
   std::int64_t peak() const noexcept { return peak_; }
 
  private:
   bool is_mapped(std::int64_t bytes) const noexcept { return maps_ && bytes >= kFewestMapped; }
-  void* pooled(std::int64_t bytes, const Stream& stream) {
-    void* memory = nullptr;
-    check(cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_, stream));
-    return memory;
-  }
+  MemoryPool& pool_for(Reach reach) noexcept { return reach == Reach::beside && shared_ ? *shared_ : own_; }
   void* mapped(std::int64_t bytes, const Stream& stream) try {
     return map_memory(device_, bytes);
   } catch (const CudaError& e) {
@@ -136,14 +133,16 @@ class Pool {
 
   const int device_;
   const bool maps_;
-  cudaMemPool_t pool_ = nullptr;
+  MemoryPool own_;
+  std::optional<MemoryPool> shared_;
   std::int64_t limit_, held_ = 0, peak_ = 0;
 };
 
 // Where a session's arrays come from: they are made and freed in the order of its stream. Ends after them. maps: other
-// devices do not copy them, and the host program does not get them.
+// devices do not copy them, and the host program does not get them. beside: as Pool.
 struct Home {
-  Home(int number, std::int64_t limit, bool maps = false) : device(number), pool(number, limit, maps) {}
+  Home(int number, std::int64_t limit, bool maps = false, std::span<const std::int32_t> beside = {})
+      : device(number), pool(number, limit, maps, beside) {}
   const int device;
   Pool pool;
   Stream stream;
@@ -160,9 +159,9 @@ template <class T>
 class DeviceArray {
  public:
   DeviceArray() noexcept = default;
-  DeviceArray(std::int64_t count, Home& home)
+  DeviceArray(std::int64_t count, Home& home, Reach reach = Reach::own)
       : home_(&home), count_(count), bytes_(array_bytes(count * static_cast<std::int64_t>(sizeof(T)))) {
-    data_ = static_cast<T*>(home.pool.take(bytes_, home.stream));
+    data_ = static_cast<T*>(home.pool.take(bytes_, reach, home.stream));
   }
   DeviceArray(DeviceArray&& other) noexcept { swap(other); }
   DeviceArray& operator=(DeviceArray&& other) noexcept {

@@ -1,6 +1,7 @@
 #include "backend/cuda/session.cuh"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -50,7 +51,14 @@ bool is_alone(const knng_backend_problem& p, int device) {
     return std::any_of(rows.pieces, rows.pieces + rows.piece_count,
                        [device](const knng_backend_piece& piece) { return piece.rows.device != device; });
   };
-  return p.devices <= 1 && !elsewhere(p.columns) && !elsewhere(p.rows);
+  return p.device_count <= 1 && !elsewhere(p.columns) && !elsewhere(p.rows);
+}
+
+std::vector<std::int32_t> devices_beside(const knng_backend_problem& p, int device) {
+  std::vector<std::int32_t> others;
+  std::copy_if(p.devices, p.devices + p.device_count, std::back_inserter(others),
+               [device](std::int32_t other) { return other != device; });
+  return others;
 }
 
 template <class T>
@@ -68,7 +76,8 @@ Session::Session(int device, const knng_backend_problem& problem)
       metric_(metric_of(problem.metric)),
       selector_(selector_of(problem)),
       device_(device),
-      home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device)),
+      home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
+            devices_beside(problem, device)),
       kit_(device, home_.stream),
       staging_(most_copied(problem), kit_, [&problem](void* to, const void* from, std::int64_t bytes) {
         problem.copy(problem.copy_user, to, from, bytes);
@@ -107,6 +116,10 @@ void Session::find_directionless() {
 // free between two tiles.
 void Session::heed(const Session& from) {
   const std::int64_t n = problem_.rows.count, together = tile_.size();
+  if (reads(from)) {
+    lower<<<blocks_of(n), kThreads, 0, home_.stream>>>(cutoffs_.data(), from.cutoffs_.data(), n);
+    return check_launch();
+  }
   for (std::int64_t done = 0; done < n; done += together) {
     const std::int64_t count = std::min(together, n - done);
     check(cudaMemcpyPeerAsync(tile_.data(), device_, from.cutoffs_.data() + done, from.device_,
@@ -167,10 +180,10 @@ void Session::make_lists() {
     find_values();
   }
   const std::int64_t n = p.rows.count;
-  candidates_ = DeviceArray<Candidate>(n * p.capacity, home_);
-  counts_ = DeviceArray<std::int32_t>(n, home_);
-  cutoffs_ = DeviceArray<float>(n, home_);
-  dropped_ = DeviceArray<float>(n, home_);
+  candidates_ = DeviceArray<Candidate>(n * p.capacity, home_, Reach::beside);
+  counts_ = DeviceArray<std::int32_t>(n, home_, Reach::beside);
+  cutoffs_ = DeviceArray<float>(n, home_, Reach::beside);
+  dropped_ = DeviceArray<float>(n, home_, Reach::beside);
   ld_ = leading_dimension(p.tile_cols);
   if (!paged_) make_found();
   if (!p.square && !p.leave_out) return;
@@ -435,6 +448,10 @@ void Session::join(const SelectJob& found, std::int64_t first_list) {
 
 void Session::absorb(const Session& from, std::int64_t first, std::int64_t count) {
   if (paged_operands_) paged_operands_->learn(*from.paged_operands_, device_, from.device_);
+  if (reads(from)) {
+    merge_lists(lists_from(first), from.lists_from(first), count, bounds_from(first), home_.stream);
+    return settle();
+  }
   const int capacity = static_cast<int>(problem_.capacity);
   Workspace space(workspace_.data());
   auto* const cutoffs = space.take<float>(problem_.tile_rows);

@@ -60,6 +60,8 @@ class Session {
   void make_frame();
   void find_values();
   void make_lists();
+  // Whether kernels read the other's lists where they are.
+  bool reads(const Session& other) const noexcept { return other.home_.pool.is_read_by(device_); }
   void find_directionless();
   void make_found();
   void leave_stage();

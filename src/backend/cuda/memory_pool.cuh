@@ -1,0 +1,36 @@
+// A pool of a device's memory, owned: what is freed in it is for whoever asks next, until it ends. Other devices read
+// it where they can, which enables nothing between the devices as a whole. Knows nothing of who counts bytes.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace libknng::cuda {
+
+class MemoryPool {
+ public:
+  // readers: devices that may read it; those that cannot are passed over.
+  explicit MemoryPool(int device, std::span<const std::int32_t> readers = {});
+  ~MemoryPool() { cudaMemPoolDestroy(pool_); }
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+
+  // To be freed by cudaFreeAsync().
+  void* take(std::int64_t bytes, cudaStream_t stream);
+  // Gives what is free back to the system; what was freed on a stream that is done.
+  void trim();
+  // Whether kernels of that other device read what is taken.
+  bool is_read_by(int device) const noexcept;
+
+ private:
+  bool let_read(int reader) noexcept;
+
+  const int device_;
+  cudaMemPool_t pool_ = nullptr;
+  std::vector<int> readers_;
+};
+
+}  // namespace libknng::cuda
