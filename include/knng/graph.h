@@ -67,8 +67,7 @@ KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, doub
 /** A text of the build: "metric" "p" "precision" "engine" "selector" "device" "version" "fingerprint" "value" "self".
  * p is the exponent of minkowski and "" for the other metrics.
  * fingerprint is a hash of the data: equal data give equal fingerprints on every machine, whatever their dtype. A graph
- * of queries has none: its fingerprint is "". Nor has one that devices made of rows in their own memory, which the host
- * did not see.
+ * of queries has none: its fingerprint is "".
  * @param g    the graph
  * @param name which
  * @param buf, cap, needed as in knng_get()

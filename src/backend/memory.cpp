@@ -98,9 +98,24 @@ knng_backend_matrix describe_matrix(const MatrixView& m) noexcept {
 void copy_from_device(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* to,
                       const char* argument) {
   const knng_backend_seam& backend = its_backend();
+  const knng_backend_piece piece{0, m.rows, describe_matrix(m), nullptr, 0};
+  knng_backend_error error{};
+  require(backend, backend.fetch(&piece, first, count, to, &error), error, argument);
+}
+
+void copy_listed_from_device(const MatrixView& m, std::span<const std::int64_t> rows, std::byte* to,
+                             const char* argument) {
+  const knng_backend_seam& backend = its_backend();
+  const knng_backend_piece piece{0, std::ssize(rows), describe_matrix(m), rows.data(), 0};
+  knng_backend_error error{};
+  require(backend, backend.fetch(&piece, 0, piece.count, to, &error), error, argument);
+}
+
+void hash_on_device(const MatrixView& m, std::uint64_t* hashes, const char* argument) {
+  const knng_backend_seam& backend = its_backend();
   const knng_backend_matrix matrix = describe_matrix(m);
   knng_backend_error error{};
-  require(backend, backend.fetch(&matrix, first, count, to, &error), error, argument);
+  require(backend, backend.hash(&matrix, hashes, &error), error, argument);
 }
 
 void copy_to_device(const MutableMatrixView& m, const std::byte* from, const char* argument) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "backend/seam.h"
 #include "core/matrix_view.h"
@@ -27,6 +28,11 @@ DeviceMemory allocate_on_device(const knng_backend_seam& backend, std::int32_t d
 
 // For matrices in memory of devices. Rows [first, first + count) to the host, packed.
 void copy_from_device(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* to, const char* argument);
+// Listed rows of it, in that order.
+void copy_listed_from_device(const MatrixView& m, std::span<const std::int64_t> rows, std::byte* to,
+                             const char* argument);
+// row_hash() of dataset/ of each row.
+void hash_on_device(const MatrixView& m, std::uint64_t* hashes, const char* argument);
 // All rows from where they are packed, on the host or on a device.
 void copy_to_device(const MutableMatrixView& m, const std::byte* from, const char* argument);
 // As require_finite() of dataset/.

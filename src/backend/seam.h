@@ -43,10 +43,13 @@ typedef struct knng_backend_matrix {
   int32_t device; /* whose memory it is */
 } knng_backend_matrix;
 
-/* Points first, first + 1, ..., as many as the matrix has rows. */
+/* Points first, first + 1, ..., `count` of them: the rows of the matrix in order; or rows listed[0] - origin,
+ * listed[1] - origin, ... of it. */
 typedef struct knng_backend_piece {
-  int64_t first;
+  int64_t first, count;
   knng_backend_matrix rows;
+  const int64_t* listed; /* host memory; NULL: all rows */
+  int64_t origin;
 } knng_backend_piece;
 
 /* Points as they are stored, read by any thread in any order. */
@@ -197,9 +200,10 @@ typedef struct knng_backend_seam {
   /* The first value, by rows, that is NaN or infinite; row -1: there is none. dtype is one that rows can have. */
   int32_t (*find_not_finite)(const knng_backend_matrix* matrix, int64_t* row, int64_t* column, double* value,
                              knng_backend_error* error);
-  /* Rows [first, first + count) to host memory, packed. */
-  int32_t (*fetch)(const knng_backend_matrix* matrix, int64_t first, int64_t count, void* to,
-                   knng_backend_error* error);
+  /* Points [first, first + count) of a piece, counted from its own first one, to host memory, packed. */
+  int32_t (*fetch)(const knng_backend_piece* piece, int64_t first, int64_t count, void* to, knng_backend_error* error);
+  /* row_hash() of dataset/fingerprint.h of each row. */
+  int32_t (*hash)(const knng_backend_matrix* matrix, uint64_t* hashes, knng_backend_error* error);
   /* All rows from where they are packed: host memory, or a device's. */
   int32_t (*store)(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error);
 

@@ -64,7 +64,7 @@ knng_status knng_query(const knng* h, const knng_matrix* q, const int64_t* leave
         fail(KNNG_ERR_RANGE, "leave_out", {.row = i, .given = leave_out[i], .limit = data.rows() - 1},
              "leave_out[%lld]=%lld is not in -1 to %lld", static_cast<long long>(i),
              static_cast<long long>(leave_out[i]), static_cast<long long>(data.rows() - 1));
-    queries.borrow(view, nullptr, nullptr);
+    queries.borrow(view, {}, nullptr, nullptr);
     Monitor monitor(read_control(c), env);
     *out = new knng_graph{query_graph(data, h->settings, queries, leave_out, k, monitor)};
   });

@@ -30,7 +30,8 @@ knng_status knng_borrow(knng* h, const knng_matrix* rows) {
     const MatrixView view = readable_rows(m, "rows");
     data.require_fits(view.dtype, view.cols, view.rows, "rows");
     require_finite_anywhere(view, "rows");
-    data.borrow(view, m.release, m.owner);
+    Budget budget = budget_for(h->settings, data);
+    data.borrow(view, hashes_of_device_rows(view, budget, "rows"), m.release, m.owner);
   });
 }
 

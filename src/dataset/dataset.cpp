@@ -121,8 +121,8 @@ void Dataset::append(std::shared_ptr<const Chunk> chunk) {
   chunks_.push_back(std::move(chunk));
 }
 
-void Dataset::borrow(const MatrixView& view, void (*release)(void*), void* owner) {
-  const auto chunk = std::make_shared<Chunk>(view);
+void Dataset::borrow(const MatrixView& view, Buffer<std::uint64_t> hashes, void (*release)(void*), void* owner) {
+  const auto chunk = std::make_shared<Chunk>(view, std::move(hashes));
   append(chunk);
   chunk->set_release(release, owner);
 }

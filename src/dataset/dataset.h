@@ -27,8 +27,10 @@ void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept;
 // Rows that stay as they are for as long as the chunk lives.
 class Chunk {
  public:
-  // The caller's rows. `release(owner)`, once it is set, is called when the chunk ends.
-  explicit Chunk(const MatrixView& view) noexcept : view_(view) {}
+  // The caller's rows. `release(owner)`, once it is set, is called when the chunk ends. hashes: as below, of rows that
+  // the host does not read; or none.
+  explicit Chunk(const MatrixView& view, Buffer<std::uint64_t> hashes = {}) noexcept
+      : hashes_(std::move(hashes)), view_(view) {}
   void set_release(void (*release)(void*), void* owner) noexcept {
     release_ = release;
     owner_ = owner;
@@ -67,7 +69,7 @@ class Dataset {
   // dim, dtype: 0 leaves them to the first rows.
   Dataset(std::int64_t dim, std::int32_t dtype) : dim_(dim), dtype_(dtype) {}
 
-  // Some rows of `whole`, which need not outlive this; `rows` does.
+  // Some rows of `whole`, which need not outlive this, ascending; `rows` does.
   Dataset(const Dataset& whole, std::span<const std::int64_t> rows) : Dataset(whole) { picked_ = rows; }
 
   std::int64_t rows() const noexcept {
@@ -82,7 +84,9 @@ class Dataset {
   std::int32_t dtype() const noexcept { return dtype_; }
   std::int64_t held_bytes() const noexcept;
 
-  // In order. Not of rows that were picked from another data set.
+  // Numbers of rows that were picked from another data set, ascending; none: all rows.
+  std::span<const std::int64_t> picked() const noexcept { return picked_; }
+  // In order. Of a data set from which rows were picked, all of them.
   std::span<const std::shared_ptr<const Chunk>> chunks() const noexcept { return chunks_; }
   // Whether all rows are in memory of the host: then load() and pack() cannot fail.
   bool on_host() const noexcept;
@@ -100,7 +104,7 @@ class Dataset {
   void append(std::shared_ptr<const Chunk> chunk);
   // Appends rows without copying; `release(owner)`, if any, is called by whoever lets go of them last, and not if this
   // throws.
-  void borrow(const MatrixView& view, void (*release)(void*), void* owner);
+  void borrow(const MatrixView& view, Buffer<std::uint64_t> hashes, void (*release)(void*), void* owner);
 
   // Row `row` as fp64, exactly, `dim()` values. 0 <= row < rows(). Throws KNNG_ERR_IO if it is in a file.
   void load(std::int64_t row, double* out) const {

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -21,19 +23,16 @@ struct RowHash {
   std::int64_t row;
 };
 
-// Rows that a thread hashes before it reports.
+// Rows that a thread hashes, or looks at, before it reports.
 constexpr std::int64_t kTogether = 256;
+// Of a row: that it equals no earlier one is not known yet.
+constexpr std::int64_t kUnknown = -1;
 // Hashes are cut into 2^kCuts pieces by their first bits, each for one thread to sort.
 constexpr int kCuts = 6;
 constexpr std::size_t kPieces = std::size_t{1} << kCuts;
 
-void normalise(double* values, std::int64_t dim) noexcept {
-  for (std::int64_t t = 0; t < dim; ++t) values[t] += 0.0;  // -0 + 0 = +0
-}
-
-void load_normalised(const Dataset& data, std::int64_t row, double* out) {
-  data.load(row, out);
-  normalise(out, data.dim());
+void normalise(double* values, std::int64_t count) noexcept {
+  for (std::int64_t t = 0; t < count; ++t) values[t] += 0.0;  // -0 + 0 = +0
 }
 
 // Brings hashes with the same first bits together; returns where the pieces begin, and the end.
@@ -53,33 +52,73 @@ std::array<std::int64_t, kPieces + 1> cut(Buffer<RowHash>& hashes, int threads) 
   return begins;
 }
 
-// Sorts hashes [first, end), among which are all that equal one of them, and puts in place of each the first row that
-// equals its row. Returns how many rows equal an earlier one. x, y: scratch.
-std::int64_t count_duplicates(const Dataset& data, Buffer<RowHash>& hashes, std::int64_t first, std::int64_t end,
-                              double* x, double* y, const Monitor& monitor) {
-  std::sort(hashes.begin() + first, hashes.begin() + end,
+// Compares rows with others that have their hash, as many pairs at a time as the loader likes, and notes which of them
+// are equal.
+class Comparison {
+ public:
+  // values: room for rows. first: of each row the first known to equal it.
+  Comparison(const RowLoader& loader, std::int64_t dim, double* values, Buffer<std::int64_t>& first)
+      : loader_(loader), dim_(dim), values_(values), first_(first) {
+    rows_.reserve(static_cast<std::size_t>(loader.together()));
+  }
+
+  void add(std::int64_t row, std::int64_t earlier) {
+    rows_.push_back(row);
+    rows_.push_back(earlier);
+    if (static_cast<std::int64_t>(rows_.size()) + 2 > loader_.together()) settle();
+  }
+  // Of what was added so far.
+  void settle() {
+    loader_.load(rows_, values_);
+    normalise(values_, dim_ * std::ssize(rows_));
+    const double* x = values_;
+    for (std::size_t i = 0; i < rows_.size(); i += 2, x += 2 * dim_) {
+      const bool same = std::memcmp(x, x + dim_, static_cast<std::size_t>(dim_) * sizeof *x) == 0;
+      if (same) first_[rows_[i]] = rows_[i + 1];
+      equal_ += same;
+      differ_ = differ_ || !same;
+    }
+    rows_.clear();
+  }
+  std::int64_t equal() const noexcept { return equal_; }
+  // Whether some pair since the last call was not.
+  bool differed() noexcept { return std::exchange(differ_, false); }
+
+ private:
+  const RowLoader& loader_;
+  const std::int64_t dim_;
+  double* const values_;
+  Buffer<std::int64_t>& first_;
+  std::vector<std::int64_t> rows_;
+  std::int64_t equal_ = 0;
+  bool differ_ = false;
+};
+
+// Sorts hashes [begin, end), among which are all that equal one of them, and finds of each of their rows the first that
+// equals it. Returns how many rows equal an earlier one.
+std::int64_t count_duplicates(Buffer<RowHash>& hashes, std::int64_t begin, std::int64_t end, const RowLoader& loader,
+                              std::int64_t dim, double* values, Buffer<std::int64_t>& first, const Monitor& monitor) {
+  std::sort(hashes.begin() + begin, hashes.begin() + end,
             [](const RowHash& a, const RowHash& b) { return a.hash < b.hash || (a.hash == b.hash && a.row < b.row); });
-  const auto bytes = static_cast<std::size_t>(data.dim()) * sizeof(double);
-  std::int64_t duplicates = 0;
-  while (first < end) {
-    std::int64_t last = first + 1;
-    while (last < end && hashes[last].hash == hashes[first].hash) ++last;
-    // Equal hashes are nearly always equal rows; compare to be sure.
-    for (std::int64_t i = first; i < last; ++i) {
-      if (i % kTogether == 0 && monitor.stopped()) return duplicates;
-      hashes[i].hash = static_cast<std::uint64_t>(hashes[i].row);
-      if (i > first) load_normalised(data, hashes[i].row, x);
-      for (std::int64_t j = first; j < i; ++j) {
-        load_normalised(data, hashes[j].row, y);
-        if (std::memcmp(x, y, bytes) != 0) continue;
-        ++duplicates;
-        hashes[i].hash = static_cast<std::uint64_t>(hashes[j].row);
-        break;
+  for (std::int64_t i = begin; i < end; ++i) first[hashes[i].row] = kUnknown;
+  Comparison comparison(loader, dim, values, first);
+  // Equal hashes are nearly always equal rows. Rows that are not are left for another round, among themselves.
+  do {
+    std::int64_t leader = -1;  // chosen in this round
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (i % kTogether == 0 && monitor.stopped()) return comparison.equal();
+      const std::int64_t row = hashes[i].row;
+      if (first[row] != kUnknown) continue;
+      if (leader >= 0 && hashes[i].hash == hashes[leader].hash) {
+        comparison.add(row, hashes[leader].row);
+      } else {
+        leader = i;
+        first[row] = row;
       }
     }
-    first = last;
-  }
-  return duplicates;
+    comparison.settle();
+  } while (comparison.differed());
+  return comparison.equal();
 }
 
 }  // namespace
@@ -89,15 +128,15 @@ std::uint64_t row_hash(double* values, std::int64_t dim) noexcept {
   return XXH3_64bits(values, static_cast<std::size_t>(dim) * sizeof(double));
 }
 
-std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads) {
-  const std::int64_t scratch = checked_mul(dim, std::int64_t{16} * threads, "rows");
+std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads, std::int64_t together) {
+  const std::int64_t scratch = checked_mul(dim, checked_mul(8 * together, threads, "threads"), "rows");
   return checked_add(checked_mul(rows, sizeof(RowHash) + sizeof(std::int64_t), "rows"), scratch, "rows");
 }
 
-Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monitor& monitor) {
-  const std::int64_t n = data.rows(), d = data.dim();
+Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int threads, Budget* budget, Monitor& monitor) {
+  const std::int64_t n = data.rows(), d = data.dim(), together = loader.together();
   Buffer<RowHash> hashes(n, budget);
-  Buffer<double> scratch(2 * d * threads, budget);
+  Buffer<double> scratch(together * d * threads, budget);
   FirstFailure failure;  // to read from a file
 
 #pragma omp parallel num_threads(threads)
@@ -133,18 +172,19 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
   std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
                 static_cast<unsigned long long>(digest.low64));
 
-  Fingerprint result{text, 0, {}};
+  Fingerprint result{text, 0, Buffer<std::int64_t>(n, budget)};
   const auto begins = cut(hashes, threads);
   std::int64_t duplicates = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : duplicates)
   {
     const FloatEnv env;
-    double* x = scratch.data() + omp_get_thread_num() * 2 * d;
+    double* const values = scratch.data() + omp_get_thread_num() * together * d;
 #pragma omp for schedule(dynamic, 1)
     for (std::size_t piece = 0; piece < kPieces; ++piece) {
       if (monitor.stopped() || failure.happened()) continue;
       try {
-        duplicates += count_duplicates(data, hashes, begins[piece], begins[piece + 1], x, x + d, monitor);
+        duplicates +=
+            count_duplicates(hashes, begins[piece], begins[piece + 1], loader, d, values, result.first, monitor);
       } catch (...) {
         failure.note();
       }
@@ -153,10 +193,7 @@ Fingerprint fingerprint(const Dataset& data, int threads, Budget* budget, Monito
   monitor.check();
   failure.rethrow();
   result.duplicates = duplicates;
-  if (duplicates > 0) {
-    result.first = Buffer<std::int64_t>(n, budget);
-    for (const RowHash& h : hashes) result.first[h.row] = static_cast<std::int64_t>(h.hash);
-  }
+  if (duplicates == 0) result.first = {};
   return result;
 }
 

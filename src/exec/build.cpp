@@ -11,10 +11,12 @@
 #include "core/dtype.h"
 #include "core/stopwatch.h"
 #include "dataset/fingerprint.h"
+#include "exec/device_row_loader.h"
 #include "exec/device_run.h"
 #include "exec/distinct.h"
 #include "exec/emit.h"
 #include "exec/file_rows.h"
+#include "exec/host_lists.h"
 #include "exec/host_rows.h"
 #include "exec/task.h"
 #include "prepare/canonical_rows.h"
@@ -63,9 +65,9 @@ struct Distinct {
   std::int64_t k;
 
   // of_whole: the plan of all rows, which may be at work.
-  Distinct(const Task& whole, const TaskPlan& of_whole, const Dataset& data, std::int64_t k_of_whole,
-           Buffer<std::int64_t> first, Budget* budget, const Monitor& monitor)
-      : groups(data, whole.metric, std::move(first), budget, monitor),
+  Distinct(const Task& whole, const TaskPlan& of_whole, const Dataset& data, const RowLoader& loader,
+           std::int64_t k_of_whole, Buffer<std::int64_t> first, Budget* budget, const Monitor& monitor)
+      : groups(data, loader, whole.metric, std::move(first), budget, monitor),
         rows(data, groups.representatives()),
         task(task_of_distinct(whole)),
         k(k_of_distinct(k_of_whole, groups.count())) {
@@ -95,9 +97,9 @@ bool run_planned(const Task& task, const TaskPlan& plan, const Dataset& data, co
   return true;
 }
 
-// plan: of all rows.
-void run_distinct(const Distinct& distinct, const Task& task, const TaskPlan& plan, Budget* budget, Monitor& monitor,
-                  Graph& graph) {
+// data, plan: of all rows.
+void run_distinct(const Distinct& distinct, const Dataset& data, const Task& task, const TaskPlan& plan, Budget* budget,
+                  Monitor& monitor, Graph& graph) {
   Graph of_distinct;
   of_distinct.square = true;
   of_distinct.rows = of_distinct.columns = distinct.groups.count();
@@ -108,10 +110,7 @@ void run_distinct(const Distinct& distinct, const Task& task, const TaskPlan& pl
         budget, monitor, of_distinct);
   } else {  // all rows are equal
     of_distinct.proof = Buffer<std::uint8_t>(1, static_cast<std::uint8_t>(Proof::fp64));
-    Buffer<std::byte> row(distinct.rows.dim() * find_dtype(distinct.rows.dtype())->bytes);
-    distinct.rows.pack(0, 1, row.data());
-    Dataset first(distinct.rows.dim(), distinct.rows.dtype());
-    first.append(std::make_shared<Chunk>(std::move(row), first.dtype(), 1, first.dim()));
+    const Dataset first = host_rows(data, 0, 1, budget, &monitor, "rows");
     const CanonicalRows checked(first, task.metric, 1, budget, monitor, "rows");
     of_distinct.text.engine = plan.engine ? plan.engine->name : plan.device.engine;
     of_distinct.text.selector = plan.selector ? plan.selector->name : plan.engine ? "none" : plan.device.selector;
@@ -119,8 +118,15 @@ void run_distinct(const Distinct& distinct, const Task& task, const TaskPlan& pl
   }
   Stopwatch watch;
   const Charge held(budget, graph_bytes_of_distinct(distinct.groups.count(), distinct.k));
-  expand(of_distinct, distinct.groups, task, plan.threads, budget, monitor, graph);
+  Task on_host = task;
+  on_host.keep_on_device = false;
+  expand(of_distinct, distinct.groups, on_host, plan.threads, budget, monitor, graph);
   graph.stats = of_distinct.stats;
+  if (task.keep_on_device) {
+    const std::int64_t kept = task.kept_bytes(graph.rows, graph.k());
+    move_lists(plan.device.set, kept, graph);
+    graph.stats[Stat::bytes_device_peak] = std::max(graph.stats[Stat::bytes_device_peak], static_cast<double>(kept));
+  }
   graph.stats[Stat::seconds_emit] += watch.lap();
   if (graph.stats[Stat::refined] > 0) graph.stats[Stat::refined] = static_cast<double>(graph.rows);
   graph.text = of_distinct.text;
@@ -137,18 +143,19 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.self_first = task.self_first;
   graph.width = k + (task.self_first ? 1 : 0);
 
-  // While devices get the rows the host reads them too; the CPU does one after the other. What devices take from
-  // devices is not read by the host: it has neither fingerprint nor known duplicates.
+  // While devices get the rows the host reads them too; the CPU does one after the other. Of rows in memory of devices
+  // it has the hashes.
   const bool on_devices = plan.device.set.backend != nullptr;
   Monitor beside(monitor);
-  std::future<Fingerprint> print;
-  if (!queries && !data.on_devices()) {
+  const std::unique_ptr<const RowLoader> loader = queries ? nullptr : make_row_loader(data, &budget);
+  std::future<Fingerprint> print;  // ends first
+  if (!queries) {
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
     print = std::async(on_devices ? std::launch::async : std::launch::deferred, [&] {
       const FloatEnv env;
       // Half of the threads bring rows to the devices meanwhile.
       const int threads = on_devices ? std::max(1, plan.threads / 2) : plan.threads;
-      return fingerprint(data, threads, &budget, on_devices ? beside : monitor);
+      return fingerprint(data, *loader, threads, &budget, on_devices ? beside : monitor);
     });
   }
   std::optional<Distinct> distinct;
@@ -166,7 +173,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
       const std::int64_t result =
           checked_mul(graph.rows, graph.width * (8 + find_dtype(task.value_dtype)->bytes) + 2, "k");
       try {
-        distinct.emplace(task, plan, data, k, std::move(found.first), &budget, monitor);
+        distinct.emplace(task, plan, data, *loader, k, std::move(found.first), &budget, monitor);
         if (!distinct->fits(plan, data, k, result)) distinct.reset();
       } catch (const Error& e) {  // no plan: all rows have one
         if (e.code() == KNNG_ERR_CANCELLED) throw;
@@ -179,7 +186,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   const TileGrid* grid = &plan.grid;
   try {
     if (!run_planned(task, plan, data, queries, leave_out, k, ask, &budget, monitor, graph)) {
-      run_distinct(*distinct, task, plan, &budget, monitor, graph);
+      run_distinct(*distinct, data, task, plan, &budget, monitor, graph);
       grid = &distinct->plan.grid;
     }
   } catch (...) {

@@ -21,6 +21,7 @@
 #include "exec/device_task.h"
 #include "exec/emit.h"
 #include "exec/host_copy.h"
+#include "exec/host_lists.h"
 #include "exec/host_rows.h"
 #include "plan/integer_products.h"
 #include "prepare/canonical_rows.h"
@@ -73,11 +74,18 @@ class Reader {
 
 // Rows in memory of devices, which sessions take from there.
 std::vector<knng_backend_piece> pieces_of(const Dataset& data) {
+  const std::span<const std::int64_t> picked = data.picked();
   std::vector<knng_backend_piece> pieces;
   std::int64_t first = 0;
   for (const auto& chunk : data.chunks()) {
-    if (chunk->view().on_device()) pieces.push_back({first, describe_matrix(chunk->view())});
-    first += chunk->view().rows;
+    const MatrixView& m = chunk->view();
+    if (m.on_device() && picked.empty()) pieces.push_back({first, m.rows, describe_matrix(m), nullptr, 0});
+    if (m.on_device() && !picked.empty()) {
+      const auto begin = std::lower_bound(picked.begin(), picked.end(), first);
+      const auto end = std::lower_bound(begin, picked.end(), first + m.rows);
+      if (begin != end) pieces.push_back({begin - picked.begin(), end - begin, describe_matrix(m), &*begin, first});
+    }
+    first += m.rows;
   }
   return pieces;
 }
@@ -146,7 +154,7 @@ class Session {
   [[noreturn]] void refuse(const Dataset& data, const char* what) const {
     if (!data.on_devices()) refuse_row(data, job_.metric, error_.row, what);
     std::vector<double> x(static_cast<std::size_t>(data.dim()));
-    host_rows(data, error_.row, 1, nullptr, nullptr, what).load(0, x.data());
+    host_rows(data, data.original(error_.row), 1, nullptr, nullptr, what).load(0, x.data());
     refuse_row(x, job_.metric, error_.row, what);
   }
 
@@ -270,14 +278,6 @@ std::span<const Step> ladder_of(const Metric& metric, const knng_backend_problem
 std::int64_t band_of(Session& session, const TileGrid& grid) {
   const std::int64_t held = session.blocks_held();
   return held == 0 ? 1 : grid.square ? std::max<std::int64_t>(held - 2, 1) : grid.row_blocks();
-}
-
-// Lists on a device, beside its session.
-DeviceLists make_lists(const DeviceSet& set, const Graph& graph, std::int64_t bytes) {
-  const std::int32_t device = set.devices.front();
-  const DeviceMemory memory = allocate_on_device(*set.backend, device, bytes, "graph");
-  return {memory.owner, device, reinterpret_cast<std::int64_t*>(memory.data),
-          memory.data + graph.rows * graph.width * static_cast<std::int64_t>(sizeof(std::int64_t))};
 }
 
 // Memory for the result, made as soon as it is clear that there will be one: while devices work.

@@ -5,7 +5,7 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
-#include "dataset/fingerprint.h"
+#include "exec/device_row_loader.h"
 #include "exec/distinct.h"
 #include "plan/device_plan.h"
 #include "refine/bound.h"
@@ -58,15 +58,15 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
 std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows, bool square, std::int64_t k,
                         std::int64_t held_bytes, std::int64_t session_bytes, bool for_distinct) {
   const std::int64_t entries = checked_mul(rows, k + (task.self_first ? 1 : 0), "k");
-  const std::int64_t entry_bytes = task.keep_on_device ? 0 : 8 + find_dtype(task.value_dtype)->bytes;
+  const bool puts_back = for_distinct && square && distinct_pays(task, rows, rows / 2);
+  const bool lists = !task.keep_on_device || puts_back;
+  const std::int64_t entry_bytes = lists ? 8 + find_dtype(task.value_dtype)->bytes : 0;
   const std::int64_t result = checked_add(checked_mul(entries, entry_bytes, "k"), 2 * rows, "k");
-  const bool printed = square && !data.on_devices();
-  const std::int64_t print = printed ? fingerprint_bytes(data.rows(), data.dim(), task.threads) : 0;
+  const std::int64_t print = square ? bytes_to_fingerprint(data, task.threads) : 0;
   const std::int64_t distinct =
-      for_distinct && printed && distinct_pays(task, rows, rows / 2)
-          ? checked_add(Groups::bytes(rows),
-                        graph_bytes_of_distinct(ceil_div(rows, 2), k + 1) + expand_bytes(k, task.threads), "k")
-          : 0;
+      puts_back ? checked_add(Groups::bytes(rows),
+                              graph_bytes_of_distinct(ceil_div(rows, 2), k + 1) + expand_bytes(k, task.threads), "k")
+                : 0;
   const std::int64_t working = checked_add(checked_add(result, session_bytes, "k"), std::max(print, distinct), "k");
   return checked_add(held_bytes, working, "rows");
 }

@@ -19,31 +19,50 @@ constexpr std::int64_t kLeastShare = 8;
 // Rows between two looks at the stop flag.
 constexpr std::int64_t kCheckedTogether = 4096;
 
+// Calls f(row, its values) for the rows that are wanted.
+template <class Wanted, class F>
+void each_loaded(const RowLoader& loader, std::int64_t dim, std::int64_t rows, Wanted&& wanted, F&& f,
+                 const Monitor& monitor) {
+  const auto together = static_cast<std::size_t>(loader.together()), d = static_cast<std::size_t>(dim);
+  std::vector<std::int64_t> listed;
+  std::vector<double> values(together * d);
+  const auto settle = [&] {
+    loader.load(listed, values.data());
+    for (std::size_t i = 0; i < listed.size(); ++i) f(listed[i], std::span<const double>(values).subspan(i * d, d));
+    listed.clear();
+  };
+  listed.reserve(together);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (i % kCheckedTogether == 0) monitor.check();
+    if (wanted(i)) listed.push_back(i);
+    if (listed.size() == together) settle();
+  }
+  settle();
+}
+
 }  // namespace
 
-Groups::Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> first, Budget* budget,
-               const Monitor& monitor)
+Groups::Groups(const Dataset& data, const RowLoader& loader, const Metric& metric, Buffer<std::int64_t> first,
+               Budget* budget, const Monitor& monitor)
     : group_(std::move(first)) {
   const std::int64_t n = data.rows();
-  const bool directions = has_directions(metric.transform);
-  std::vector<double> x(static_cast<std::size_t>(data.dim()));
-  // What is known of a row that is the first of its like: whether it can lead a group of several.
-  enum Leader : std::int64_t { unknown, leads, alone };
-  representatives_ = Buffer<std::int64_t>(n, budget);
-  const auto leads_others = [&](std::int64_t row) {
-    std::int64_t& known = representatives_[row];
-    if (known == unknown) {
-      if (directions) data.load(row, x.data());
-      known = directions && has_no_direction(metric.transform, x) ? alone : leads;
-    }
-    return known == leads;
-  };
+  // Of each row that others equal: whether it leads them, or all of them are alone.
+  enum Leader : std::int64_t { nobody, leads, alone };
+  representatives_ = Buffer<std::int64_t>(n, static_cast<std::int64_t>(nobody), budget);
+  for (std::int64_t i = 0; i < n; ++i)
+    if (group_[i] != i) representatives_[group_[i]] = leads;
+  if (has_directions(metric.transform))
+    each_loaded(
+        loader, data.dim(), n, [&](std::int64_t i) { return representatives_[i] == leads; },
+        [&](std::int64_t i, std::span<const double> x) {
+          if (has_no_direction(metric.transform, x)) representatives_[i] = alone;
+        },
+        monitor);
   std::int64_t groups = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     if (i % kCheckedTogether == 0) monitor.check();
     const std::int64_t leader = group_[i];
-    if (leader == i) representatives_[i] = unknown;
-    group_[i] = leader == i || !leads_others(leader) ? groups++ : group_[leader];
+    group_[i] = leader == i || representatives_[leader] == alone ? groups++ : group_[leader];
   }
   starts_ = Buffer<std::int64_t>(groups + 1, 0, budget);
   members_ = Buffer<std::int64_t>(n, budget);
@@ -59,14 +78,13 @@ Groups::Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> f
 std::int64_t Groups::bytes(std::int64_t rows) { return checked_mul(4 * rows + 1, sizeof(std::int64_t), "rows"); }
 
 bool distinct_pays(const Task& task, std::int64_t rows, std::int64_t duplicates) {
-  return task.engine != "direct" && !task.keep_on_device && task.metric.term != Term::product &&
-         duplicates >= ceil_div(rows, kLeastShare);
+  return task.engine != "direct" && task.metric.term != Term::product && duplicates >= ceil_div(rows, kLeastShare);
 }
 
 Task task_of_distinct(const Task& task) {
   Task of_distinct = task;
   of_distinct.metric.report = Report::key;
-  of_distinct.similarity = of_distinct.self_first = false;
+  of_distinct.similarity = of_distinct.self_first = of_distinct.keep_on_device = false;
   of_distinct.value_dtype = KNNG_F64;
   return of_distinct;
 }

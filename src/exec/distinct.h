@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "core/monitor.h"
 #include "dataset/dataset.h"
+#include "dataset/row_loader.h"
 #include "exec/task.h"
 #include "graph/graph.h"
 
@@ -20,8 +21,9 @@ class Groups {
  public:
   // first: of each row the first that equals it, in memory that becomes ours. Rows without a direction are at key 1
   // from their like: each is a group of its own. Throws KNNG_ERR_CANCELLED.
-  Groups(const Dataset& data, const Metric& metric, Buffer<std::int64_t> first, Budget* budget, const Monitor& monitor);
-  static std::int64_t bytes(std::int64_t rows);  // at most, `first` included
+  Groups(const Dataset& data, const RowLoader& loader, const Metric& metric, Buffer<std::int64_t> first, Budget* budget,
+         const Monitor& monitor);
+  static std::int64_t bytes(std::int64_t rows);  // at most, `first` included, the loader's room for values not
 
   std::int64_t count() const noexcept { return starts_.size() - 1; }
   std::int64_t group(std::int64_t row) const noexcept { return group_[row]; }

@@ -86,4 +86,12 @@ void require_finite_anywhere(const MatrixView& m, const char* argument) {
     require_finite_on_device(m, argument);
 }
 
+Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument) {
+  if (!m.on_device()) return {};
+  Buffer<std::uint64_t> hashes(m.rows, &budget);
+  hash_on_device(m, hashes.data(), argument);
+  hashes.release_from_budget();
+  return hashes;
+}
+
 }  // namespace libknng

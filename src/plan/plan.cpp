@@ -32,7 +32,7 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
   std::int64_t emitting = checked_add(checked_mul(entries, 8 + p.value_bytes, "k"), 2 * p.rows, "k");
   if (p.self_first) emitting = checked_add(emitting, checked_mul(p.dim, 8 * threads, "threads"), "k");
   const std::int64_t working = checked_add(checked_add(prepared, lists, "k"), std::max(tiling, emitting), "k");
-  const std::int64_t fingerprint = p.square ? fingerprint_bytes(p.rows, p.dim, threads) : 0;
+  const std::int64_t fingerprint = p.square ? fingerprint_bytes(p.rows, p.dim, threads, RowLoader::kTogether) : 0;
   return checked_add(p.held_bytes, std::max(working, fingerprint), "rows");
 }
 

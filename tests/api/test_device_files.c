@@ -29,21 +29,6 @@ static knng* staying(const question* q, const char* path, const char* device) {
   return h;
 }
 
-static void expect_same_text(const knng_graph* a, const knng_graph* b, const char* what) {
-  char left[200], right[200];
-  expect_ok(knng_graph_text(a, what, left, sizeof left, NULL), what);
-  expect_ok(knng_graph_text(b, what, right, sizeof right, NULL), what);
-  assert_true(left[0] != '\0');
-  assert_string_equal(left, right);
-}
-
-/* As from memory, to the fingerprint. */
-static void expect_as_from_memory(const knng_graph* expected, const knng_graph* g, const char* label) {
-  expect_same(expected, g, label);
-  expect_same_text(expected, g, "fingerprint");
-  assert_true(stat_of(expected, "duplicates") == stat_of(g, "duplicates"));
-}
-
 static void every_format_within_less_than_its_size(void** state) {
   (void)state;
   static const struct {

@@ -57,6 +57,45 @@ static void graphs_are_kept_on_a_device(void** state) {
   }
 }
 
+/* Of a graph that is kept, too, they are left out first. */
+static void equal_rows_are_put_back_there(void** state) {
+  (void)state;
+  test_rows rows = rows_grid(KNNG_F32, 200, 6, 2, 415);
+  question q = question_of(&rows, &metric_cases[1], 6);
+  q.self = "first";
+  knng_graph* expected = graph_of_cpu(&q);
+  device_rows there = packed_on_device(&rows, 0);
+  const knng_matrix here = matrix_of(&rows);
+  for (const char* const* set = device_sets(); *set; ++set)
+    for (int i = 0; i < 2; ++i) {
+      knng* h = HANDLE(NULL, "device", *set, "graph", "device", "self", "first");
+      set_metric(h, &q.metric);
+      expect_ok(knng_borrow(h, i ? &here : &there.m), "knng_borrow");
+      const knng_plan plan = planned(h, 0, 6);
+      knng_graph* g = built(h, 6);
+      expect_kept(expected, g, strcmp(*set, "cuda:1,0") == 0);
+      assert_true(stat_of(g, "pairs") < 200 * 199 / 2 && stat_of(g, "duplicates") == stat_of(expected, "duplicates"));
+      assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.host_bytes);
+      assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
+      knng_graph_destroy(g);
+      /* All rows are compared where there is no room for lists on the host. */
+      set_bytes(h, "max_host_bytes", plan.smallest_host);
+      g = built(h, 6);
+      expect_kept(expected, g, strcmp(*set, "cuda:1,0") == 0);
+      assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.smallest_host);
+      knng_graph_destroy(g);
+      knng_destroy(h);
+    }
+  devices_behave("0:no_memory_for_lists");
+  knng* h = HANDLE(&rows, "device", "cuda:0", "graph", "device");
+  knng_graph* g = NULL;
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_MEMORY, "told to be full", "");
+  knng_destroy(h);
+  fake_release(there.block);
+  knng_graph_destroy(expected);
+  rows_free(&rows);
+}
+
 static void kept_graphs_are_copied_and_read(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F32, 120, 10, 414);
@@ -175,6 +214,7 @@ int main(void) {
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(graphs_are_kept_on_a_device),
+      DEVICE_TEST(equal_rows_are_put_back_there),
       DEVICE_TEST(kept_graphs_are_copied_and_read),
       DEVICE_TEST(what_cannot_be_kept_is_refused),
   };

@@ -566,6 +566,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &fake::wait,
                                    &fake::find_not_finite,
                                    &fake::fetch,
+                                   &fake::hash,
                                    &fake::store,
                                    &fake::allocate,
                                    &fake::release};

@@ -13,6 +13,7 @@
 
 #include "core/dtype.h"
 #include "dataset/dataset.h"
+#include "dataset/fingerprint.h"
 #include "tests/backend/fake_behaviour.h"
 
 namespace libknng::fake {
@@ -152,33 +153,46 @@ std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* ro
 
 namespace {
 
-// Copies elements of rows [first, first + count), whose packed place is `packed`.
+// Copies elements of points [first, first + count), whose packed place is `packed`.
 template <class Copy>
-void each_element(const knng_backend_matrix& matrix, std::int64_t first, std::int64_t count, Copy&& copy) {
-  const MutableMatrixView m = reach(matrix);
+void each_element(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, Copy&& copy) {
+  const MutableMatrixView m = reach(piece.rows);
   const std::int64_t bytes = find_dtype(m.dtype)->bytes;
   for (std::int64_t i = 0; i < count; ++i)
     for (std::int64_t t = 0; t < m.cols; ++t)
-      copy(m.data + ((first + i) * m.row_stride + t * m.col_stride) * bytes, (i * m.cols + t) * bytes, bytes);
+      copy(m.data + (row_of(piece, first + i) * m.row_stride + t * m.col_stride) * bytes, (i * m.cols + t) * bytes,
+           bytes);
 }
 
 }  // namespace
 
-std::int32_t fetch(const knng_backend_matrix* matrix, std::int64_t first, std::int64_t count, void* to,
+std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error) {
   return guard(error, [&] {
-    if (behaviour(matrix->device, "fails_to_fetch") >= 0) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
+    if (behaviour(piece->rows.device, "fails_to_fetch") >= 0) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
     rows_fetched += count;
-    each_element(*matrix, first, count, [&](const std::byte* element, std::int64_t at, std::int64_t bytes) {
+    each_element(*piece, first, count, [&](const std::byte* element, std::int64_t at, std::int64_t bytes) {
       std::memcpy(static_cast<std::byte*>(to) + at, element, static_cast<std::size_t>(bytes));
     });
+  });
+}
+
+std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error) {
+  return guard(error, [&] {
+    const MutableMatrixView m = reach(*matrix);
+    std::vector<double> x(static_cast<std::size_t>(m.cols));
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i, x.data());
+      hashes[i] = row_hash(x.data(), m.cols);
+    }
   });
 }
 
 std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error) {
   return guard(error, [&] {
     const std::byte* const packed = reach(from);
-    each_element(*matrix, 0, matrix->rows, [&](std::byte* element, std::int64_t at, std::int64_t bytes) {
+    const knng_backend_piece all{0, matrix->rows, *matrix, nullptr, 0};
+    each_element(all, 0, matrix->rows, [&](std::byte* element, std::int64_t at, std::int64_t bytes) {
       std::memcpy(element, packed + at, static_cast<std::size_t>(bytes));
     });
   });

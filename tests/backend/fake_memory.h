@@ -20,12 +20,18 @@ std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* devi
 std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error* error);
 std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column, double* value,
                              knng_backend_error* error);
-std::int32_t fetch(const knng_backend_matrix* matrix, std::int64_t first, std::int64_t count, void* to,
+std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error);
+std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error);
 std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error);
 std::int32_t allocate(knng_backend_memory** out, std::int32_t device, std::int64_t bytes, void** address,
                       knng_backend_error* error);
 void release(knng_backend_memory* memory);
+
+// The row of the matrix that point i of a piece is.
+inline std::int64_t row_of(const knng_backend_piece& piece, std::int64_t i) {
+  return piece.listed ? piece.listed[i] - piece.origin : i;
+}
 
 // The matrix where it can be reached, as host memory. Throws NoMemory unless all of it is in one block.
 MutableMatrixView reach(const knng_backend_matrix& m);

@@ -49,9 +49,9 @@ class DeviceArray {
 inline void load_point(const knng_backend_rows& rows, std::int64_t i, std::byte* stored, double* out) {
   for (std::int64_t p = 0; p < rows.piece_count; ++p) {
     const knng_backend_piece& piece = rows.pieces[p];
-    if (i < piece.first || i >= piece.first + piece.rows.rows) continue;
+    if (i < piece.first || i >= piece.first + piece.count) continue;
     const MutableMatrixView m = reach(piece.rows);
-    return load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i - piece.first, out);
+    return load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, row_of(piece, i - piece.first), out);
   }
   ++rows_read;
   rows.read(rows.user, i, 1, stored);

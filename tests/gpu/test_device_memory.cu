@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -126,8 +127,9 @@ Result taken(knng_graph* g) {
   ids.struct_size = values.struct_size = sizeof ids;
   expect(knng_graph_view(g, &ids, &values) == KNNG_OK, "view: %s", knng_last_error());
   const auto copy = [](const knng_matrix& m) {
-    const auto* const data = static_cast<const std::byte*>(m.data);
-    return std::vector<std::byte>(data, data + m.rows * m.cols * ((m.dtype & 0xff) / 8));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(m.rows * m.cols * ((m.dtype & 0xff) / 8)));
+    check(cudaMemcpy(bytes.data(), m.data, bytes.size(), cudaMemcpyDefault));
+    return bytes;
   };
   r.ids = copy(ids);
   r.values = copy(values);
@@ -199,6 +201,98 @@ void rows_of_every_kind() {
             knng_destroy(h);
           }
     }
+  }
+}
+
+std::string text_of(const knng_graph* g, const char* name) {
+  char text[64] = "";
+  knng_graph_text(g, name, text, sizeof text, nullptr);
+  return text;
+}
+
+// Hashes are found on the device: of rows of every length that XXH3 has a way of its own for.
+void fingerprints() {
+  std::vector<std::int64_t> dims = {1,  2,  3,  4,  5,  7,  8,   9,   12,  13,  15,  16,  17,  18,  23,  29,
+                                    30, 31, 32, 33, 63, 64, 127, 128, 129, 130, 136, 137, 255, 256, 257, 700};
+  if (small_run()) dims = {1, 2, 7, 20, 33, 137};
+  for (const std::int32_t dtype : {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8})
+    for (const std::int64_t d : dims) {
+      Rows rows(dtype, 40, d, 21u);
+      if (dtype != KNNG_U8 && dtype != KNNG_I8) {
+        rows.put(3 * d, -0.0);
+        rows.put(5 * d, -0.1);
+      }
+      const auto print = [&](const knng_matrix& m, const char* device) {
+        knng* h = handle(device, "sqeuclidean");
+        knng_graph* g = nullptr;
+        expect(knng_borrow(h, &m) == KNNG_OK && knng_build(h, 3, nullptr, &g) == KNNG_OK, "%s", knng_last_error());
+        const std::string text = g ? text_of(g, "fingerprint") : "";
+        knng_graph_destroy(g);
+        knng_destroy(h);
+        return text;
+      };
+      const std::string expected = print(rows.matrix(), "cpu");
+      const std::vector<Layout> ways = layouts(rows.n, d);
+      for (const Layout& l : {ways[0], ways[1], ways[4]}) {
+        const std::vector<std::byte> memory = laid_out(rows, l);
+        const Block block(KNNG_CUDA, devices - 1, static_cast<std::int64_t>(memory.size()));
+        check(cudaMemcpy(block.get(), memory.data(), memory.size(), cudaMemcpyDefault));
+        check(cudaDeviceSynchronize());
+        const std::string got = print(matrix_in(block.get(), KNNG_CUDA, devices - 1, dtype, rows.n, d, l), "cuda:0");
+        expect(expected.size() == 32 && got == expected, "%s x %lld, %s: fingerprint %s instead of %s",
+               libknng::dtype_name(dtype), static_cast<long long>(d), l.name, got.c_str(), expected.c_str());
+      }
+    }
+}
+
+// Few of the rows are different; some are on the host, some on a device, some on another, if there is one.
+void equal_rows() {
+  const std::int64_t n = small_run() ? 400 : 9000, d = 24, k = 12;
+  Rows rows(KNNG_F32, n, d, 31u);
+  for (std::int64_t i = n / 3; i < n; ++i)  // each of the first third is there three times
+    std::memcpy(rows.data.data() + i * d * 4, rows.data.data() + i * 7 % (n / 3) * d * 4, d * 4);
+  std::memset(rows.data.data(), 0, d * 4);
+  std::memset(rows.data.data() + (n - 1) * d * 4, 0, d * 4);
+  for (const char* metric : {"euclidean", "cosine", "manhattan"}) {
+    const knng_matrix all = rows.matrix();
+    knng* cpu = handle("cpu", metric);
+    knng_add(cpu, &all);
+    knng_graph* g = nullptr;
+    expect(knng_build(cpu, k, nullptr, &g) == KNNG_OK, "cpu: %s", knng_last_error());
+    const std::string print = text_of(g, "fingerprint");
+    double expected_duplicates = 0, duplicates = 0, pairs = 0;
+    knng_graph_stat(g, "duplicates", &expected_duplicates);
+    const Result expected = taken(g);
+    knng_destroy(cpu);
+    const std::int64_t ends[] = {n / 4, n / 2, n};
+    std::vector<std::unique_ptr<Block>> blocks;
+    knng* h = handle(devices > 1 ? "cuda:1,0" : "cuda:0", metric);
+    for (int part = 0; part < 3; ++part) {
+      const std::int64_t first = part == 0 ? 0 : ends[part - 1], count = ends[part] - first;
+      const std::byte* const at = rows.data.data() + first * d * 4;
+      knng_matrix m = knng_host(KNNG_F32, count, d, at);
+      if (part != 1) {
+        const int owner = part == 0 ? devices - 1 : 0;
+        const Layout l = layouts(count, d)[0];
+        blocks.push_back(std::make_unique<Block>(KNNG_CUDA, owner, count * d * 4));
+        check(cudaMemcpy(blocks.back()->get(), at, static_cast<std::size_t>(count * d * 4), cudaMemcpyDefault));
+        m = matrix_in(blocks.back()->get(), KNNG_CUDA, owner, KNNG_F32, count, d, l);
+      }
+      check(cudaDeviceSynchronize());
+      expect(knng_borrow(h, &m) == KNNG_OK, "part %d: %s", part, knng_last_error());
+    }
+    expect(knng_build(h, k, nullptr, &g) == KNNG_OK, "%s: %s", metric, knng_last_error());
+    knng_graph_stat(g, "duplicates", &duplicates);
+    knng_graph_stat(g, "pairs", &pairs);
+    const double half = static_cast<double>(n * (n - 1) / 2);
+    expect(duplicates == expected_duplicates && duplicates > 0.6 * static_cast<double>(n), "%s: %g duplicates, not %g",
+           metric, duplicates, expected_duplicates);
+    expect(pairs < half / 4, "%s: %g pairs compared of %g", metric, pairs, half);
+    expect(text_of(g, "fingerprint") == print, "%s: another fingerprint", metric);
+    expect(taken(g) == expected, "%s: another graph of equal rows", metric);
+    knng_set(h, "graph", "device");
+    expect(built(h, k, metric) == expected, "%s: another graph of equal rows on a device", metric);
+    knng_destroy(h);
   }
 }
 
@@ -410,6 +504,8 @@ int main() {
   first.struct_size = sizeof first;
   knng_device_get(1, &first);  // from now on the library is loaded that knows memory whose space nobody names
   rows_of_every_kind();
+  fingerprints();
+  equal_rows();
   work_comes_after_the_stream();
   the_caller_is_left_alone();
   results_to_devices();

@@ -80,6 +80,20 @@ void expect_same(const knng_graph* expected, const knng_graph* g, const char* la
   free(proof);
 }
 
+static void expect_same_text(const knng_graph* a, const knng_graph* b, const char* what) {
+  char left[200], right[200];
+  expect_ok(knng_graph_text(a, what, left, sizeof left, NULL), what);
+  expect_ok(knng_graph_text(b, what, right, sizeof right, NULL), what);
+  assert_true(left[0] != '\0');
+  assert_string_equal(left, right);
+}
+
+void expect_as_from_memory(const knng_graph* expected, const knng_graph* g, const char* label) {
+  expect_same(expected, g, label);
+  expect_same_text(expected, g, "fingerprint");
+  assert_true(stat_of(expected, "duplicates") == stat_of(g, "duplicates"));
+}
+
 void expect_answer(const knng* h, const question* q, const knng_graph* expected, const knng_error* failure,
                    const char* label) {
   knng_graph* g = NULL;

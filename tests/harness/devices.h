@@ -43,6 +43,8 @@ void expect_answer(const knng* h, const question* q, const knng_graph* expected,
                    const char* label);
 /* Ids, bits and ties; every row has a proof. */
 void expect_same(const knng_graph* expected, const knng_graph* g, const char* label);
+/* And what is known of the data: that of a graph of the same rows in host memory. */
+void expect_as_from_memory(const knng_graph* expected, const knng_graph* g, const char* label);
 
 extern const char* const device_selectors[];
 /* Every set of devices and every engine, with these selectors and tiles: the CPU's answer, or its refusal. */

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "backend/cuda/caller_memory.cuh"
+#include "backend/cuda/kit.cuh"
 #include "backend/cuda/prepare.cuh"
+#include "backend/cuda/row_hash.cuh"
 #include "backend/cuda/strided.cuh"
 
 namespace libknng::cuda {
@@ -33,18 +35,22 @@ Place require_there(const knng_backend_matrix& m) {
   return lowest;
 }
 
-// Rows [first, first + count) of a piece.
-void bring_piece(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, std::byte* to, int device,
+// Whether the points of a piece lie one after the other.
+bool lies_packed(const knng_backend_piece& piece) { return !piece.listed && is_packed(piece.rows); }
+
+// Points [first, first + count) of a piece.
+void bring_piece(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, std::byte* to, int device,
                  Staging& staging, const Stream& stream) {
+  const knng_backend_matrix& m = piece.rows;
   const Place place = require_there(m);
   if (place.space == KNNG_MANAGED || m.device == device) {
-    if (is_packed(m))
+    if (lies_packed(piece))
       check(cudaMemcpyAsync(to, element(m, first, 0), bytes_of(m, count), cudaMemcpyDefault, stream));
     else
-      pack(m, first, count, to, stream);
+      pack(piece, first, count, to, stream);
     return;
   }
-  if (is_packed(m)) {
+  if (lies_packed(piece)) {
     check(cudaMemcpyPeerAsync(to, device, element(m, first, 0), m.device, bytes_of(m, count), stream));
     return;
   }
@@ -56,10 +62,28 @@ void bring_piece(const knng_backend_matrix& m, std::int64_t first, std::int64_t 
       [&](std::int64_t row, std::int64_t rows, std::byte* buffer) {
         const CurrentDevice current(m.device);
         if (!there) there.emplace();
-        pack(m, first + row, rows, buffer, *there);
+        pack(piece, first + row, rows, buffer, *there);
         there->wait();
       },
       to, stream);
+}
+
+// `count` items of `item_bytes` to host memory, through page-locked buffers that kernels write to: write(first, count,
+// buffer) puts what does so on the stream, for consecutive parts.
+template <class Write>
+void in_buffers(int device, const Stream& stream, std::int64_t count, std::int64_t item_bytes, Write&& write,
+                void* to) {
+  std::optional<Pinned> larger;  // for items longer than the kit's buffers, which are rare
+  const Kit kit(device, stream);
+  if (item_bytes > Kit::kBufferBytes) larger.emplace(item_bytes);
+  std::byte* const buffer = larger ? larger->data() : kit.buffer(0);
+  const std::int64_t together = std::max<std::int64_t>(Kit::kBufferBytes / item_bytes, 1);
+  for (std::int64_t done = 0; done < count; done += together) {
+    const std::int64_t part = std::min(together, count - done);
+    write(done, part, buffer);
+    stream.wait();
+    std::memcpy(static_cast<std::byte*>(to) + done * item_bytes, buffer, static_cast<std::size_t>(part * item_bytes));
+  }
 }
 
 }  // namespace
@@ -112,24 +136,31 @@ NotFinite find_not_finite(const knng_backend_matrix& m) {
   return result;
 }
 
-void fetch(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, void* to) {
+void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to) {
+  const knng_backend_matrix& m = piece.rows;
   require_there(m);
-  if (is_packed(m)) {
-    const Stream stream;
+  const Stream stream;
+  if (lies_packed(piece)) {
     check(cudaMemcpyAsync(to, element(m, first, 0), bytes_of(m, count), cudaMemcpyDefault, stream));
     stream.wait();
     return;
   }
-  Home home(m.device, kNoLimit);
-  const std::int64_t together = rows_of_block(m, count);
-  const DeviceArray<std::byte> block(together * row_bytes(m), home);
-  for (std::int64_t done = 0; done < count; done += together) {
-    const std::int64_t part = std::min(together, count - done);
-    pack(m, first + done, part, block.data(), home.stream);
-    check(cudaMemcpyAsync(static_cast<std::byte*>(to) + done * row_bytes(m), block.data(), bytes_of(m, part),
-                          cudaMemcpyDeviceToHost, home.stream));
-  }
-  home.stream.wait();
+  in_buffers(
+      m.device, stream, count, row_bytes(m),
+      [&](std::int64_t done, std::int64_t part, std::byte* buffer) { pack(piece, first + done, part, buffer, stream); },
+      to);
+}
+
+void hash(const knng_backend_matrix& m, std::uint64_t* hashes) {
+  require_there(m);
+  const Stream stream;
+  in_buffers(
+      m.device, stream, m.rows, sizeof *hashes,
+      [&](std::int64_t done, std::int64_t part, std::byte* buffer) {
+        DeviceRows rows{element(m, done, 0), m.dtype, part, m.cols, m.row_stride, m.col_stride};
+        hash_rows(rows, reinterpret_cast<std::uint64_t*>(buffer), stream);
+      },
+      hashes);
 }
 
 void copy_between(void* to, int to_device, const void* from, int from_device, std::int64_t bytes,
@@ -182,11 +213,10 @@ void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_
   };
   for (std::int64_t p = 0; p < rows.piece_count; ++p) {
     const knng_backend_piece& piece = rows.pieces[p];
-    const std::int64_t begin = std::max(at, piece.first), until = std::min(end, piece.first + piece.rows.rows);
+    const std::int64_t begin = std::max(at, piece.first), until = std::min(end, piece.first + piece.count);
     if (begin >= until) continue;
     from_host(begin);
-    bring_piece(piece.rows, begin - piece.first, until - begin, to + (begin - first) * point_bytes, device, staging,
-                stream);
+    bring_piece(piece, begin - piece.first, until - begin, to + (begin - first) * point_bytes, device, staging, stream);
     at = until;
   }
   from_host(end);

@@ -29,7 +29,8 @@ struct NotFinite {
   double value = 0;
 };
 NotFinite find_not_finite(const knng_backend_matrix& m);
-void fetch(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, void* to);
+void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to);
+void hash(const knng_backend_matrix& m, std::uint64_t* hashes);
 void store(const knng_backend_matrix& m, const void* from);  // host memory or a device's
 
 // Points [first, first + count), packed, from wherever they are to memory of `device`, which is current, in the order

@@ -13,12 +13,12 @@ PickedRows::PickedRows(const knng_backend_rows& of, std::vector<std::int64_t> pi
     for (std::int64_t p = 0; p < of.piece_count; ++p) {
       const knng_backend_piece& piece = of.pieces[p];
       const std::int64_t row = picked_[s] - piece.first;
-      if (row < 0 || row >= piece.rows.rows) continue;
+      if (row < 0 || row >= piece.count) continue;
       knng_backend_matrix one = piece.rows;
-      one.data = element(one, row, 0);
+      one.data = element(one, piece.listed ? piece.listed[row] - piece.origin : row, 0);
       one.rows = 1;
       one.row_stride = one.cols;
-      pieces_.push_back({static_cast<std::int64_t>(s), one});
+      pieces_.push_back({static_cast<std::int64_t>(s), 1, one, nullptr, 0});
     }
 }
 

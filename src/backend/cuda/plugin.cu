@@ -270,9 +270,13 @@ std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* ro
   });
 }
 
-std::int32_t fetch(const knng_backend_matrix* matrix, std::int64_t first, std::int64_t count, void* to,
+std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error) {
-  return guard(matrix->device, error, [&] { cuda::fetch(*matrix, first, count, to); });
+  return guard(piece->rows.device, error, [&] { cuda::fetch(*piece, first, count, to); });
+}
+
+std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error) {
+  return guard(matrix->device, error, [&] { cuda::hash(*matrix, hashes); });
 }
 
 std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error) {
@@ -323,6 +327,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &wait,
                                          &find_not_finite,
                                          &fetch,
+                                         &hash,
                                          &store,
                                          &allocate,
                                          &release};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/strided.cuh"
@@ -25,30 +26,70 @@ __global__ void copy_elements(const Element* from, Strides of_from, Element* to,
   }
 }
 
+// What a launch can be told of rows anywhere, without memory for it on the device.
+struct Listed {
+  static constexpr std::int64_t kMost = 256;
+  std::int64_t rows[kMost];
+};
+
+// The same of listed rows, to where they follow each other.
 template <class Element>
-void launch(const void* from, Strides of_from, void* to, Strides of_to, std::int64_t rows, std::int64_t columns,
-            cudaStream_t stream) {
-  const std::int64_t blocks = std::min((rows * columns + kThreads - 1) / kThreads, kMostBlocks);
-  copy_elements<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
-      static_cast<const Element*>(from), of_from, static_cast<Element*>(to), of_to, rows, columns);
-  check_launch();
+__global__ void gather_elements(const Element* from, Strides of_from, const __grid_constant__ Listed listed,
+                                Element* to, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < rows * columns; e += step)
+    to[e] = from[listed.rows[e / columns] * of_from.row + e % columns * of_from.column];
+}
+
+unsigned blocks_for(std::int64_t elements) {
+  return static_cast<unsigned>(std::min((elements + kThreads - 1) / kThreads, kMostBlocks));
+}
+
+// Calls f with a null pointer to the unsigned integer that is as wide as an element.
+template <class F>
+void visit_element(std::int32_t dtype, F&& f) {
+  switch (element_bytes(dtype)) {
+    case 1: return f(static_cast<std::uint8_t*>(nullptr));
+    case 2: return f(static_cast<std::uint16_t*>(nullptr));
+    case 4: return f(static_cast<std::uint32_t*>(nullptr));
+    default: return f(static_cast<std::uint64_t*>(nullptr));
+  }
 }
 
 void copy(std::int32_t dtype, const void* from, Strides of_from, void* to, Strides of_to, std::int64_t rows,
           std::int64_t columns, cudaStream_t stream) {
   if (rows == 0) return;
-  switch (element_bytes(dtype)) {
-    case 1: return launch<std::uint8_t>(from, of_from, to, of_to, rows, columns, stream);
-    case 2: return launch<std::uint16_t>(from, of_from, to, of_to, rows, columns, stream);
-    case 4: return launch<std::uint32_t>(from, of_from, to, of_to, rows, columns, stream);
-    default: return launch<std::uint64_t>(from, of_from, to, of_to, rows, columns, stream);
-  }
+  visit_element(dtype, [&](auto* tag) {
+    using Element = std::remove_pointer_t<decltype(tag)>;
+    copy_elements<<<blocks_for(rows * columns), kThreads, 0, stream>>>(static_cast<const Element*>(from), of_from,
+                                                                       static_cast<Element*>(to), of_to, rows, columns);
+  });
+  check_launch();
+}
+
+void gather(const knng_backend_matrix& m, const Listed& listed, std::int64_t count, void* to, cudaStream_t stream) {
+  visit_element(m.dtype, [&](auto* tag) {
+    using Element = std::remove_pointer_t<decltype(tag)>;
+    gather_elements<<<blocks_for(count * m.cols), kThreads, 0, stream>>>(static_cast<const Element*>(m.data),
+                                                                         {m.row_stride, m.col_stride}, listed,
+                                                                         static_cast<Element*>(to), count, m.cols);
+  });
+  check_launch();
 }
 
 }  // namespace
 
-void pack(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, void* packed, cudaStream_t stream) {
-  copy(m.dtype, element(m, first, 0), {m.row_stride, m.col_stride}, packed, {m.cols, 1}, count, m.cols, stream);
+void pack(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* packed, cudaStream_t stream) {
+  const knng_backend_matrix& m = piece.rows;
+  if (!piece.listed)
+    return copy(m.dtype, element(m, first, 0), {m.row_stride, m.col_stride}, packed, {m.cols, 1}, count, m.cols,
+                stream);
+  Listed listed{};
+  for (std::int64_t done = 0; done < count; done += Listed::kMost) {
+    const std::int64_t here = std::min(Listed::kMost, count - done);
+    for (std::int64_t i = 0; i < here; ++i) listed.rows[i] = piece.listed[first + done + i] - piece.origin;
+    gather(m, listed, here, static_cast<std::byte*>(packed) + done * m.cols * element_bytes(m.dtype), stream);
+  }
 }
 
 void unpack(const void* packed, const knng_backend_matrix& m, std::int64_t first, std::int64_t count,

@@ -21,8 +21,9 @@ inline std::byte* element(const knng_backend_matrix& m, std::int64_t row, std::i
   return static_cast<std::byte*>(m.data) + (row * m.row_stride + column * m.col_stride) * element_bytes(m.dtype);
 }
 
-// Rows [first, first + count) to `packed` and from it. Asynchronous; the memory's device is current.
-void pack(const knng_backend_matrix& m, std::int64_t first, std::int64_t count, void* packed, cudaStream_t stream);
+// Points [first, first + count) of a piece to `packed`, memory that the device reaches, and rows of a matrix from it.
+// Asynchronous; the matrix's device is current.
+void pack(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* packed, cudaStream_t stream);
 void unpack(const void* packed, const knng_backend_matrix& m, std::int64_t first, std::int64_t count,
             cudaStream_t stream);
 
