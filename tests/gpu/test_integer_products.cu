@@ -51,7 +51,7 @@ Points points_of(Bytes kind, const char* metric, std::int32_t dtype, std::int64_
 struct Side {
   Side(const Points& p, Home& home) : values(operand_bytes(p.rows, p.dim, kInt8)), terms(p.rows) {
     const DevicePoints device(p);
-    make_integer_operands(device.view().rows, p.metric, values.get(), terms.get(), home.stream);
+    make_integer_operands(device.view().rows, nullptr, p.metric, values.get(), terms.get(), home.stream);
     home.stream.wait();
     const std::vector<std::byte> bytes = values.read();
     for (std::size_t at = static_cast<std::size_t>(p.rows * pitch_of(p.dim, kInt8)); at < bytes.size(); ++at)

@@ -119,9 +119,9 @@ bool keys_are_enclosed(const Points& rows, const Points& columns) {
   const Array<std::byte> row_space(sum_operand_bytes(count, rows.dim)),
       column_space(sum_operand_bytes(columns.rows, rows.dim));
   const Array<float> tile(count * ld);
-  const SumOperand of_rows = make_sum_operand(device_rows.view().rows, first, count, row_space.get(), nullptr);
+  const SumOperand of_rows = make_sum_operand(device_rows.view().rows, nullptr, first, count, row_space.get(), nullptr);
   const SumOperand of_columns =
-      make_sum_operand(device_columns.view().rows, 0, columns.rows, column_space.get(), nullptr);
+      make_sum_operand(device_columns.view().rows, nullptr, 0, columns.rows, column_space.get(), nullptr);
   sum_tile(rows.metric, bound, of_rows, of_columns, false, tile.get(), ld, nullptr);
   check(cudaDeviceSynchronize());
   const std::vector<float> lows = tile.read();
@@ -151,7 +151,7 @@ void symmetric_tiles_are_the_same(const Points& p) {
   const DevicePoints device(p);
   const std::int64_t ld = (p.rows + 3) / 4 * 4;
   const Array<std::byte> space(sum_operand_bytes(p.rows, p.dim));
-  const SumOperand operand = make_sum_operand(device.view().rows, 0, p.rows, space.get(), nullptr);
+  const SumOperand operand = make_sum_operand(device.view().rows, nullptr, 0, p.rows, space.get(), nullptr);
   const SumBound bound(sum_error(p.metric, p.dim, range_of(p, {})));
   const Array<float> whole(p.rows * ld), mirrored(p.rows * ld);
   sum_tile(p.metric, bound, operand, operand, false, whole.get(), ld, nullptr);
@@ -185,7 +185,7 @@ unsigned long long violations(const char* metric, double share_of_gamma) {
   const SumBound bound(error);
   const DevicePoints device(p);
   const Array<std::byte> space(sum_operand_bytes(kRows, kDim));
-  const SumOperand operand = make_sum_operand(device.view().rows, 0, kRows, space.get(), nullptr);
+  const SumOperand operand = make_sum_operand(device.view().rows, nullptr, 0, kRows, space.get(), nullptr);
   const Array<float> tile(kRows * kRows);
   sum_tile(p.metric, bound, operand, operand, true, tile.get(), kRows, nullptr);
   check(cudaDeviceSynchronize());

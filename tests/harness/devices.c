@@ -48,6 +48,8 @@ knng* handle_for(const question* q, const char* device, const char* engine, cons
   knng* h = HANDLE(q->rows, "device", device, "engine", engine, "selector", selector, "tile_rows", tile, "self",
                    q->self, "value", q->value, "value_type", q->value_type);
   set_metric(h, &q->metric);
+  /* Of a graph they are square. */
+  if (q->queries) expect_ok(knng_set(h, "tile_cols", tile), "tile_cols");
   return h;
 }
 

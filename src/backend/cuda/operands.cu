@@ -30,13 +30,13 @@ unsigned blocks_of_warps(std::int64_t warps) {
   return static_cast<unsigned>((warps + kThreads / kWarp - 1) / (kThreads / kWarp));
 }
 
-// Calls f(first, count, u) for all points, batch by batch: u gets their canonical rows.
+// Calls f(first, count, u) for all points in order, batch by batch: u gets their canonical rows.
 template <class F>
-void for_batches(const CanonicalView& points, double* u, cudaStream_t stream, F&& f) {
+void for_batches(const CanonicalView& points, const std::int64_t* order, double* u, cudaStream_t stream, F&& f) {
   const std::int64_t n = points.rows.rows, together = rounded_together(n, points.rows.dim);
   for (std::int64_t first = 0; first < n; first += together) {
     const std::int64_t count = std::min(together, n - first);
-    load_canonical(points, nullptr, first, count, u, stream);
+    load_canonical(points, order ? order + first : nullptr, first, count, u, stream);
     f(first, count, u);
   }
 }
@@ -106,10 +106,10 @@ __global__ void round_batch(const double* u, std::int64_t count, std::int64_t di
 }
 
 __global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound bound, const RowConstants* constants,
-                           float* terms, float* bounds) {
+                           const std::int64_t* order, float* terms, float* bounds) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
-  const bool directionless = constants && constants[i].factor == 0;
+  const bool directionless = constants && constants[order ? order[i] : i].factor == 0;
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const float b = __double2float_ru(bound.bound(sums[i]));
   if (directionless) {
@@ -157,7 +157,7 @@ Frame::Frame(const Metric& metric, const Points& columns, Home& home)
 void Frame::cover(const CanonicalView& view, Home& home) {
   const std::int64_t dim = view.rows.dim;
   const DeviceArray<double> canonical(rounded_together(view.rows.rows, dim) * dim, home);
-  for_batches(view, canonical.data(), home.stream, [&](std::int64_t, std::int64_t count, const double* u) {
+  for_batches(view, nullptr, canonical.data(), home.stream, [&](std::int64_t, std::int64_t count, const double* u) {
     const std::int64_t blocks = std::clamp<std::int64_t>(count * dim / (16 * kThreads), 1, 4096);
     find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, home.stream>>>(u, count, dim, centre_.data(),
                                                                               largest_.data());
@@ -185,7 +185,7 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
   // 2^exponent in two factors: neither overflows.
   const double scale_a = std::ldexp(1.0, exponent / 2), scale_b = std::ldexp(1.0, exponent - exponent / 2);
   const auto expected = static_cast<float>(rounding(job.precision));
-  for_batches(job.points, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
+  for_batches(job.points, job.order, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
     const auto run = [&]<class Type, Precision kPrecision>(Type, std::integral_constant<Precision, kPrecision>) {
       auto* const values = reinterpret_cast<typename Type::Value*>(job.values) + first * stride_of(dim, kPrecision);
       round_batch<Type, kPrecision><<<blocks_of_warps(count), kThreads, 0, stream>>>(
@@ -200,11 +200,11 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
   });
 }
 
-void find_terms(const CanonicalView& points, const OperandSums* sums, const LowBound& bound, float* terms,
-                float* bounds, cudaStream_t stream) {
+void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
+                float* terms, float* bounds, cudaStream_t stream) {
   const std::int64_t n = points.rows.rows;
   make_terms<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-      sums, n, bound, has_directions(points.transform) ? points.constants : nullptr, terms, bounds);
+      sums, n, bound, has_directions(points.transform) ? points.constants : nullptr, order, terms, bounds);
   check_launch();
 }
 
@@ -215,13 +215,13 @@ std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
          array_bytes(8 * dim * rounded_together(count, dim)) + kArrayAlignment;
 }
 
-Operands::Operands(const Points& points, const Frame& frame, Precision precision, Home& home)
+Operands::Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision, Home& home)
     : values_(operand_bytes(points.count(), points.dim(), precision), home), sums_(points.count(), home) {
   const std::int64_t n = points.count(), d = points.dim();
   const DeviceArray<unsigned> ratio(1, home);
   const DeviceArray<double> canonical(rounded_together(n, d) * d, home);
   check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), home.stream));
-  round_points({points.view(), &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
+  round_points({points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
                home.stream);
   float found = 0;
   check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
@@ -233,15 +233,15 @@ std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t dim) {
   return array_bytes(operand_bytes(count, dim, Precision::int8)) + array_bytes(4 * count);
 }
 
-Operands::Operands(const Points& points, const Metric& metric, Home& home)
+Operands::Operands(const Points& points, const std::int64_t* order, const Metric& metric, Home& home)
     : values_(operand_bytes(points.count(), points.dim(), Precision::int8), home), terms_(points.count(), home) {
-  make_integer_operands(points.view().rows, metric, values_.data(), terms_.data(), home.stream);
+  make_integer_operands(points.view().rows, order, metric, values_.data(), terms_.data(), home.stream);
 }
 
-void Operands::settle(const Points& points, const LowBound& bound, Home& home) {
+void Operands::settle(const Points& points, const std::int64_t* order, const LowBound& bound, Home& home) {
   terms_ = DeviceArray<float>(points.count(), home);
   bounds_ = DeviceArray<float>(points.count(), home);
-  find_terms(points.view(), sums_.data(), bound, terms_.data(), bounds_.data(), home.stream);
+  find_terms(points.view(), order, sums_.data(), bound, terms_.data(), bounds_.data(), home.stream);
   sums_ = {};
 }
 

@@ -64,10 +64,12 @@ inline const std::byte* operand_of(const std::byte* first, std::int64_t row, Pre
   return first + row * stride_of(dim, precision) * value_bytes(precision);
 }
 
-// Rounds all points of a view, not to bytes. u: of rounded_together() x dim; sums: one a point; *ratio: the bits of the
-// largest rounding, relative to its point, of those that rounding explains, as a float that only grows.
+// Rounds all points of a view, not to bytes, in the order of the rows or in another: order[i] (device memory) is the
+// row that comes i-th. u: of rounded_together() x dim; sums: one a point; *ratio: the bits of the largest rounding,
+// relative to its point, of those that rounding explains, as a float that only grows.
 struct RoundJob {
   CanonicalView points;
+  const std::int64_t* order = nullptr;
   const Frame* frame = nullptr;
   Precision precision{};
   std::byte* values = nullptr;
@@ -76,22 +78,23 @@ struct RoundJob {
   double* u = nullptr;
 };
 void round_points(const RoundJob& job, cudaStream_t stream);
-// Terms (+inf: without direction) and bounds of the view's points, from their sums.
-void find_terms(const CanonicalView& points, const OperandSums* sums, const LowBound& bound, float* terms,
-                float* bounds, cudaStream_t stream);
+// Terms (+inf: without direction) and bounds of the view's points, from their sums, in the same order.
+void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
+                float* terms, float* bounds, cudaStream_t stream);
 
+// order: as above.
 class Operands {
  public:
-  Operands(const Points& points, const Frame& frame, Precision precision, Home& home);
+  Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision, Home& home);
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // with any precision, while it is made
   // Bytes: complete.
-  Operands(const Points& points, const Metric& metric, Home& home);
+  Operands(const Points& points, const std::int64_t* order, const Metric& metric, Home& home);
   static std::int64_t integer_bytes(std::int64_t count, std::int64_t dim);
 
   // Largest rounding, relative to its point, of those that rounding explains.
   double residual_ratio() const noexcept { return residual_ratio_; }
   // Terms and bounds, once the ratios of both sides are known.
-  void settle(const Points& points, const LowBound& bound, Home& home);
+  void settle(const Points& points, const std::int64_t* order, const LowBound& bound, Home& home);
 
   const std::byte* values() const noexcept { return values_.data(); }
   const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction

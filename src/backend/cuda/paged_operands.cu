@@ -82,7 +82,7 @@ void PagedOperands::round(const CanonicalView& view, std::byte* to, std::int64_t
   job.ratio = ratio_.data();
   job.u = canonical_.data();
   round_points(job, loader);
-  if (terms) find_terms(view, sums_.data(), *bound_, terms_.data() + first, bounds_.data() + first, loader);
+  if (terms) find_terms(view, nullptr, sums_.data(), *bound_, terms_.data() + first, bounds_.data() + first, loader);
 }
 
 const std::byte* PagedOperands::block(std::int64_t block) {
@@ -93,7 +93,7 @@ const std::byte* PagedOperands::block(std::int64_t block) {
     if (bound_)
       round(view, memory, first, !has_terms_[b]);
     else
-      make_integer_operands(view.rows, metric_, memory, has_terms_[b] ? nullptr : terms_.data() + first,
+      make_integer_operands(view.rows, nullptr, metric_, memory, has_terms_[b] ? nullptr : terms_.data() + first,
                             points_.loader());
     has_terms_[b] = true;
   });

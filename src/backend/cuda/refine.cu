@@ -25,6 +25,7 @@ struct Batch {
   const RowConstants* row_constants;  // by row
   FilterLists lists;
   FilterBounds bounds;
+  const std::int64_t* order;  // columns that candidates stand for
   const std::uint32_t* directionless;
   std::int64_t directionless_count;
   RowEntries entries;
@@ -93,6 +94,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
     const int count = static_cast<int>(min(n - base, static_cast<std::int64_t>(kCanonicalLanes)));
     // Lanes beyond the last candidate repeat it: their keys go nowhere.
     const Candidate mine = candidates[base + min(lane, count - 1)];
+    const std::uint32_t id = b.order ? static_cast<std::uint32_t>(b.order[mine.id]) : mine.id;
     // Ascending lists end with those whose keys are not wanted.
     const unsigned near = __ballot_sync(kWarp, lane < count && !(mine.low > cutoff));
     const int wanted = !b.keys && (near & (near + 1)) == 0 ? __popc(near) : count;
@@ -101,17 +103,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
     for (int group = 0; group < wanted && !b.keys; group += kPairs) {
       std::uint32_t together[kPairs];
 #pragma unroll
-      for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, mine.id, group + j);
+      for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, id, group + j);
       const double folded = keys_of<T, kPairs>(columns, u, together, b.terms);
       const double given = __shfl_sync(kWarp, folded, lane_of_pair<kPairs>(lane - group));
       if (lane >= group && lane < group + kPairs) key = given;
     }
-    const bool directionless = columns.directionless(mine.id);
+    const bool directionless = columns.directionless(id);
     const bool wrong = lane < wanted && !directionless && !within_bounds(b, i, mine, key);
     const unsigned violations = __ballot_sync(kWarp, wrong);
     if (violations != 0 && lane == 0)
       atomicAdd(&b.findings->violations, static_cast<unsigned long long>(__popc(violations)));
-    if (lane < count) store(base + lane, mine.id, key, lane >= wanted || directionless || excluded(mine.id));
+    if (lane < count) store(base + lane, id, key, lane >= wanted || directionless || excluded(id));
   }
   if (lane == 0) atomicAdd(&b.findings->keys, static_cast<unsigned long long>(evaluated));
   for (std::int64_t c = lane; c < b.directionless_count; c += kCanonicalLanes) {
@@ -171,6 +173,7 @@ void refine(const RefineJob& job, cudaStream_t stream) {
   batch.square = job.square;
   batch.leave_out = job.leave_out;
   batch.row_constants = job.rows.constants;
+  batch.order = job.order;
   batch.directionless = job.directionless;
   batch.directionless_count = job.directionless ? job.directionless_count : 0;
   batch.findings = job.result.findings;

@@ -43,6 +43,8 @@ struct RefineJob {
   const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none
   FilterLists lists;
   FilterBounds bounds;
+  // Which column each candidate's id stands for, and each entry of bounds.columns; null: the one of that number.
+  const std::int64_t* order = nullptr;
   // Keys that are known (listed_keys.cuh): by place in the lists, and of rows with themselves where these are wanted.
   // Then no point is read: views need not have any.
   bool keys_known = false;

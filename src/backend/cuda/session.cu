@@ -14,6 +14,7 @@
 #include "backend/cuda/sampled_proof.cuh"
 #include "backend/cuda/sum_tile.cuh"
 #include "backend/cuda/workspace.cuh"
+#include "prepare/row_order.h"
 
 namespace libknng::cuda {
 namespace {
@@ -186,12 +187,31 @@ void Session::make_lists() {
   dropped_ = DeviceArray<float>(n, home_, Reach::beside);
   ld_ = leading_dimension(p.tile_cols);
   if (!paged_) make_found();
+  arrange_columns();
+}
+
+// The order in which columns are compared, and in it whom a row must not get.
+void Session::arrange_columns() {
+  const knng_backend_problem& p = problem_;
+  // Columns may come nearer and nearer to a row: at random its cut-off falls soon, whatever order they are in. (A
+  // graph's tiles on the diagonal, which come first, do the same for all rows.)
+  std::vector<std::int64_t> order;
+  if (shuffles_columns(p)) {
+    const RowOrder random(p.columns.count, nullptr);
+    order.resize(static_cast<std::size_t>(p.columns.count));
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = random.id(static_cast<std::int64_t>(i));
+    order_ = uploaded(order, home_);
+  }
   if (!p.square && !p.leave_out) return;
-  std::vector<std::uint32_t> excluded(static_cast<std::size_t>(n), kNobody);
+  std::vector<std::uint32_t> excluded(static_cast<std::size_t>(p.rows.count), kNobody), place_of;
   if (p.square) std::iota(excluded.begin(), excluded.end(), 0u);
-  if (p.leave_out)
+  if (p.leave_out) {
+    place_of.resize(static_cast<std::size_t>(p.columns.count));
+    for (std::size_t i = 0; i < place_of.size(); ++i)
+      place_of[order.empty() ? i : static_cast<std::size_t>(order[i])] = static_cast<std::uint32_t>(i);
     for (std::size_t i = 0; i < excluded.size(); ++i)
-      if (p.leave_out[i] >= 0) excluded[i] = static_cast<std::uint32_t>(p.leave_out[i]);
+      if (p.leave_out[i] >= 0) excluded[i] = place_of[static_cast<std::size_t>(p.leave_out[i])];
+  }
   excluded_ = uploaded(excluded, home_);
 }
 
@@ -298,8 +318,8 @@ void Session::make_operands() {
     if (paged_)
       paged_operands_.emplace(*paged_, metric_, home_);
     else
-      operands_.emplace(*columns_, metric_, home_);
-    if (queries_) query_operands_.emplace(*queries_, metric_, home_);
+      operands_.emplace(*columns_, order_of_columns(0), metric_, home_);
+    if (queries_) query_operands_.emplace(*queries_, nullptr, metric_, home_);
     scale_ = integer_scale(metric_);
   } else {
     round_operands(precision());
@@ -313,10 +333,10 @@ void Session::make_operands() {
 void Session::round_operands(Precision precision) {
   const Points& points = paged_ ? *sample_ : *columns_;
   const std::int64_t dim = points.dim();
-  operands_.emplace(points, *frame_, precision, home_);
+  operands_.emplace(points, order_of_columns(0), *frame_, precision, home_);
   double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
   if (queries_) {
-    query_operands_.emplace(*queries_, *frame_, precision, home_);
+    query_operands_.emplace(*queries_, nullptr, *frame_, precision, home_);
     residual = std::max(residual, query_operands_->residual_ratio());
   }
   const LowBound::Ratios ratios{residual, precision == Precision::two_piece ? 0x1p-11 : 0.0};
@@ -327,9 +347,9 @@ void Session::round_operands(Precision precision) {
     operands_.reset();
     paged_operands_.emplace(*paged_, metric_, *frame_, precision, bound, home_);
   } else {
-    operands_->settle(points, bound, home_);
+    operands_->settle(points, order_of_columns(0), bound, home_);
   }
-  if (queries_) query_operands_->settle(*queries_, bound, home_);
+  if (queries_) query_operands_->settle(*queries_, nullptr, bound, home_);
 }
 
 void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
@@ -344,18 +364,19 @@ void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t 
   std::byte* const row_space = workspace_.data();
   std::byte* const column_space = row_space + side_bytes(problem_, problem_.tile_rows);
   if (sums_) {
-    const SumOperand of_columns =
-        make_sum_operand(column_place.view.rows, column_place.at, columns, column_space, home_.stream);
+    const SumOperand of_columns = make_sum_operand(column_place.view.rows, order_of_columns(first_column),
+                                                   column_place.at, columns, column_space, home_.stream);
     const bool symmetric = problem_.square && first_row == first_column && rows == columns;
     const SumOperand of_rows =
-        symmetric ? of_columns : make_sum_operand(row_place.view.rows, row_place.at, rows, row_space, home_.stream);
+        symmetric ? of_columns
+                  : make_sum_operand(row_place.view.rows, nullptr, row_place.at, rows, row_space, home_.stream);
     sum_tile(metric_, *sums_, of_rows, of_columns, symmetric, tile_.data(), ld_, home_.stream);
     return;
   }
   const DirectOperand of_rows =
       make_direct_operand(row_place.view, nullptr, row_place.at, rows, row_space, home_.stream);
-  const DirectOperand of_columns =
-      make_direct_operand(column_place.view, nullptr, column_place.at, columns, column_space, home_.stream);
+  const DirectOperand of_columns = make_direct_operand(column_place.view, order_of_columns(first_column),
+                                                       column_place.at, columns, column_space, home_.stream);
   direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, home_.stream);
 }
 

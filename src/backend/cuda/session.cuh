@@ -60,6 +60,7 @@ class Session {
   void make_frame();
   void find_values();
   void make_lists();
+  void arrange_columns();
   // Whether kernels read the other's lists where they are.
   bool reads(const Session& other) const noexcept { return other.home_.pool.is_read_by(device_); }
   void find_directionless();
@@ -73,6 +74,10 @@ class Session {
   Place place_of_columns(std::int64_t first);
   Place place_of_rows(std::int64_t first) {
     return queries_ ? Place{queries_->view(), first} : place_of_columns(first);
+  }
+  // Rows of columns() in the order in which columns are compared, from a place on; null: in their own.
+  const std::int64_t* order_of_columns(std::int64_t first) const {
+    return order_.size() > 0 ? order_.data() + first : nullptr;
   }
   const std::byte* operands_of_columns(std::int64_t first);
   const std::byte* operands_of_rows(std::int64_t first);
@@ -123,7 +128,10 @@ class Session {
   DeviceArray<Candidate> incoming_[2];
   DeviceArray<std::int32_t> incoming_counts_[2];
   DeviceArray<std::byte> workspace_;
-  // Ids that a row must not get: its own, or the one to leave out.
+  // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
+  // are places.
+  DeviceArray<std::int64_t> order_;
+  // Ids that a row's candidates must not have: its own, or that of the column to leave out.
   DeviceArray<std::uint32_t> excluded_;
   DeviceArray<std::int64_t> leave_out_;
   DeviceArray<std::uint32_t> directionless_;

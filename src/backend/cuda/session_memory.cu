@@ -138,6 +138,10 @@ Precision precision_of(const knng_backend_problem& p, int rung) {
   }
 }
 
+bool shuffles_columns(const knng_backend_problem& p) {
+  return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;
+}
+
 std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count) {
   const std::int64_t keys = direct_operand_bytes(count, p.rows.dim);
   return array_bytes(has_sums(p) ? std::max(keys, sum_operand_bytes(count, p.rows.dim)) : keys);
@@ -248,6 +252,7 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, d = p.columns.dim;
   std::int64_t bytes = p.square ? 0 : Points::bytes(p.rows, transform_of(p));
   bytes += (p.leave_out ? array_bytes(8 * n) : 0) + array_bytes(4 * (p.k + 2));
+  if (shuffles_columns(p)) bytes += array_bytes(8 * p.columns.count);
   if (!is_paged(p)) bytes += Points::bytes(p.columns, transform_of(p));
   if (p.by_rows)
     return bytes + PointTree::bytes(p.columns.count, d) +

@@ -40,6 +40,9 @@ std::int64_t redone_together(const knng_backend_problem& p);
 std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.cuh
 inline constexpr std::int64_t kEvaluatedBytes = array_bytes(sizeof(unsigned long long));
 
+// Whether columns are compared in a random order of their own.
+bool shuffles_columns(const knng_backend_problem& p);
+
 // What one side of a tile takes that is not made of products.
 std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count);
 

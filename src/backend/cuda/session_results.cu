@@ -53,6 +53,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.lists = {candidates_.data() + first * p.capacity, counts_.data() + first, p.capacity, dropped_.data() + first,
                cutoffs_.data() + first};
   job.bounds = {scale_, nullptr, nullptr, sums_};
+  job.order = order_of_columns(0);
   if (column_bounds_) {
     job.bounds.rows = row_bounds_ + first;
     job.bounds.columns = column_bounds_;

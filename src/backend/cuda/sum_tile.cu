@@ -25,8 +25,8 @@ constexpr int kTranspose = 32;  // rows and coordinates of a block
 
 // Through shared memory: reads run along rows, writes along the operand's coordinates.
 template <class Source>
-__global__ void transpose_rows(Source rows, std::int64_t first, std::int64_t count, std::int64_t dim,
-                               std::int64_t depth, std::int64_t pitch, float* out) {
+__global__ void transpose_rows(Source rows, const std::int64_t* list, std::int64_t first, std::int64_t count,
+                               std::int64_t dim, std::int64_t depth, std::int64_t pitch, float* out) {
   __shared__ float block[kTranspose][kTranspose + 1];
   constexpr int kStep = kThreads / kTranspose;
   const int x = static_cast<int>(threadIdx.x) % kTranspose, y = static_cast<int>(threadIdx.x) / kTranspose;
@@ -35,9 +35,9 @@ __global__ void transpose_rows(Source rows, std::int64_t first, std::int64_t cou
        t0 += static_cast<std::int64_t>(gridDim.y) * kTranspose) {
     for (int r = y; r < kTranspose; r += kStep) {
       const std::int64_t i = row0 + r;
-      block[r][x] = i < count && t0 + x < dim
-                        ? exact(rows.data[(first + i) * rows.row_stride + (t0 + x) * rows.col_stride])
-                        : 0.0F;
+      const bool there = i < count && t0 + x < dim;
+      const std::int64_t row = list && there ? list[i] : first + i;
+      block[r][x] = there ? exact(rows.data[row * rows.row_stride + (t0 + x) * rows.col_stride]) : 0.0F;
     }
     __syncthreads();
     for (int c = y; c < kTranspose; c += kStep)
@@ -201,15 +201,15 @@ std::int64_t sum_operand_bytes(std::int64_t count, std::int64_t dim) {
   return space.used();
 }
 
-SumOperand make_sum_operand(const DeviceRows& stored, std::int64_t first, std::int64_t count, void* memory,
-                            cudaStream_t stream) {
+SumOperand make_sum_operand(const DeviceRows& stored, const std::int64_t* list, std::int64_t first, std::int64_t count,
+                            void* memory, cudaStream_t stream) {
   const std::int64_t pitch = round_to(count, kSide), depth = round_to(stored.dim, kDepth);
   auto* const values = static_cast<float*>(memory);
   if (count > 0)
     visit_single(stored, [&](const auto& source) {
       const dim3 blocks(static_cast<unsigned>(pitch / kTranspose),
                         static_cast<unsigned>(std::min<std::int64_t>(round_to(depth, kTranspose) / kTranspose, 65535)));
-      transpose_rows<<<blocks, kThreads, 0, stream>>>(source, first, count, stored.dim, depth, pitch, values);
+      transpose_rows<<<blocks, kThreads, 0, stream>>>(source, list, first, count, stored.dim, depth, pitch, values);
       check_launch();
     });
   return {values, count, depth, pitch};

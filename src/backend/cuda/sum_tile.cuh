@@ -21,10 +21,10 @@ struct SumOperand {
 };
 
 std::int64_t sum_operand_bytes(std::int64_t count, std::int64_t dim);
-// Lays out rows [first, first + count) as they are stored. `memory` has sum_operand_bytes() and is 256-byte aligned.
-// Asynchronous.
-SumOperand make_sum_operand(const DeviceRows& stored, std::int64_t first, std::int64_t count, void* memory,
-                            cudaStream_t stream);
+// Lays out rows [first, first + count) as they are stored, or rows list[i], i < count, if `list` (device memory) is not
+// null. `memory` has sum_operand_bytes() and is 256-byte aligned. Asynchronous.
+SumOperand make_sum_operand(const DeviceRows& stored, const std::int64_t* list, std::int64_t first, std::int64_t count,
+                            void* memory, cudaStream_t stream);
 
 // Widens the range, in device memory, to what rows contain. Asynchronous.
 void find_range(const DeviceRows& stored, ValueRange* range, cudaStream_t stream);
