@@ -25,8 +25,7 @@ Delivery::Delivery(const knng_backend_problem& p, const ResultSpace& from, knng_
                    const Stream& stream)
     : from_(from), to_(to), staging_(staging), stream_(stream), width_(width(p)), value_bytes_(value_bytes(p)) {
   check(cudaGetDevice(&device_));
-  const ResultFindings none;
-  check(cudaMemcpyAsync(from_.rows.findings, &none, sizeof none, cudaMemcpyHostToDevice, stream));
+  clear(from_.rows.findings, stream);
 }
 
 void Delivery::rows(std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
@@ -49,6 +48,7 @@ void Delivery::list(const void* from, void* to, std::int64_t bytes) {
 void Delivery::findings() {
   ResultFindings found;
   staging_.download(from_.rows.findings, &found, sizeof found, stream_);
+  to_.candidates = std::max(to_.candidates, static_cast<std::int64_t>(found.candidates));
   to_.keys += static_cast<std::int64_t>(found.keys);
   to_.violations += static_cast<std::int64_t>(found.violations);
   if (found.first_too_large != ResultFindings::kNothing)

@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
   const std::int64_t row = b.first + i;
   double* keys = b.entries.keys + i * b.entries.slots;
   std::uint32_t* ids = b.entries.ids + i * b.entries.slots;
+  if (lane == 0) atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[i]));
   const std::int64_t left_out = b.leave_out ? b.leave_out[row] : -1;
   const Excluded excluded{b.square ? static_cast<std::uint32_t>(row) : kNoId,
                           left_out >= 0 ? static_cast<std::uint32_t>(left_out) : kNoId};

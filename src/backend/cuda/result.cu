@@ -85,6 +85,12 @@ __global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std:
 
 }  // namespace
 
+void clear(ResultFindings* findings, cudaStream_t stream) {
+  static_assert(ResultFindings::kNothing == ~0ull);
+  check(cudaMemsetAsync(findings, 0, sizeof *findings, stream));
+  check(cudaMemsetAsync(&findings->first_too_large, 0xff, sizeof findings->first_too_large, stream));
+}
+
 void store_result(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
   if (job.count == 0) return;
   std::int64_t chunk = 32;

@@ -15,11 +15,15 @@ inline constexpr std::uint32_t kNoId = 0xffffffff;  // an entry that stands for 
 // In device memory; counts go on from what they are.
 struct ResultFindings {
   static constexpr unsigned long long kNothing = ~0ull;
+  unsigned long long candidates = 0;              // most in a list
   unsigned long long keys = 0;                    // evaluated of candidates
   unsigned long long violations = 0;              // of them, outside their proved bounds
   unsigned long long unproved = 0;                // rows in ResultRows::redo
   unsigned long long first_too_large = kNothing;  // first proved row with a value that the value type cannot hold
 };
+
+// Before anything is counted. Asynchronous.
+void clear(ResultFindings* findings, cudaStream_t stream);
 
 // Where the result goes: device memory, `width` entries a row, row `first` of the problem at place 0.
 struct ResultRows {

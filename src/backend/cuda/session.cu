@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "backend/cuda/delivery.cuh"
@@ -44,6 +43,11 @@ __global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cut
 __global__ void lower(float* into, const float* from, std::int64_t count) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count) into[i] = fminf(into[i], from[i]);
+}
+
+__global__ void exclude_self(std::uint32_t* excluded, std::int64_t rows) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < rows) excluded[i] = static_cast<std::uint32_t>(i);
 }
 
 // Whether no other device's memory has to do with the session.
@@ -202,17 +206,19 @@ void Session::arrange_columns() {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = random.id(static_cast<std::int64_t>(i));
     order_ = uploaded(order, home_);
   }
-  if (!p.square && !p.leave_out) return;
-  std::vector<std::uint32_t> excluded(static_cast<std::size_t>(p.rows.count), kNobody), place_of;
-  if (p.square) std::iota(excluded.begin(), excluded.end(), 0u);
-  if (p.leave_out) {
-    place_of.resize(static_cast<std::size_t>(p.columns.count));
+  if (p.square) {
+    excluded_ = DeviceArray<std::uint32_t>(p.rows.count, home_);
+    exclude_self<<<blocks_of(p.rows.count), kThreads, 0, home_.stream>>>(excluded_.data(), p.rows.count);
+    check_launch();
+  } else if (p.leave_out) {
+    std::vector<std::uint32_t> place_of(static_cast<std::size_t>(p.columns.count));
     for (std::size_t i = 0; i < place_of.size(); ++i)
       place_of[order.empty() ? i : static_cast<std::size_t>(order[i])] = static_cast<std::uint32_t>(i);
+    std::vector<std::uint32_t> excluded(static_cast<std::size_t>(p.rows.count), kNobody);
     for (std::size_t i = 0; i < excluded.size(); ++i)
       if (p.leave_out[i] >= 0) excluded[i] = place_of[static_cast<std::size_t>(p.leave_out[i])];
+    excluded_ = uploaded(excluded, home_);
   }
-  excluded_ = uploaded(excluded, home_);
 }
 
 // A tile, and what is found in it.

@@ -13,9 +13,6 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   enter(Stage::refine);
   if (paged_ && !knows_directionless_) find_directionless();
   const knng_backend_problem& p = problem_;
-  std::vector<std::int32_t> counts(static_cast<std::size_t>(count));
-  staging_.download(counts_.data() + first, counts.data(), 4 * count, home_.stream);
-  for (const std::int32_t found : counts) result.candidates = std::max<std::int64_t>(result.candidates, found);
   // Results leave from one space while the next are made in the other.
   const Stream out;
   const UntilDone left(out);
