@@ -45,11 +45,27 @@ struct FarthestList {
   }
 };
 
+// Elements [start, start + kStage) of the tile on their way to the lists of a block: of rows, each warp brings some for
+// all of the block's lists; of columns, each thread its own.
+template <Side kSide>
+__device__ void load_stage(const ListView& v, std::int64_t first, int start, float (&x)[kStage]) {
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
+#pragma unroll
+  for (int j = 0; j < kStage; ++j) {
+    const std::int64_t list = kSide == Side::rows ? first + j * (kThreads / 32) + thread / 32 : first + thread;
+    const int element = start + (kSide == Side::rows ? lane : j);
+    const bool there = list < v.lists && element < v.length;
+    const std::int64_t at = kSide == Side::rows ? list * v.ld + element : element * v.ld + list;
+    x[j] = there ? __ldg(v.tile + at) : infinity();
+  }
+}
+
 template <class Low, Side kSide, bool kShared>
 __global__ void __launch_bounds__(kThreads) insert_all(const ListView v, Candidate* spill) {
+  static_assert(kStage == 32, "a lane an element, a bit an element");
   extern __shared__ __align__(16) unsigned char shared[];
   // Padded, so that threads that read their own rows meet different banks.
-  __shared__ float stage[kSide == Side::rows ? kThreads : 1][kStage + 1];
+  __shared__ float stage[kThreads][kStage + 1];
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads;
   const std::int64_t list = first + thread;
@@ -59,31 +75,37 @@ __global__ void __launch_bounds__(kThreads) insert_all(const ListView v, Candida
   const float limit = there ? v.limit(static_cast<int>(list)) : -infinity();
   const float list_term = Low::has_terms && there ? v.list_terms[list] : 0.0F;
   const std::uint32_t excluded = there ? v.excluded_element(static_cast<int>(list)) : ~0U;
-  const auto take = [&](float stored, int e) {
-    const float low = Low::low(stored, list_term, Low::has_terms ? __ldg(v.element_terms + e) : 0.0F);
-    if (low < limit && static_cast<std::uint32_t>(e) != excluded)
-      built.offer(low, v.first_id + static_cast<std::uint32_t>(e));
+  const auto low_of = [&](float stored, int e) {
+    return Low::low(stored, list_term, Low::has_terms ? __ldg(v.element_terms + min(e, v.length - 1)) : 0.0F);
   };
 
+  float x[kStage];
+  load_stage<kSide>(v, first, 0, x);
   for (int start = 0; start < v.length; start += kStage) {
     const int some = min(kStage, v.length - start);
-    if constexpr (kSide == Side::rows) {
-      const int lane = thread % 32;
-      __syncthreads();
-#pragma unroll 16
-      for (int r = thread / 32; r < kThreads; r += kThreads / 32)
-        if (first + r < v.lists && lane < some) stage[r][lane] = __ldg(v.tile + (first + r) * v.ld + start + lane);
-      __syncthreads();
-      if (there)
-        for (int j = 0; j < some; ++j) take(stage[thread][j], start + j);
-    } else if (there) {
-      float x[kStage];
+    if constexpr (kSide == Side::rows) __syncthreads();  // what was there has been read
 #pragma unroll
-      for (int j = 0; j < kStage; ++j)
-        x[j] = j < some ? __ldg(v.tile + static_cast<std::int64_t>(start + j) * v.ld + list) : infinity();
+    for (int j = 0; j < kStage; ++j) {
+      if constexpr (kSide == Side::rows)
+        stage[j * (kThreads / 32) + thread / 32][thread % 32] = x[j];
+      else
+        stage[thread][j] = x[j];
+    }
+    if constexpr (kSide == Side::rows) __syncthreads();
+    load_stage<kSide>(v, first, start + kStage, x);  // while these are looked at
+    // Few elements are wanted: which, before any goes into the list. Then all lists of a warp take one at a time.
+    const float bar = built.count == built.capacity ? fminf(limit, built.farthest_low) : limit;
+    unsigned wanted = 0;
 #pragma unroll
-      for (int j = 0; j < kStage; ++j)
-        if (j < some) take(x[j], start + j);
+    for (int j = 0; j < kStage; ++j) {
+      const float low = low_of(stage[thread][j], start + j);
+      const bool may = j < some && low < limit && static_cast<std::uint32_t>(start + j) != excluded;
+      wanted |= static_cast<unsigned>(may && low < bar) << j;
+      if (may && !(low < bar)) built.dropped = fminf(built.dropped, low);
+    }
+    for (; wanted != 0; wanted &= wanted - 1) {
+      const int j = __ffs(static_cast<int>(wanted)) - 1;
+      built.offer(low_of(stage[thread][j], start + j), v.first_id + static_cast<std::uint32_t>(start + j));
     }
   }
 
