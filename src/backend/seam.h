@@ -153,7 +153,8 @@ typedef struct knng_backend_seam {
   /* Blocks that are on the device at a time from the last begin() or begin_keys() on: who asks for a block that was
    * used among the last so many does not wait for it. 0: all points stay there. */
   int64_t (*blocks_held)(const knng_backend_session* session);
-  /* Empties the lists, and returns when they are; tiles that follow are evaluated in this precision. */
+  /* Empties the lists, and returns when other sessions can heed them; tiles that follow are evaluated in this
+   * precision. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
   /* After begin(): the share of the rows that tiles in this precision will leave without a proof, as some rows tell,
    * whose lists are empty afterwards. An estimate, which nothing but time depends on; 0 where it would take about as

@@ -333,8 +333,9 @@ void take_tiles(Team& team, const TileGrid& grid, TileQueue& queue, Output& outp
   team.each([&](std::size_t i) {
     std::int64_t done = 0;
     for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
-      if (i == 0 ? output.unwanted(false) : output.known_unwanted()) break;
       team[i].run(t);
+      // While the device is at it.
+      if (i == 0 ? output.unwanted(false) : output.known_unwanted()) break;
       if (++done % kTilesBetweenCutoffs == 0) heed_others(team, i);
       monitor.advance(grid.pairs_of(t));
     }

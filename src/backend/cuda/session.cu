@@ -311,8 +311,12 @@ void Session::begin(int rung) {
   if (has_sums(problem_) && rung == KNNG_RUNG_FILTER)
     sums_ = SumBound(sum_error(metric_, problem_.columns.dim, range_));
   enter(Stage::tiles);
-  // Others may heed the cut-offs from now on.
-  home_.stream.wait();
+  show_lists();
+}
+
+// Others may heed the cut-offs from now on.
+void Session::show_lists() const {
+  if (problem_.device_count > 1) home_.stream.wait();
 }
 
 void Session::make_operands() {
@@ -404,7 +408,7 @@ double Session::sample() {
   int found = 0;
   staging_.download(unproved, &found, sizeof found, home_.stream);
   empty_lists();
-  home_.stream.wait();  // others may heed the cut-offs again
+  show_lists();
   return static_cast<double>(found) / rows.count();
 }
 

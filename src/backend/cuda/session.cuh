@@ -83,6 +83,7 @@ class Session {
   const std::byte* operands_of_rows(std::int64_t first);
   void blocks_used();
   void empty_lists();
+  void show_lists() const;
   void make_operands();
   void round_operands(Precision precision);
   Precision precision() const { return precision_of(problem_, rung_); }
