@@ -25,6 +25,8 @@ struct RowHash {
 
 // Rows that a thread hashes, or looks at, before it reports.
 constexpr std::int64_t kTogether = 256;
+// Rows that are worth a thread when their hashes are sorted.
+constexpr std::int64_t kSortedByOne = std::int64_t{1} << 14;
 // Of a row: that it equals no earlier one is not known yet.
 constexpr std::int64_t kUnknown = -1;
 // Hashes are cut into 2^kCuts pieces by their first bits, each for one thread to sort.
@@ -139,7 +141,11 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int thread
   Buffer<double> scratch(together * d * threads, budget);
   FirstFailure failure;  // to read from a file
 
-#pragma omp parallel num_threads(threads)
+  // A team for less would take longer to gather than to work.
+  const int sorters = static_cast<int>(std::clamp<std::int64_t>(n / kSortedByOne, 1, threads));
+  const bool all_known = std::all_of(data.chunks().begin(), data.chunks().end(),
+                                     [](const auto& chunk) { return chunk->hashes() != nullptr; });
+#pragma omp parallel num_threads(all_known ? sorters : threads)
   {
     const FloatEnv env;
     double* x = scratch.data() + omp_get_thread_num() * d;
@@ -173,9 +179,9 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int thread
                 static_cast<unsigned long long>(digest.low64));
 
   Fingerprint result{text, 0, Buffer<std::int64_t>(n, budget)};
-  const auto begins = cut(hashes, threads);
+  const auto begins = cut(hashes, sorters);
   std::int64_t duplicates = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : duplicates)
+#pragma omp parallel num_threads(sorters) reduction(+ : duplicates)
   {
     const FloatEnv env;
     double* const values = scratch.data() + omp_get_thread_num() * together * d;

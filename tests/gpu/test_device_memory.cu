@@ -9,12 +9,14 @@
 #include <thread>
 #include <vector>
 
+#include "backend/cuda/memory.cuh"
 #include "core/dtype.h"
 #include "knng.h"
 #include "tests/gpu/gpu.cuh"
 
 using gpu::check;
 using gpu::expect;
+using libknng::cuda::CurrentDevice;
 
 namespace {
 
@@ -128,6 +130,7 @@ Result taken(knng_graph* g) {
   expect(knng_graph_view(g, &ids, &values) == KNNG_OK, "view: %s", knng_last_error());
   const auto copy = [](const knng_matrix& m) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(m.rows * m.cols * ((m.dtype & 0xff) / 8)));
+    const CurrentDevice current(m.space == KNNG_CUDA ? m.device : 0);
     check(cudaMemcpy(bytes.data(), m.data, bytes.size(), cudaMemcpyDefault));
     return bytes;
   };

@@ -33,6 +33,10 @@ void Delivery::rows(std::int64_t place, std::int64_t row, std::int64_t count, in
   list(from_.rows.ids + place * width_, to_.ids + row * width_, 8 * count * width_);
   list(static_cast<const std::byte*>(from_.rows.values) + place * row_values,
        static_cast<std::byte*>(to_.values) + row * row_values, count * row_values);
+  facts(place, row, count, rung);
+}
+
+void Delivery::facts(std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
   staging_.download(from_.rows.ties + place, to_.ties + row, count, stream_);
   staging_.download(from_.rows.proved + place, to_.proof + row, count, stream_);
   for (std::int64_t i = row; i < row + count; ++i) to_.proof[i] = to_.proof[i] ? static_cast<std::uint8_t>(rung) : 0;

@@ -29,8 +29,10 @@ class Delivery {
   Delivery(const knng_backend_problem& p, const ResultSpace& from, knng_backend_result& to, Staging& staging,
            const Stream& stream);
 
-  // `count` rows from place `place` to row `row`.
+  // `count` rows from place `place` to row `row`: lists, and what is known of them.
   void rows(std::int64_t place, std::int64_t row, std::int64_t count, int rung);
+  // Without lists.
+  void facts(std::int64_t place, std::int64_t row, std::int64_t count, int rung);
   void findings();
 
  private:

@@ -13,7 +13,9 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   enter(Stage::refine);
   if (paged_ && !knows_directionless_) find_directionless();
   const knng_backend_problem& p = problem_;
-  // Results leave from one space while the next are made in the other.
+  // Results leave from one space while the next are made in the other; lists that stay on this device are made in
+  // place.
+  const bool in_place = result.device == device_;
   const Stream out;
   const UntilDone left(out);
   const std::int64_t together = refined_together(p);
@@ -24,13 +26,22 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   const auto rows_of = [&](std::int64_t done) { return std::min(together, count - done); };
   const auto deliver = [&](std::int64_t done, int turn) {
     made[turn].hold(out);
-    deliveries[turn].rows(0, first + done, rows_of(done), rung_);
+    if (in_place)
+      deliveries[turn].facts(0, first + done, rows_of(done), rung_);
+    else
+      deliveries[turn].rows(0, first + done, rows_of(done), rung_);
     gone[turn].record(out);
   };
   int turn = 0;
   for (std::int64_t done = 0; done < count; done += together, turn ^= 1) {
     gone[turn].hold(home_.stream);
-    refine_rows(first + done, rows_of(done), (turn == 0 ? even : odd).rows, odd.rest);
+    ResultRows to = (turn == 0 ? even : odd).rows;
+    if (in_place) {
+      const std::int64_t entry = (first + done) * to.width;
+      to.ids = result.ids + entry;
+      to.values = static_cast<std::byte*>(result.values) + entry * value_bytes(p);
+    }
+    refine_rows(first + done, rows_of(done), to, odd.rest);
     made[turn].record(home_.stream);
     if (done > 0) deliver(done - together, turn ^ 1);
   }
