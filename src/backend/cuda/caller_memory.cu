@@ -199,6 +199,13 @@ void store(const knng_backend_matrix& m, const void* from) {
   home.stream.wait();
 }
 
+const void* points_in_place(const knng_backend_rows& rows, int device) {
+  if (rows.piece_count != 1) return nullptr;
+  const knng_backend_piece& piece = rows.pieces[0];
+  if (piece.count != rows.count || piece.rows.device != device || !lies_packed(piece)) return nullptr;
+  return require_there(piece.rows).space == KNNG_CUDA ? piece.rows.data : nullptr;
+}
+
 void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_t count, std::byte* to, int device,
                   Staging& staging, const Stream& stream) {
   const std::int64_t end = first + count, point_bytes = rows.dim * element_bytes(rows.dtype);

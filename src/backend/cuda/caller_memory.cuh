@@ -38,6 +38,9 @@ void store(const knng_backend_matrix& m, const void* from);  // host memory or a
 void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_t count, std::byte* to, int device,
                   Staging& staging, const Stream& stream);
 
+// The points where they are, if that is one packed matrix in memory of `device`; else null. Throws NotThere.
+const void* points_in_place(const knng_backend_rows& rows, int device);
+
 // Between memory of devices, perhaps the same. Asynchronous.
 void copy_between(void* to, int to_device, const void* from, int from_device, std::int64_t bytes, const Stream& stream);
 

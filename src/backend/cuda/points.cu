@@ -18,10 +18,14 @@ std::int64_t Points::bytes(const knng_backend_rows& rows, Transform transform) {
   return bytes + array_bytes(prepare_workspace_bytes(shape, transform)) + array_bytes(sizeof(PrepareFindings));
 }
 
-Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home)
-    : stored_(rows.count * rows.dim * dtype_bytes(rows.dtype), home) {
-  bring_points(rows, 0, rows.count, stored_.data(), home.device, staging, home.stream);
-  view_.rows = {stored_.data(), rows.dtype, rows.count, rows.dim, rows.dim, 1};
+Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home) {
+  const void* stored = points_in_place(rows, home.device);
+  if (!stored) {
+    stored_ = DeviceArray<std::byte>(rows.count * rows.dim * dtype_bytes(rows.dtype), home);
+    bring_points(rows, 0, rows.count, stored_.data(), home.device, staging, home.stream);
+    stored = stored_.data();
+  }
+  view_.rows = {stored, rows.dtype, rows.count, rows.dim, rows.dim, 1};
   view_.transform = transform;
   if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, home);
   if (transform == Transform::rank_unit && short_ranks_suffice(rows.dim))

@@ -1,5 +1,5 @@
-// The points of one side of a problem, resident on the device: as stored, with what their metric needs to know of each.
-// Knows nothing of pairs.
+// The points of one side of a problem, resident on the device, where they are the caller's or our own: as stored, with
+// what their metric needs to know of each. Knows nothing of pairs.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class Points {
  public:
   // Throws RefusedRow.
   Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home);
-  static std::int64_t bytes(const knng_backend_rows& rows, Transform transform);
+  static std::int64_t bytes(const knng_backend_rows& rows, Transform transform);  // at most
 
   const CanonicalView& view() const noexcept { return view_; }
   std::int64_t count() const noexcept { return view_.rows.rows; }
