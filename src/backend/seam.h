@@ -188,6 +188,9 @@ typedef struct knng_backend_seam {
   /* Neighbours of rows [first, first + count) among all columns, proved by canonical keys alone. */
   int32_t (*answer)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
                     knng_backend_error* error);
+  /* Returns when nothing of the session is under way any more, whatever happened. When a build fails this comes for all
+   * of its sessions before close() does for one: another's kernels may be reading its lists. */
+  void (*quiet)(knng_backend_session* session);
   /* Most device memory that the session held so far. */
   int64_t (*peak_bytes)(const knng_backend_session* session);
   void (*close)(knng_backend_session* session);

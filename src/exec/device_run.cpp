@@ -138,6 +138,7 @@ class Session {
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
     require(job_.backend.answer(session_.get(), first, count, &result, &error_));
   }
+  void quiet() noexcept { job_.backend.quiet(session_.get()); }
   std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_.get()); }
 
  private:
@@ -155,7 +156,7 @@ class Session {
     if (!data.on_devices()) refuse_row(data, job_.metric, error_.row, what);
     std::vector<double> x(static_cast<std::size_t>(data.dim()));
     host_rows(data, data.original(error_.row), 1, nullptr, nullptr, what).load(0, x.data());
-    refuse_row(x, job_.metric, error_.row, what);
+    refuse_row(x, job_.metric, data.original(error_.row), what);
   }
 
   const Job& job_;
@@ -170,6 +171,14 @@ class Team {
   Team(const Job& job, const std::vector<std::int32_t>& devices) : sessions_(devices.size()) {
     each([&](std::size_t i) { sessions_[i] = std::make_unique<Session>(job, devices[i]); });
   }
+
+  // A failure may have left work of some of them that reads others' memory.
+  ~Team() {
+    if (sessions_.size() > 1)
+      for (const auto& session : sessions_) session->quiet();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
 
   std::size_t size() const noexcept { return sessions_.size(); }
   Session& operator[](std::size_t i) noexcept { return *sessions_[i]; }
@@ -333,9 +342,9 @@ void take_tiles(Team& team, const TileGrid& grid, TileQueue& queue, Output& outp
   team.each([&](std::size_t i) {
     std::int64_t done = 0;
     for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
+      if (output.known_unwanted()) break;
       team[i].run(t);
-      // While the device is at it.
-      if (i == 0 ? output.unwanted(false) : output.known_unwanted()) break;
+      if (i == 0 && output.unwanted(false)) break;  // asked while the device is at it
       if (++done % kTilesBetweenCutoffs == 0) heed_others(team, i);
       monitor.advance(grid.pairs_of(t));
     }
@@ -353,6 +362,7 @@ void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& outp
   if (diagonal_first) {
     TileQueue diagonal(grid, band, TileQueue::Part::diagonal);
     take_tiles(team, grid, diagonal, output, monitor);
+    if (output.known_unwanted()) return;
     team.each([&](std::size_t i) { heed_others(team, i); });
   }
   TileQueue rest(grid, band, diagonal_first ? TileQueue::Part::beside_diagonal : TileQueue::Part::all);

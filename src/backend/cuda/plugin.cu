@@ -241,6 +241,11 @@ std::int32_t answer(knng_backend_session* session, std::int64_t first, std::int6
   return on(session, error, [&](cuda::Session& s) { s.answer(first, count, *result); });
 }
 
+void quiet(knng_backend_session* session) {
+  knng_backend_error ignored{};
+  guard(session->session.device(), &ignored, [&] { session->session.quiet(); });
+}
+
 std::int64_t peak_bytes(const knng_backend_session* session) { return session->session.peak_bytes(); }
 
 void close(knng_backend_session* session) {
@@ -321,6 +326,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &refine,
                                          &redo,
                                          &answer,
+                                         &quiet,
                                          &peak_bytes,
                                          &close,
                                          &locate,
