@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "backend/cuda/caller_memory.cuh"
-#include "backend/cuda/kit.cuh"
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/row_hash.cuh"
 #include "backend/cuda/strided.cuh"
@@ -68,22 +67,20 @@ void bring_piece(const knng_backend_piece& piece, std::int64_t first, std::int64
       to, stream);
 }
 
-// `count` items of `item_bytes` to host memory, through page-locked buffers that kernels write to: write(first, count,
-// buffer) puts what does so on the stream, for consecutive parts.
+// `count` items of `item_bytes` to host memory, by a block of the device's: write(first, count, block, stream) puts
+// what makes them on the stream, for consecutive parts. No page-locked memory: to make it waits for all streams.
 template <class Write>
-void in_buffers(int device, const Stream& stream, std::int64_t count, std::int64_t item_bytes, Write&& write,
-                void* to) {
-  std::optional<Pinned> larger;  // for items longer than the kit's buffers, which are rare
-  const Kit kit(device, stream);
-  if (item_bytes > Kit::kBufferBytes) larger.emplace(item_bytes);
-  std::byte* const buffer = larger ? larger->data() : kit.buffer(0);
-  const std::int64_t together = std::max<std::int64_t>(Kit::kBufferBytes / item_bytes, 1);
+void by_blocks(int device, std::int64_t count, std::int64_t item_bytes, Write&& write, void* to) {
+  Home home(device, kNoLimit);
+  const std::int64_t together = std::clamp<std::int64_t>(kBlockBytes / item_bytes, 1, count);
+  const DeviceArray<std::byte> block(together * item_bytes, home);
   for (std::int64_t done = 0; done < count; done += together) {
     const std::int64_t part = std::min(together, count - done);
-    write(done, part, buffer);
-    stream.wait();
-    std::memcpy(static_cast<std::byte*>(to) + done * item_bytes, buffer, static_cast<std::size_t>(part * item_bytes));
+    write(done, part, block.data(), home.stream);
+    check(cudaMemcpyAsync(static_cast<std::byte*>(to) + done * item_bytes, block.data(),
+                          static_cast<std::size_t>(part * item_bytes), cudaMemcpyDeviceToHost, home.stream));
   }
+  home.stream.wait();
 }
 
 }  // namespace
@@ -139,26 +136,28 @@ NotFinite find_not_finite(const knng_backend_matrix& m) {
 void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to) {
   const knng_backend_matrix& m = piece.rows;
   require_there(m);
-  const Stream stream;
+  if (count == 0) return;
   if (lies_packed(piece)) {
+    const Stream stream;
     check(cudaMemcpyAsync(to, element(m, first, 0), bytes_of(m, count), cudaMemcpyDefault, stream));
     stream.wait();
     return;
   }
-  in_buffers(
-      m.device, stream, count, row_bytes(m),
-      [&](std::int64_t done, std::int64_t part, std::byte* buffer) { pack(piece, first + done, part, buffer, stream); },
+  by_blocks(
+      m.device, count, row_bytes(m),
+      [&](std::int64_t done, std::int64_t part, std::byte* block, const Stream& stream) {
+        pack(piece, first + done, part, block, stream);
+      },
       to);
 }
 
 void hash(const knng_backend_matrix& m, std::uint64_t* hashes) {
   require_there(m);
-  const Stream stream;
-  in_buffers(
-      m.device, stream, m.rows, sizeof *hashes,
-      [&](std::int64_t done, std::int64_t part, std::byte* buffer) {
-        DeviceRows rows{element(m, done, 0), m.dtype, part, m.cols, m.row_stride, m.col_stride};
-        hash_rows(rows, reinterpret_cast<std::uint64_t*>(buffer), stream);
+  by_blocks(
+      m.device, m.rows, sizeof *hashes,
+      [&](std::int64_t done, std::int64_t part, std::byte* block, const Stream& stream) {
+        const DeviceRows rows{element(m, done, 0), m.dtype, part, m.cols, m.row_stride, m.col_stride};
+        hash_rows(rows, reinterpret_cast<std::uint64_t*>(block), stream);
       },
       hashes);
 }
