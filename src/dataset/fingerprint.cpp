@@ -137,6 +137,7 @@ std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads,
 
 Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int threads, Budget* budget, Monitor& monitor) {
   const std::int64_t n = data.rows(), d = data.dim(), together = loader.together();
+  threads = loader.threads(threads);
   Buffer<RowHash> hashes(n, budget);
   Buffer<double> scratch(together * d * threads, budget);
   FirstFailure failure;  // to read from a file

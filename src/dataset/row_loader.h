@@ -18,6 +18,8 @@ class RowLoader {
   // Rows that a call had better be for, if there are so many: 2 or more. No call is for more.
   virtual std::int64_t together() const noexcept { return kTogether; }
   static constexpr std::int64_t kTogether = 2;
+  // Threads, of so many, that had better load.
+  virtual int threads(int most) const noexcept { return most; }
   // Listed rows, dim() values each. Any thread. Throws KNNG_ERR_IO if one is in a file that cannot be read.
   virtual void load(std::span<const std::int64_t> rows, double* out) const {
     for (const std::int64_t row : rows) {

@@ -147,7 +147,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   // it has the hashes.
   const bool on_devices = plan.device.set.backend != nullptr;
   Monitor beside(monitor);
-  const std::unique_ptr<const RowLoader> loader = queries ? nullptr : make_row_loader(data, &budget);
+  std::unique_ptr<const RowLoader> loader = queries ? nullptr : make_row_loader(data, &budget);
   std::future<Fingerprint> print;  // ends first
   if (!queries) {
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
@@ -180,6 +180,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
         distinct.reset();
       }
     }
+    loader.reset();
     seconds_fingerprint = watch.lap();
     return distinct ? Verdict::stop : Verdict::go_on;
   };

@@ -11,18 +11,27 @@ namespace libknng {
 namespace {
 
 // Of rows as fp64: enough for a call not to be dear, and little beside what else there is for a thread.
-constexpr std::int64_t kBytesTogether = std::int64_t{1} << 20;
+constexpr std::int64_t kBytesTogether = std::int64_t{4} << 20;
+
+// Of the rows of a call.
+std::int64_t stored_bytes(const Dataset& data) {
+  const std::int64_t row_bytes = checked_mul(data.dim(), find_dtype(data.dtype())->bytes, "rows");
+  return checked_mul(DeviceRowLoader::together(data), row_bytes, "rows");
+}
 
 }  // namespace
 
-DeviceRowLoader::DeviceRowLoader(const Dataset& data, Budget* budget) : RowLoader(data), stored_(bytes(data), budget) {}
+DeviceRowLoader::DeviceRowLoader(const Dataset& data, Budget* budget)
+    : RowLoader(data), stored_(stored_bytes(data), budget) {}
 
 std::int64_t DeviceRowLoader::together(const Dataset& data) noexcept {
   return std::clamp<std::int64_t>(kBytesTogether / 8 / data.dim(), 2, 2 * data.rows());
 }
 
 std::int64_t DeviceRowLoader::bytes(const Dataset& data) {
-  return checked_mul(together(data), checked_mul(data.dim(), find_dtype(data.dtype())->bytes, "rows"), "rows");
+  // Numbers of rows: of a call, and of what each thread asks for.
+  const std::int64_t numbers = checked_mul(together(data), 8 * (2 + kThreads), "rows");
+  return checked_add(stored_bytes(data), numbers, "rows");
 }
 
 void DeviceRowLoader::load(std::span<const std::int64_t> rows, double* out) const {
@@ -58,10 +67,17 @@ std::unique_ptr<const RowLoader> make_row_loader(const Dataset& data, Budget* bu
   return std::make_unique<RowLoader>(data);
 }
 
+std::int64_t bytes_to_group(const Dataset& data) {
+  if (!data.on_devices()) return 0;
+  const std::int64_t values = checked_mul(DeviceRowLoader::together(data), 8 * (data.dim() + 1), "rows");
+  return checked_add(values, DeviceRowLoader::bytes(data), "rows");
+}
+
 std::int64_t bytes_to_fingerprint(const Dataset& data, int threads) {
   if (!data.on_devices()) return fingerprint_bytes(data.rows(), data.dim(), threads, RowLoader::kTogether);
   const std::int64_t together = DeviceRowLoader::together(data);
-  return checked_add(fingerprint_bytes(data.rows(), data.dim(), threads, together), DeviceRowLoader::bytes(data),
+  const int loading = std::min(threads, DeviceRowLoader::kThreads);
+  return checked_add(fingerprint_bytes(data.rows(), data.dim(), loading, together), DeviceRowLoader::bytes(data),
                      "rows");
 }
 

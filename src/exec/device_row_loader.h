@@ -2,6 +2,7 @@
 // devices only through backend/memory.h.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 
@@ -14,9 +15,12 @@ class DeviceRowLoader : public RowLoader {
  public:
   DeviceRowLoader(const Dataset& data, Budget* budget);
   static std::int64_t together(const Dataset& data) noexcept;
-  static std::int64_t bytes(const Dataset& data);  // that one holds
+  static std::int64_t bytes(const Dataset& data);  // that one holds, and those that list rows for it
 
   std::int64_t together() const noexcept override { return together(data_); }
+  // One at a time gets rows.
+  static constexpr int kThreads = 4;
+  int threads(int most) const noexcept override { return std::min(most, kThreads); }
   // Throws KNNG_ERR_DEVICE if the rows of a device cannot be brought.
   void load(std::span<const std::int64_t> rows, double* out) const override;
 
@@ -27,6 +31,8 @@ class DeviceRowLoader : public RowLoader {
 
 // One for the data set, whatever it takes.
 std::unique_ptr<const RowLoader> make_row_loader(const Dataset& data, Budget* budget);
+// Host memory that rows take which are looked at while Groups are made.
+std::int64_t bytes_to_group(const Dataset& data);
 // Host memory that its fingerprint takes.
 std::int64_t bytes_to_fingerprint(const Dataset& data, int threads);
 

@@ -64,7 +64,7 @@ std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows
   const std::int64_t result = checked_add(checked_mul(entries, entry_bytes, "k"), 2 * rows, "k");
   const std::int64_t print = square ? bytes_to_fingerprint(data, task.threads) : 0;
   const std::int64_t distinct =
-      puts_back ? checked_add(Groups::bytes(rows),
+      puts_back ? checked_add(Groups::bytes(rows) + bytes_to_group(data),
                               graph_bytes_of_distinct(ceil_div(rows, 2), k + 1) + expand_bytes(k, task.threads), "k")
                 : 0;
   const std::int64_t working = checked_add(checked_add(result, session_bytes, "k"), std::max(print, distinct), "k");

@@ -23,7 +23,7 @@ class Groups {
   // from their like: each is a group of its own. Throws KNNG_ERR_CANCELLED.
   Groups(const Dataset& data, const RowLoader& loader, const Metric& metric, Buffer<std::int64_t> first, Budget* budget,
          const Monitor& monitor);
-  static std::int64_t bytes(std::int64_t rows);  // at most, `first` included, the loader's room for values not
+  static std::int64_t bytes(std::int64_t rows);  // at most, `first` included, what rows to load take not
 
   std::int64_t count() const noexcept { return starts_.size() - 1; }
   std::int64_t group(std::int64_t row) const noexcept { return group_[row]; }

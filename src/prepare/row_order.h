@@ -3,7 +3,9 @@
 // happen, whatever order they came in. Knows nothing of the rows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/buffer.h"
 
@@ -25,6 +27,8 @@ class RowOrder {
     return rows / kRun * static_cast<std::int64_t>(sizeof(std::int64_t));
   }
 
+  // The first row of each run, by position.
+  std::span<const std::int64_t> runs() const noexcept { return {runs_.data(), static_cast<std::size_t>(runs_.size())}; }
   // The row at a position.
   std::int64_t id(std::int64_t position) const noexcept {
     const std::int64_t run = position / kRun;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "backend/cuda/delivery.cuh"
@@ -45,6 +46,13 @@ __global__ void lower(float* into, const float* from, std::int64_t count) {
   if (i < count) into[i] = fminf(into[i], from[i]);
 }
 
+// The row at each place, where rows stand in runs of RowOrder::kRun; those behind the last whole run stay there.
+__global__ void list_runs(const std::int64_t* firsts, std::int64_t runs, std::int64_t* order, std::int64_t rows) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t run = i / RowOrder::kRun;
+  if (i < rows) order[i] = run < runs ? firsts[run] + i % RowOrder::kRun : i;
+}
+
 __global__ void exclude_self(std::uint32_t* excluded, std::int64_t rows) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < rows) excluded[i] = static_cast<std::uint32_t>(i);
@@ -67,9 +75,9 @@ std::vector<std::int32_t> devices_beside(const knng_backend_problem& p, int devi
 }
 
 template <class T>
-DeviceArray<T> uploaded(const std::vector<T>& values, Home& home) {
+DeviceArray<T> uploaded(std::span<const T> values, Home& home) {
   DeviceArray<T> array(static_cast<std::int64_t>(values.size()), home);
-  check(cudaMemcpyAsync(array.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice, home.stream));
+  check(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, home.stream));
   home.stream.wait();
   return array;
 }
@@ -104,7 +112,7 @@ Session::Session(int device, const knng_backend_problem& problem)
   else
     make_lists();
   if (!paged_) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
-  if (p.leave_out) leave_out_ = uploaded(std::vector<std::int64_t>(p.leave_out, p.leave_out + p.rows.count), home_);
+  if (p.leave_out) leave_out_ = uploaded(std::span(p.leave_out, static_cast<std::size_t>(p.rows.count)), home_);
   if (!paged_) find_directionless();
 }
 
@@ -114,7 +122,7 @@ void Session::find_directionless() {
       paged_ ? paged_->first_directionless(most) : columns_->first_directionless(most, home_);
   knows_directionless_ = true;
   directionless_count_ = static_cast<std::int64_t>(first.size());
-  if (!first.empty()) directionless_ = uploaded(first, home_);
+  if (!first.empty()) directionless_ = uploaded<std::uint32_t>(first, home_);
 }
 
 // Cut-offs only fall, and each is written at once: whatever is read while the other works is true. The tile's memory is
@@ -159,7 +167,7 @@ void Session::make_frame() {
 
 // How large values are: all are looked at. Sums of so many points take far longer.
 void Session::find_values() {
-  const DeviceArray<ValueRange> found = uploaded(std::vector<ValueRange>(1), home_);
+  const DeviceArray<ValueRange> found = uploaded<ValueRange>(std::vector<ValueRange>(1), home_);
   if (paged_) {
     const DeviceArray<std::byte> memory(paged_->block_bytes(), home_);
     const UntilDone loaded(paged_->loader());
@@ -199,25 +207,33 @@ void Session::arrange_columns() {
   const knng_backend_problem& p = problem_;
   // Columns may come nearer and nearer to a row: at random its cut-off falls soon, whatever order they are in. (A
   // graph's tiles on the diagonal, which come first, do the same for all rows.)
-  std::vector<std::int64_t> order;
+  std::vector<std::int64_t> run_at;  // of each run of rows the place among them
   if (shuffles_columns(p)) {
     const RowOrder random(p.columns.count, nullptr);
-    order.resize(static_cast<std::size_t>(p.columns.count));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = random.id(static_cast<std::int64_t>(i));
-    order_ = uploaded(order, home_);
+    const std::span<const std::int64_t> runs = random.runs();
+    const DeviceArray<std::int64_t> firsts = uploaded(runs, home_);
+    order_ = DeviceArray<std::int64_t>(p.columns.count, home_);
+    list_runs<<<blocks_of(p.columns.count), kThreads, 0, home_.stream>>>(firsts.data(), firsts.size(), order_.data(),
+                                                                         order_.size());
+    check_launch();
+    run_at.resize(p.leave_out ? runs.size() : 0);
+    for (std::size_t r = 0; r < run_at.size(); ++r)
+      run_at[static_cast<std::size_t>(runs[r] / RowOrder::kRun)] = static_cast<std::int64_t>(r);
   }
   if (p.square) {
     excluded_ = DeviceArray<std::uint32_t>(p.rows.count, home_);
     exclude_self<<<blocks_of(p.rows.count), kThreads, 0, home_.stream>>>(excluded_.data(), p.rows.count);
     check_launch();
   } else if (p.leave_out) {
-    std::vector<std::uint32_t> place_of(static_cast<std::size_t>(p.columns.count));
-    for (std::size_t i = 0; i < place_of.size(); ++i)
-      place_of[order.empty() ? i : static_cast<std::size_t>(order[i])] = static_cast<std::uint32_t>(i);
     std::vector<std::uint32_t> excluded(static_cast<std::size_t>(p.rows.count), kNobody);
-    for (std::size_t i = 0; i < excluded.size(); ++i)
-      if (p.leave_out[i] >= 0) excluded[i] = place_of[static_cast<std::size_t>(p.leave_out[i])];
-    excluded_ = uploaded(excluded, home_);
+    for (std::size_t i = 0; i < excluded.size(); ++i) {
+      if (p.leave_out[i] < 0) continue;
+      const std::int64_t run = p.leave_out[i] / RowOrder::kRun;
+      const bool moved = run < static_cast<std::int64_t>(run_at.size());
+      const std::int64_t at = moved ? run_at[static_cast<std::size_t>(run)] : run;
+      excluded[i] = static_cast<std::uint32_t>(at * RowOrder::kRun + p.leave_out[i] % RowOrder::kRun);
+    }
+    excluded_ = uploaded<std::uint32_t>(excluded, home_);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "backend/cuda/staging.cuh"
 #include "backend/cuda/sum_tile.cuh"
 #include "plan/integer_products.h"
+#include "prepare/row_order.h"
 
 namespace libknng::cuda {
 namespace {
@@ -252,7 +253,7 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, d = p.columns.dim;
   std::int64_t bytes = p.square ? 0 : Points::bytes(p.rows, transform_of(p));
   bytes += (p.leave_out ? array_bytes(8 * n) : 0) + array_bytes(4 * (p.k + 2));
-  if (shuffles_columns(p)) bytes += array_bytes(8 * p.columns.count);
+  if (shuffles_columns(p)) bytes += array_bytes(8 * p.columns.count) + array_bytes(RowOrder::bytes(p.columns.count));
   if (!is_paged(p)) bytes += Points::bytes(p.columns, transform_of(p));
   if (p.by_rows)
     return bytes + PointTree::bytes(p.columns.count, d) +
@@ -272,7 +273,10 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
 
 std::int64_t host_bytes(const knng_backend_problem& p) {
   const auto point = [](const knng_backend_rows& rows) { return rows.dim * dtype_bytes(rows.dtype); };
-  return Staging::host_bytes(most_copied(p), std::max(point(p.columns), point(p.rows)));
+  // The order of columns, with leave_out also the other way round, and whom rows leave out.
+  const std::int64_t order = shuffles_columns(p) ? RowOrder::bytes(p.columns.count) * (p.leave_out ? 2 : 1) : 0;
+  const std::int64_t left_out = p.leave_out ? 4 * p.rows.count : 0;
+  return Staging::host_bytes(most_copied(p), std::max(point(p.columns), point(p.rows))) + order + left_out;
 }
 
 std::int64_t most_copied(const knng_backend_problem& p) {
