@@ -22,9 +22,10 @@ extern "C" {
 KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows);
 
 /** Shows rows to the data set without copying them, in any memory: those on a device are read there by devices, and
- * copied to the host by calls that work on the CPU, for as long as the call takes. They are checked for NaN and infinity here, and must neither
- * change nor go away until `release` is called, or, without one, until the last handle that shows them is destroyed
- * or never used again. knng_destroy() does not read them. Runs on the calling thread and cannot be stopped.
+ * copied to the host by calls that work on the CPU, for as long as the call takes. They are checked for NaN and infinity
+ * here, and on a device hashed (8 bytes a row of host memory, under max_host_bytes), and must neither change nor go away
+ * until `release` is called, or, without one, until the last handle that shows them is destroyed or never used again.
+ * knng_destroy() does not read them. Runs on the calling thread and cannot be stopped.
  * @param h    the handle
  * @param rows as for knng_add(); `release(owner)` is called exactly once iff this call returns KNNG_OK, by the thread
  * that destroys the last handle that shows the rows
