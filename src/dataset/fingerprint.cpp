@@ -37,6 +37,34 @@ void normalise(double* values, std::int64_t count) noexcept {
   for (std::int64_t t = 0; t < count; ++t) values[t] += 0.0;  // -0 + 0 = +0
 }
 
+// Those that are not known are found. scratch: a row for each thread.
+void find_hashes(const Dataset& data, int threads, double* scratch, Buffer<RowHash>& hashes, Monitor& monitor) {
+  const std::int64_t n = data.rows(), d = data.dim();
+  FirstFailure failure;  // to read from a file
+#pragma omp parallel num_threads(threads)
+  {
+    const FloatEnv env;
+    double* x = scratch + omp_get_thread_num() * d;
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t first = 0; first < n; first += kTogether) {
+      if (monitor.stopped() || failure.happened()) continue;
+      const std::int64_t end = std::min(first + kTogether, n);
+      try {
+        for (std::int64_t i = first; i < end; ++i) {
+          const std::uint64_t* known = data.hash(i);
+          if (!known) data.load(i, x);
+          hashes[i] = {known ? *known : row_hash(x, d), i};
+        }
+      } catch (...) {
+        failure.note();
+      }
+      monitor.advance(static_cast<double>(end - first));
+    }
+  }
+  monitor.check();
+  failure.rethrow();
+}
+
 // Brings hashes with the same first bits together; returns where the pieces begin, and the end.
 std::array<std::int64_t, kPieces + 1> cut(Buffer<RowHash>& hashes, int threads) {
   std::array<std::int64_t, kPieces + 1> begins{};
@@ -146,28 +174,7 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int thread
   const int sorters = static_cast<int>(std::clamp<std::int64_t>(n / kSortedByOne, 1, threads));
   const bool all_known = std::all_of(data.chunks().begin(), data.chunks().end(),
                                      [](const auto& chunk) { return chunk->hashes() != nullptr; });
-#pragma omp parallel num_threads(all_known ? sorters : threads)
-  {
-    const FloatEnv env;
-    double* x = scratch.data() + omp_get_thread_num() * d;
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t first = 0; first < n; first += kTogether) {
-      if (monitor.stopped() || failure.happened()) continue;
-      const std::int64_t end = std::min(first + kTogether, n);
-      try {
-        for (std::int64_t i = first; i < end; ++i) {
-          const std::uint64_t* known = data.hash(i);
-          if (!known) data.load(i, x);
-          hashes[i] = {known ? *known : row_hash(x, d), i};
-        }
-      } catch (...) {
-        failure.note();
-      }
-      monitor.advance(static_cast<double>(end - first));
-    }
-  }
-  monitor.check();
-  failure.rethrow();
+  find_hashes(data, all_known ? sorters : threads, scratch.data(), hashes, monitor);
 
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
