@@ -37,14 +37,16 @@ void log_and_pow_have_frozen_bits() {
   expect(pow_hash == of_pow.kHashOfResults, "pow: hash %016llx", static_cast<unsigned long long>(pow_hash));
 }
 
-// Every float that is finite and not negative.
+// Every float that is finite and not negative, and -0.
 __global__ void compare_roots(unsigned long long* wrong) {
-  const std::uint32_t step = gridDim.x * blockDim.x;
-  for (std::uint32_t bits = blockIdx.x * blockDim.x + threadIdx.x; bits < 0x7f800000; bits += step) {
+  const auto compare = [wrong](std::uint32_t bits) {
     const float x = __uint_as_float(bits);
-    if (sqrt_of_single(x) != __dsqrt_rn(static_cast<double>(x)))
+    if (__double_as_longlong(sqrt_of_single(x)) != __double_as_longlong(__dsqrt_rn(static_cast<double>(x))))
       atomicMin(wrong, static_cast<unsigned long long>(bits));
-  }
+  };
+  const std::uint32_t step = gridDim.x * blockDim.x, first = blockIdx.x * blockDim.x + threadIdx.x;
+  for (std::uint32_t bits = first; bits < 0x7f800000; bits += step) compare(bits);
+  if (first == 0) compare(0x80000000);
 }
 
 void roots_of_all_floats_are_rounded_correctly() {

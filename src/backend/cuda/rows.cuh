@@ -45,26 +45,22 @@ __device__ inline double exact(std::int32_t x) { return x; }
 // The three transforms to unit vectors are one formula with different constants.
 constexpr Transform formula(Transform t) { return has_directions(t) ? Transform::unit : t; }
 
-// r as fp64, times 2^shift: by its bits, as there are few units that convert. r is positive and a normal number.
-__device__ inline double widened(float r, int shift) {
-  const std::uint32_t bits = __float_as_uint(r);
-  return __hiloint2double(static_cast<int>((bits >> 3) + (static_cast<std::uint32_t>(1023 - 127 + shift) << 20)),
-                          static_cast<int>(bits << 29));
-}
-
 // sqrt(x) correctly rounded, without the branches of the one for all of fp64, which keep several from being under way
-// at once. From rsqrtf(), good to 2^-22, Goldschmidt's step makes root and half of the reciprocal root good to 2^-44,
-// and the root's last step is off by some 2^-88 before it is rounded: no x of 24 bits has a root that near to the
-// middle of two numbers, as gpu.canonical sees for every one of them. x is finite and not negative.
+// at once. From the unit's approximation, which reads the upper half of x and gives that of the result, good to some
+// 2^-20, Goldschmidt's step makes root and half of the reciprocal root good to 2^-40, and the root's last step is off by
+// some 2^-80 before it is rounded: no x of 24 bits has a root that near to the middle of two numbers, as gpu.canonical
+// sees for every one of them. x is finite and not negative.
 __device__ inline double sqrt_of_single(float x) {
   const double exact_x = static_cast<double>(x);
-  const float r = rsqrtf(x);
-  double h = widened(r, -1), g = ScalarOps::mul(exact_x, widened(r, 0));
+  double r;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(exact_x));
+  // Of 0 and -0 the largest finite numbers instead of infinities: times 0 or -0 they are that.
+  const int high = static_cast<int>(umin(static_cast<unsigned>(__double2hiint(r)), 0x7fefffffu));
+  double h = __hiloint2double(high - (1 << 20), 0), g = ScalarOps::mul(exact_x, __hiloint2double(high, 0));
   const double off = ScalarOps::fma(-g, h, 0.5);
   g = ScalarOps::fma(g, off, g);
   h = ScalarOps::fma(h, off, h);
-  g = ScalarOps::fma(ScalarOps::fma(-g, g, exact_x), h, g);
-  return x == 0 ? exact_x : g;
+  return ScalarOps::fma(ScalarOps::fma(-g, g, exact_x), h, g);
 }
 
 // As apply_transform() of metric/canonical.cpp, for one value.
