@@ -26,7 +26,7 @@ struct RowHash {
 // Rows that a thread hashes, or looks at, before it reports.
 constexpr std::int64_t kTogether = 256;
 // Rows that are worth a thread when their hashes are sorted.
-constexpr std::int64_t kSortedByOne = std::int64_t{1} << 14;
+constexpr std::int64_t kSortedByOne = std::int64_t{1} << 17;
 // Of a row: that it equals no earlier one is not known yet.
 constexpr std::int64_t kUnknown = -1;
 // Hashes are cut into 2^kCuts pieces by their first bits, each for one thread to sort.

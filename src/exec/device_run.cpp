@@ -304,7 +304,10 @@ class Output {
     allocate_result(task_, budget_, graph_);
     if (task_.keep_on_device) graph_.on_device = make_lists(set_, graph_, kept_bytes());
     // Pages of a large result are made by several threads.
-    touched_ = std::async(std::launch::async, [this] { touch_result(graph_, threads_); });
+    touched_ = std::async(std::launch::async, [this] {
+      touch_bytes(graph_.ids.data(), graph_.ids.bytes(), threads_);
+      touch_bytes(graph_.values.data(), graph_.values.bytes(), threads_);
+    });
     results_.emplace(set_.devices.size(), graph_);
     return false;
   }
@@ -534,8 +537,9 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
           queries,
           reading,
           describe_problem(task, plan, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k)};
-  // Half of the threads, all devices together: the fingerprint takes the others.
-  const int copiers = std::max(1, plan.threads / (2 * static_cast<int>(set.devices.size())));
+  // Half of the threads, all devices together: the fingerprint takes the others, and later the result's memory.
+  const int half = std::max(1, plan.threads / 2);
+  const int copiers = std::max(1, half / static_cast<int>(set.devices.size()));
   const Reader reader(data, copiers, monitor, reading);
   const Reader query_reader(queries ? *queries : data, copiers, monitor, reading);
   job.problem.columns.user = job.problem.copy_user = &reader;
@@ -555,7 +559,7 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   monitor.stage("prepare", 1);
   Team team(job, set.devices);
   graph.stats[Stat::seconds_copy] = watch.lap();
-  Output output(task, plan.threads, set, ask, budget, graph);
+  Output output(task, half, set, ask, budget, graph);
   if (plan.device.by_rows) {
     if (output.unwanted(true)) return false;
     answer_rows(team, plan.grid, output.results(), monitor);

@@ -43,16 +43,6 @@ void allocate_result(const Task& task, Budget* budget, Graph& graph) {
   graph.ties = Buffer<std::uint8_t>(n, budget);
 }
 
-void touch_result(Graph& graph, int threads) noexcept {
-  constexpr std::int64_t page = 4096;
-  const auto touch = [&](std::byte* bytes, std::int64_t count) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (std::int64_t at = 0; at < count; at += page) bytes[at] = std::byte{};
-  };
-  touch(reinterpret_cast<std::byte*>(graph.ids.data()), graph.ids.bytes());
-  touch(graph.values.data(), graph.values.bytes());
-}
-
 void release_result(Graph& graph) noexcept {
   graph.ids.release_from_budget();
   graph.values.release_from_budget();

@@ -17,8 +17,6 @@ namespace libknng {
 // outlive the call. Lists that are kept on a device are not made here.
 void allocate_result(const Task& task, Budget* budget, Graph& graph);
 void release_result(Graph& graph) noexcept;
-// Has the system find memory for all of it. Runs on a team of its own.
-void touch_result(Graph& graph, int threads) noexcept;
 
 // Entries of one row, itself first if the graph has that, from the k nearest in order. False if a value that is finite
 // is not so in the graph's type.

@@ -11,7 +11,7 @@ namespace libknng {
 namespace {
 
 // What a thread should have to do for its start to pay.
-constexpr std::int64_t kWorthAThread = std::int64_t{256} << 10;
+constexpr std::int64_t kWorthAThread = std::int64_t{512} << 10;
 
 int threads_for(std::int64_t bytes, int threads) noexcept {
   return static_cast<int>(std::clamp<std::int64_t>(bytes / kWorthAThread, 1, threads));
@@ -43,6 +43,13 @@ void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) noe
     std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
                 static_cast<std::size_t>(end - begin));
   }
+}
+
+void touch_bytes(void* memory, std::int64_t bytes, int threads) noexcept {
+  constexpr std::int64_t page = 4096;
+  auto* const first = static_cast<std::byte*>(memory);
+#pragma omp parallel for schedule(static) num_threads(threads_for(bytes, threads))
+  for (std::int64_t at = 0; at < bytes; at += page) first[at] = std::byte{};
 }
 
 }  // namespace libknng

@@ -1,5 +1,6 @@
 // Copies to host memory, from there or from files, by several threads: one thread cannot fill what a device takes in.
-// Knows nothing of devices.
+// As many as the bytes are worth, since those of a team that wait for each other keep the processor busy. Knows nothing
+// of devices.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +13,8 @@ namespace libknng {
 void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, int threads);
 
 void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) noexcept;
+
+// Has the system find memory for all of it: zeros.
+void touch_bytes(void* memory, std::int64_t bytes, int threads) noexcept;
 
 }  // namespace libknng

@@ -13,13 +13,13 @@ using gpu::expect;
 
 namespace {
 
-constexpr auto kBytes = static_cast<std::size_t>(Kit::kBufferBytes);
+constexpr auto kBytes = static_cast<std::size_t>(Kit::kBuffers * Kit::kBufferBytes);  // one behind the other
 
 std::vector<std::byte*> buffers_of_a_session() {
   const Stream stream;
   Kit kit(0, stream);
   expect(cublasSetStream(kit.blas(), stream) == CUBLAS_STATUS_SUCCESS, "a cuBLAS handle that does not work");
-  for (int i = 0; i < 2; ++i) std::memset(kit.buffer(i), 0x5A, kBytes);
+  for (int i = 0; i < Kit::kBuffers; ++i) std::memset(kit.buffer(i), 0x5A, kBytes / Kit::kBuffers);
   return {kit.buffer(0), kit.buffer(1)};
 }
 

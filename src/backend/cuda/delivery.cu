@@ -30,23 +30,28 @@ Delivery::Delivery(const knng_backend_problem& p, const ResultSpace& from, knng_
 
 void Delivery::rows(std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
   const std::int64_t row_values = width_ * value_bytes_;
-  list(from_.rows.ids + place * width_, to_.ids + row * width_, 8 * count * width_);
-  list(static_cast<const std::byte*>(from_.rows.values) + place * row_values,
-       static_cast<std::byte*>(to_.values) + row * row_values, count * row_values);
+  const Outgoing lists[] = {
+      {from_.rows.ids + place * width_, to_.ids + row * width_, 8 * count * width_},
+      {static_cast<const std::byte*>(from_.rows.values) + place * row_values,
+       static_cast<std::byte*>(to_.values) + row * row_values, count * row_values},
+  };
+  if (to_.device < 0) return download(lists, place, row, count, rung);
+  for (const Outgoing& list : lists) copy_between(list.to, to_.device, list.from, device_, list.bytes, stream_);
   facts(place, row, count, rung);
 }
 
 void Delivery::facts(std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
-  staging_.download(from_.rows.ties + place, to_.ties + row, count, stream_);
-  staging_.download(from_.rows.proved + place, to_.proof + row, count, stream_);
-  for (std::int64_t i = row; i < row + count; ++i) to_.proof[i] = to_.proof[i] ? static_cast<std::uint8_t>(rung) : 0;
+  download({}, place, row, count, rung);
 }
 
-void Delivery::list(const void* from, void* to, std::int64_t bytes) {
-  if (to_.device < 0)
-    staging_.download(from, to, bytes, stream_);
-  else
-    copy_between(to, to_.device, from, device_, bytes, stream_);
+void Delivery::download(std::span<const Outgoing> lists, std::int64_t place, std::int64_t row, std::int64_t count,
+                        int rung) {
+  Outgoing all[4];
+  Outgoing* end = std::copy(lists.begin(), lists.end(), all);
+  *end++ = {from_.rows.ties + place, to_.ties + row, count};
+  *end++ = {from_.rows.proved + place, to_.proof + row, count};
+  staging_.download(std::span(all, end), stream_);
+  for (std::int64_t i = row; i < row + count; ++i) to_.proof[i] = to_.proof[i] ? static_cast<std::uint8_t>(rung) : 0;
 }
 
 void Delivery::findings() {

@@ -31,12 +31,13 @@ class Delivery {
 
   // `count` rows from place `place` to row `row`: lists, and what is known of them.
   void rows(std::int64_t place, std::int64_t row, std::int64_t count, int rung);
-  // Without lists.
+  // Without lists, which are there.
   void facts(std::int64_t place, std::int64_t row, std::int64_t count, int rung);
   void findings();
 
  private:
-  void list(const void* from, void* to, std::int64_t bytes);
+  // Ties and proofs, behind `lists`.
+  void download(std::span<const Outgoing> lists, std::int64_t place, std::int64_t row, std::int64_t count, int rung);
 
   const ResultSpace& from_;
   knng_backend_result& to_;

@@ -20,7 +20,7 @@ unsigned long long context_id() {
 
 struct Kit::Tools {
   const unsigned long long context = context_id();
-  const Pinned buffers[2] = {Pinned(kBufferBytes), Pinned(kBufferBytes)};
+  const Pinned memory{kBuffers * kBufferBytes};
   cublasHandle_t blas = nullptr;
 
   ~Tools() {
@@ -30,7 +30,7 @@ struct Kit::Tools {
   bool usable() const {
     if (context != context_id()) return false;
     cudaPointerAttributes a{};
-    const bool known = cudaPointerGetAttributes(&a, buffers[0].data()) == cudaSuccess;
+    const bool known = cudaPointerGetAttributes(&a, memory.data()) == cudaSuccess;
     cudaGetLastError();
     return known && a.type == cudaMemoryTypeHost;
   }
@@ -73,7 +73,7 @@ Kit::~Kit() {
   if (there.size() < kMostKept) there.push_back(std::move(tools_));
 }
 
-std::byte* Kit::buffer(int i) const noexcept { return tools_->buffers[i].data(); }
+std::byte* Kit::buffer(int i) const noexcept { return tools_->memory.data() + i * kBufferBytes; }
 
 cublasHandle_t Kit::blas() {
   if (!tools_->blas) check(cublasCreate(&tools_->blas));

@@ -1,4 +1,4 @@
-// What a session works with that is made once and kept for sessions to come: a cuBLAS handle and two small page-locked
+// What a session works with that is made once and kept for sessions to come: a cuBLAS handle and some small page-locked
 // buffers. To make or to end them takes milliseconds and waits for all streams of the device, the caller's included.
 // Knows nothing of sessions.
 #pragma once
@@ -14,7 +14,8 @@ namespace libknng::cuda {
 
 class Kit {
  public:
-  static constexpr std::int64_t kBufferBytes = std::int64_t{4} << 20;
+  static constexpr int kBuffers = 4;
+  static constexpr std::int64_t kBufferBytes = std::int64_t{4} << 20;  // of each
 
   // One that nobody has, or a new one. The device is current, as when it ends: then the stream is waited for, and what
   // was taken is there for others.

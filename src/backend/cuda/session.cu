@@ -92,7 +92,7 @@ Session::Session(int device, const knng_backend_problem& problem)
       home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
             devices_beside(problem, device)),
       kit_(device, home_.stream),
-      staging_(most_copied(problem), kit_, [&problem](void* to, const void* from, std::int64_t bytes) {
+      staging_(kit_, [&problem](void* to, const void* from, std::int64_t bytes) {
         problem.copy(problem.copy_user, to, from, bytes);
       }) {
   const knng_backend_problem& p = problem_;

@@ -22,7 +22,7 @@ namespace {
 
 // Rows that refinement has in flight.
 constexpr std::int64_t kRowsInFlight = 16384;
-constexpr std::int64_t kResultBytes = std::int64_t{32} << 20;
+constexpr std::int64_t kResultBytes = std::int64_t{16} << 20;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
@@ -276,12 +276,7 @@ std::int64_t host_bytes(const knng_backend_problem& p) {
   // The order of columns, with leave_out also the other way round, and whom rows leave out.
   const std::int64_t order = shuffles_columns(p) ? RowOrder::bytes(p.columns.count) * (p.leave_out ? 2 : 1) : 0;
   const std::int64_t left_out = p.leave_out ? 4 * p.rows.count : 0;
-  return Staging::host_bytes(most_copied(p), std::max(point(p.columns), point(p.rows))) + order + left_out;
-}
-
-std::int64_t most_copied(const knng_backend_problem& p) {
-  const auto points = [](const knng_backend_rows& rows) { return rows.count * rows.dim * dtype_bytes(rows.dtype); };
-  return std::max({points(p.columns), points(p.rows), p.rows.count * width(p) * 8});
+  return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out;
 }
 
 }  // namespace libknng::cuda

@@ -56,7 +56,5 @@ std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision p
 
 std::int64_t session_bytes(const knng_backend_problem& p);
 std::int64_t host_bytes(const knng_backend_problem& p);
-// The largest array that is copied between host and device, points or a result.
-std::int64_t most_copied(const knng_backend_problem& p);
 
 }  // namespace libknng::cuda
