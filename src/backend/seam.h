@@ -59,9 +59,9 @@ typedef struct knng_backend_rows {
   int64_t dim;
   int32_t dtype;
   /* Copies points [first, first + count), packed, dim values each; with the threads of the device that asks. Not for
-   * points of a piece. Does not fail: of points that cannot be read (they may be in a file) zeros come, and the
-   * library, which knows, goes by no result of the call that wanted them, and closes the session. */
-  void (*read)(const void* user, int64_t first, int64_t count, void* dst);
+   * points of a piece. 0: they could not be read (they may be in a file), or nobody wants them any more; then the call
+   * that wanted them fails, and the library knows why. */
+  int32_t (*read)(const void* user, int64_t first, int64_t count, void* dst);
   /* Points in memory of devices, of this or of others, ascending: they are ready, and stay as they are. */
   const knng_backend_piece* pieces;
   int64_t piece_count;
@@ -145,6 +145,9 @@ typedef struct knng_backend_seam {
   /* Whether answer() can do the problem, which can_run() allows: the most rows that a call should be for, so that it
    * ends within a second; 0: it cannot. Pure; what comes from the plan is not looked at. */
   int64_t (*rows_at_a_time)(const knng_backend_problem* problem);
+  /* Most pairs that a tile should have, so that it ends within a tenth of a second on each of the problem's devices in
+   * any precision. Pure, as above. */
+  int64_t (*pairs_at_a_time)(const knng_backend_problem* problem);
   /* Device memory that a session takes, and the host memory that it takes beside: pure. */
   int64_t (*session_bytes)(const knng_backend_problem* problem, int64_t* host_bytes);
   /* The problem, with what it points to, outlives the session. Brings the points to the device and prepares them. */
@@ -161,7 +164,8 @@ typedef struct knng_backend_seam {
    * long as the tiles, or where points come in blocks. */
   int32_t (*sample)(knng_backend_session* session, double* unproved, knng_backend_error* error);
   /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the
-   * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done. */
+   * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done, but not
+   * before all but some of the tiles before it are. */
   int32_t (*tile)(knng_backend_session* session, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
                   knng_backend_error* error);
   /* Lowers cut-offs to those of another session of the same problem and rung, which may be at work: what lies above

@@ -29,41 +29,42 @@
 namespace libknng {
 namespace {
 
-// Rows that are redone with all their pairs, at a time: a stop is noticed between them.
-constexpr std::int64_t kRedoneTogether = 256;
+// Rows at most that are redone with all their pairs, or refined, in one call: a stop is noticed between calls.
+constexpr std::int64_t kRedoneTogether = 256, kRefinedTogether = std::int64_t{1} << 17;
+// The key of a listed pair takes as long as so many pairs of a tile: points of a list lie anywhere.
+constexpr std::int64_t kListedPair = 16;
 // With fewer unproved rows than this share, all their pairs are evaluated canonically: less than another pass costs.
 constexpr std::int64_t kFewUnproved = 256;
 // A sample with more unproved rows than this share tells that the tiles of all pairs will have to be evaluated again.
 // Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
 // times.
 constexpr double kHopeless = 1.0 / 64;
-// Rows refined in one call, so that a stop is noticed.
-constexpr std::int64_t kRefinedTogether = std::int64_t{1} << 17;
 
-// Rows for the sessions, and the threads that copy for one device. Sessions know no read that fails: after a failure,
-// or a stop, which need not wait for a file, they get zeros; the call in which that happened does not return to the
-// work (Session::require()).
+// Rows for the sessions, and the threads that copy for one device. A stop is a failure to read as well: a call that
+// brings many rows ends with it.
 class Reader {
  public:
   Reader(const Dataset& data, int threads, const Monitor& monitor, FirstFailure& failure) noexcept
       : data_(data), threads_(threads), monitor_(monitor), failure_(failure) {}
 
-  static void read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
-    static_cast<const Reader*>(user)->read_rows(first, count, static_cast<std::byte*>(dst));
+  static std::int32_t read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
+    return static_cast<const Reader*>(user)->read_rows(first, count, static_cast<std::byte*>(dst));
   }
   static void copy(const void* user, void* dst, const void* src, std::int64_t bytes) {
     copy_bytes(dst, src, bytes, static_cast<const Reader*>(user)->threads_);
   }
 
  private:
-  void read_rows(std::int64_t first, std::int64_t count, std::byte* dst) const noexcept {
-    if (!failure_.happened()) try {
-        monitor_.check();
-        return pack_rows(data_, first, count, dst, threads_);
-      } catch (...) {
-        failure_.note();
-      }
-    std::fill_n(dst, count * data_.dim() * find_dtype(data_.dtype())->bytes, std::byte{0});
+  bool read_rows(std::int64_t first, std::int64_t count, std::byte* dst) const noexcept {
+    if (failure_.happened()) return false;
+    try {
+      monitor_.check();
+      pack_rows(data_, first, count, dst, threads_);
+      return true;
+    } catch (...) {
+      failure_.note();
+      return false;
+    }
   }
 
   const Dataset& data_;
@@ -143,8 +144,8 @@ class Session {
 
  private:
   void require(std::int32_t status) const {
-    job_.reading.rethrow();  // first: whatever a device made of rows that were not read
     if (status == KNNG_OK) return;
+    job_.reading.rethrow();  // why rows did not come
     if (error_.of_rows == 1) refuse(job_.data, "rows");
     if (error_.of_rows == 2) refuse(*job_.queries, "q");
     fail(static_cast<knng_status>(status), error_.argument,
@@ -417,11 +418,13 @@ void evaluate_lists(Team& team, const TaskPlan& plan, const char* stage, Monitor
 }
 
 void refine_lists(Team& team, const TaskPlan& plan, const char* stage, Results& results, Monitor& monitor) {
+  const std::int64_t pairs = plan.device.pairs_at_a_time / kListedPair;
+  const std::int64_t together = std::clamp<std::int64_t>(pairs / plan.device.capacity, 1, kRefinedTogether);
   monitor.stage(stage, static_cast<double>(plan.grid.rows));
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
     for (std::int64_t done = 0; done < share.count && !monitor.stopped() && !team.failed();) {
-      const std::int64_t count = std::min(kRefinedTogether, share.count - done);
+      const std::int64_t count = std::min(together, share.count - done);
       team[i].refine(share.first + done, count, results[i]);
       done += count;
       monitor.advance(static_cast<double>(count));
@@ -438,26 +441,30 @@ std::int64_t count_unproved(const Graph& graph) {
 class UnprovedQueue {
  public:
   using Rows = std::array<std::int64_t, kRedoneTogether>;
-  explicit UnprovedQueue(const Graph& graph) : graph_(graph) {}
+  // together: at most as many rows at a time.
+  UnprovedQueue(const Graph& graph, std::int64_t together)
+      : graph_(graph), together_(static_cast<std::size_t>(std::clamp<std::int64_t>(together, 1, kRedoneTogether))) {}
 
   // How many were put into `rows`; 0 at the end.
   std::int64_t next(Rows& rows) {
     const std::lock_guard lock(mutex_);
     std::size_t count = 0;
-    for (; row_ < graph_.rows && count < rows.size(); ++row_)
+    for (; row_ < graph_.rows && count < together_; ++row_)
       if (graph_.proof[row_] == static_cast<std::uint8_t>(Proof::none)) rows[count++] = row_;
     return static_cast<std::int64_t>(count);
   }
 
  private:
   const Graph& graph_;
+  const std::size_t together_;
   std::mutex mutex_;
   std::int64_t row_ = 0;
 };
 
-void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& results, Monitor& monitor) {
+void redo_rows(Team& team, const Graph& graph, const TaskPlan& plan, std::int64_t unproved, Results& results,
+               Monitor& monitor) {
   monitor.stage("redo", static_cast<double>(unproved));
-  UnprovedQueue queue(graph);
+  UnprovedQueue queue(graph, plan.device.pairs_at_a_time / plan.grid.columns);
   team.each([&](std::size_t i) {
     UnprovedQueue::Rows rows{};
     while (!monitor.stopped() && !team.failed()) {
@@ -495,7 +502,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, Output& output, Mon
     unproved = count_unproved(graph);
     if (unproved <= n / kFewUnproved) break;
   }
-  if (unproved > 0) redo_rows(team, graph, unproved, output.results(), monitor);
+  if (unproved > 0) redo_rows(team, graph, plan, unproved, output.results(), monitor);
   graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
   graph.stats[Stat::seconds_tile] = seconds_tile;
   graph.stats[Stat::seconds_merge] = seconds_merge;

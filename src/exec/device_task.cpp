@@ -146,6 +146,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   p.tile_rows = task.tile_rows;
   p.tile_cols = task.tile_cols;
   p.rows_at_a_time = rows_at_a_time;
+  p.pairs_at_a_time = device.pairs_at_a_time = backend.pairs_at_a_time(&problem);
   p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
   if (p.square && (p.tile_rows || p.tile_cols)) {
     if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)

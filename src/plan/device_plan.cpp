@@ -49,25 +49,26 @@ struct Sides {
   std::int64_t rows, cols;
 };
 
-// As large as pays, if there is memory for them.
+// As large as pays, if there is memory for them and it ends soon.
 Sides largest_tile(const DeviceProblem& p) {
+  const std::int64_t most_pairs = std::min(kMostPairs, p.pairs_at_a_time);
+  const std::int64_t longest = whole_grains(static_cast<std::int64_t>(std::sqrt(static_cast<double>(most_pairs))));
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
     const double side = static_cast<double>(p.rows) / std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
-    const auto longest = static_cast<std::int64_t>(std::sqrt(static_cast<double>(kMostPairs)));
-    if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, longest);
+    if (!rows) rows = std::min(std::max(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain), longest);
     rows = std::min(rows, p.rows);
     return {rows, rows};
   }
-  if (!rows) rows = std::min(whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192});
+  if (!rows) rows = std::min({whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192}, longest});
   rows = std::min(rows, p.rows);
   if (!cols) {
     // One device takes tiles as they come; several get enough of them to end together.
     const std::int64_t wanted = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
     const std::int64_t blocks = ceil_div(wanted, ceil_div(p.rows, rows));
     const std::int64_t side = std::max(round_up(ceil_div(p.columns, blocks), kGrain), 8 * kGrain);
-    cols = std::clamp(whole_grains(std::min(kMostPairs / rows, side)), kGrain, kLongestSide);
+    cols = std::min(whole_grains(std::min(most_pairs / rows, side)), kLongestSide);
   }
   return {rows, std::min(cols, p.columns)};
 }

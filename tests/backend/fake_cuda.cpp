@@ -104,6 +104,11 @@ std::int64_t rows_at_a_time(const knng_backend_problem* p) {
   return std::string_view(p->engine) == "direct" && grows && p->columns.dim <= 16 ? 512 : 0;
 }
 
+std::int64_t pairs_at_a_time(const knng_backend_problem*) {
+  const char* const pairs = std::getenv("KNNG_FAKE_PAIRS");
+  return pairs ? std::atoll(pairs) : INT64_MAX;
+}
+
 std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
   *host_bytes = 4096 + 8 * p->tile_rows;  // as a real one has staging memory
   try {
@@ -225,6 +230,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &describe,
                                    &can_run,
                                    &rows_at_a_time,
+                                   &pairs_at_a_time,
                                    &session_bytes,
                                    &open,
                                    &blocks_held,

@@ -54,7 +54,7 @@ inline void load_point(const knng_backend_rows& rows, std::int64_t i, std::byte*
     return load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, row_of(piece, i - piece.first), out);
   }
   ++rows_read;
-  rows.read(rows.user, i, 1, stored);
+  if (!rows.read(rows.user, i, 1, stored)) throw Failure{KNNG_ERR_IO, "rows did not come"};
   load_row({rows.dtype, 1, rows.dim, rows.dim, 1, stored}, 0, out);
 }
 

@@ -15,13 +15,14 @@ namespace libknng::cuda::test {
 namespace {
 
 // Packed rows, as the seam reads them.
-void read_rows(const void* user, std::int64_t first, std::int64_t count, void* to) {
+std::int32_t read_rows(const void* user, std::int64_t first, std::int64_t count, void* to) {
   const auto& points = *static_cast<const Points*>(user);
   const auto element = static_cast<std::int64_t>(points.stored.size()) / (points.rows * points.row_stride);
   for (std::int64_t i = 0; i < count; ++i)
     std::memcpy(static_cast<std::byte*>(to) + i * points.dim * element,
                 points.stored.data() + (first + i) * points.row_stride * element,
                 static_cast<std::size_t>(points.dim * element));
+  return 1;
 }
 
 knng_backend_rows rows_of(const Points& points) {

@@ -46,6 +46,12 @@ DeviceProblem random_problem(values::Random& random, std::int64_t most) {
   return p;
 }
 
+struct Sides {
+  std::int64_t rows, cols;
+  std::int64_t pairs() const { return rows * cols; }
+};
+Sides sides_of(const TileGrid& grid) { return {grid.tile_rows, grid.tile_cols}; }
+
 std::vector<Tile> tiles_of(const TileGrid& grid) {
   TileQueue queue(grid);
   std::vector<Tile> tiles;
@@ -215,6 +221,26 @@ knng_status status_of(const DeviceProblem& p) {
   }
 }
 
+// A tile of which a device would have for too long is smaller, unless somebody asked for it.
+void tiles_end_soon(void**) {
+  values::Random random(407);
+  for (int i = 0; i < 500; ++i) {
+    DeviceProblem p = random_problem(random, 300'000);
+    p.pairs_at_a_time = std::int64_t{1} << random.below(40);
+    const Sides sides = sides_of(make_device_plan(p).grid);
+    constexpr std::int64_t smallest = 128;
+    if (p.square && !p.tile_rows) assert_true(sides.rows <= smallest || sides.pairs() <= p.pairs_at_a_time);
+    if (!p.square && !p.tile_rows && !p.tile_cols)
+      assert_true(sides.cols <= smallest || sides.pairs() <= p.pairs_at_a_time);
+    // More than is needed changes nothing.
+    p.pairs_at_a_time = INT64_MAX;
+    const Sides free = sides_of(make_device_plan(p).grid);
+    p.pairs_at_a_time = free.pairs();
+    const Sides same = sides_of(make_device_plan(p).grid);
+    if (p.square) assert_true(same.rows >= free.rows / smallest * smallest && same.rows <= free.rows);
+  }
+}
+
 // Where rows are answered a "tile" is whole rows, and there is no list.
 void rows_that_are_answered(void**) {
   values::Random random(406);
@@ -318,6 +344,7 @@ int main() {
       cmocka_unit_test(points_that_do_not_fit_come_in_blocks),
       cmocka_unit_test(bands_keep_few_blocks_in_use),
       cmocka_unit_test(several_devices_get_enough_tiles),
+      cmocka_unit_test(tiles_end_soon),
       cmocka_unit_test(rows_that_are_answered),
       cmocka_unit_test(sizes_beyond_64_bits_are_refused),
       cmocka_unit_test(bytes_are_multiplied_where_keys_fit),

@@ -63,6 +63,7 @@ void bring_piece(const knng_backend_piece& piece, std::int64_t first, std::int64
         if (!there) there.emplace();
         pack(piece, first + row, rows, buffer, *there);
         there->wait();
+        return true;
       },
       to, stream);
 }
@@ -213,7 +214,9 @@ void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_
     if (until <= at) return;
     staging.upload(
         until - at, point_bytes,
-        [&](std::int64_t i, std::int64_t points, std::byte* dst) { rows.read(rows.user, at + i, points, dst); },
+        [&](std::int64_t i, std::int64_t points, std::byte* dst) {
+          return rows.read(rows.user, at + i, points, dst) != 0;
+        },
         to + (at - first) * point_bytes, stream);
     at = until;
   };

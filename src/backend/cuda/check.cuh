@@ -25,6 +25,9 @@ class CudaError : public std::exception {
   char text_[256];
 };
 
+// Rows that the library was asked for and did not give.
+struct Unread {};
+
 [[noreturn]] void fail(cudaError_t code, const char* file, int line);
 [[noreturn]] void fail(cublasStatus_t code, const char* file, int line);
 

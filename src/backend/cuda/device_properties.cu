@@ -1,5 +1,6 @@
 #include "backend/cuda/device_properties.cuh"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <mutex>
@@ -8,6 +9,7 @@
 namespace libknng::cuda {
 namespace {
 
+constexpr int kSinglesACycle = 128;      // of a multiprocessor; where it has 64, twice as many doubles are claimed
 constexpr std::size_t kRemembered = 64;  // devices; more are asked each time
 
 }  // namespace
@@ -24,12 +26,18 @@ cudaError_t find_properties(int device, DeviceProperties& out) noexcept {
     }
   }
   cudaDeviceProp p{};  // asked without the lock: it takes long, and a fork meanwhile would leave it locked
-  const cudaError_t status = cudaGetDeviceProperties(&p, device);
-  if (status != cudaSuccess) return status;
+  int kilohertz = 0, singles_to_doubles = 0;
+  for (const cudaError_t status :
+       {cudaGetDeviceProperties(&p, device), cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device),
+        cudaDeviceGetAttribute(&singles_to_doubles, cudaDevAttrSingleToDoublePrecisionPerfRatio, device)})
+    if (status != cudaSuccess) return status;
   std::snprintf(out.name, sizeof out.name, "%s", p.name);
   out.memory = static_cast<std::int64_t>(p.totalGlobalMem);
   out.major = p.major;
   out.minor = p.minor;
+  out.multiprocessors = p.multiProcessorCount;
+  out.clock = 1e3 * kilohertz;
+  out.doubles_a_cycle = std::max(1, kSinglesACycle / std::max(1, singles_to_doubles));
   const std::lock_guard lock(mutex);
   if (at < known.size()) known[at] = out;
   return cudaSuccess;

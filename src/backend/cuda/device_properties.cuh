@@ -12,6 +12,9 @@ struct DeviceProperties {
   char name[256] = {};
   std::int64_t memory = 0;
   int major = 0, minor = 0;  // compute capability
+  int multiprocessors = 0;
+  double clock = 0;         // Hz, at most
+  int doubles_a_cycle = 0;  // instructions of a multiprocessor on fp64
 };
 
 // Any threads may ask at the same time. A failure is not remembered.

@@ -22,12 +22,14 @@ PickedRows::PickedRows(const knng_backend_rows& of, std::vector<std::int64_t> pi
     }
 }
 
-void PickedRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
+std::int32_t PickedRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
   const PickedRows& rows = *static_cast<const PickedRows*>(user);
   const std::int64_t row_bytes = rows.of_.dim * dtype_bytes(rows.of_.dtype);
-  for (std::int64_t i = 0; i < count; ++i)
-    rows.of_.read(rows.of_.user, rows.picked_[static_cast<std::size_t>(first + i)], 1,
-                  static_cast<std::byte*>(dst) + i * row_bytes);
+  std::int64_t i = 0;
+  while (i < count && rows.of_.read(rows.of_.user, rows.picked_[static_cast<std::size_t>(first + i)], 1,
+                                    static_cast<std::byte*>(dst) + i * row_bytes))
+    ++i;
+  return i == count;
 }
 
 knng_backend_rows PickedRows::rows() const {

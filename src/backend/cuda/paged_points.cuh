@@ -21,7 +21,7 @@ class PickedRows {
   knng_backend_rows rows() const;
 
  private:
-  static void read(const void* user, std::int64_t first, std::int64_t count, void* dst);
+  static std::int32_t read(const void* user, std::int64_t first, std::int64_t count, void* dst);
 
   const knng_backend_rows& of_;
   std::vector<std::int64_t> picked_;

@@ -14,7 +14,7 @@
 #include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/device_properties.cuh"
-#include "backend/cuda/near_rows.cuh"
+#include "backend/cuda/portions.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session.cuh"
 #include "backend/cuda/sum_tile.cuh"
@@ -61,6 +61,8 @@ std::int32_t guard(int device, knng_backend_error* error, F&& f) noexcept {
   } catch (const cuda::NotThere& memory) {
     tell(error, KNNG_ERR_ARGUMENT, "rows", "the rows' memory is not there any more");
     error->given = memory.device;
+  } catch (const cuda::Unread&) {
+    tell(error, KNNG_ERR_IO, "rows", "rows could not be read");
   } catch (const cuda::CudaError& failure) {
     cudaGetLastError();  // nothing of ours stays behind in the runtime
     const bool memory = failure.kind() == cuda::CudaError::Kind::out_of_memory;
@@ -153,19 +155,9 @@ std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
   return KNNG_OK;
 }
 
-// Coordinates that a call may have to compare if no box can be left out: some tenths of a second. In up to four
-// dimensions hardly any data is so, and rows of a call should be many: those that are answered together lie closer.
-constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFour = std::int64_t{1} << 49;
-constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 24;
-constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
+std::int64_t rows_at_a_time(const knng_backend_problem* p) { return cuda::rows_at_a_time(*p); }
 
-std::int64_t rows_at_a_time(const knng_backend_problem* p) {
-  const std::int64_t dim = p->columns.dim;
-  if (std::string_view(p->engine) != "direct" || !cuda::answers_rows(static_cast<Term>(p->metric.term), dim)) return 0;
-  const std::int64_t compared = (dim <= 4 ? kMostComparedInFour : kMostCompared) / (p->columns.count * dim);
-  const std::int64_t rows = std::clamp(compared, kFewestRows, kMostRows);
-  return std::clamp<std::int64_t>(kMostEntries / (p->k + 1), 1, rows);
-}
+std::int64_t pairs_at_a_time(const knng_backend_problem* p) { return cuda::pairs_at_a_time(*p); }
 
 std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
   *host_bytes = cuda::host_bytes(*p);
@@ -312,6 +304,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &describe,
                                          &can_run,
                                          &rows_at_a_time,
+                                         &pairs_at_a_time,
                                          &session_bytes,
                                          &open,
                                          &blocks_held,

@@ -47,9 +47,9 @@ constexpr Transform formula(Transform t) { return has_directions(t) ? Transform:
 
 // sqrt(x) correctly rounded, without the branches of the one for all of fp64, which keep several from being under way
 // at once. From the unit's approximation, which reads the upper half of x and gives that of the result, good to some
-// 2^-20, Goldschmidt's step makes root and half of the reciprocal root good to 2^-40, and the root's last step is off by
-// some 2^-80 before it is rounded: no x of 24 bits has a root that near to the middle of two numbers, as gpu.canonical
-// sees for every one of them. x is finite and not negative.
+// 2^-20, Goldschmidt's step makes root and half of the reciprocal root good to 2^-40, and the root's last step is off
+// by some 2^-80 before it is rounded: no x of 24 bits has a root that near to the middle of two numbers, as
+// gpu.canonical sees for every one of them. x is finite and not negative.
 __device__ inline double sqrt_of_single(float x) {
   const double exact_x = static_cast<double>(x);
   double r;

@@ -429,7 +429,10 @@ double Session::sample() {
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
+  const Event& done = tile_done_[turn_++ % kTilesUnderWay];
+  done.wait();
   select(first_row, rows, first_column, columns, problem_.square && first_row != first_column);
+  done.record(home_.stream);
 }
 
 void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns,

@@ -51,6 +51,9 @@ class Session {
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result);
 
  private:
+  // Enough tiles that the device has one to go on with, few enough that a stop is soon.
+  static constexpr int kTilesUnderWay = 4;
+
   // Consecutive points on the device: `at` is the first one's row in the view.
   struct Place {
     CanonicalView view;
@@ -129,6 +132,8 @@ class Session {
   DeviceArray<Candidate> incoming_[2];
   DeviceArray<std::int32_t> incoming_counts_[2];
   DeviceArray<std::byte> workspace_;
+  Event tile_done_[kTilesUnderWay];
+  unsigned turn_ = 0;
   // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
   // are places.
   DeviceArray<std::int64_t> order_;

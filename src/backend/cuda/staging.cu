@@ -4,15 +4,14 @@
 
 namespace libknng::cuda {
 
-void Staging::upload(std::int64_t count, std::int64_t item_bytes,
-                     const std::function<void(std::int64_t, std::int64_t, std::byte*)>& fill, void* device,
+void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device,
                      const Stream& stream) {
   auto* to = static_cast<std::byte*>(device);
   // An item longer than a buffer goes in a host copy of its own; rows of that length are rare.
   if (item_bytes > Kit::kBufferBytes) {
     const Pinned one(item_bytes);
     for (std::int64_t i = 0; i < count; ++i) {
-      fill(i, 1, one.data());
+      if (!fill(i, 1, one.data())) throw Unread{};
       check(cudaMemcpyAsync(to + i * item_bytes, one.data(), static_cast<std::size_t>(item_bytes),
                             cudaMemcpyHostToDevice, stream));
       stream.wait();
@@ -25,7 +24,10 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes,
     const std::int64_t part = std::min(together, count - first);
     std::byte* const buffer = kit_.buffer(turn);
     done_[turn].wait();
-    fill(first, part, buffer);
+    if (!fill(first, part, buffer)) {
+      stream.wait();  // parts before it, whose buffers others will get
+      throw Unread{};
+    }
     check(cudaMemcpyAsync(to + first * item_bytes, buffer, static_cast<std::size_t>(part * item_bytes),
                           cudaMemcpyHostToDevice, stream));
     done_[turn].record(stream);

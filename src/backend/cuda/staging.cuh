@@ -25,11 +25,12 @@ class Staging {
 
   Staging(const Kit& kit, HostCopy host_copy) : kit_(kit), host_copy_(std::move(host_copy)) {}
 
-  // `count` items of `item_bytes` to the device: fill(first, count, dst) is called for consecutive parts. Returns when
-  // the last part is on its way; what follows on the stream finds all of it.
-  void upload(std::int64_t count, std::int64_t item_bytes,
-              const std::function<void(std::int64_t, std::int64_t, std::byte*)>& fill, void* device,
-              const Stream& stream);
+  // Gives items [first, first + count), or false if there are none.
+  using Fill = std::function<bool(std::int64_t first, std::int64_t count, std::byte* to)>;
+
+  // `count` items of `item_bytes` to the device, in consecutive parts. Returns when the last part is on its way; what
+  // follows on the stream finds all of it. Throws Unread.
+  void upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device, const Stream& stream);
   // To host memory; returns when all are there. In one call the buffers never run empty between them.
   void download(std::span<const Outgoing> all, const Stream& stream);
   void download(const void* from, void* to, std::int64_t bytes, const Stream& stream) {
