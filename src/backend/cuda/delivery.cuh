@@ -25,21 +25,22 @@ struct ResultSpace {
 
 class Delivery {
  public:
-  // Findings are counted from here on.
-  Delivery(const knng_backend_problem& p, const ResultSpace& from, knng_backend_result& to, Staging& staging,
+  // Findings, in device memory, are counted from here on.
+  Delivery(const knng_backend_problem& p, ResultFindings* findings, knng_backend_result& to, Staging& staging,
            const Stream& stream);
 
-  // `count` rows from place `place` to row `row`: lists, and what is known of them.
-  void rows(std::int64_t place, std::int64_t row, std::int64_t count, int rung);
+  // `count` rows from place `place` of a space to row `row`: lists, and what is known of them.
+  void rows(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count, int rung);
   // Without lists, which are there.
-  void facts(std::int64_t place, std::int64_t row, std::int64_t count, int rung);
+  void facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count, int rung);
   void findings();
 
  private:
   // Ties and proofs, behind `lists`.
-  void download(std::span<const Outgoing> lists, std::int64_t place, std::int64_t row, std::int64_t count, int rung);
+  void download(const ResultSpace& from, std::span<const Outgoing> lists, std::int64_t place, std::int64_t row,
+                std::int64_t count, int rung);
 
-  const ResultSpace& from_;
+  ResultFindings* const findings_;
   knng_backend_result& to_;
   Staging& staging_;
   const Stream& stream_;

@@ -19,7 +19,7 @@ constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 
 // Of a tile, by the slowest way in which its pairs may be evaluated: some are under way when a stop comes.
-constexpr double kTileSeconds = 0.1;
+constexpr double kTileSeconds = 0.05;
 // What a coordinate of a pair takes of a multiprocessor: products in fp32 reach half of its 128 instructions a cycle;
 // canonical terms are two instructions of fp64, or with logarithms, powers or divisions a hundred.
 constexpr double kProductsACycle = 64, kInstructions = 2, kInstructionsOfHeavy = 100;

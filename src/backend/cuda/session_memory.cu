@@ -22,7 +22,7 @@ namespace {
 
 // Rows that refinement has in flight.
 constexpr std::int64_t kRowsInFlight = 16384;
-constexpr std::int64_t kResultBytes = std::int64_t{16} << 20;
+constexpr std::int64_t kResultBytes = std::int64_t{20} << 20;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
@@ -157,7 +157,8 @@ std::int64_t found_capacity(const knng_backend_problem& p) {
 
 std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
-  return std::min(std::max(fit, kRowsInFlight), p.rows.count);
+  const std::int64_t whole = fit / kRowsInFlight * kRowsInFlight;
+  return std::min(whole > 0 ? whole : std::max(fit, kRowsInFlight / kResultSpaces), p.rows.count);
 }
 // The last rung takes about as much as a tile.
 std::int64_t redone_together(const knng_backend_problem& p) {
@@ -223,8 +224,8 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
     }
     case Stage::keys: return 0;
     case Stage::refine:
-      // One space is filled while the other leaves.
-      return 2 * ResultSpace(p, refined_together(p), nullptr).used + refine_workspace_bytes(refine_job(p, metric));
+      return kResultSpaces * ResultSpace(p, refined_together(p), nullptr).used +
+             refine_workspace_bytes(refine_job(p, metric));
     default:
       return ResultSpace(p, redone_together(p), nullptr).used + exact_workspace_bytes(exact_job(p, metric)) +
              array_bytes(8 * redone_together(p));

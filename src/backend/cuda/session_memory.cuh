@@ -34,6 +34,8 @@ std::int64_t leading_dimension(std::int64_t columns);
 // Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
 // variance of 2 k, and a list with more than there is room for is selected from a second time.
 std::int64_t found_capacity(const knng_backend_problem& p);
+// Spaces for results: the device goes on with the next rows while the host, which is slower, takes those before.
+inline constexpr int kResultSpaces = 4;
 // Rows that one round of a stage is for.
 std::int64_t refined_together(const knng_backend_problem& p);
 std::int64_t redone_together(const knng_backend_problem& p);

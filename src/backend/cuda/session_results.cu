@@ -13,40 +13,49 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   enter(Stage::refine);
   if (paged_ && !knows_directionless_) find_directionless();
   const knng_backend_problem& p = problem_;
-  // Results leave from one space while the next are made in the other; lists that stay on this device are made in
-  // place.
+  // Results leave from some spaces while those of the next rows are made in others; lists that stay on this device are
+  // made in place.
   const bool in_place = result.device == device_;
   const Stream out;
   const UntilDone left(out);
   const std::int64_t together = refined_together(p);
-  const ResultSpace even(p, together, workspace_.data()), odd(p, together, even.rest);
-  Delivery deliveries[] = {{p, even, result, staging_, out}, {p, odd, result, staging_, out}};
-  const Event made[2], gone[2];
+  std::vector<ResultSpace> spaces;
+  void* memory = workspace_.data();
+  for (int i = 0; i < kResultSpaces; ++i) memory = spaces.emplace_back(p, together, memory).rest;
+  for (ResultSpace& space : spaces) space.rows.findings = spaces.front().rows.findings;
+  Delivery delivery(p, spaces.front().rows.findings, result, staging_, out);
   out.wait();
-  const auto rows_of = [&](std::int64_t done) { return std::min(together, count - done); };
-  const auto deliver = [&](std::int64_t done, int turn) {
+
+  const Event made[kResultSpaces], gone[kResultSpaces];
+  const std::int64_t parts = (count + together - 1) / together;
+  const auto first_of = [&](std::int64_t part) { return first + part * together; };
+  const auto rows_of = [&](std::int64_t part) { return std::min(together, count - part * together); };
+  std::int64_t delivered = 0;
+  const auto deliver_oldest = [&] {
+    const std::int64_t part = delivered++, turn = part % kResultSpaces;
+    const ResultSpace& from = spaces[static_cast<std::size_t>(turn)];
     made[turn].hold(out);
     if (in_place)
-      deliveries[turn].facts(0, first + done, rows_of(done), rung_);
+      delivery.facts(from, 0, first_of(part), rows_of(part), rung_);
     else
-      deliveries[turn].rows(0, first + done, rows_of(done), rung_);
+      delivery.rows(from, 0, first_of(part), rows_of(part), rung_);
     gone[turn].record(out);
   };
-  int turn = 0;
-  for (std::int64_t done = 0; done < count; done += together, turn ^= 1) {
+  for (std::int64_t part = 0; part < parts; ++part) {
+    if (part - delivered == kResultSpaces) deliver_oldest();
+    const std::int64_t turn = part % kResultSpaces;
     gone[turn].hold(home_.stream);
-    ResultRows to = (turn == 0 ? even : odd).rows;
+    ResultRows to = spaces[static_cast<std::size_t>(turn)].rows;
     if (in_place) {
-      const std::int64_t entry = (first + done) * to.width;
+      const std::int64_t entry = first_of(part) * to.width;
       to.ids = result.ids + entry;
       to.values = static_cast<std::byte*>(result.values) + entry * value_bytes(p);
     }
-    refine_rows(first + done, rows_of(done), to, odd.rest);
+    refine_rows(first_of(part), rows_of(part), to, memory);
     made[turn].record(home_.stream);
-    if (done > 0) deliver(done - together, turn ^ 1);
   }
-  deliver((count - 1) / together * together, turn ^ 1);
-  for (Delivery& delivery : deliveries) delivery.findings();
+  while (delivered < parts) deliver_oldest();
+  delivery.findings();
 }
 
 // Puts the rows' results at the front of `to`.
@@ -83,7 +92,7 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
   const ResultSpace space(p, p.tile_rows, workspace_.data());
   auto* const evaluated = static_cast<unsigned long long*>(space.rest);
   check(cudaMemsetAsync(evaluated, 0, sizeof *evaluated, home_.stream));
-  Delivery delivery(p, space, result, staging_, home_.stream);
+  Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     NearRowsJob job = near_rows_job(p, metric_);
     job.rows = rows();
@@ -98,7 +107,7 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
     job.result.first = job.first;
     job.workspace = static_cast<std::byte*>(space.rest) + kEvaluatedBytes;
     near_rows(job, evaluated, home_.stream);
-    delivery.rows(0, job.first, job.count, KNNG_RUNG_FP64);
+    delivery.rows(space, 0, job.first, job.count, KNNG_RUNG_FP64);
   }
   delivery.findings();
   unsigned long long keys = 0;
@@ -111,7 +120,7 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, redone_together(p), workspace_.data());
   auto* const list = static_cast<std::int64_t*>(space.rest);
-  Delivery delivery(p, space, result, staging_, home_.stream);
+  Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     ExactJob job = exact_job(p, metric_);
     job.rows = this->rows();
@@ -138,7 +147,7 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
     job.result.packed = true;
     job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
     exact_rows(job, home_.stream);
-    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(i, rows[done + i], 1, KNNG_RUNG_FP64);
+    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(space, i, rows[done + i], 1, KNNG_RUNG_FP64);
     result.keys += job.count * p.columns.count;
   }
   delivery.findings();
