@@ -13,8 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "backend/memory.h"
-#include "core/dtype.h"
 #include "core/first_failure.h"
 #include "core/float_env.h"
 #include "core/stopwatch.h"
@@ -23,6 +21,7 @@
 #include "exec/host_copy.h"
 #include "exec/host_lists.h"
 #include "exec/host_rows.h"
+#include "exec/session_rows.h"
 #include "plan/integer_products.h"
 #include "prepare/canonical_rows.h"
 
@@ -39,57 +38,6 @@ constexpr std::int64_t kFewUnproved = 256;
 // Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
 // times.
 constexpr double kHopeless = 1.0 / 64;
-
-// Rows for the sessions, and the threads that copy for one device. A stop is a failure to read as well: a call that
-// brings many rows ends with it.
-class Reader {
- public:
-  Reader(const Dataset& data, int threads, const Monitor& monitor, FirstFailure& failure) noexcept
-      : data_(data), threads_(threads), monitor_(monitor), failure_(failure) {}
-
-  static std::int32_t read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
-    return static_cast<const Reader*>(user)->read_rows(first, count, static_cast<std::byte*>(dst));
-  }
-  static void copy(const void* user, void* dst, const void* src, std::int64_t bytes) {
-    copy_bytes(dst, src, bytes, static_cast<const Reader*>(user)->threads_);
-  }
-
- private:
-  bool read_rows(std::int64_t first, std::int64_t count, std::byte* dst) const noexcept {
-    if (failure_.happened()) return false;
-    try {
-      monitor_.check();
-      pack_rows(data_, first, count, dst, threads_);
-      return true;
-    } catch (...) {
-      failure_.note();
-      return false;
-    }
-  }
-
-  const Dataset& data_;
-  int threads_;
-  const Monitor& monitor_;
-  FirstFailure& failure_;
-};
-
-// Rows in memory of devices, which sessions take from there.
-std::vector<knng_backend_piece> pieces_of(const Dataset& data) {
-  const std::span<const std::int64_t> picked = data.picked();
-  std::vector<knng_backend_piece> pieces;
-  std::int64_t first = 0;
-  for (const auto& chunk : data.chunks()) {
-    const MatrixView& m = chunk->view();
-    if (m.on_device() && picked.empty()) pieces.push_back({first, m.rows, describe_matrix(m), nullptr, 0});
-    if (m.on_device() && !picked.empty()) {
-      const auto begin = std::lower_bound(picked.begin(), picked.end(), first);
-      const auto end = std::lower_bound(begin, picked.end(), first + m.rows);
-      if (begin != end) pieces.push_back({begin - picked.begin(), end - begin, describe_matrix(m), &*begin, first});
-    }
-    first += m.rows;
-  }
-  return pieces;
-}
 
 // What all sessions share.
 struct Job {
@@ -547,17 +495,12 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   // Half of the threads, all devices together: the fingerprint takes the others, and later the result's memory.
   const int half = std::max(1, plan.threads / 2);
   const int copiers = std::max(1, half / static_cast<int>(set.devices.size()));
-  const Reader reader(data, copiers, monitor, reading);
-  const Reader query_reader(queries ? *queries : data, copiers, monitor, reading);
-  job.problem.columns.user = job.problem.copy_user = &reader;
-  job.problem.rows.user = &query_reader;
-  job.problem.copy = &Reader::copy;
-  job.problem.columns.read = job.problem.rows.read = &Reader::read;
-  const std::vector<knng_backend_piece> pieces = pieces_of(data), query_pieces = pieces_of(queries ? *queries : data);
-  job.problem.columns.pieces = pieces.data();
-  job.problem.columns.piece_count = std::ssize(pieces);
-  job.problem.rows.pieces = query_pieces.data();
-  job.problem.rows.piece_count = std::ssize(query_pieces);
+  const SessionRows rows(data, copiers, monitor, reading),
+      query_rows(queries ? *queries : data, copiers, monitor, reading);
+  rows.describe(job.problem.columns);
+  query_rows.describe(job.problem.rows);
+  job.problem.copy = &SessionRows::copy;
+  job.problem.copy_user = &rows;
   job.problem.leave_out = leave_out;
   std::int64_t session_host = 0;
   job.backend.session_bytes(&job.problem, &session_host);

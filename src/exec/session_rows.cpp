@@ -1,0 +1,55 @@
+#include "exec/session_rows.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "backend/memory.h"
+#include "exec/host_copy.h"
+
+namespace libknng {
+
+SessionRows::SessionRows(const Dataset& data, int threads, const Monitor& monitor, FirstFailure& failure)
+    : data_(data), threads_(threads), monitor_(monitor), failure_(failure) {
+  const std::span<const std::int64_t> picked = data.picked();
+  std::int64_t first = 0;  // of the chunk's rows, in the data set as it is stored
+  for (const auto& chunk : data.chunks()) {
+    const MatrixView& m = chunk->view();
+    if (m.on_device() && picked.empty()) pieces_.push_back({first, m.rows, describe_matrix(m), nullptr, 0});
+    if (m.on_device() && !picked.empty()) {
+      const auto begin = std::lower_bound(picked.begin(), picked.end(), first);
+      const auto end = std::lower_bound(begin, picked.end(), first + m.rows);
+      if (begin != end) pieces_.push_back({begin - picked.begin(), end - begin, describe_matrix(m), &*begin, first});
+    }
+    first += m.rows;
+  }
+}
+
+void SessionRows::describe(knng_backend_rows& rows) const noexcept {
+  rows.user = this;
+  rows.read = &SessionRows::read;
+  rows.pieces = pieces_.data();
+  rows.piece_count = std::ssize(pieces_);
+}
+
+void SessionRows::copy(const void* user, void* dst, const void* src, std::int64_t bytes) {
+  copy_bytes(dst, src, bytes, static_cast<const SessionRows*>(user)->threads_);
+}
+
+std::int32_t SessionRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
+  return static_cast<const SessionRows*>(user)->read_rows(first, count, static_cast<std::byte*>(dst));
+}
+
+bool SessionRows::read_rows(std::int64_t first, std::int64_t count, std::byte* dst) const noexcept {
+  if (failure_.happened()) return false;
+  try {
+    monitor_.check();
+    pack_rows(data_, first, count, dst, threads_);
+    return true;
+  } catch (...) {
+    failure_.note();
+    return false;
+  }
+}
+
+}  // namespace libknng

@@ -1,0 +1,39 @@
+// The rows of a data set as sessions on devices get them: those in memory of devices in pieces, the others read on the
+// host with the threads of one device. Knows nothing of what sessions do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backend/seam.h"
+#include "core/first_failure.h"
+#include "core/monitor.h"
+#include "dataset/dataset.h"
+
+namespace libknng {
+
+class SessionRows {
+ public:
+  // A stop is a failure to read as well: a call that brings many rows ends with it. All but `threads` are referred to.
+  SessionRows(const Dataset& data, int threads, const Monitor& monitor, FirstFailure& failure);
+  SessionRows(const SessionRows&) = delete;
+  SessionRows& operator=(const SessionRows&) = delete;
+
+  // Where they come from; this outlives `rows`.
+  void describe(knng_backend_rows& rows) const noexcept;
+  // For knng_backend_problem::copy, whose user this is.
+  static void copy(const void* user, void* dst, const void* src, std::int64_t bytes);
+
+ private:
+  static std::int32_t read(const void* user, std::int64_t first, std::int64_t count, void* dst);
+  bool read_rows(std::int64_t first, std::int64_t count, std::byte* dst) const noexcept;
+
+  const Dataset& data_;
+  const int threads_;
+  const Monitor& monitor_;
+  FirstFailure& failure_;
+  std::vector<knng_backend_piece> pieces_;
+};
+
+}  // namespace libknng
