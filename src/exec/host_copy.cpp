@@ -13,7 +13,7 @@ namespace libknng {
 namespace {
 
 // What a thread should have to do for its start to pay.
-constexpr std::int64_t kWorthAThread = std::int64_t{512} << 10;
+constexpr std::int64_t kWorthAThread = std::int64_t{1} << 20;
 
 int threads_for(std::int64_t bytes, int threads) noexcept {
   return static_cast<int>(std::clamp<std::int64_t>(bytes / kWorthAThread, 1, threads));

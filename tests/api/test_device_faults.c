@@ -235,6 +235,32 @@ static void slow_devices_get_less(void** state) {
   asked_free(&a);
 }
 
+/* Where a device would take long over a pair, calls are for fewer: tiles, and rows that are refined or redone. */
+static void calls_are_for_what_ends_soon(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  asked a;
+  ask(&a, rows_grid(KNNG_F32, 300, 8, 3, 319)); /* full of ties, which a filter leaves without a proof */
+  static const char* const engines[] = {"direct", "tiled"};
+  for (int e = 0; e < 2; ++e)
+    for (const char* const* set = device_sets(); *set; ++set) {
+      knng* h = handle_for(&a.q, *set, engines[e], "quick", "0");
+      knng_graph* g = NULL;
+      setenv("KNNG_FAKE_PAIRS", "1", 1);
+      expect_ok(answer(h, &a.q, NULL, &g), "a pair at a time");
+      expect_same(a.expected, g, "a pair at a time");
+      assert_true(stat_of(g, "tiles") == 6); /* of 128 rows and columns, the smallest */
+      knng_graph_destroy(g);
+      unsetenv("KNNG_FAKE_PAIRS");
+      expect_ok(answer(h, &a.q, NULL, &g), "any number of pairs");
+      expect_same(a.expected, g, "any number of pairs");
+      assert_true(stat_of(g, "tiles") == 1);
+      knng_graph_destroy(g);
+      knng_destroy(h);
+    }
+  asked_free(&a);
+}
+
 /* In few dimensions rows are answered straight away: whoever is free takes the next, and a failure is told. */
 static void devices_that_answer_rows(void** state) {
   (void)state;
@@ -485,6 +511,7 @@ int main(int argc, char** argv) {
       DEVICE_TEST(devices_that_cannot_be_used),
       DEVICE_TEST(auto_takes_what_pays_and_works),
       DEVICE_TEST(slow_devices_get_less),
+      DEVICE_TEST(calls_are_for_what_ends_soon),
       DEVICE_TEST(devices_that_answer_rows),
       DEVICE_TEST(full_devices_get_smaller_tiles_or_nothing),
       DEVICE_TEST(devices_that_fail),

@@ -15,7 +15,7 @@ namespace libknng::cuda {
 class Kit {
  public:
   static constexpr int kBuffers = 4;
-  static constexpr std::int64_t kBufferBytes = std::int64_t{4} << 20;  // of each
+  static constexpr std::int64_t kBufferBytes = std::int64_t{8} << 20;  // of each
 
   // One that nobody has, or a new one. The device is current, as when it ends: then the stream is waited for, and what
   // was taken is there for others.
