@@ -92,6 +92,9 @@ typedef struct knng_backend_problem {
   /* memcpy(), with the threads of the device that asks. */
   void (*copy)(const void* copy_user, void* dst, const void* src, int64_t bytes);
   const void* copy_user;
+  /* 0: nobody wants results any more. Long calls ask between their parts, and fail then. Any thread. */
+  int32_t (*wanted)(const void* wanted_user);
+  const void* wanted_user;
   int64_t k;
   const char* engine;   /* "tiled" or "direct" */
   const char* selector; /* "insertion", "batch_sort" or "quick" */
@@ -145,9 +148,10 @@ typedef struct knng_backend_seam {
   /* Whether answer() can do the problem, which can_run() allows: the most rows that a call should be for, so that it
    * ends within a second; 0: it cannot. Pure; what comes from the plan is not looked at. */
   int64_t (*rows_at_a_time)(const knng_backend_problem* problem);
-  /* Most pairs that a tile should have, so that it ends within a tenth of a second on each of the problem's devices in
-   * any precision. Pure, as above. */
-  int64_t (*pairs_at_a_time)(const knng_backend_problem* problem);
+  /* Most pairs that a tile of that rung should have, so that it ends within a tenth of a second, if the problem's
+   * devices are kept busy by so few. The devices are asked for their speed; what comes from the plan is not looked at.
+   */
+  int64_t (*pairs_at_a_time)(const knng_backend_problem* problem, int32_t rung);
   /* Device memory that a session takes, and the host memory that it takes beside: pure. */
   int64_t (*session_bytes)(const knng_backend_problem* problem, int64_t* host_bytes);
   /* The problem, with what it points to, outlives the session. Brings the points to the device and prepares them. */

@@ -22,6 +22,7 @@
 #include "exec/host_lists.h"
 #include "exec/host_rows.h"
 #include "exec/session_rows.h"
+#include "plan/device_plan.h"
 #include "plan/integer_products.h"
 #include "prepare/canonical_rows.h"
 
@@ -30,8 +31,6 @@ namespace {
 
 // Rows at most that are redone with all their pairs, or refined, in one call: a stop is noticed between calls.
 constexpr std::int64_t kRedoneTogether = 256, kRefinedTogether = std::int64_t{1} << 17;
-// The key of a listed pair takes as long as so many pairs of a tile: points of a list lie anywhere.
-constexpr std::int64_t kListedPair = 16;
 // With fewer unproved rows than this share, all their pairs are evaluated canonically: less than another pass costs.
 constexpr std::int64_t kFewUnproved = 256;
 // A sample with more unproved rows than this share tells that the tiles of all pairs will have to be evaluated again.
@@ -321,6 +320,12 @@ void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& outp
   take_tiles(team, grid, rest, output, monitor);
 }
 
+// Such that a stop is soon; points that come in blocks have tiles of their size.
+TileGrid tiles_of_rung(const Job& job, const TaskPlan& plan, std::int32_t rung) {
+  if (plan.device.blocks_held > 0 || plan.device.tiles_asked_for) return plan.grid;
+  return in_tiles_of(plan.grid, job.backend.pairs_at_a_time(&job.problem, rung));
+}
+
 // All rows, answered by whichever device is free.
 void answer_rows(Team& team, const TileGrid& grid, Results& results, Monitor& monitor) {
   TileQueue queue(grid);
@@ -366,13 +371,11 @@ void evaluate_lists(Team& team, const TaskPlan& plan, const char* stage, Monitor
 }
 
 void refine_lists(Team& team, const TaskPlan& plan, const char* stage, Results& results, Monitor& monitor) {
-  const std::int64_t pairs = plan.device.pairs_at_a_time / kListedPair;
-  const std::int64_t together = std::clamp<std::int64_t>(pairs / plan.device.capacity, 1, kRefinedTogether);
   monitor.stage(stage, static_cast<double>(plan.grid.rows));
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
     for (std::int64_t done = 0; done < share.count && !monitor.stopped() && !team.failed();) {
-      const std::int64_t count = std::min(together, share.count - done);
+      const std::int64_t count = std::min(kRefinedTogether, share.count - done);
       team[i].refine(share.first + done, count, results[i]);
       done += count;
       monitor.advance(static_cast<double>(count));
@@ -389,30 +392,26 @@ std::int64_t count_unproved(const Graph& graph) {
 class UnprovedQueue {
  public:
   using Rows = std::array<std::int64_t, kRedoneTogether>;
-  // together: at most as many rows at a time.
-  UnprovedQueue(const Graph& graph, std::int64_t together)
-      : graph_(graph), together_(static_cast<std::size_t>(std::clamp<std::int64_t>(together, 1, kRedoneTogether))) {}
+  explicit UnprovedQueue(const Graph& graph) : graph_(graph) {}
 
   // How many were put into `rows`; 0 at the end.
   std::int64_t next(Rows& rows) {
     const std::lock_guard lock(mutex_);
     std::size_t count = 0;
-    for (; row_ < graph_.rows && count < together_; ++row_)
+    for (; row_ < graph_.rows && count < rows.size(); ++row_)
       if (graph_.proof[row_] == static_cast<std::uint8_t>(Proof::none)) rows[count++] = row_;
     return static_cast<std::int64_t>(count);
   }
 
  private:
   const Graph& graph_;
-  const std::size_t together_;
   std::mutex mutex_;
   std::int64_t row_ = 0;
 };
 
-void redo_rows(Team& team, const Graph& graph, const TaskPlan& plan, std::int64_t unproved, Results& results,
-               Monitor& monitor) {
+void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& results, Monitor& monitor) {
   monitor.stage("redo", static_cast<double>(unproved));
-  UnprovedQueue queue(graph, plan.device.pairs_at_a_time / plan.grid.columns);
+  UnprovedQueue queue(graph);
   team.each([&](std::size_t i) {
     UnprovedQueue::Rows rows{};
     while (!monitor.stopped() && !team.failed()) {
@@ -439,7 +438,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, Output& output, Mon
     if (step.rung == KNNG_RUNG_FP64 && !direct) redone = n;  // the others, too, are proved by keys alone now
     team.each([&](std::size_t i) { team[i].begin(step.rung); });
     if (step.rung != ladder.back().rung && team[0].sample() > kHopeless) continue;
-    run_tiles(team, plan.grid, step.distances, output, monitor);
+    run_tiles(team, tiles_of_rung(job, plan, step.rung), step.distances, output, monitor);
     if (output.unwanted(true)) return false;
     seconds_tile += watch.lap();
     join_lists(team, plan);
@@ -450,7 +449,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, Output& output, Mon
     unproved = count_unproved(graph);
     if (unproved <= n / kFewUnproved) break;
   }
-  if (unproved > 0) redo_rows(team, graph, plan, unproved, output.results(), monitor);
+  if (unproved > 0) redo_rows(team, graph, unproved, output.results(), monitor);
   graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
   graph.stats[Stat::seconds_tile] = seconds_tile;
   graph.stats[Stat::seconds_merge] = seconds_merge;
@@ -500,7 +499,8 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   rows.describe(job.problem.columns);
   query_rows.describe(job.problem.rows);
   job.problem.copy = &SessionRows::copy;
-  job.problem.copy_user = &rows;
+  job.problem.wanted = &SessionRows::wanted;
+  job.problem.copy_user = job.problem.wanted_user = &rows;
   job.problem.leave_out = leave_out;
   std::int64_t session_host = 0;
   job.backend.session_bytes(&job.problem, &session_host);

@@ -143,10 +143,11 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   p.max_bytes = std::min({task.max_device_bytes, free, INT64_MAX - 1});
   // Kernels, handles and what else shares the device take from what is free, which nobody limited.
   if (free <= task.max_device_bytes) p.spare_bytes = p.max_bytes / 16;
+  device.tiles_asked_for = task.tile_rows || task.tile_cols;
   p.tile_rows = task.tile_rows;
   p.tile_cols = task.tile_cols;
   p.rows_at_a_time = rows_at_a_time;
-  p.pairs_at_a_time = device.pairs_at_a_time = backend.pairs_at_a_time(&problem);
+  p.pairs_at_a_time = backend.pairs_at_a_time(&problem, KNNG_RUNG_FILTER);
   p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
   if (p.square && (p.tile_rows || p.tile_cols)) {
     if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)

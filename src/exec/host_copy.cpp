@@ -48,11 +48,12 @@ void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) noe
 }
 
 void touch_bytes(void* memory, std::int64_t bytes, int threads) noexcept {
-  constexpr std::int64_t page = 4096;
+  constexpr std::int64_t page = 4096, large_page = std::int64_t{2} << 20;
   auto* const first = static_cast<std::byte*>(memory);
-  // In large pages, where the system has some: a fault for each 2 MiB. Only whole pages can be spoken of.
-  const std::int64_t ahead = -reinterpret_cast<std::intptr_t>(memory) & (page - 1);
-  if (bytes > ahead) madvise(first + ahead, static_cast<std::size_t>(bytes - ahead), MADV_HUGEPAGE);
+  // What are whole large pages, in one fault each where the system has some; others hold somebody else's data too.
+  const std::int64_t ahead = -reinterpret_cast<std::intptr_t>(memory) & (large_page - 1);
+  const std::int64_t whole = (bytes - ahead) / large_page * large_page;
+  if (whole > 0) madvise(first + ahead, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
 #pragma omp parallel for schedule(static) num_threads(threads_for(bytes, threads))
   for (std::int64_t at = 0; at < bytes; at += page) first[at] = std::byte{};
 }

@@ -14,7 +14,7 @@ void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std:
 
 void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) noexcept;
 
-// Has the system find memory for all of it: zeros.
+// Has the system find memory for all of it; what it holds is lost.
 void touch_bytes(void* memory, std::int64_t bytes, int threads) noexcept;
 
 }  // namespace libknng

@@ -36,20 +36,26 @@ void SessionRows::copy(const void* user, void* dst, const void* src, std::int64_
   copy_bytes(dst, src, bytes, static_cast<const SessionRows*>(user)->threads_);
 }
 
-std::int32_t SessionRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
-  return static_cast<const SessionRows*>(user)->read_rows(first, count, static_cast<std::byte*>(dst));
-}
-
-bool SessionRows::read_rows(std::int64_t first, std::int64_t count, std::byte* dst) const noexcept {
+template <class F>
+bool SessionRows::if_wanted(F&& f) const noexcept {
   if (failure_.happened()) return false;
   try {
     monitor_.check();
-    pack_rows(data_, first, count, dst, threads_);
+    f();
     return true;
   } catch (...) {
     failure_.note();
     return false;
   }
+}
+
+std::int32_t SessionRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
+  const auto& rows = *static_cast<const SessionRows*>(user);
+  return rows.if_wanted([&] { pack_rows(rows.data_, first, count, static_cast<std::byte*>(dst), rows.threads_); });
+}
+
+std::int32_t SessionRows::wanted(const void* user) {
+  return static_cast<const SessionRows*>(user)->if_wanted([] {});
 }
 
 }  // namespace libknng

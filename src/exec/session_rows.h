@@ -22,12 +22,15 @@ class SessionRows {
 
   // Where they come from; this outlives `rows`.
   void describe(knng_backend_rows& rows) const noexcept;
-  // For knng_backend_problem::copy, whose user this is.
+  // For knng_backend_problem::copy and wanted, whose user this is.
   static void copy(const void* user, void* dst, const void* src, std::int64_t bytes);
+  static std::int32_t wanted(const void* user);
 
  private:
   static std::int32_t read(const void* user, std::int64_t first, std::int64_t count, void* dst);
-  bool read_rows(std::int64_t first, std::int64_t count, std::byte* dst) const noexcept;
+  // Calls f unless reading has failed or the work was stopped; false if one of them is so or f fails.
+  template <class F>
+  bool if_wanted(F&& f) const noexcept;
 
   const Dataset& data_;
   const int threads_;

@@ -49,26 +49,29 @@ struct Sides {
   std::int64_t rows, cols;
 };
 
-// As large as pays, if there is memory for them and it ends soon.
+// The side of a square of that many pairs.
+std::int64_t side_of(std::int64_t pairs) {
+  return whole_grains(static_cast<std::int64_t>(std::sqrt(static_cast<double>(pairs))));
+}
+
+// As large as pays, if there is memory for them.
 Sides largest_tile(const DeviceProblem& p) {
-  const std::int64_t most_pairs = std::min(kMostPairs, p.pairs_at_a_time);
-  const std::int64_t longest = whole_grains(static_cast<std::int64_t>(std::sqrt(static_cast<double>(most_pairs))));
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
     const double side = static_cast<double>(p.rows) / std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
-    if (!rows) rows = std::min(std::max(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain), longest);
+    if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, side_of(kMostPairs));
     rows = std::min(rows, p.rows);
     return {rows, rows};
   }
-  if (!rows) rows = std::min({whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192}, longest});
+  if (!rows) rows = std::min(whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192});
   rows = std::min(rows, p.rows);
   if (!cols) {
     // One device takes tiles as they come; several get enough of them to end together.
     const std::int64_t wanted = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
     const std::int64_t blocks = ceil_div(wanted, ceil_div(p.rows, rows));
     const std::int64_t side = std::max(round_up(ceil_div(p.columns, blocks), kGrain), 8 * kGrain);
-    cols = std::min(whole_grains(std::min(most_pairs / rows, side)), kLongestSide);
+    cols = std::clamp(whole_grains(std::min(kMostPairs / rows, side)), kGrain, kLongestSide);
   }
   return {rows, std::min(cols, p.columns)};
 }
@@ -128,6 +131,10 @@ std::int64_t blocks_that_fit(const DeviceProblem& p, Sides tile, std::int64_t ca
 // the band, the less often points come.
 DevicePlan paged_plan(const DeviceProblem& p, std::int64_t capacity) {
   Sides tile = largest_tile(p);
+  if (!p.tile_rows && !p.tile_cols) {
+    const TileGrid soon = in_tiles_of({p.rows, p.columns, tile.rows, tile.cols, p.square}, p.pairs_at_a_time);
+    tile = {soon.tile_rows, soon.tile_cols};
+  }
   for (;;) {
     // Beside queries, which stay on the device, a block of columns is used once for all.
     const std::int64_t most = p.square ? std::max(ceil_div(p.columns, tile.cols), p.fewest_held) : p.fewest_held;
@@ -140,6 +147,17 @@ DevicePlan paged_plan(const DeviceProblem& p, std::int64_t capacity) {
 }
 
 }  // namespace
+
+TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
+  if (grid.tile_rows * grid.tile_cols <= pairs) return grid;
+  if (grid.square) {
+    grid.tile_rows = grid.tile_cols = std::min(grid.tile_rows, side_of(pairs));
+  } else {
+    grid.tile_cols = std::min(grid.tile_cols, whole_grains(pairs / grid.tile_rows));
+    grid.tile_rows = std::min(grid.tile_rows, whole_grains(pairs / grid.tile_cols));
+  }
+  return grid;
+}
 
 DevicePlan make_device_plan(const DeviceProblem& p) {
   if (p.rows_at_a_time > 0) return make_row_plan(p);

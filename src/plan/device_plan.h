@@ -20,7 +20,7 @@ struct DeviceProblem {
   std::int64_t tile_rows = 0, tile_cols = 0;  // 0: free to choose; equal if square
   // Devices answer rows straight away, at most so many in a call: "tiles" of all columns. 0: they evaluate tiles.
   std::int64_t rows_at_a_time = 0;
-  std::int64_t pairs_at_a_time = INT64_MAX;  // of a tile whose sides are free to choose
+  std::int64_t pairs_at_a_time = INT64_MAX;  // of a tile, where points come in blocks and no side was asked for
   std::int64_t fewest_held = 1;              // blocks of points, of those that come block by block
   // What a device holds with tiles of that size, lists of that many candidates, and that many blocks of tile_cols
   // points at a time (0: all points).
@@ -37,6 +37,9 @@ struct DevicePlan {
   std::int64_t bytes = 0;        // of each device
   std::int64_t smallest = 0;     // with the smallest tiles, and the fewest points at a time
 };
+
+// The same pairs in tiles of at most so many, if devices can have such small ones: sides of tiles are multiples of 128.
+TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs);
 
 // Bytes may be above the limit: then nothing smaller was possible and `smallest` says what is needed.
 DevicePlan make_device_plan(const DeviceProblem& problem);

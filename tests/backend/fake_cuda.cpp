@@ -104,7 +104,7 @@ std::int64_t rows_at_a_time(const knng_backend_problem* p) {
   return std::string_view(p->engine) == "direct" && grows && p->columns.dim <= 16 ? 512 : 0;
 }
 
-std::int64_t pairs_at_a_time(const knng_backend_problem*) {
+std::int64_t pairs_at_a_time(const knng_backend_problem*, std::int32_t) {
   const char* const pairs = std::getenv("KNNG_FAKE_PAIRS");
   return pairs ? std::atoll(pairs) : INT64_MAX;
 }
@@ -188,16 +188,26 @@ std::int32_t keys(knng_backend_session* s, std::int64_t first_row, std::int64_t 
   });
 }
 
+void require_wanted(const knng_backend_session& s) {
+  if (!s.p.wanted(s.p.wanted_user)) throw Failure{KNNG_ERR_CANCELLED, "nobody wants results any more"};
+}
+
 std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
                     knng_backend_error* error) {
   return on(s, kRefine, error, [&] {
-    for (std::int64_t row = first; row < first + count; ++row) s->refine(row, *result);
+    for (std::int64_t row = first; row < first + count; ++row) {
+      require_wanted(*s);
+      s->refine(row, *result);
+    }
   });
 }
 
 std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, knng_backend_result* result,
                   knng_backend_error* error) {
-  return on(s, kRedo, error, [&] { s->redo({rows, static_cast<std::size_t>(count)}, *result); });
+  return on(s, kRedo, error, [&] {
+    require_wanted(*s);
+    s->redo({rows, static_cast<std::size_t>(count)}, *result);
+  });
 }
 
 std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,

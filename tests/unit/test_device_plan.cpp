@@ -46,12 +46,6 @@ DeviceProblem random_problem(values::Random& random, std::int64_t most) {
   return p;
 }
 
-struct Sides {
-  std::int64_t rows, cols;
-  std::int64_t pairs() const { return rows * cols; }
-};
-Sides sides_of(const TileGrid& grid) { return {grid.tile_rows, grid.tile_cols}; }
-
 std::vector<Tile> tiles_of(const TileGrid& grid) {
   TileQueue queue(grid);
   std::vector<Tile> tiles;
@@ -221,23 +215,28 @@ knng_status status_of(const DeviceProblem& p) {
   }
 }
 
-// A tile of which a device would have for too long is smaller, unless somebody asked for it.
+// Tiles on which a device would be for too long become smaller ones; points that come in blocks come in smaller blocks.
 void tiles_end_soon(void**) {
+  constexpr std::int64_t smallest = 128;
   values::Random random(407);
   for (int i = 0; i < 500; ++i) {
-    DeviceProblem p = random_problem(random, 300'000);
-    p.pairs_at_a_time = std::int64_t{1} << random.below(40);
-    const Sides sides = sides_of(make_device_plan(p).grid);
-    constexpr std::int64_t smallest = 128;
-    if (p.square && !p.tile_rows) assert_true(sides.rows <= smallest || sides.pairs() <= p.pairs_at_a_time);
-    if (!p.square && !p.tile_rows && !p.tile_cols)
-      assert_true(sides.cols <= smallest || sides.pairs() <= p.pairs_at_a_time);
-    // More than is needed changes nothing.
-    p.pairs_at_a_time = INT64_MAX;
-    const Sides free = sides_of(make_device_plan(p).grid);
-    p.pairs_at_a_time = free.pairs();
-    const Sides same = sides_of(make_device_plan(p).grid);
-    if (p.square) assert_true(same.rows >= free.rows / smallest * smallest && same.rows <= free.rows);
+    DeviceProblem p = random_problem(random, 20'000);
+    const std::int64_t pairs = std::int64_t{1} << random.below(40);
+    const TileGrid free = make_device_plan(p).grid, soon = in_tiles_of(free, pairs);
+    assert_true(soon.rows == free.rows && soon.columns == free.columns && soon.square == free.square);
+    assert_true(soon.tile_rows <= free.tile_rows && soon.tile_cols <= free.tile_cols);
+    assert_true(!soon.square || soon.tile_rows == soon.tile_cols);
+    assert_true(soon.tile_rows * soon.tile_cols <= pairs || (soon.tile_rows <= smallest && soon.tile_cols <= smallest));
+    if (free.rows * free.columns < 1'000'000) {
+      double covered = 0;
+      for (const Tile& t : tiles_of(soon)) covered += soon.pairs_of(t);
+      assert_true(covered == soon.pairs());
+    }
+
+    p.max_bytes = make_device_plan(p).smallest + 4'000'000;
+    p.pairs_at_a_time = pairs;
+    if (const DevicePlan plan = make_device_plan(p); plan.blocks_held > 0 && !p.tile_rows && !p.tile_cols)
+      assert_true(plan.grid.tile_cols <= smallest || plan.grid.tile_rows * plan.grid.tile_cols <= pairs);
   }
 }
 

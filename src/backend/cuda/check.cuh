@@ -25,8 +25,8 @@ class CudaError : public std::exception {
   char text_[256];
 };
 
-// Rows that the library was asked for and did not give.
-struct Unread {};
+// The library did not give rows that it was asked for, or does not want results any more. It knows why.
+struct Abandoned {};
 
 [[noreturn]] void fail(cudaError_t code, const char* file, int line);
 [[noreturn]] void fail(cublasStatus_t code, const char* file, int line);

@@ -26,18 +26,22 @@ cudaError_t find_properties(int device, DeviceProperties& out) noexcept {
     }
   }
   cudaDeviceProp p{};  // asked without the lock: it takes long, and a fork meanwhile would leave it locked
-  int kilohertz = 0, singles_to_doubles = 0;
-  for (const cudaError_t status :
-       {cudaGetDeviceProperties(&p, device), cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device),
-        cudaDeviceGetAttribute(&singles_to_doubles, cudaDevAttrSingleToDoublePrecisionPerfRatio, device)})
-    if (status != cudaSuccess) return status;
+  const cudaError_t status = cudaGetDeviceProperties(&p, device);
+  if (status != cudaSuccess) return status;
+  const auto ask = [device](cudaDeviceAttr attribute) {
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess) return value;
+    cudaGetLastError();
+    return 0;
+  };
   std::snprintf(out.name, sizeof out.name, "%s", p.name);
   out.memory = static_cast<std::int64_t>(p.totalGlobalMem);
   out.major = p.major;
   out.minor = p.minor;
   out.multiprocessors = p.multiProcessorCount;
-  out.clock = 1e3 * kilohertz;
-  out.doubles_a_cycle = std::max(1, kSinglesACycle / std::max(1, singles_to_doubles));
+  out.clock = 1e3 * ask(cudaDevAttrClockRate);
+  const int singles_to_doubles = ask(cudaDevAttrSingleToDoublePrecisionPerfRatio);
+  out.doubles_a_cycle = kSinglesACycle / std::clamp(singles_to_doubles, 1, kSinglesACycle);
   const std::lock_guard lock(mutex);
   if (at < known.size()) known[at] = out;
   return cudaSuccess;

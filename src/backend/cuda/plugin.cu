@@ -61,8 +61,8 @@ std::int32_t guard(int device, knng_backend_error* error, F&& f) noexcept {
   } catch (const cuda::NotThere& memory) {
     tell(error, KNNG_ERR_ARGUMENT, "rows", "the rows' memory is not there any more");
     error->given = memory.device;
-  } catch (const cuda::Unread&) {
-    tell(error, KNNG_ERR_IO, "rows", "rows could not be read");
+  } catch (const cuda::Abandoned&) {
+    tell(error, KNNG_ERR_CANCELLED, "", "the library gave no rows, or wants no results");
   } catch (const cuda::CudaError& failure) {
     cudaGetLastError();  // nothing of ours stays behind in the runtime
     const bool memory = failure.kind() == cuda::CudaError::Kind::out_of_memory;
@@ -157,7 +157,9 @@ std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
 
 std::int64_t rows_at_a_time(const knng_backend_problem* p) { return cuda::rows_at_a_time(*p); }
 
-std::int64_t pairs_at_a_time(const knng_backend_problem* p) { return cuda::pairs_at_a_time(*p); }
+std::int64_t pairs_at_a_time(const knng_backend_problem* p, std::int32_t rung) {
+  return cuda::pairs_at_a_time(*p, rung);
+}
 
 std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
   *host_bytes = cuda::host_bytes(*p);

@@ -18,17 +18,52 @@ constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFou
 constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 24;
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 
-// Of a tile, by the slowest way in which its pairs may be evaluated: some are under way when a stop comes.
+// Of a tile: some are under way when a stop comes.
 constexpr double kTileSeconds = 0.05;
-// What a coordinate of a pair takes of a multiprocessor: products in fp32 reach half of its 128 instructions a cycle;
-// canonical terms are two instructions of fp64, or with logarithms, powers or divisions a hundred.
-constexpr double kProductsACycle = 64, kInstructions = 2, kInstructionsOfHeavy = 100;
+// Coordinates of pairs that a multiprocessor gets done in a cycle, of no GPU fewer: products of fp16, of two pieces, of
+// fp32. Others by instructions, of which it has 128 on fp32: sums in single precision, and canonical terms on fp64, in
+// which logarithms, powers and divisions take a hundred.
+constexpr double kHalfProducts = 256, kTwoPieceProducts = kHalfProducts / 3, kSingleProducts = 32;
+constexpr double kSingles = 128, kOfSum = 4, kOfHeavySum = 32, kOfTerm = 2, kOfHeavyTerm = 100;
+// What keeps a multiprocessor busy: smaller tiles end no sooner.
+constexpr std::int64_t kFewestPairs = 2 * 128 * 128;
+// Of the last rung: a block of threads has as many rows.
+constexpr std::int64_t kFewestExact = 64;
 
 bool is_heavy(Term term) {
   bool heavy = false;
   visit_term(term, [&](auto t) { heavy = kHeavyTerm<decltype(t)>; });
   return heavy;
 }
+
+double coordinates_a_cycle(const knng_backend_problem& p, int rung, const DeviceProperties& device) {
+  const bool heavy = is_heavy(static_cast<Term>(p.metric.term));
+  if (rung == KNNG_RUNG_FP64 || !(has_products(p) || has_sums(p)))
+    return device.doubles_a_cycle / (heavy ? kOfHeavyTerm : kOfTerm);
+  if (has_sums(p)) return kSingles / (heavy ? kOfHeavySum : kOfSum);
+  switch (precision_of(p, rung)) {
+    case Precision::fp32: return kSingleProducts;
+    case Precision::two_piece: return kTwoPieceProducts;
+    default: return kHalfProducts;
+  }
+}
+
+struct Device {
+  explicit Device(std::int32_t device) {
+    // What is wrong with it is found out again when it is opened.
+    known = find_properties(device, properties) == cudaSuccess;
+    if (!known) cudaGetLastError();
+    known = known && properties.clock > 0;
+  }
+  std::int64_t pairs(const knng_backend_problem& p, int rung) const {
+    const double rate = properties.multiprocessors * properties.clock * coordinates_a_cycle(p, rung, properties);
+    const double pairs = std::min(kTileSeconds * rate / static_cast<double>(p.columns.dim), 0x1p60);
+    return std::max(static_cast<std::int64_t>(pairs), properties.multiprocessors * kFewestPairs);
+  }
+
+  DeviceProperties properties;
+  bool known;
+};
 
 }  // namespace
 
@@ -40,19 +75,15 @@ std::int64_t rows_at_a_time(const knng_backend_problem& p) {
   return std::clamp<std::int64_t>(kMostEntries / (p.k + 1), 1, rows);
 }
 
-std::int64_t pairs_at_a_time(const knng_backend_problem& p) {
-  double slowest = std::numeric_limits<double>::infinity();  // coordinates a second
-  const bool heavy = is_heavy(static_cast<Term>(p.metric.term));
-  for (std::int64_t i = 0; i < p.device_count; ++i) {
-    DeviceProperties device;
-    if (find_properties(p.devices[i], device) != cudaSuccess) continue;  // found out again when it is opened
-    const double canonical = device.doubles_a_cycle / (heavy ? kInstructionsOfHeavy : kInstructions);
-    slowest =
-        std::min(slowest, device.multiprocessors * device.clock * (has_products(p) ? kProductsACycle : canonical));
-  }
-  const double pairs = kTileSeconds * slowest / static_cast<double>(p.columns.dim);
-  constexpr double most = 0x1p62;
-  return static_cast<std::int64_t>(std::clamp(pairs, 1.0, most));
+std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t i = 0; i < p.device_count; ++i)
+    if (const Device device(p.devices[i]); device.known) least = std::min(least, device.pairs(p, rung));
+  return least;
+}
+
+std::int64_t exact_rows_at_a_time(const knng_backend_problem& p) {
+  return std::max(pairs_at_a_time(p, KNNG_RUNG_FP64) / p.columns.count, kFewestExact);
 }
 
 }  // namespace libknng::cuda

@@ -46,10 +46,11 @@ __device__ inline double exact(std::int32_t x) { return x; }
 constexpr Transform formula(Transform t) { return has_directions(t) ? Transform::unit : t; }
 
 // sqrt(x) correctly rounded, without the branches of the one for all of fp64, which keep several from being under way
-// at once. From the unit's approximation, which reads the upper half of x and gives that of the result, good to some
-// 2^-20, Goldschmidt's step makes root and half of the reciprocal root good to 2^-40, and the root's last step is off
-// by some 2^-80 before it is rounded: no x of 24 bits has a root that near to the middle of two numbers, as
-// gpu.canonical sees for every one of them. x is finite and not negative.
+// at once. From the unit's approximation r (1 + e), which reads the upper half of x and gives that of the result,
+// Goldschmidt's step makes root and half of the reciprocal root good to 1.5 e^2, and the first correction a root good
+// to its last place: so the second one's remainder is exact, and what it adds is off by some 2^-53 e^2 of the root. The
+// root of no x of 24 bits is nearer than 2^-77 of itself to the middle of two numbers (all mantissas were looked at),
+// so any unit with e below 2^-13 will do. gpu.canonical compares every float. x is finite and not negative.
 __device__ inline double sqrt_of_single(float x) {
   const double exact_x = static_cast<double>(x);
   double r;
@@ -60,6 +61,7 @@ __device__ inline double sqrt_of_single(float x) {
   const double off = ScalarOps::fma(-g, h, 0.5);
   g = ScalarOps::fma(g, off, g);
   h = ScalarOps::fma(h, off, h);
+  g = ScalarOps::fma(ScalarOps::fma(-g, g, exact_x), h, g);
   return ScalarOps::fma(ScalarOps::fma(-g, g, exact_x), h, g);
 }
 

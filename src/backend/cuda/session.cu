@@ -92,9 +92,9 @@ Session::Session(int device, const knng_backend_problem& problem)
       home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
             devices_beside(problem, device)),
       kit_(device, home_.stream),
-      staging_(kit_, [&problem](void* to, const void* from, std::int64_t bytes) {
-        problem.copy(problem.copy_user, to, from, bytes);
-      }) {
+      staging_(kit_, [&problem](void* to, const void* from,
+                                std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
+      tile_done_(static_cast<std::size_t>(std::max(kTilesUnderWay, problem.blocks_held))) {
   const knng_backend_problem& p = problem_;
   const double largest = p.metric.largest;
   check(cudaDeviceGetAttribute(&compute_major_, cudaDevAttrComputeCapabilityMajor, device));
@@ -429,7 +429,7 @@ double Session::sample() {
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
-  const Event& done = tile_done_[turn_++ % kTilesUnderWay];
+  const Event& done = tile_done_[turn_++ % tile_done_.size()];
   done.wait();
   select(first_row, rows, first_column, columns, problem_.square && first_row != first_column);
   done.record(home_.stream);

@@ -35,6 +35,10 @@ class Session {
     return stored_ ? stored_->count() : paged_operands_ ? paged_operands_->slots() : 0;
   }
 
+  // Throws Abandoned.
+  void require_wanted() const {
+    if (!problem_.wanted(problem_.wanted_user)) throw Abandoned{};
+  }
   // After a failure: nothing of the session is on its way any more.
   void quiet() noexcept { cudaStreamSynchronize(home_.stream); }
 
@@ -51,8 +55,9 @@ class Session {
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result);
 
  private:
-  // Enough tiles that the device has one to go on with, few enough that a stop is soon.
-  static constexpr int kTilesUnderWay = 4;
+  // Tiles under way: the device has one to go on with, and a stop is soon. Where points come in blocks as many as a
+  // band has beside, so that the next block is asked for while they are at it.
+  static constexpr std::int64_t kTilesUnderWay = 4;
 
   // Consecutive points on the device: `at` is the first one's row in the view.
   struct Place {
@@ -132,8 +137,8 @@ class Session {
   DeviceArray<Candidate> incoming_[2];
   DeviceArray<std::int32_t> incoming_counts_[2];
   DeviceArray<std::byte> workspace_;
-  Event tile_done_[kTilesUnderWay];
-  unsigned turn_ = 0;
+  std::vector<Event> tile_done_;
+  std::size_t turn_ = 0;
   // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
   // are places.
   DeviceArray<std::int64_t> order_;

@@ -157,7 +157,7 @@ std::int64_t found_capacity(const knng_backend_problem& p) {
 
 std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
-  const std::int64_t whole = fit / kRowsInFlight * kRowsInFlight;
+  const std::int64_t whole = std::min<std::int64_t>(fit / kRowsInFlight, 2) * kRowsInFlight;
   return std::min(whole > 0 ? whole : std::max(fit, kRowsInFlight / kResultSpaces), p.rows.count);
 }
 // The last rung takes about as much as a tile.

@@ -4,6 +4,7 @@
 #include "backend/cuda/delivery.cuh"
 #include "backend/cuda/exact_rows.cuh"
 #include "backend/cuda/near_rows.cuh"
+#include "backend/cuda/portions.cuh"
 #include "backend/cuda/refine.cuh"
 #include "backend/cuda/session.cuh"
 
@@ -42,6 +43,7 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
     gone[turn].record(out);
   };
   for (std::int64_t part = 0; part < parts; ++part) {
+    require_wanted();
     if (part - delivered == kResultSpaces) deliver_oldest();
     const std::int64_t turn = part % kResultSpaces;
     gone[turn].hold(home_.stream);
@@ -121,12 +123,15 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
   const ResultSpace space(p, redone_together(p), workspace_.data());
   auto* const list = static_cast<std::int64_t*>(space.rest);
   Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
-  for (std::int64_t done = 0; done < count; done += space.together) {
+  // Points that come in blocks come once for all rows of a part, and ask for themselves whether they are wanted.
+  const std::int64_t together = paged_ ? space.together : std::min(space.together, exact_rows_at_a_time(p));
+  for (std::int64_t done = 0; done < count; done += together) {
+    require_wanted();
     ExactJob job = exact_job(p, metric_);
     job.rows = this->rows();
     job.columns = columns();
     job.list = list;
-    job.count = std::min(space.together, count - done);
+    job.count = std::min(together, count - done);
     std::optional<const Points> listed;
     if (paged_) {
       job.columns_from = [this](std::int64_t first) {

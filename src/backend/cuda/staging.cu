@@ -11,7 +11,7 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fi
   if (item_bytes > Kit::kBufferBytes) {
     const Pinned one(item_bytes);
     for (std::int64_t i = 0; i < count; ++i) {
-      if (!fill(i, 1, one.data())) throw Unread{};
+      if (!fill(i, 1, one.data())) throw Abandoned{};
       check(cudaMemcpyAsync(to + i * item_bytes, one.data(), static_cast<std::size_t>(item_bytes),
                             cudaMemcpyHostToDevice, stream));
       stream.wait();
@@ -26,7 +26,7 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fi
     done_[turn].wait();
     if (!fill(first, part, buffer)) {
       stream.wait();  // parts before it, whose buffers others will get
-      throw Unread{};
+      throw Abandoned{};
     }
     check(cudaMemcpyAsync(to + first * item_bytes, buffer, static_cast<std::size_t>(part * item_bytes),
                           cudaMemcpyHostToDevice, stream));

@@ -29,7 +29,7 @@ class Staging {
   using Fill = std::function<bool(std::int64_t first, std::int64_t count, std::byte* to)>;
 
   // `count` items of `item_bytes` to the device, in consecutive parts. Returns when the last part is on its way; what
-  // follows on the stream finds all of it. Throws Unread.
+  // follows on the stream finds all of it. Throws Abandoned.
   void upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device, const Stream& stream);
   // To host memory; returns when all are there. In one call the buffers never run empty between them.
   void download(std::span<const Outgoing> all, const Stream& stream);
