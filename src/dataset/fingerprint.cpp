@@ -29,22 +29,23 @@ constexpr std::int64_t kTogether = 256;
 constexpr std::int64_t kSortedByOne = std::int64_t{1} << 17;
 // Of a row: that it equals no earlier one is not known yet.
 constexpr std::int64_t kUnknown = -1;
-// Hashes are cut into 2^kCuts pieces by their first bits, each for one thread to sort.
-constexpr int kCuts = 6;
+// Hashes are dealt out to 2^kCuts pieces by their first bits, each for one thread to sort.
+constexpr int kCuts = 10;
 constexpr std::size_t kPieces = std::size_t{1} << kCuts;
+using Begins = std::array<std::int64_t, kPieces + 1>;  // where pieces begin, and the end
 
 void normalise(double* values, std::int64_t count) noexcept {
   for (std::int64_t t = 0; t < count; ++t) values[t] += 0.0;  // -0 + 0 = +0
 }
 
-// Those that are not known are found. scratch: a row for each thread.
-void find_hashes(const Dataset& data, int threads, double* scratch, Buffer<RowHash>& hashes, Monitor& monitor) {
+// Those that are not known are found. scratch: a row for each thread; null if all are known.
+void find_hashes(const Dataset& data, int threads, double* scratch, Buffer<std::uint64_t>& hashes, Monitor& monitor) {
   const std::int64_t n = data.rows(), d = data.dim();
   FirstFailure failure;  // to read from a file
 #pragma omp parallel num_threads(threads)
   {
     const FloatEnv env;
-    double* x = scratch + omp_get_thread_num() * d;
+    double* const x = scratch ? scratch + omp_get_thread_num() * d : nullptr;
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t first = 0; first < n; first += kTogether) {
       if (monitor.stopped() || failure.happened()) continue;
@@ -53,7 +54,7 @@ void find_hashes(const Dataset& data, int threads, double* scratch, Buffer<RowHa
         for (std::int64_t i = first; i < end; ++i) {
           const std::uint64_t* known = data.hash(i);
           if (!known) data.load(i, x);
-          hashes[i] = {known ? *known : row_hash(x, d), i};
+          hashes[i] = known ? *known : row_hash(x, d);
         }
       } catch (...) {
         failure.note();
@@ -65,19 +66,31 @@ void find_hashes(const Dataset& data, int threads, double* scratch, Buffer<RowHa
   failure.rethrow();
 }
 
-// Brings hashes with the same first bits together; returns where the pieces begin, and the end.
-std::array<std::int64_t, kPieces + 1> cut(Buffer<RowHash>& hashes, int threads) {
-  std::array<std::int64_t, kPieces + 1> begins{};
-  begins.back() = hashes.size();
-  for (int level = 0; level < kCuts; ++level) {
-    const std::size_t step = kPieces >> level;
-    const std::uint64_t bit = std::uint64_t{1} << (63 - level);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (std::size_t piece = 0; piece < kPieces; piece += step) {
-      const auto middle = std::partition(hashes.begin() + begins[piece], hashes.begin() + begins[piece + step],
-                                         [bit](const RowHash& h) { return (h.hash & bit) == 0; });
-      begins[piece + step / 2] = middle - hashes.begin();
-    }
+// Deals hashes out to pieces, in each of them in the order of their rows.
+Begins deal(const Buffer<std::uint64_t>& hashes, int threads, Buffer<RowHash>& dealt) {
+  const std::int64_t n = hashes.size();
+  const auto each = [&](int part, auto&& f) {
+    for (std::int64_t i = n * part / threads; i < n * (part + 1) / threads; ++i) f(hashes[i] >> (64 - kCuts), i);
+  };
+  // Of a thread's rows: how many go to each piece, then where the next of them goes.
+  std::vector<std::array<std::int64_t, kPieces>> places(static_cast<std::size_t>(threads));
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int part = 0; part < threads; ++part) {
+    std::array<std::int64_t, kPieces> counts{};
+    each(part, [&](std::uint64_t piece, std::int64_t) { ++counts[piece]; });
+    places[static_cast<std::size_t>(part)] = counts;
+  }
+  Begins begins{};
+  std::int64_t next = 0;
+  for (std::size_t piece = 0; piece < kPieces; ++piece) {
+    begins[piece] = next;
+    for (auto& of_part : places) next += std::exchange(of_part[piece], next);
+  }
+  begins.back() = next;
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int part = 0; part < threads; ++part) {
+    std::array<std::int64_t, kPieces> place = places[static_cast<std::size_t>(part)];
+    each(part, [&](std::uint64_t piece, std::int64_t row) { dealt[place[piece]++] = {hashes[row], row}; });
   }
   return begins;
 }
@@ -124,12 +137,11 @@ class Comparison {
   bool differ_ = false;
 };
 
-// Sorts hashes [begin, end), among which are all that equal one of them, and finds of each of their rows the first that
-// equals it. Returns how many rows equal an earlier one.
-std::int64_t count_duplicates(Buffer<RowHash>& hashes, std::int64_t begin, std::int64_t end, const RowLoader& loader,
-                              std::int64_t dim, double* values, Buffer<std::int64_t>& first, const Monitor& monitor) {
-  std::sort(hashes.begin() + begin, hashes.begin() + end,
-            [](const RowHash& a, const RowHash& b) { return a.hash < b.hash || (a.hash == b.hash && a.row < b.row); });
+// Finds of each row of hashes [begin, end), which are sorted and among which are all that equal one of them, the first
+// row that equals it. Returns how many rows equal an earlier one.
+std::int64_t count_duplicates(const Buffer<RowHash>& hashes, std::int64_t begin, std::int64_t end,
+                              const RowLoader& loader, std::int64_t dim, double* values, Buffer<std::int64_t>& first,
+                              const Monitor& monitor) {
   for (std::int64_t i = begin; i < end; ++i) first[hashes[i].row] = kUnknown;
   Comparison comparison(loader, dim, values, first);
   // Equal hashes are nearly always equal rows. Rows that are not are left for another round, among themselves.
@@ -151,6 +163,41 @@ std::int64_t count_duplicates(Buffer<RowHash>& hashes, std::int64_t begin, std::
   return comparison.equal();
 }
 
+void sort_pieces(const Begins& begins, int threads, Buffer<RowHash>& hashes, const Monitor& monitor) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (std::size_t piece = 0; piece < kPieces; ++piece) {
+    if (monitor.stopped()) continue;
+    std::sort(hashes.begin() + begins[piece], hashes.begin() + begins[piece + 1],
+              [](const RowHash& a, const RowHash& b) { return std::pair(a.hash, a.row) < std::pair(b.hash, b.row); });
+  }
+  monitor.check();
+}
+
+// values: room for a loader's rows for each thread.
+std::int64_t count_all_duplicates(const Buffer<RowHash>& hashes, const Begins& begins, const RowLoader& loader,
+                                  std::int64_t dim, int threads, double* values, Buffer<std::int64_t>& first,
+                                  const Monitor& monitor) {
+  FirstFailure failure;  // to read from a file
+  std::int64_t duplicates = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : duplicates)
+  {
+    const FloatEnv env;
+    double* const own = values + omp_get_thread_num() * loader.together() * dim;
+#pragma omp for schedule(dynamic, 1)
+    for (std::size_t piece = 0; piece < kPieces; ++piece) {
+      if (monitor.stopped() || failure.happened()) continue;
+      try {
+        duplicates += count_duplicates(hashes, begins[piece], begins[piece + 1], loader, dim, own, first, monitor);
+      } catch (...) {
+        failure.note();
+      }
+    }
+  }
+  monitor.check();
+  failure.rethrow();
+  return duplicates;
+}
+
 }  // namespace
 
 std::uint64_t row_hash(double* values, std::int64_t dim) noexcept {
@@ -165,49 +212,36 @@ std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads,
 
 Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int threads, Budget* budget, Monitor& monitor) {
   const std::int64_t n = data.rows(), d = data.dim(), together = loader.together();
-  threads = loader.threads(threads);
-  Buffer<RowHash> hashes(n, budget);
-  Buffer<double> scratch(together * d * threads, budget);
-  FirstFailure failure;  // to read from a file
-
+  const int loading = loader.threads(threads);
   // A team for less would take longer to gather than to work.
   const int sorters = static_cast<int>(std::clamp<std::int64_t>(n / kSortedByOne, 1, threads));
   const bool all_known = std::all_of(data.chunks().begin(), data.chunks().end(),
                                      [](const auto& chunk) { return chunk->hashes() != nullptr; });
-  find_hashes(data, all_known ? sorters : threads, scratch.data(), hashes, monitor);
-
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
-  const std::int64_t shape[2] = {n, d};
-  XXH3_128bits_update(&state, shape, sizeof shape);
-  for (const RowHash& h : hashes) XXH3_128bits_update(&state, &h.hash, sizeof h.hash);
-  const XXH128_hash_t digest = XXH3_128bits_digest(&state);
-  char text[33];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
-                static_cast<unsigned long long>(digest.low64));
-
-  Fingerprint result{text, 0, Buffer<std::int64_t>(n, budget)};
-  const auto begins = cut(hashes, sorters);
-  std::int64_t duplicates = 0;
-#pragma omp parallel num_threads(sorters) reduction(+ : duplicates)
+  Buffer<double> scratch(together * d * loading, budget);
+  Buffer<RowHash> hashes(n, budget);
+  Begins begins{};
+  Fingerprint result;
   {
-    const FloatEnv env;
-    double* const values = scratch.data() + omp_get_thread_num() * together * d;
-#pragma omp for schedule(dynamic, 1)
-    for (std::size_t piece = 0; piece < kPieces; ++piece) {
-      if (monitor.stopped() || failure.happened()) continue;
-      try {
-        duplicates +=
-            count_duplicates(hashes, begins[piece], begins[piece + 1], loader, d, values, result.first, monitor);
-      } catch (...) {
-        failure.note();
-      }
-    }
+    Buffer<std::uint64_t> by_row(n, budget);
+    find_hashes(data, all_known ? sorters : loading, all_known ? nullptr : scratch.data(), by_row, monitor);
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    const std::int64_t shape[2] = {n, d};
+    XXH3_128bits_update(&state, shape, sizeof shape);
+    XXH3_128bits_update(&state, by_row.data(), static_cast<std::size_t>(by_row.bytes()));
+    const XXH128_hash_t digest = XXH3_128bits_digest(&state);
+    char text[33];
+    std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
+                  static_cast<unsigned long long>(digest.low64));
+    result.text = text;
+    begins = deal(by_row, sorters, hashes);
   }
-  monitor.check();
-  failure.rethrow();
-  result.duplicates = duplicates;
-  if (duplicates == 0) result.first = {};
+
+  result.first = Buffer<std::int64_t>(n, budget);
+  sort_pieces(begins, sorters, hashes, monitor);
+  result.duplicates = count_all_duplicates(hashes, begins, loader, d, std::min(loading, sorters), scratch.data(),
+                                           result.first, monitor);
+  if (result.duplicates == 0) result.first = {};
   return result;
 }
 
