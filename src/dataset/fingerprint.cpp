@@ -32,6 +32,8 @@ constexpr std::int64_t kUnknown = -1;
 // Hashes are dealt out to 2^kCuts pieces by their first bits, each for one thread to sort.
 constexpr int kCuts = 10;
 constexpr std::size_t kPieces = std::size_t{1} << kCuts;
+// Neighbouring pieces are looked through together, by each thread so often: rows are loaded many at a time.
+constexpr std::size_t kRangesOfThread = 4;
 using Begins = std::array<std::int64_t, kPieces + 1>;  // where pieces begin, and the end
 
 void normalise(double* values, std::int64_t count) noexcept {
@@ -173,21 +175,23 @@ void sort_pieces(const Begins& begins, int threads, Buffer<RowHash>& hashes, con
   monitor.check();
 }
 
-// values: room for a loader's rows for each thread.
+// Pieces are sorted, and so are all of them together. values: room for a loader's rows for each thread.
 std::int64_t count_all_duplicates(const Buffer<RowHash>& hashes, const Begins& begins, const RowLoader& loader,
                                   std::int64_t dim, int threads, double* values, Buffer<std::int64_t>& first,
                                   const Monitor& monitor) {
   FirstFailure failure;  // to read from a file
+  const std::size_t ranges = threads == 1 ? 1 : kRangesOfThread * static_cast<std::size_t>(threads);
+  const auto begin_of = [&](std::size_t range) { return begins[kPieces * range / ranges]; };
   std::int64_t duplicates = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : duplicates)
   {
     const FloatEnv env;
     double* const own = values + omp_get_thread_num() * loader.together() * dim;
 #pragma omp for schedule(dynamic, 1)
-    for (std::size_t piece = 0; piece < kPieces; ++piece) {
+    for (std::size_t range = 0; range < ranges; ++range) {
       if (monitor.stopped() || failure.happened()) continue;
       try {
-        duplicates += count_duplicates(hashes, begins[piece], begins[piece + 1], loader, dim, own, first, monitor);
+        duplicates += count_duplicates(hashes, begin_of(range), begin_of(range + 1), loader, dim, own, first, monitor);
       } catch (...) {
         failure.note();
       }

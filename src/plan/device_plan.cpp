@@ -154,7 +154,8 @@ TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
     grid.tile_rows = grid.tile_cols = std::min(grid.tile_rows, side_of(pairs));
   } else {
     grid.tile_cols = std::min(grid.tile_cols, whole_grains(pairs / grid.tile_rows));
-    grid.tile_rows = std::min(grid.tile_rows, whole_grains(pairs / grid.tile_cols));
+    if (grid.tile_rows * grid.tile_cols > pairs)
+      grid.tile_rows = std::min(grid.tile_rows, whole_grains(pairs / grid.tile_cols));
   }
   return grid;
 }

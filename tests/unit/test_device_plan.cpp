@@ -227,6 +227,8 @@ void tiles_end_soon(void**) {
     assert_true(soon.tile_rows <= free.tile_rows && soon.tile_cols <= free.tile_cols);
     assert_true(!soon.square || soon.tile_rows == soon.tile_cols);
     assert_true(soon.tile_rows * soon.tile_cols <= pairs || (soon.tile_rows <= smallest && soon.tile_cols <= smallest));
+    if (!soon.square && soon.tile_rows < free.tile_rows)
+      assert_true(soon.tile_cols <= smallest && free.tile_rows * soon.tile_cols > pairs);
     if (free.rows * free.columns < 1'000'000) {
       double covered = 0;
       for (const Tile& t : tiles_of(soon)) covered += soon.pairs_of(t);

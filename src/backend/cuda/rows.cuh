@@ -50,7 +50,7 @@ constexpr Transform formula(Transform t) { return has_directions(t) ? Transform:
 // Goldschmidt's step makes root and half of the reciprocal root good to 1.5 e^2, and the first correction a root good
 // to its last place: so the second one's remainder is exact, and what it adds is off by some 2^-53 e^2 of the root. The
 // root of no x of 24 bits is nearer than 2^-77 of itself to the middle of two numbers (all mantissas were looked at),
-// so any unit with e below 2^-13 will do. gpu.canonical compares every float. x is finite and not negative.
+// so any unit with e below 2^-14 will do. gpu.canonical compares every float. x is finite and not negative.
 __device__ inline double sqrt_of_single(float x) {
   const double exact_x = static_cast<double>(x);
   double r;
