@@ -246,7 +246,7 @@ static void tiles_end_soon(void** state) {
   (void)state;
   if (!fake_devices) skip();
   asked a;
-  ask(&a, rows_grid(KNNG_F32, 300, 8, 3, 319)); /* full of ties, which a filter leaves without a proof */
+  ask(&a, rows_grid(KNNG_F32, 300, 8, 3, 319)); /* full of ties */
   static const struct {
     const char *pairs, *tile;
     int64_t tiles;
