@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -139,40 +140,66 @@ class Comparison {
   bool differ_ = false;
 };
 
+// Equal hashes that follow each other, two or more.
+struct Run {
+  std::int64_t begin, end;
+};
+// The first of hashes [begin, end), which are sorted; at the end if there is none.
+Run next_run(const Buffer<RowHash>& hashes, std::int64_t begin, std::int64_t end) {
+  for (; begin + 1 < end; ++begin) {
+    if (hashes[begin].hash != hashes[begin + 1].hash) continue;
+    std::int64_t last = begin + 2;
+    while (last < end && hashes[last].hash == hashes[begin].hash) ++last;
+    return {begin, last};
+  }
+  return {end, end};
+}
+
 // Finds of each row of hashes [begin, end), which are sorted and among which are all that equal one of them, the first
-// row that equals it. Returns how many rows equal an earlier one.
+// row that equals it; before, `first` has of each row the row itself. Returns how many rows equal an earlier one.
 std::int64_t count_duplicates(const Buffer<RowHash>& hashes, std::int64_t begin, std::int64_t end,
                               const RowLoader& loader, std::int64_t dim, double* values, Buffer<std::int64_t>& first,
                               const Monitor& monitor) {
-  for (std::int64_t i = begin; i < end; ++i) first[hashes[i].row] = kUnknown;
+  const auto each_run = [&](auto&& f) {
+    for (Run run = next_run(hashes, begin, end); run.begin < end && !monitor.stopped();
+         run = next_run(hashes, run.end, end))
+      f(run);
+  };
+  each_run([&](const Run& run) {
+    for (std::int64_t i = run.begin; i < run.end; ++i) first[hashes[i].row] = kUnknown;
+  });
   Comparison comparison(loader, dim, values, first);
   // Equal hashes are nearly always equal rows. Rows that are not are left for another round, among themselves.
   do {
-    std::int64_t leader = -1;  // chosen in this round
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (i % kTogether == 0 && monitor.stopped()) return comparison.equal();
-      const std::int64_t row = hashes[i].row;
-      if (first[row] != kUnknown) continue;
-      if (leader >= 0 && hashes[i].hash == hashes[leader].hash) {
-        comparison.add(row, hashes[leader].row);
-      } else {
-        leader = i;
-        first[row] = row;
+    each_run([&](const Run& run) {
+      std::int64_t leader = kUnknown;  // chosen in this round
+      for (std::int64_t i = run.begin; i < run.end; ++i) {
+        const std::int64_t row = hashes[i].row;
+        if (first[row] != kUnknown) continue;
+        if (leader != kUnknown)
+          comparison.add(row, leader);
+        else
+          leader = first[row] = row;
       }
-    }
+    });
     comparison.settle();
-  } while (comparison.differed());
+  } while (comparison.differed() && !monitor.stopped());
   return comparison.equal();
 }
 
-void sort_pieces(const Begins& begins, int threads, Buffer<RowHash>& hashes, const Monitor& monitor) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+// Returns whether some are equal.
+bool sort_pieces(const Begins& begins, int threads, Buffer<RowHash>& hashes, const Monitor& monitor) {
+  bool equal = false;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(|| : equal)
   for (std::size_t piece = 0; piece < kPieces; ++piece) {
     if (monitor.stopped()) continue;
-    std::sort(hashes.begin() + begins[piece], hashes.begin() + begins[piece + 1],
+    const std::int64_t begin = begins[piece], end = begins[piece + 1];
+    std::sort(hashes.begin() + begin, hashes.begin() + end,
               [](const RowHash& a, const RowHash& b) { return std::pair(a.hash, a.row) < std::pair(b.hash, b.row); });
+    equal = equal || next_run(hashes, begin, end).begin < end;
   }
   monitor.check();
+  return equal;
 }
 
 // Pieces are sorted, and so are all of them together. values: room for a loader's rows for each thread.
@@ -241,8 +268,9 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int thread
     begins = deal(by_row, sorters, hashes);
   }
 
+  if (!sort_pieces(begins, sorters, hashes, monitor)) return result;
   result.first = Buffer<std::int64_t>(n, budget);
-  sort_pieces(begins, sorters, hashes, monitor);
+  std::iota(result.first.begin(), result.first.end(), std::int64_t{0});
   result.duplicates = count_all_duplicates(hashes, begins, loader, d, std::min(loading, sorters), scratch.data(),
                                            result.first, monitor);
   if (result.duplicates == 0) result.first = {};
