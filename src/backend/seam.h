@@ -145,8 +145,8 @@ typedef struct knng_backend_seam {
   void (*describe)(int32_t device, knng_device* out); /* all members but struct_size */
   /* Whether the problem's engine and selector can do its metric and size. */
   int32_t (*can_run)(const knng_backend_problem* problem, knng_backend_error* error);
-  /* Whether answer() can do the problem, which can_run() allows: the most rows that a call should be for, so that it
-   * ends within a second; 0: it cannot. Pure; what comes from the plan is not looked at. */
+  /* Whether answer() can do the problem, which can_run() allows: the most rows that a call should be for, so that
+   * progress is told now and then; 0: it cannot. Pure; what comes from the plan is not looked at. */
   int64_t (*rows_at_a_time)(const knng_backend_problem* problem);
   /* Most pairs that a tile of that rung should have, so that it ends within a tenth of a second, if the problem's
    * devices are kept busy by so few. The devices are asked for their speed; what comes from the plan is not looked at.

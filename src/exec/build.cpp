@@ -90,9 +90,11 @@ struct Distinct {
 bool run_planned(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
                  const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
                  Graph& graph) {
+  graph.stats[Stat::pairs] = plan.grid.pairs();
   if (plan.device.set.backend)
     return run_on_devices(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
   if (ask(true) == Verdict::stop) return false;
+  graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
   run_on_cpu(task, plan, data, queries, leave_out, k, budget, monitor, graph);
   return true;
 }
@@ -153,8 +155,8 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
     print = std::async(on_devices ? std::launch::async : std::launch::deferred, [&] {
       const FloatEnv env;
-      // Half of the threads bring rows to the devices meanwhile.
-      const int threads = on_devices ? std::max(1, plan.threads / 2) : plan.threads;
+      // Half of the threads bring rows to the devices meanwhile; where rows are there already, all can sort.
+      const int threads = on_devices && !data.on_devices() ? std::max(1, plan.threads / 2) : plan.threads;
       return fingerprint(data, *loader, threads, &budget, on_devices ? beside : monitor);
     });
   }
@@ -184,12 +186,9 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
     seconds_fingerprint = watch.lap();
     return distinct ? Verdict::stop : Verdict::go_on;
   };
-  const TileGrid* grid = &plan.grid;
   try {
-    if (!run_planned(task, plan, data, queries, leave_out, k, ask, &budget, monitor, graph)) {
+    if (!run_planned(task, plan, data, queries, leave_out, k, ask, &budget, monitor, graph))
       run_distinct(*distinct, data, task, plan, &budget, monitor, graph);
-      grid = &distinct->plan.grid;
-    }
   } catch (...) {
     beside.stop();  // nobody waits for the fingerprint any more
     throw;
@@ -200,8 +199,6 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
 
   graph.stats[Stat::rows] = static_cast<double>(graph.rows);
   graph.stats[Stat::columns] = static_cast<double>(graph.columns);
-  graph.stats[Stat::pairs] = grid->pairs();
-  graph.stats[Stat::tiles] = static_cast<double>(grid->tiles());
   graph.stats[Stat::proved] = static_cast<double>(graph.rows);
   graph.stats[Stat::ties_at_k] = static_cast<double>(std::count(graph.ties.begin(), graph.ties.end(), 1));
   graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget.peak());

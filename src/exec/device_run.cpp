@@ -113,10 +113,22 @@ class Session {
   knng_backend_error error_{};
 };
 
+// What sessions ask of a call: whether anybody wants more of it. When one of them has failed nobody does.
+struct Wanted {
+  const SessionRows& rows;
+  std::atomic<bool> failed{false};
+
+  static std::int32_t ask(const void* user) {
+    const auto& wanted = *static_cast<const Wanted*>(user);
+    return !wanted.failed.load() && wanted.rows.wanted();
+  }
+};
+
 // The devices at work, each with a thread, which has a team of its own for copies.
 class Team {
  public:
-  Team(const Job& job, const std::vector<std::int32_t>& devices) : sessions_(devices.size()) {
+  Team(const Job& job, const std::vector<std::int32_t>& devices, Wanted& wanted)
+      : wanted_(wanted), sessions_(devices.size()) {
     each([&](std::size_t i) { sessions_[i] = std::make_unique<Session>(job, devices[i]); });
   }
 
@@ -131,7 +143,7 @@ class Team {
   std::size_t size() const noexcept { return sessions_.size(); }
   Session& operator[](std::size_t i) noexcept { return *sessions_[i]; }
 
-  // Calls f(i) for each device; of several failures the first device's comes out.
+  // Calls f(i) for each device; of several failures the first device's comes out, but for those that are another's.
   template <class F>
   void each(F&& f) {
     std::vector<std::exception_ptr> failures(sessions_.size());
@@ -139,9 +151,12 @@ class Team {
       const FloatEnv env;
       try {
         f(i);
+      } catch (const Error& e) {
+        if (!(e.code() == KNNG_ERR_CANCELLED && failed())) failures[i] = std::current_exception();
+        wanted_.failed.store(true);
       } catch (...) {
         failures[i] = std::current_exception();
-        failed_.store(true);
+        wanted_.failed.store(true);
       }
     };
     {
@@ -150,7 +165,7 @@ class Team {
       try {
         for (std::size_t i = 1; i < sessions_.size(); ++i) others.emplace_back(run, i);
       } catch (...) {
-        failed_.store(true);  // those that have begun end early
+        wanted_.failed.store(true);  // those that have begun end early
         throw;
       }
       run(0);
@@ -159,11 +174,11 @@ class Team {
       if (failure) std::rethrow_exception(failure);
   }
   // Whether a device has failed: the others need not go on.
-  bool failed() const noexcept { return failed_.load(); }
+  bool failed() const noexcept { return wanted_.failed.load(); }
 
  private:
+  Wanted& wanted_;
   std::vector<std::unique_ptr<Session>> sessions_;
-  std::atomic<bool> failed_{false};
 };
 
 // Rows [first, first + count) of the i-th of `parts` equal shares: of whole blocks, if points come in blocks.
@@ -320,9 +335,9 @@ void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& outp
   take_tiles(team, grid, rest, output, monitor);
 }
 
-// Such that a stop is soon; points that come in blocks have tiles of their size.
+// Such that a stop is soon.
 TileGrid tiles_of_rung(const Job& job, const TaskPlan& plan, std::int32_t rung) {
-  if (plan.device.blocks_held > 0 || plan.device.tiles_asked_for) return plan.grid;
+  if (!plan.device.tiles_can_be_cut) return plan.grid;
   return in_tiles_of(plan.grid, job.backend.pairs_at_a_time(&job.problem, rung));
 }
 
@@ -430,7 +445,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, Output& output, Mon
   const std::int64_t n = graph.rows;
   const bool direct = plan.device.engine == "direct";
   Stopwatch watch;
-  double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0;
+  double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0, tiles = 0;
   std::int64_t unproved = 0, redone = 0;
   const std::span<const Step> ladder = ladder_of(job.metric, job.problem);
   for (const Step& step : ladder) {
@@ -438,7 +453,9 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, Output& output, Mon
     if (step.rung == KNNG_RUNG_FP64 && !direct) redone = n;  // the others, too, are proved by keys alone now
     team.each([&](std::size_t i) { team[i].begin(step.rung); });
     if (step.rung != ladder.back().rung && team[0].sample() > kHopeless) continue;
-    run_tiles(team, tiles_of_rung(job, plan, step.rung), step.distances, output, monitor);
+    const TileGrid grid = tiles_of_rung(job, plan, step.rung);
+    run_tiles(team, grid, step.distances, output, monitor);
+    tiles += static_cast<double>(grid.tiles());
     if (output.unwanted(true)) return false;
     seconds_tile += watch.lap();
     join_lists(team, plan);
@@ -450,6 +467,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, Output& output, Mon
     if (unproved <= n / kFewUnproved) break;
   }
   if (unproved > 0) redo_rows(team, graph, unproved, output.results(), monitor);
+  graph.stats[Stat::tiles] = tiles;
   graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
   graph.stats[Stat::seconds_tile] = seconds_tile;
   graph.stats[Stat::seconds_merge] = seconds_merge;
@@ -499,20 +517,23 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   rows.describe(job.problem.columns);
   query_rows.describe(job.problem.rows);
   job.problem.copy = &SessionRows::copy;
-  job.problem.wanted = &SessionRows::wanted;
-  job.problem.copy_user = job.problem.wanted_user = &rows;
+  job.problem.copy_user = &rows;
+  Wanted wanted{rows};
+  job.problem.wanted = &Wanted::ask;
+  job.problem.wanted_user = &wanted;
   job.problem.leave_out = leave_out;
   std::int64_t session_host = 0;
   job.backend.session_bytes(&job.problem, &session_host);
   const Charge charge(budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));
 
   monitor.stage("prepare", 1);
-  Team team(job, set.devices);
+  Team team(job, set.devices, wanted);
   graph.stats[Stat::seconds_copy] = watch.lap();
   Output output(task, half, set, ask, budget, graph);
   if (plan.device.by_rows) {
     if (output.unwanted(true)) return false;
     answer_rows(team, plan.grid, output.results(), monitor);
+    graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
     graph.stats[Stat::seconds_tile] = watch.lap();
   } else if (!climb(team, job, plan, output, monitor, graph)) {
     return false;

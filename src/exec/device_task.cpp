@@ -143,7 +143,6 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   p.max_bytes = std::min({task.max_device_bytes, free, INT64_MAX - 1});
   // Kernels, handles and what else shares the device take from what is free, which nobody limited.
   if (free <= task.max_device_bytes) p.spare_bytes = p.max_bytes / 16;
-  device.tiles_asked_for = task.tile_rows || task.tile_cols;
   p.tile_rows = task.tile_rows;
   p.tile_cols = task.tile_cols;
   p.rows_at_a_time = rows_at_a_time;
@@ -177,6 +176,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   plan.threads = task.threads;
   device.capacity = made.capacity;
   device.blocks_held = made.blocks_held;
+  device.tiles_can_be_cut = made.tiles_can_be_cut;
   device.bytes = made.bytes;
   device.smallest = made.smallest;
   session_host = checked_mul(session_host, p.devices, "devices");

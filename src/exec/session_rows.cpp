@@ -54,8 +54,8 @@ std::int32_t SessionRows::read(const void* user, std::int64_t first, std::int64_
   return rows.if_wanted([&] { pack_rows(rows.data_, first, count, static_cast<std::byte*>(dst), rows.threads_); });
 }
 
-std::int32_t SessionRows::wanted(const void* user) {
-  return static_cast<const SessionRows*>(user)->if_wanted([] {});
+bool SessionRows::wanted() const noexcept {
+  return if_wanted([] {});
 }
 
 }  // namespace libknng

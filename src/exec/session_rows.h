@@ -22,9 +22,10 @@ class SessionRows {
 
   // Where they come from; this outlives `rows`.
   void describe(knng_backend_rows& rows) const noexcept;
-  // For knng_backend_problem::copy and wanted, whose user this is.
+  // For knng_backend_problem::copy, whose user this is.
   static void copy(const void* user, void* dst, const void* src, std::int64_t bytes);
-  static std::int32_t wanted(const void* user);
+  // Whether nobody has stopped the work and all rows so far could be read.
+  bool wanted() const noexcept;
 
  private:
   static std::int32_t read(const void* user, std::int64_t first, std::int64_t count, void* dst);

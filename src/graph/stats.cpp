@@ -11,7 +11,7 @@ constexpr std::array<StatInfo, kStats> kTable = {{
     {"rows", "rows of the graph"},
     {"columns", "rows of the data set that could be neighbours"},
     {"pairs", "pairs of rows compared (each once, when half of the matrix serves both sides)"},
-    {"tiles", "tiles of the distance matrix"},
+    {"tiles", "tiles of the distance matrix that were evaluated, in all precisions together"},
     {"keys", "canonical keys evaluated: all pairs, or those that a filter could not leave out"},
     {"candidates_max", "most candidates that a row kept for later refinement; 0 if none had to wait"},
     {"proved", "rows whose neighbours are proved; all of them under precision=exact"},

@@ -101,6 +101,7 @@ DevicePlan plan_of(const DeviceProblem& p, Sides tile, std::int64_t capacity, st
   plan.grid = {p.rows, p.columns, tile.rows, tile.cols, p.square};
   plan.capacity = capacity;
   plan.blocks_held = held;
+  plan.tiles_can_be_cut = held == 0 && !p.tile_rows && !p.tile_cols;
   plan.bytes = p.session_bytes(tile.rows, tile.cols, capacity, held);
   return plan;
 }

@@ -32,10 +32,11 @@ struct DeviceProblem {
 struct DevicePlan {
   // Square: of square tiles, so that each is on the diagonal or beside it; but whole rows, if these are answered.
   TileGrid grid;
-  std::int64_t capacity = 0;     // candidates of a list; 0 where rows are answered
-  std::int64_t blocks_held = 0;  // 0: all points stay on the device; else they come block by block
-  std::int64_t bytes = 0;        // of each device
-  std::int64_t smallest = 0;     // with the smallest tiles, and the fewest points at a time
+  std::int64_t capacity = 0;      // candidates of a list; 0 where rows are answered
+  std::int64_t blocks_held = 0;   // 0: all points stay on the device; else they come block by block
+  bool tiles_can_be_cut = false;  // smaller ones will do as well: no side was asked for, and no block has their size
+  std::int64_t bytes = 0;         // of each device
+  std::int64_t smallest = 0;      // with the smallest tiles, and the fewest points at a time
 };
 
 // The same pairs in tiles of at most so many, if devices can have such small ones: sides of tiles are multiples of 128.

@@ -1,5 +1,6 @@
 /* Tiles of more than 2^31 pairs, and operands of as many values, on GPUs that have the memory for them: no plan has
- * such tiles by itself, settings ask for them. The bits are those of planned tiles and of the CPU. */
+ * such tiles by itself, settings ask for them. The bits are those of planned tiles and of the CPU. And tiles that are
+ * smaller than the planned ones, since the GPU would be at those for too long. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,62 @@ static void canonical_keys_quick(void** state) {
   same_as_planned(&sums, "direct", "quick");
 }
 
+static int64_t tiles_of(const knng_plan* p, const question* q) {
+  const int64_t rows = q->queries ? q->queries->n : q->rows->n;
+  const int64_t by_rows = (rows + p->tile_rows - 1) / p->tile_rows;
+  const int64_t by_columns = (q->rows->n + p->tile_cols - 1) / p->tile_cols;
+  return q->queries ? by_rows * by_columns : by_rows * (by_rows + 1) / 2;
+}
+
+/* Of a metric that takes long for each pair of so many dimensions. What a setting asks for is not cut. */
+static void same_in_cut_tiles(const char* engine, int64_t n, int64_t queries, const char* asked_rows,
+                              const char* asked_columns) {
+  static const metric_case powers = {"minkowski", "3", 0};
+  test_rows rows = rows_normal(KNNG_F32, n, 2048, 334), some = rows_normal(KNNG_F32, queries ? queries : 1, 2048, 335);
+  question q = question_of(&rows, &powers, 10);
+  if (queries) q.queries = &some;
+  knng* h = handle_for(&q, "cuda:0", engine, "auto", "0");
+  knng_graph *g = NULL, *expected = NULL;
+  const knng_plan p = planned(h, queries, q.k);
+  expect_ok(answer(h, &q, NULL, &g), "cut tiles");
+  const int64_t tiles = (int64_t)stat_of(g, "tiles");
+  printf("%s: %lld tiles instead of %lld\n", engine, (long long)tiles, (long long)tiles_of(&p, &q));
+  assert_true(tiles >= tiles_of(&p, &q));
+  knng* whole = with_tiles(&q, engine, "auto", asked_rows, asked_columns);
+  assert_non_null(whole);
+  expect_ok(answer(whole, &q, NULL, &expected), "tiles as asked for");
+  const knng_plan wanted = planned(whole, queries, q.k);
+  /* In one precision, or in the two that sums have. */
+  const int64_t once = tiles_of(&wanted, &q), asked = (int64_t)stat_of(expected, "tiles");
+  assert_true(asked == once || (asked == 2 * once && strcmp(engine, "tiled") == 0));
+  expect_same(expected, g, "cut tiles");
+  if (!queries) {
+    int64_t first_wrong = 0;
+    expect_ok(knng_check(h, g, 5, NULL, &first_wrong), "knng_check");
+    assert_int_equal(first_wrong, -1);
+  }
+  cases_done += tiles > tiles_of(&p, &q);
+  knng_graph_destroy(g);
+  knng_graph_destroy(expected);
+  knng_destroy(h);
+  knng_destroy(whole);
+  rows_free(&rows);
+  rows_free(&some);
+}
+
+static void cut_tiles_of_keys(void** state) {
+  (void)state;
+  same_in_cut_tiles("direct", 16000, 0, "4096", "4096");
+}
+static void cut_tiles_of_sums(void** state) {
+  (void)state;
+  same_in_cut_tiles("tiled", 32000, 0, "32000", "32000");
+}
+static void cut_tiles_of_queries(void** state) {
+  (void)state;
+  same_in_cut_tiles("direct", 16000, 3000, "3000", "16000");
+}
+
 static test_rows random_bytes(int64_t n, int64_t d, uint64_t seed) {
   test_rows rows = {n, d, KNNG_U8, malloc((size_t)(n * d)), NULL};
   assert_non_null(rows.data);
@@ -126,8 +183,9 @@ int main(void) {
     return 77;
   }
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(products_quick), DEVICE_TEST(products_insertion),   DEVICE_TEST(products_batch_sort),
-      DEVICE_TEST(sums_quick),     DEVICE_TEST(canonical_keys_quick), DEVICE_TEST(wide_tiles_of_bytes),
+      DEVICE_TEST(products_quick),    DEVICE_TEST(products_insertion),   DEVICE_TEST(products_batch_sort),
+      DEVICE_TEST(sums_quick),        DEVICE_TEST(canonical_keys_quick), DEVICE_TEST(wide_tiles_of_bytes),
+      DEVICE_TEST(cut_tiles_of_keys), DEVICE_TEST(cut_tiles_of_sums),    DEVICE_TEST(cut_tiles_of_queries),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   if (failed == 0 && cases_done == 0) {

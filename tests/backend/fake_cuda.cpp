@@ -215,6 +215,7 @@ std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t co
   return on(s, kAnswer, error, [&] {
     if (!s->p.by_rows || count > s->p.tile_rows) throw Failure{KNNG_ERR_INTERNAL, "rows that the seam does not allow"};
     linger(s->number);
+    require_wanted(*s);
     s->answer(first, count, *result);
   });
 }

@@ -1,5 +1,5 @@
 // Few dimensions, on the host: short keys are canonical keys, no pair's key is below that of the gaps between boxes,
-// boxes hold their points, Morton codes never fall as coordinates grow, lists keep the nearest.
+// boxes hold their points, successive cells of the Hilbert curve touch, lists keep the nearest.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/cuda/boxes.cuh"
-#include "backend/cuda/morton.cuh"
+#include "backend/cuda/hilbert.cuh"
 #include "backend/cuda/near_list.cuh"
 #include "metric/canonical.h"
 #include "values.h"
@@ -135,7 +135,7 @@ void no_key_is_below_that_of_the_gaps(void**) {
   assert_true(apart > 10'000 && tight > 1000 && pairs > 1'000'000);
 }
 
-void codes_never_fall_as_coordinates_grow(void**) {
+void cells_never_fall_as_coordinates_grow(void**) {
   values::Random random(503);
   std::int64_t differ = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -147,10 +147,11 @@ void codes_never_fall_as_coordinates_grow(void**) {
     for (std::size_t at = 0; at < sample.size(); ++at)
       sample[at] = i % 5 == 0 ? values::nasty(random, DBL_MAX / 2) : random.uniform() * scale[at % d];
     if (i % 7 == 0) std::fill(sample.begin(), sample.end(), 0.1);
-    const MortonGrid grid = make_grid(sample, dim);
+    const HilbertGrid grid = make_grid(sample, dim);
     assert_true(grid.length <= kCodeBits);
     for (int t = 0, bits = 0; t < dim; ++t) {
-      assert_true(grid.bits[t] <= kMostCellBits);
+      assert_true(grid.bits[t] <= kMostCellBits && grid.bits[t] <= grid.levels);
+      if (t > 0) assert_true(grid.bits[grid.axes[t]] <= grid.bits[grid.axes[t - 1]]);
       bits += grid.bits[t];
       if (t == dim - 1) assert_int_equal(bits, grid.length);
     }
@@ -169,27 +170,104 @@ void codes_never_fall_as_coordinates_grow(void**) {
         assert_true(cell_of(grid, t, u[t]) <= cell_of(grid, t, v[t]));
         assert_true(cell_of(grid, t, v[t]) < std::uint64_t{1} << grid.bits[t]);
       }
-      assert_true(morton_code(grid, u) <= morton_code(grid, v));
-      assert_true(morton_code(grid, v) >> grid.length == 0);
-      differ += morton_code(grid, u) != morton_code(grid, v);
+      assert_true(hilbert_code(grid, u) >> grid.length == 0 && hilbert_code(grid, v) >> grid.length == 0);
+      differ += hilbert_code(grid, u) != hilbert_code(grid, v);
     }
   }
   assert_true(differ > 50'000);
 }
 
-// The longest side is halved first: a box twice as long as it is wide gives its first bit to its length.
+// The cells in the order of their codes, which are all numbers below their count.
+std::vector<std::vector<std::uint32_t>> curve_of(const HilbertGrid& grid) {
+  std::vector<std::vector<std::uint32_t>> curve(std::size_t{1} << grid.length);
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    std::uint32_t cells[kShortDim] = {};
+    std::size_t rest = i;
+    for (int t = 0; t < grid.dim; ++t) {
+      cells[t] = static_cast<std::uint32_t>(rest & ((1u << grid.bits[t]) - 1));
+      rest >>= grid.bits[t];
+    }
+    const std::uint64_t code = hilbert_code(grid, cells);
+    assert_true(code < curve.size() && curve[code].empty());
+    curve[code].assign(cells, cells + grid.dim);
+  }
+  return curve;
+}
+
+int steps_between(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
+  int steps = 0;
+  for (std::size_t t = 0; t < a.size(); ++t) steps += static_cast<int>(std::max(a[t], b[t]) - std::min(a[t], b[t]));
+  return steps;
+}
+
+// What makes a Hilbert curve of an order: with sides alike, cells of successive codes touch.
+void successive_cells_touch(void**) {
+  for (int dim = 1; dim <= kShortDim; ++dim)
+    for (int bits = 1; bits * dim <= 16; ++bits) {
+      const auto curve = curve_of(grid_of_bits(std::vector<int>(static_cast<std::size_t>(dim), bits)));
+      for (std::size_t i = 1; i < curve.size(); ++i) assert_int_equal(steps_between(curve[i - 1], curve[i]), 1);
+    }
+}
+
+// The longest side is halved first, and each half comes before the next: of a beam, whose cubes have curves that go
+// along it, all cells of successive codes touch.
 void long_sides_are_cut_first(void**) {
+  for (int axis = 0; axis < 3; ++axis) {
+    std::vector<int> bits(3, 2);
+    bits[static_cast<std::size_t>(axis)] = 7;
+    const auto curve = curve_of(grid_of_bits(bits));
+    for (std::size_t i = 1; i < curve.size(); ++i) {
+      const auto at = static_cast<std::size_t>(axis);
+      assert_true(curve[i - 1][at] >> 2 <= curve[i][at] >> 2);
+      assert_int_equal(steps_between(curve[i - 1], curve[i]), 1);
+    }
+  }
+  values::Random random(505);
+  for (int i = 0; i < 200; ++i) {
+    std::vector<int> bits;
+    for (int left = 15; left > 0 && bits.size() < kShortDim; left -= bits.back())
+      bits.push_back(static_cast<int>(random.below(std::min(left, 6) + 1)));
+    curve_of(grid_of_bits(bits));
+  }
+  // And so it is where a side has all bits that it can have.
+  for (const double ratio : {1.0, 1000.0, 1e6, 1e9, 1e18})
+    for (const int dim : {2, 3, 5}) {
+      std::vector<double> sample;
+      for (int i = 0; i < 100; ++i)
+        for (int t = 0; t < dim; ++t) sample.push_back(i / 99.0 * (t == 1 ? ratio : 1.0));
+      const HilbertGrid grid = make_grid(sample, dim);
+      const double wanted = std::min(std::log2(ratio), grid.bits[1] * 1.0);
+      assert_true(grid.length >= kMostCellBits && std::abs(grid.bits[1] - grid.bits[0] - wanted) <= 1);
+    }
+  // An outlier takes no cells from the others.
   std::vector<double> sample;
   for (int i = 0; i < 100; ++i)
     for (const double side : {1.0, 100.0, 3.0, 0.0}) sample.push_back(i / 99.0 * side);
-  const MortonGrid grid = make_grid(sample, 4);
-  assert_int_equal(grid.axis[0], 1);
-  assert_true(grid.bits[1] > grid.bits[2] && grid.bits[2] > grid.bits[0]);
-  assert_int_equal(grid.bits[3], 0);
-  // An outlier takes no cells from the others.
   sample[1] = 1e30;
-  const MortonGrid same = make_grid(sample, 4);
-  assert_true(same.extent[1] < 200);
+  assert_true(make_grid(sample, 4).extent[1] < 200);
+}
+
+void leaves_are_found_by_code(void**) {
+  values::Random random(506);
+  for (int i = 0; i < 500; ++i) {
+    std::vector<std::uint64_t> codes(static_cast<std::size_t>(1 + random.below(200)));
+    for (std::uint64_t& code : codes) code = static_cast<std::uint64_t>(random.below(300));
+    std::sort(codes.begin(), codes.end());
+    BoxTree tree;
+    tree.boxes[0].count = static_cast<std::int64_t>(codes.size());
+    tree.codes = codes.data();
+    for (std::uint64_t code = 0; code < 301; ++code) {
+      const auto leaf = static_cast<std::size_t>(leaf_of(tree, code));
+      assert_true(leaf < codes.size());
+      if (std::binary_search(codes.begin(), codes.end(), code)) {
+        assert_true(codes[leaf] == code && (leaf == 0 || codes[leaf - 1] < code));
+      } else {
+        assert_true(leaf == 0 || codes[leaf] < code);
+        assert_true(leaf + 1 == codes.size() || codes[leaf + 1] > code);
+      }
+    }
+    assert_int_equal(leaf_of(tree, kNoCode), codes.size() - 1);
+  }
 }
 
 void boxes_hold_their_points(void**) {
@@ -267,8 +345,10 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(short_keys_are_canonical),
       cmocka_unit_test(no_key_is_below_that_of_the_gaps),
-      cmocka_unit_test(codes_never_fall_as_coordinates_grow),
+      cmocka_unit_test(cells_never_fall_as_coordinates_grow),
+      cmocka_unit_test(successive_cells_touch),
       cmocka_unit_test(long_sides_are_cut_first),
+      cmocka_unit_test(leaves_are_found_by_code),
       cmocka_unit_test(boxes_hold_their_points),
       cmocka_unit_test(lists_keep_the_nearest),
   };

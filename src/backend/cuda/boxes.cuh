@@ -42,6 +42,8 @@ struct BoxTree {
   int levels = 0;                   // 0: there are no points
   Members points = {};              // of leaves
   Members boxes[kMostLevels] = {};  // leaves first; the last level has one group
+  // Of each leaf the place of its first point in the order in which points are grouped: a number that never falls.
+  const std::uint64_t* codes = nullptr;
 };
 
 // Numbers of boxes by level; returns the levels.
@@ -65,6 +67,20 @@ KNNG_HD inline void enclose(const Members& members, std::int64_t group, int t, i
   const std::int64_t to = box.at(group / kFan, t) + group % kFan;
   bounds[to] = low;
   bounds[to + (box.highs - box.lows)] = high;
+}
+
+// The first leaf that begins with a code, or else the last that begins before it; the first if none does.
+KNNG_HD inline std::int64_t leaf_of(const BoxTree& tree, std::uint64_t code) {
+  std::int64_t leaf = 0, end = tree.boxes[0].count;
+  while (leaf < end) {
+    const std::int64_t middle = leaf + (end - leaf) / 2;
+    if (tree.codes[middle] < code)
+      leaf = middle + 1;
+    else
+      end = middle;
+  }
+  const bool begins = leaf < tree.boxes[0].count && tree.codes[leaf] == code;
+  return begins || leaf == 0 ? leaf : leaf - 1;
 }
 
 KNNG_HD inline std::uint32_t smallest_id(const Members& members, std::int64_t group) {

@@ -60,6 +60,13 @@ class Event {
   Event& operator=(const Event&) = delete;
   void record(const Stream& stream) const { check(cudaEventRecord(event_, stream)); }
   void wait() const { check(cudaEventSynchronize(event_)); }
+  bool is_reached() const {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaSuccess) return true;
+    if (status != cudaErrorNotReady) check(status);
+    cudaGetLastError();  // no failure: it must not look like one of what comes next
+    return false;
+  }
   // What is put on the stream from now on waits for the event.
   void hold(const Stream& stream) const { check(cudaStreamWaitEvent(stream, event_, 0)); }
 

@@ -8,6 +8,8 @@ namespace libknng::cuda {
 namespace {
 
 constexpr int kWarps = 4;  // of a block
+// Leaves that a warp visits between two looks at whether it is still wanted.
+constexpr int kLeavesBetween = 256;
 static_assert(kFan == kCanonicalLanes, "a lane has a member of a group");
 
 __device__ Rank farthest_of_warp(Rank rank) {
@@ -48,7 +50,7 @@ class Search {
         shared_(shared),
         lane_(static_cast<int>(threadIdx.x) % kFan),
         active_(at < job.count),
-        place_(active_ ? job.order[at] : 0),
+        place_(active_ ? job.order.numbers[at] : 0),
         list_(job.entries.keys + place_ * job.entries.slots, job.entries.ids + place_ * job.entries.slots,
               job.entries.slots) {
     const std::int64_t row = job.first + place_;
@@ -61,19 +63,34 @@ class Search {
     for (int t = 0; t < kDim; ++t) u_[t] = searches_ && t < job.columns.dim ? u[t] : 0.0;
   }
 
-  __device__ void run() {
-    if (active_) begin_list();
-    if (__any_sync(kWarp, searches_) && job_.columns.levels > 0) {
+  __device__ void run(std::int64_t at) {
+    const bool wanted = is_wanted();
+    if (active_ && wanted) begin_list();
+    if (wanted && __any_sync(kWarp, searches_) && job_.columns.levels > 0) {
       enclose_rows();
-      walk();
+      // First where the rows are themselves: what is found there spares the walk most of its way.
+      find_own(at);
+      Walk walk;
+      begin(walk);
+      std::uint32_t next = own_;
+      for (std::int64_t leaf = 0; goes_on(); visit(leaf)) {
+        leaf = next < own_end_ ? next++ : next_leaf(walk);
+        if (leaf < 0) break;
+      }
     }
     if (active_) job_.entries.filled[place_] = static_cast<std::int32_t>(list_.size());
 #pragma unroll
     for (int h = kFan / 2; h > 0; h /= 2) evaluated_ += __shfl_xor_sync(kWarp, evaluated_, h);
-    if (lane_ == 0 && evaluated_ > 0) atomicAdd(job_.evaluated, evaluated_);
+    if (lane_ == 0 && evaluated_ > 0) atomicAdd(&job_.state->evaluated, evaluated_);
   }
 
  private:
+  // Of the warp.
+  __device__ bool is_wanted() const {
+    return !__any_sync(kWarp, *static_cast<const volatile int*>(&job_.state->unwanted) != 0);
+  }
+  // With the next leaf: asks every so often.
+  __device__ bool goes_on() { return ++visited_ % kLeavesBetween != 0 || is_wanted(); }
   __device__ bool excluded(std::uint32_t id) const { return id == self_ || id == left_out_; }
 
   // Columns whose keys need no arithmetic. A row without direction is as far from every column: the smallest ids win.
@@ -130,47 +147,62 @@ class Search {
     return gap_key<T, kDim>(gaps, scale_);
   }
 
-  // Down the tree, the nearest box of a group first. Bounds are found again whenever the warp comes back to a group:
-  // that costs less than to keep them, and cut-offs have fallen.
-  __device__ void walk() {
+  // The leaves around the middle row, by the order that both are in; more for longer lists.
+  __device__ void find_own(std::int64_t at) {
+    const std::int64_t middle = at + kFan / 2 < job_.count ? at + kFan / 2 : at;
+    const std::int64_t leaf = leaf_of(job_.columns, job_.order.codes[middle]), leaves = job_.columns.boxes[0].count;
+    const std::int64_t beside = job_.entries.slots / (2 * kFan);
+    own_ = static_cast<std::uint32_t>(leaf > beside ? leaf - beside : 0);
+    own_end_ = static_cast<std::uint32_t>(leaf + beside < leaves ? leaf + beside + 1 : leaves);
+  }
+
+  // Where a warp is in the tree: by level the group, and who of it is left.
+  struct Walk {
+    int level;
     std::int64_t group[kMostLevels];
     unsigned left[kMostLevels];
-    int level = job_.columns.levels - 1;
-    group[level] = 0;
-    left[level] = members_of(job_.columns.boxes[level].size(0));
-    Rank cut_off = farthest_of_warp(cut_off_);
-    for (;;) {
-      const Members& boxes = job_.columns.boxes[level];
-      bool alive = (left[level] >> lane_ & 1) != 0;
+  };
+  __device__ void begin(Walk& walk) const {
+    walk.level = job_.columns.levels - 1;
+    walk.group[walk.level] = 0;
+    walk.left[walk.level] = members_of(job_.columns.boxes[walk.level].size(0));
+  }
+  // Down the tree, the nearest box of a group first; -1 at the end. Bounds are found again whenever the warp comes back
+  // to a group: that costs less than to keep them, and cut-offs have fallen.
+  __device__ std::int64_t next_leaf(Walk& walk) const {
+    const Rank cut_off = farthest_of_warp(cut_off_);
+    while (walk.level < job_.columns.levels) {
+      const Members& boxes = job_.columns.boxes[walk.level];
+      bool alive = (walk.left[walk.level] >> lane_ & 1) != 0;
       double bound = 0;
       if (alive) {
-        bound = bound_of_warp(boxes, group[level], lane_);
+        bound = bound_of_warp(boxes, walk.group[walk.level], lane_);
         // What has this bound and this id at least is behind every list's last entry.
-        alive = !(cut_off < Rank{bound, boxes.ids[group[level] * kFan + lane_]});
+        alive = !(cut_off < Rank{bound, boxes.ids[walk.group[walk.level] * kFan + lane_]});
       }
-      left[level] = __ballot_sync(kWarp, alive);
-      if (left[level] == 0) {
-        if (++level == job_.columns.levels) return;
+      walk.left[walk.level] = __ballot_sync(kWarp, alive);
+      if (walk.left[walk.level] == 0) {
+        ++walk.level;
         continue;
       }
       const int member = nearest_of_warp(alive, bound);
-      left[level] &= ~(1u << member);
-      const std::int64_t box = group[level] * kFan + member;
-      if (level == 0) {
-        visit(boxes, box / kFan, member);
-        cut_off = farthest_of_warp(cut_off_);
-      } else {
-        --level;
-        group[level] = box;
-        left[level] = members_of(job_.columns.boxes[level].size(box));
+      walk.left[walk.level] &= ~(1u << member);
+      const std::int64_t box = walk.group[walk.level] * kFan + member;
+      if (walk.level > 0) {
+        --walk.level;
+        walk.group[walk.level] = box;
+        walk.left[walk.level] = members_of(job_.columns.boxes[walk.level].size(box));
+      } else if (box < own_ || box >= own_end_) {
+        return box;
       }
     }
+    return -1;
   }
 
   // The points of a leaf, through shared memory.
-  __device__ void visit(const Members& boxes, std::int64_t group, int member) {
-    const std::int64_t leaf = group * kFan + member;
-    const Rank nearest{bound_of_row(boxes, group, member), boxes.ids[leaf]};
+  __device__ void visit(std::int64_t leaf) {
+    const Members& boxes = job_.columns.boxes[0];
+    const Rank nearest{bound_of_row(boxes, leaf / kFan, static_cast<int>(leaf % kFan)), boxes.ids[leaf]};
     const bool wanted = searches_ && !(cut_off_ < nearest);
     if (!__any_sync(kWarp, wanted)) return;
     const Members& points = job_.columns.points;
@@ -214,7 +246,9 @@ class Search {
   std::uint32_t self_, left_out_;
   double u_[kDim];
   NearList list_;
-  Rank cut_off_ = no_rank();  // of a lane that does not search: nothing is wanted for it
+  Rank cut_off_ = no_rank();             // of a lane that does not search: nothing is wanted for it
+  std::uint32_t own_ = 0, own_end_ = 0;  // leaves visited before the walk
+  unsigned visited_ = 0;
   unsigned long long evaluated_ = 0;
 };
 
@@ -224,7 +258,7 @@ __global__ void __launch_bounds__(kWarps* kFan) near_rows(__grid_constant__ cons
   const int warp = static_cast<int>(threadIdx.x) / kFan;
   const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarps + warp) * kFan;
   if (first >= job.count) return;
-  Search<T, kDim>(job, scale, shared[warp], first + static_cast<int>(threadIdx.x) % kFan).run();
+  Search<T, kDim>(job, scale, shared[warp], first + static_cast<int>(threadIdx.x) % kFan).run(first);
 }
 
 template <class T, int kDim>

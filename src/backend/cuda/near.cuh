@@ -8,18 +8,24 @@
 #include <cstdint>
 
 #include "backend/cuda/boxes.cuh"
+#include "backend/cuda/hilbert_order.cuh"
 #include "backend/cuda/result.cuh"
 #include "metric/canonical.h"
 #include "metric/metric.h"
 
 namespace libknng::cuda {
 
+// What passes between a search under way and its host, in device memory.
+struct NearState {
+  unsigned long long evaluated = 0;  // counted up: canonical keys
+  int unwanted = 0;                  // set by the host: the search ends soon, and what it has found means nothing
+};
+
 struct NearJob {
   BoxTree columns;
-  std::int64_t column_count = 0;  // with those that are not in the tree
-  const double* u = nullptr;      // canonical rows, count x dim
-  // Places of the rows in an order in which neighbours are near each other.
-  const std::uint32_t* order = nullptr;
+  std::int64_t column_count = 0;            // with those that are not in the tree
+  const double* u = nullptr;                // canonical rows, count x dim
+  SortedCodes order;                        // of the rows: neighbours in it are near each other
   std::int64_t first = 0, count = 0;        // rows of the problem
   bool square = false;                      // row i is column i
   const std::int64_t* leave_out = nullptr;  // by row of the problem: column that it must not get, or -1; null: none
@@ -29,7 +35,7 @@ struct NearJob {
   std::int64_t directionless_count = 0;
   // By place: the `slots` nearest columns that a row may get, or all if there are fewer.
   RowEntries entries;
-  unsigned long long* evaluated = nullptr;  // counted up: canonical keys
+  NearState* state = nullptr;
 };
 
 // Asynchronous.

@@ -50,7 +50,7 @@ class NearList {
   KNNG_HD void rise(Rank entry) {
     std::int64_t i = size_++;
     while (i > 0) {
-      const std::int64_t parent = (i - 1) / 2;
+      const std::int64_t parent = (i - 1) / kChildren;
       const Rank above = at(parent);
       if (entry < above) break;
       put(i, above);
@@ -60,22 +60,25 @@ class NearList {
   }
   KNNG_HD void sink(Rank entry) {
     std::int64_t i = 0;
-    for (std::int64_t child = 1; child < size_; child = 2 * i + 1) {
-      Rank below = at(child);
-      if (child + 1 < size_) {
-        const Rank other = at(child + 1);
-        if (below < other) {
-          below = other;
-          ++child;
+    for (std::int64_t first = 1; first < size_; first = kChildren * i + 1) {
+      double keys[kChildren];  // asked for together; ids are only looked at where keys do not tell
+      for (int c = 0; c < kChildren; ++c) keys[c] = first + c < size_ ? keys_[first + c] : no_rank().key;
+      std::int64_t farthest = first;
+      double key = keys[0];
+      for (int c = 1; c < kChildren; ++c)
+        if (keys[c] > key || (keys[c] == key && ids_[first + c] > ids_[farthest])) {
+          farthest = first + c;
+          key = keys[c];
         }
-      }
+      const Rank below{key, ids_[farthest]};
       if (below < entry) break;
       put(i, below);
-      i = child;
+      i = farthest;
     }
     put(i, entry);
   }
 
+  static constexpr int kChildren = 8;  // of an entry: more than two, since memory answers late but to many at once
   double* keys_;
   std::uint32_t* ids_;
   std::int64_t slots_, size_ = 0;

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/cuda/morton_order.cuh"
-#include "backend/cuda/near.cuh"
+#include "backend/cuda/hilbert_order.cuh"
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/workspace.cuh"
 
@@ -20,7 +19,7 @@ std::int64_t lay_out(const NearRowsJob& job, void* memory, Arrays& a) {
   const std::int64_t rows = job.most_rows;
   Workspace space(memory);
   a.u = space.take<double>(rows * job.rows.rows.dim);
-  a.order = space.take<unsigned char>(MortonOrder::bytes(rows));
+  a.order = space.take<unsigned char>(HilbertOrder::bytes(rows));
   // One more than k shows whether the last of k is tied.
   a.entries.slots = std::min(job.k + 1, job.columns);
   a.entries.keys = space.take<double>(rows * a.entries.slots);
@@ -36,12 +35,12 @@ std::int64_t near_rows_workspace_bytes(const NearRowsJob& job) {
   return lay_out(job, nullptr, arrays);
 }
 
-void near_rows(const NearRowsJob& job, unsigned long long* evaluated, cudaStream_t stream) {
+void near_rows(const NearRowsJob& job, NearState* state, cudaStream_t stream) {
   Arrays arrays{};
   lay_out(job, job.workspace, arrays);
   const RowConstants* constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
   load_canonical(job.rows, nullptr, job.first, job.count, arrays.u, stream);
-  const MortonOrder order(job.most_rows, arrays.order);
+  const HilbertOrder order(job.most_rows, arrays.order);
   order.encode(job.grid, arrays.u, constants ? constants + job.first : nullptr, 0, job.count, nullptr, stream);
 
   NearJob near;
@@ -57,8 +56,9 @@ void near_rows(const NearRowsJob& job, unsigned long long* evaluated, cudaStream
   near.directionless = job.directionless;
   near.directionless_count = job.directionless ? job.directionless_count : 0;
   near.entries = arrays.entries;
-  near.evaluated = evaluated;
+  near.state = state;
   find_near(near, job.metric, stream);
+  if (job.searching) job.searching();
 
   ResultJob store;
   store.entries = arrays.entries;

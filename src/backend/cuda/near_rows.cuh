@@ -1,11 +1,14 @@
-// Rows in few dimensions answered straight away: their canonical rows in Morton order, the nearest columns of each, the
-// result. Every row is proved, since nothing but canonical keys was compared. Knows nothing of how the tree was made.
+// Rows in few dimensions answered straight away: their canonical rows in Hilbert order, the nearest columns of each,
+// the result. Every row is proved, since nothing but canonical keys was compared. Knows nothing of how the tree was
+// made.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "backend/cuda/boxes.cuh"
-#include "backend/cuda/morton.cuh"
+#include "backend/cuda/hilbert.cuh"
+#include "backend/cuda/near.cuh"
 #include "backend/cuda/result.cuh"
 #include "backend/cuda/rows.cuh"
 #include "metric/metric.h"
@@ -15,7 +18,7 @@ namespace libknng::cuda {
 struct NearRowsJob {
   CanonicalView rows;
   std::int64_t columns = 0;  // of the problem
-  MortonGrid grid;
+  HilbertGrid grid;
   BoxTree tree;  // of the columns that have a direction
   Metric metric;
   std::int64_t k = 0;
@@ -26,6 +29,9 @@ struct NearRowsJob {
   const std::uint32_t* directionless = nullptr;
   std::int64_t directionless_count = 0;
   ResultRows result;
+  // Called when the search is under way and nothing else: a kernel's first launch may wait for those before it. May
+  // throw.
+  std::function<void()> searching;
   std::int64_t most_rows = 0;  // that `workspace` is for
   void* workspace = nullptr;   // of near_rows_workspace_bytes(), 256-byte aligned
 };
@@ -35,7 +41,7 @@ constexpr bool answers_rows(Term term, std::int64_t dim) noexcept { return grows
 
 std::int64_t near_rows_workspace_bytes(const NearRowsJob& job);
 
-// `evaluated`, in device memory: counted up by the canonical keys. Asynchronous; a few launches.
-void near_rows(const NearRowsJob& job, unsigned long long* evaluated, cudaStream_t stream);
+// Asynchronous; a few launches. The search may take long, unless `state` tells it to end.
+void near_rows(const NearRowsJob& job, NearState* state, cudaStream_t stream);
 
 }  // namespace libknng::cuda

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "backend/cuda/morton_order.cuh"
+#include "backend/cuda/hilbert_order.cuh"
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/workspace.cuh"
 
@@ -20,6 +20,11 @@ unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads
 __global__ void widen(const std::uint32_t* numbers, std::int64_t count, std::int64_t* list) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i < count) list[i] = numbers[i];
+}
+
+__global__ void first_codes(const std::uint64_t* codes, std::int64_t leaves, std::uint64_t* first) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i < leaves) first[i] = codes[i * kFan];
 }
 
 // Rows u become points [first, first + count) of the groups.
@@ -53,7 +58,7 @@ struct Scratch {
   Scratch(std::int64_t count, std::int64_t dim, void* memory) {
     Workspace space(memory);
     together = std::min(kTogether, count);
-    order = space.take<unsigned char>(MortonOrder::bytes(count));
+    order = space.take<unsigned char>(HilbertOrder::bytes(count));
     u = space.take<double>(together * dim);
     list = space.take<std::int64_t>(std::max(together, std::min(kSampled, count)));
     without = space.take<unsigned long long>(1);
@@ -67,7 +72,7 @@ struct Scratch {
 };
 
 // A grid for the points, from rows at equal steps.
-MortonGrid grid_of(const Points& points, const Scratch& scratch, const Stream& stream) {
+HilbertGrid grid_of(const Points& points, const Scratch& scratch, const Stream& stream) {
   const std::int64_t count = std::min(kSampled, points.count()), dim = points.dim();
   std::vector<std::int64_t> list(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) list[static_cast<std::size_t>(i)] = i * points.count() / count;
@@ -84,7 +89,7 @@ MortonGrid grid_of(const Points& points, const Scratch& scratch, const Stream& s
 std::int64_t PointTree::bytes(std::int64_t count, std::int64_t dim) {
   const std::int64_t points = groups_of(count) * kFan, boxes = groups_of_boxes(count) * kFan;
   return array_bytes(8 * points * dim) + array_bytes(4 * points) + array_bytes(16 * boxes * dim) +
-         array_bytes(4 * boxes);
+         array_bytes(4 * boxes) + array_bytes(8 * groups_of(count));
 }
 
 std::int64_t PointTree::bytes_while_made(std::int64_t count, std::int64_t dim) {
@@ -95,7 +100,8 @@ PointTree::PointTree(const Points& points, Home& home)
     : values_(groups_of(points.count()) * kFan * points.dim(), home),
       bounds_(groups_of_boxes(points.count()) * kFan * 2 * points.dim(), home),
       ids_(groups_of(points.count()) * kFan, home),
-      box_ids_(groups_of_boxes(points.count()) * kFan, home) {
+      box_ids_(groups_of_boxes(points.count()) * kFan, home),
+      codes_(groups_of(points.count()), home) {
   const Stream& stream = home.stream;
   const std::int64_t all = points.count();
   const int dim = static_cast<int>(points.dim());
@@ -103,7 +109,7 @@ PointTree::PointTree(const Points& points, Home& home)
   const Scratch scratch(all, dim, memory.data());
   grid_ = grid_of(points, scratch, stream);
 
-  const MortonOrder order(all, scratch.order);
+  const HilbertOrder order(all, scratch.order);
   const RowConstants* constants = has_directions(points.view().transform) ? points.view().constants : nullptr;
   check(cudaMemsetAsync(scratch.without, 0, sizeof *scratch.without, stream));
   for (std::int64_t first = 0; first < all; first += scratch.together) {
@@ -111,7 +117,7 @@ PointTree::PointTree(const Points& points, Home& home)
     load_canonical(points.view(), nullptr, first, count, scratch.u, stream);
     order.encode(grid_, scratch.u, constants ? constants + first : nullptr, first, count, scratch.without, stream);
   }
-  const std::uint32_t* sorted = order.sort(all, stream);
+  const auto [codes, sorted] = order.sort(all, stream);
   unsigned long long without = 0;
   check(cudaMemcpyAsync(&without, scratch.without, sizeof without, cudaMemcpyDeviceToHost, stream));
   stream.wait();
@@ -120,6 +126,9 @@ PointTree::PointTree(const Points& points, Home& home)
   tree_.dim = dim;
   tree_.points = points_in_groups(values_.data(), ids_.data(), n, dim);
   if (n == 0) return;
+  tree_.codes = codes_.data();
+  first_codes<<<blocks_of(groups_of(n)), kThreads, 0, stream>>>(codes, groups_of(n), codes_.data());
+  check_launch();
   check(cudaMemcpyAsync(ids_.data(), sorted, static_cast<std::size_t>(n) * sizeof(std::uint32_t),
                         cudaMemcpyDeviceToDevice, stream));
   for (std::int64_t first = 0; first < n; first += scratch.together) {

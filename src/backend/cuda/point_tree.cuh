@@ -1,12 +1,12 @@
-// The columns of a problem in few dimensions, resident on the device: canonical rows in Morton order and the tree of
+// The columns of a problem in few dimensions, resident on the device: canonical rows in Hilbert order and the tree of
 // boxes around them. Points without direction are not among them. Knows nothing of who looks for neighbours.
 #pragma once
 
 #include <cstdint>
 
 #include "backend/cuda/boxes.cuh"
+#include "backend/cuda/hilbert.cuh"
 #include "backend/cuda/memory.cuh"
-#include "backend/cuda/morton.cuh"
 #include "backend/cuda/points.cuh"
 
 namespace libknng::cuda {
@@ -18,14 +18,15 @@ class PointTree {
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);
   static std::int64_t bytes_while_made(std::int64_t count, std::int64_t dim);
 
-  const MortonGrid& grid() const noexcept { return grid_; }
+  const HilbertGrid& grid() const noexcept { return grid_; }
   const BoxTree& boxes() const noexcept { return tree_; }
 
  private:
-  MortonGrid grid_;
+  HilbertGrid grid_;
   BoxTree tree_;
   DeviceArray<double> values_, bounds_;
   DeviceArray<std::uint32_t> ids_, box_ids_;
+  DeviceArray<std::uint64_t> codes_;
 };
 
 }  // namespace libknng::cuda

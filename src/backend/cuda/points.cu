@@ -1,10 +1,16 @@
 #include "backend/cuda/points.cuh"
 
+#include <algorithm>
+
 #include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/prepare.cuh"
+#include "backend/cuda/under_way.cuh"
 
 namespace libknng::cuda {
 namespace {
+
+// Of a part: to find the ranks of so many takes some hundredths of a second. Fewer rows would not keep a device busy.
+constexpr std::int64_t kValuesTogether = std::int64_t{1} << 27, kFewestTogether = 512;
 
 std::int64_t rank_bytes(std::int64_t dim) { return short_ranks_suffice(dim) ? 2 : 4; }
 
@@ -18,7 +24,8 @@ std::int64_t Points::bytes(const knng_backend_rows& rows, Transform transform) {
   return bytes + array_bytes(prepare_workspace_bytes(shape, transform)) + array_bytes(sizeof(PrepareFindings));
 }
 
-Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home) {
+Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home,
+               const std::function<void()>& between) {
   const void* stored = points_in_place(rows, home.device);
   if (!stored) {
     stored_ = DeviceArray<std::byte>(rows.count * rows.dim * dtype_bytes(rows.dtype), home);
@@ -44,13 +51,19 @@ Points::Points(const knng_backend_rows& rows, Transform transform, double limit,
   job.rows = view_.rows;
   job.transform = transform;
   job.limit = limit;
-  job.count = rows.count;
   job.constants = constants_.data();
   job.short_ranks = short_ranks_.data();
   job.long_ranks = long_ranks_.data();
   job.findings = findings.data();
   job.workspace = workspace.data();
-  prepare_rows(job, home.stream);
+  const std::int64_t together = std::max(kValuesTogether / rows.dim, kFewestTogether);
+  UnderWay parts(2);
+  for (; job.first < rows.count; job.first += together) {
+    job.count = std::min(together, rows.count - job.first);
+    prepare_rows(job, home.stream);
+    parts.add(home.stream);
+    if (between) between();
+  }
   check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
   // Rows were checked for NaN and infinity when the data set got them.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -33,8 +34,9 @@ std::vector<std::uint32_t> first_directionless(const RowConstants* constants, st
 
 class Points {
  public:
-  // Throws RefusedRow.
-  Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home);
+  // Throws RefusedRow. Rows that are there are prepared in parts; `between` is called between two, and may throw.
+  Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home,
+         const std::function<void()>& between = {});
   static std::int64_t bytes(const knng_backend_rows& rows, Transform transform);  // at most
 
   const CanonicalView& view() const noexcept { return view_; }

@@ -1,7 +1,6 @@
 #include "backend/cuda/portions.cuh"
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 
 #include "backend/cuda/canonical.cuh"
@@ -12,8 +11,9 @@
 namespace libknng::cuda {
 namespace {
 
-// Coordinates that a call may have to compare if no box can be left out: some tenths of a second. In up to four
-// dimensions hardly any data is so, and rows of a call should be many: those that are answered together lie closer.
+// Coordinates that a call may have to compare if no box can be left out: some tenths of a second, after which progress
+// is told. In up to four dimensions hardly any data is so, and rows of a call should be many: those that are answered
+// together lie closer. Of the entries of their lists there is one limit, for the memory that they take.
 constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFour = std::int64_t{1} << 49;
 constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 24;
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
@@ -25,10 +25,10 @@ constexpr double kTileSeconds = 0.05;
 // which logarithms, powers and divisions take a hundred.
 constexpr double kHalfProducts = 256, kTwoPieceProducts = kHalfProducts / 3, kSingleProducts = 32;
 constexpr double kSingles = 128, kOfSum = 4, kOfHeavySum = 32, kOfTerm = 2, kOfHeavyTerm = 100;
+// More than a tile has.
+constexpr std::int64_t kMostPairs = std::int64_t{1} << 40;
 // What keeps a multiprocessor busy: smaller tiles end no sooner.
 constexpr std::int64_t kFewestPairs = 2 * 128 * 128;
-// Of the last rung: a block of threads has as many rows.
-constexpr std::int64_t kFewestExact = 64;
 
 bool is_heavy(Term term) {
   bool heavy = false;
@@ -57,7 +57,7 @@ struct Device {
   }
   std::int64_t pairs(const knng_backend_problem& p, int rung) const {
     const double rate = properties.multiprocessors * properties.clock * coordinates_a_cycle(p, rung, properties);
-    const double pairs = std::min(kTileSeconds * rate / static_cast<double>(p.columns.dim), 0x1p60);
+    const double pairs = kTileSeconds * rate / static_cast<double>(p.columns.dim);
     return std::max(static_cast<std::int64_t>(pairs), properties.multiprocessors * kFewestPairs);
   }
 
@@ -76,14 +76,10 @@ std::int64_t rows_at_a_time(const knng_backend_problem& p) {
 }
 
 std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung) {
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t least = kMostPairs;
   for (std::int64_t i = 0; i < p.device_count; ++i)
     if (const Device device(p.devices[i]); device.known) least = std::min(least, device.pairs(p, rung));
   return least;
-}
-
-std::int64_t exact_rows_at_a_time(const knng_backend_problem& p) {
-  return std::max(pairs_at_a_time(p, KNNG_RUNG_FP64) / p.columns.count, kFewestExact);
 }
 
 }  // namespace libknng::cuda

@@ -10,6 +10,7 @@
 #include "backend/cuda/direct.cuh"
 #include "backend/cuda/integer_operands.cuh"
 #include "backend/cuda/listed_keys.cuh"
+#include "backend/cuda/portions.cuh"
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/sampled_proof.cuh"
 #include "backend/cuda/sum_tile.cuh"
@@ -92,18 +93,19 @@ Session::Session(int device, const knng_backend_problem& problem)
       home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
             devices_beside(problem, device)),
       kit_(device, home_.stream),
-      staging_(kit_, [&problem](void* to, const void* from,
-                                std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
-      tile_done_(static_cast<std::size_t>(std::max(kTilesUnderWay, problem.blocks_held))) {
+      staging_(kit_, [&problem](void* to, const void* from, std::int64_t bytes) {
+        problem.copy(problem.copy_user, to, from, bytes);
+      }) {
   const knng_backend_problem& p = problem_;
   const double largest = p.metric.largest;
+  const auto ask = [this] { require_wanted(); };
   check(cudaDeviceGetAttribute(&compute_major_, cudaDevAttrComputeCapabilityMajor, device));
   if (is_paged(p))
     paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, home_);
   else
-    columns_.emplace(p.columns, metric_.transform, largest, staging_, home_);
+    columns_.emplace(p.columns, metric_.transform, largest, staging_, home_, ask);
   if (!p.square) try {
-      queries_.emplace(p.rows, metric_.transform, largest, staging_, home_);
+      queries_.emplace(p.rows, metric_.transform, largest, staging_, home_, ask);
     } catch (const RefusedRow& refused) {
       throw RefusedRow{refused.row, true};
     }
@@ -318,8 +320,19 @@ void Session::empty_lists() {
   check_launch();
 }
 
+// As many of the largest tiles as take the time of four that end soon; some more, but no more than there are blocks of
+// points, only where these come: then the next is asked for while they are at it. Tiles that are cut for a slow rung
+// count as whole ones.
+std::size_t Session::tiles_under_way() const {
+  const knng_backend_problem& p = problem_;
+  const std::int64_t soon = kTilesUnderWay * pairs_at_a_time(p, rung_) / (p.tile_rows * p.tile_cols);
+  return static_cast<std::size_t>(
+      std::clamp<std::int64_t>(soon, kFewestUnderWay, std::max<std::int64_t>(kTilesUnderWay, p.blocks_held)));
+}
+
 void Session::begin(int rung) {
   rung_ = rung;
+  under_way_ = UnderWay(tiles_under_way());
   empty_lists();
   if (paged_) leave_stage();
   if (products_) make_operands();
@@ -415,9 +428,12 @@ double Session::sample() {
   const std::int64_t together = std::min<std::int64_t>(rows.together, p.tile_rows);
   for (int group = 0; group < SampledRows::kGroups; ++group)
     for (std::int64_t done = 0; done < rows.together; done += together)
-      for (std::int64_t column = 0; column < p.columns.count; column += p.tile_cols)
+      for (std::int64_t column = 0; column < p.columns.count; column += p.tile_cols) {
         select(rows.first(group) + done, std::min(together, rows.together - done), column,
                std::min(p.tile_cols, p.columns.count - column), false);
+        under_way_.add(home_.stream);
+        require_wanted();
+      }
   auto* const unproved = reinterpret_cast<int*>(workspace_.data());
   check(cudaMemsetAsync(unproved, 0, sizeof *unproved, home_.stream));
   count_unproved(rows, lists_from(0), bounds_from(0), unproved, home_.stream);
@@ -429,10 +445,8 @@ double Session::sample() {
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
-  const Event& done = tile_done_[turn_++ % tile_done_.size()];
-  done.wait();
   select(first_row, rows, first_column, columns, problem_.square && first_row != first_column);
-  done.record(home_.stream);
+  under_way_.add(home_.stream);
 }
 
 void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns,

@@ -18,6 +18,7 @@
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session_memory.cuh"
 #include "backend/cuda/staging.cuh"
+#include "backend/cuda/under_way.cuh"
 #include "backend/seam.h"
 #include "metric/metric.h"
 #include "refine/sum_bound.h"
@@ -35,9 +36,9 @@ class Session {
     return stored_ ? stored_->count() : paged_operands_ ? paged_operands_->slots() : 0;
   }
 
-  // Throws Abandoned.
+  bool is_wanted() const { return problem_.wanted(problem_.wanted_user) != 0; }
   void require_wanted() const {
-    if (!problem_.wanted(problem_.wanted_user)) throw Abandoned{};
+    if (!is_wanted()) throw Abandoned{};
   }
   // After a failure: nothing of the session is on its way any more.
   void quiet() noexcept { cudaStreamSynchronize(home_.stream); }
@@ -55,9 +56,7 @@ class Session {
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result);
 
  private:
-  // Tiles under way: the device has one to go on with, and a stop is soon. Where points come in blocks as many as a
-  // band has beside, so that the next block is asked for while they are at it.
-  static constexpr std::int64_t kTilesUnderWay = 4;
+  static constexpr std::size_t kFewestUnderWay = 2, kTilesUnderWay = 4;
 
   // Consecutive points on the device: `at` is the first one's row in the view.
   struct Place {
@@ -90,6 +89,7 @@ class Session {
   const std::byte* operands_of_columns(std::int64_t first);
   const std::byte* operands_of_rows(std::int64_t first);
   void blocks_used();
+  std::size_t tiles_under_way() const;
   void empty_lists();
   void show_lists() const;
   void make_operands();
@@ -102,6 +102,7 @@ class Session {
   CandidateLists lists_from(std::int64_t first) const;
   Bounds bounds_from(std::int64_t first) const;
   void join(const SelectJob& found, std::int64_t first_list);
+  void wait_while_wanted(NearState* search, const Stream& beside);
   void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 
   const knng_backend_problem& problem_;
@@ -137,8 +138,7 @@ class Session {
   DeviceArray<Candidate> incoming_[2];
   DeviceArray<std::int32_t> incoming_counts_[2];
   DeviceArray<std::byte> workspace_;
-  std::vector<Event> tile_done_;
-  std::size_t turn_ = 0;
+  UnderWay under_way_{kFewestUnderWay};
   // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
   // are places.
   DeviceArray<std::int64_t> order_;

@@ -234,7 +234,7 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
 
 std::int64_t workspace_bytes(const knng_backend_problem& p) {
   if (p.by_rows)
-    return ResultSpace(p, p.tile_rows, nullptr).used + kEvaluatedBytes +
+    return ResultSpace(p, p.tile_rows, nullptr).used + kNearStateBytes +
            near_rows_workspace_bytes(near_rows_job(p, metric_of(p.metric)));
   return std::max(
       {workspace_bytes(p, Stage::tiles), workspace_bytes(p, Stage::refine), workspace_bytes(p, Stage::redo)});

@@ -40,7 +40,7 @@ inline constexpr int kResultSpaces = 4;
 std::int64_t refined_together(const knng_backend_problem& p);
 std::int64_t redone_together(const knng_backend_problem& p);
 std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.cuh
-inline constexpr std::int64_t kEvaluatedBytes = array_bytes(sizeof(unsigned long long));
+inline constexpr std::int64_t kNearStateBytes = array_bytes(sizeof(NearState));
 
 // Whether columns are compared in a random order of their own.
 bool shuffles_columns(const knng_backend_problem& p);

@@ -1,4 +1,6 @@
 // What leaves a session: rows refined from their lists, rows of which all pairs are evaluated, rows answered at once.
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "backend/cuda/delivery.cuh"
@@ -89,11 +91,29 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   libknng::cuda::refine(job, home_.stream);
 }
 
+// Returns when the stream is done, and throws when the search on it is not wanted any more and was told so.
+void Session::wait_while_wanted(NearState* search, const Stream& beside) {
+  constexpr std::chrono::microseconds kBetweenQuestions{100};
+  constexpr int kUnwanted = 1;
+  const Event done;
+  done.record(home_.stream);
+  for (;; std::this_thread::sleep_for(kBetweenQuestions)) {
+    if (!is_wanted()) {
+      check(cudaMemcpyAsync(&search->unwanted, &kUnwanted, sizeof kUnwanted, cudaMemcpyHostToDevice, beside));
+      beside.wait();
+      throw Abandoned{};
+    }
+    if (done.is_reached()) return;
+  }
+}
+
 void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, p.tile_rows, workspace_.data());
-  auto* const evaluated = static_cast<unsigned long long*>(space.rest);
-  check(cudaMemsetAsync(evaluated, 0, sizeof *evaluated, home_.stream));
+  auto* const state = static_cast<NearState*>(space.rest);
+  check(cudaMemsetAsync(state, 0, sizeof *state, home_.stream));
+  home_.stream.wait();  // what is told from now on stays
+  const Stream beside;
   Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     NearRowsJob job = near_rows_job(p, metric_);
@@ -107,13 +127,14 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
     job.directionless_count = directionless_count_;
     job.result = space.rows;
     job.result.first = job.first;
-    job.workspace = static_cast<std::byte*>(space.rest) + kEvaluatedBytes;
-    near_rows(job, evaluated, home_.stream);
+    job.workspace = static_cast<std::byte*>(space.rest) + kNearStateBytes;
+    job.searching = [&] { wait_while_wanted(state, beside); };
+    near_rows(job, state, home_.stream);
     delivery.rows(space, 0, job.first, job.count, KNNG_RUNG_FP64);
   }
   delivery.findings();
   unsigned long long keys = 0;
-  staging_.download(evaluated, &keys, sizeof keys, home_.stream);
+  staging_.download(&state->evaluated, &keys, sizeof keys, home_.stream);
   result.keys += static_cast<std::int64_t>(keys);
 }
 
@@ -123,17 +144,22 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
   const ResultSpace space(p, redone_together(p), workspace_.data());
   auto* const list = static_cast<std::int64_t*>(space.rest);
   Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
-  // Points that come in blocks come once for all rows of a part, and ask for themselves whether they are wanted.
-  const std::int64_t together = paged_ ? space.together : std::min(space.together, exact_rows_at_a_time(p));
-  for (std::int64_t done = 0; done < count; done += together) {
-    require_wanted();
+  UnderWay columns_under_way(2);
+  for (std::int64_t done = 0; done < count; done += space.together) {
     ExactJob job = exact_job(p, metric_);
     job.rows = this->rows();
     job.columns = columns();
     job.list = list;
-    job.count = std::min(together, count - done);
+    job.count = std::min(space.together, count - done);
+    job.more_columns = [&] {
+      columns_under_way.add(home_.stream);
+      require_wanted();
+    };
     std::optional<const Points> listed;
-    if (paged_) {
+    if (!paged_) {
+      const std::int64_t soon = pairs_at_a_time(p, KNNG_RUNG_FP64) / job.count;
+      job.columns_at_a_time = std::min(job.columns_at_a_time, std::max<std::int64_t>(soon, 1));
+    } else {
       job.columns_from = [this](std::int64_t first) {
         blocks_used();
         return place_of_columns(first).view;

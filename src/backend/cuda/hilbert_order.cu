@@ -1,4 +1,4 @@
-#include "backend/cuda/morton_order.cuh"
+#include "backend/cuda/hilbert_order.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <stdexcept>
@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void find_codes(MortonGrid grid, const double* u, const RowConstants* constants, std::int64_t first,
+__global__ void find_codes(HilbertGrid grid, const double* u, const RowConstants* constants, std::int64_t first,
                            std::int64_t count, std::uint64_t* codes, std::uint32_t* numbers,
                            unsigned long long* without) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;
   const bool directionless = constants && constants[i].factor == 0;
-  codes[first + i] = directionless ? kNoCode : morton_code(grid, u + i * grid.dim);
+  codes[first + i] = directionless ? kNoCode : hilbert_code(grid, u + i * grid.dim);
   numbers[first + i] = static_cast<std::uint32_t>(first + i);
   if (directionless && without) atomicAdd(without, 1ull);
 }
@@ -36,7 +36,7 @@ std::int64_t temporary_bytes(std::int64_t count) { return (std::int64_t{4} << 20
 
 }  // namespace
 
-MortonOrder::MortonOrder(std::int64_t count, void* memory) {
+HilbertOrder::HilbertOrder(std::int64_t count, void* memory) {
   Workspace space(memory);
   for (int i = 0; i < 2; ++i) {
     codes_[i] = space.take<std::uint64_t>(count);
@@ -47,24 +47,24 @@ MortonOrder::MortonOrder(std::int64_t count, void* memory) {
   used_ = space.used();
 }
 
-std::int64_t MortonOrder::bytes(std::int64_t count) { return MortonOrder(count, nullptr).used_; }
+std::int64_t HilbertOrder::bytes(std::int64_t count) { return HilbertOrder(count, nullptr).used_; }
 
-void MortonOrder::encode(const MortonGrid& grid, const double* u, const RowConstants* constants, std::int64_t first,
-                         std::int64_t count, unsigned long long* without, cudaStream_t stream) const {
+void HilbertOrder::encode(const HilbertGrid& grid, const double* u, const RowConstants* constants, std::int64_t first,
+                          std::int64_t count, unsigned long long* without, cudaStream_t stream) const {
   if (count == 0) return;
   const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
   find_codes<<<blocks, kThreads, 0, stream>>>(grid, u, constants, first, count, codes_[0], numbers_[0], without);
   check_launch();
 }
 
-const std::uint32_t* MortonOrder::sort(std::int64_t count, cudaStream_t stream) const {
+SortedCodes HilbertOrder::sort(std::int64_t count, cudaStream_t stream) const {
   Codes codes(codes_[0], codes_[1]);
   Numbers numbers(numbers_[0], numbers_[1]);
   std::size_t bytes = 0;
   sort_pairs(nullptr, bytes, codes, numbers, count, stream);
   if (bytes > temporary_bytes_) throw std::length_error("a sort wants more memory than is planned for it");
   sort_pairs(temporary_, bytes, codes, numbers, count, stream);
-  return numbers.Current();
+  return {codes.Current(), numbers.Current()};
 }
 
 }  // namespace libknng::cuda
