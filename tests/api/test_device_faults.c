@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/cmocka.h"
 #include "harness/devices.h"
+#include "harness/fork.h"
 
 /* What progress told: stages come once, and their numbers do not fall. */
 typedef struct witness {
@@ -87,7 +87,7 @@ static int stop_at_every_report(const knng* h, const asked* a, int* stages) {
 
 /* One of cuda:0 to cuda:2 fails in some call while the others are slow, so that it gets work; nothing stays behind. */
 static void expect_failure_of(const knng* h, const question* q, int device, const char* call, knng_status code) {
-  char behaviour[120], name[16];
+  char behaviour[120], name[24];
   snprintf(behaviour, sizeof behaviour, "%d:slow;%d:slow;%d:%s", (device + 1) % 3, (device + 2) % 3, device, call);
   snprintf(name, sizeof name, "cuda:%d: ", device);
   devices_behave(behaviour);
@@ -488,17 +488,13 @@ static void a_library_of_another_build_is_not_called(void** state) {
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   assert_true(length > 0);
   program[length] = '\0';
-  const pid_t child = fork();
-  assert_true(child >= 0);
+  const pid_t child = forked();
   if (child == 0) {
     setenv("KNNG_FAKE_BUILD_ID", "another", 1);
     execl(program, program, "--no-fake-listed", (char*)NULL);
     _exit(99);
   }
-  int status = 0;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
+  expect_child_ok(child);
 }
 
 /* 0 if device 1 is not one that is none. */

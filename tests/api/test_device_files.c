@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/cmocka.h"
 #include "harness/devices.h"
 #include "harness/folder.h"
+#include "harness/fork.h"
 #include "harness/row_files.h"
 
 static int64_t bytes_of(const test_rows* rows) { return rows->n * rows->d * dtype_size(rows->dtype); }
@@ -520,7 +520,7 @@ static void after_a_fork(void** state) {
   knng_graph* expected = answer_of_cpu(&q, &failure);
   knng* h = staying(&q, "forked.fbin", "cpu");
   set_bytes(h, "max_host_bytes", 0);
-  const pid_t child = fork();
+  const pid_t child = forked();
   if (child == 0) {
     knng_graph* g = NULL;
     int64_t wrong = 0;
@@ -531,9 +531,7 @@ static void after_a_fork(void** state) {
     knng_destroy(h);
     _exit(failed);
   }
-  int result = -1;
-  assert_int_equal(waitpid(child, &result, 0), child);
-  assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+  expect_child_ok(child);
   knng_graph* g = built(h, 4);
   expect_as_from_memory(expected, g, "the parent");
   knng_graph_destroy(g);

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
+#include "harness/fork.h"
 #include "harness/threads.h"
 
 #ifdef __x86_64__
@@ -263,8 +263,7 @@ static void nothing_is_printed(void** state) {
   char path[] = "output-XXXXXX";
   const int file = mkstemp(path);
   assert_true(file >= 0);
-  fflush(NULL);
-  const pid_t child = fork();
+  const pid_t child = forked();
   if (child == 0) {
     dup2(file, 1);
     dup2(file, 2);
@@ -279,9 +278,7 @@ static void nothing_is_printed(void** state) {
     knng_destroy(h);
     _exit(0);
   }
-  int status = -1;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  expect_child_ok(child);
   assert_int_equal(lseek(file, 0, SEEK_END), 0);
   close(file);
   unlink(path);
