@@ -176,7 +176,6 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   plan.threads = task.threads;
   device.capacity = made.capacity;
   device.blocks_held = made.blocks_held;
-  device.tiles_can_be_cut = made.tiles_can_be_cut;
   device.bytes = made.bytes;
   device.smallest = made.smallest;
   session_host = checked_mul(session_host, p.devices, "devices");

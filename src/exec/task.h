@@ -50,12 +50,11 @@ void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out);
 struct DeviceTask {
   DeviceSet set;  // empty: the CPU does it
   std::string engine, selector;
-  bool by_rows = false;           // rows are answered straight away, without tiles or selector
-  std::int64_t capacity = 0;      // candidates of a list
-  std::int64_t blocks_held = 0;   // of points that come block by block; 0: all stay on the device
-  std::int64_t bytes = 0;         // of each device, at its peak
-  std::int64_t smallest = 0;      // with the smallest tiles
-  bool tiles_can_be_cut = false;  // where they would take long
+  bool by_rows = false;          // rows are answered straight away, without tiles or selector
+  std::int64_t capacity = 0;     // candidates of a list
+  std::int64_t blocks_held = 0;  // of points that come block by block; 0: all stay on the device
+  std::int64_t bytes = 0;        // of each device, at its peak
+  std::int64_t smallest = 0;     // with the smallest tiles
 };
 
 // The plan of a build (queries = 0) or of a query, and what it is for: an engine of the CPU, or devices.

@@ -44,8 +44,10 @@ constexpr Option kOptions[kSettings] = {
     {Setting::max_device_bytes, "max_device_bytes", Kind::bytes, "0",
      "0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB", 0, kMaxInteger,
      "most memory of one device; 0: what is free"},
-    {Setting::tile_rows, "tile_rows", Kind::integer, "0", "0 to 1048576", 0, 1048576, "rows of a tile; 0: planned"},
-    {Setting::tile_cols, "tile_cols", Kind::integer, "0", "0 to 1048576", 0, 1048576, "columns of a tile; 0: planned"},
+    {Setting::tile_rows, "tile_rows", Kind::integer, "0", "0 to 1048576", 0, 1048576,
+     "most rows of a tile; 0: planned"},
+    {Setting::tile_cols, "tile_cols", Kind::integer, "0", "0 to 1048576", 0, 1048576,
+     "most columns of a tile; 0: planned"},
 };
 
 constexpr bool in_order() {

@@ -91,9 +91,10 @@ bool shrink(const DeviceProblem& p, Sides& tile) {
   return true;
 }
 
-Sides smallest_tile(const DeviceProblem& p) {
-  return {p.tile_rows ? std::min(p.tile_rows, p.rows) : std::min(kGrain, p.rows),
-          p.tile_cols ? std::min(p.tile_cols, p.columns) : std::min(kGrain, p.columns)};
+// What shrink() ends at.
+Sides smallest_of(const DeviceProblem& p, Sides largest) {
+  return {p.tile_rows ? largest.rows : std::min(kGrain, p.rows),
+          p.tile_cols ? largest.cols : std::min(kGrain, p.columns)};
 }
 
 DevicePlan plan_of(const DeviceProblem& p, Sides tile, std::int64_t capacity, std::int64_t held) {
@@ -101,14 +102,12 @@ DevicePlan plan_of(const DeviceProblem& p, Sides tile, std::int64_t capacity, st
   plan.grid = {p.rows, p.columns, tile.rows, tile.cols, p.square};
   plan.capacity = capacity;
   plan.blocks_held = held;
-  plan.tiles_can_be_cut = held == 0 && !p.tile_rows && !p.tile_cols;
   plan.bytes = p.session_bytes(tile.rows, tile.cols, capacity, held);
   return plan;
 }
 
 // All points on the device, beside the largest tile that fits.
-DevicePlan resident_plan(const DeviceProblem& p, std::int64_t capacity) {
-  Sides tile = largest_tile(p);
+DevicePlan resident_plan(const DeviceProblem& p, Sides tile, std::int64_t capacity) {
   while (p.session_bytes(tile.rows, tile.cols, capacity, 0) > p.max_bytes && shrink(p, tile)) {
   }
   return plan_of(p, tile, capacity, 0);
@@ -128,14 +127,14 @@ std::int64_t blocks_that_fit(const DeviceProblem& p, Sides tile, std::int64_t ca
   return held;
 }
 
-// Points that come block by block. Each block of columns is used by a band of row blocks while it is there: the higher
-// the band, the less often points come.
-DevicePlan paged_plan(const DeviceProblem& p, std::int64_t capacity) {
-  Sides tile = largest_tile(p);
-  if (!p.tile_rows && !p.tile_cols) {
-    const TileGrid soon = in_tiles_of({p.rows, p.columns, tile.rows, tile.cols, p.square}, p.pairs_at_a_time);
-    tile = {soon.tile_rows, soon.tile_cols};
-  }
+Sides that_ends_soon(const DeviceProblem& p, Sides tile) {
+  const TileGrid soon = in_tiles_of({p.rows, p.columns, tile.rows, tile.cols, p.square}, p.pairs_at_a_time);
+  return {soon.tile_rows, soon.tile_cols};
+}
+
+// Points that come in blocks of the tile's size. Each block of columns is used by a band of row blocks while it is
+// there: the higher the band, the less often points come.
+DevicePlan paged_plan(const DeviceProblem& p, Sides tile, std::int64_t capacity) {
   for (;;) {
     // Beside queries, which stay on the device, a block of columns is used once for all.
     const std::int64_t most = p.square ? std::max(ceil_div(p.columns, tile.cols), p.fewest_held) : p.fewest_held;
@@ -164,16 +163,17 @@ TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
 DevicePlan make_device_plan(const DeviceProblem& p) {
   if (p.rows_at_a_time > 0) return make_row_plan(p);
   const std::int64_t capacity = list_capacity(p);
-  const Sides smallest = smallest_tile(p);
-  DevicePlan plan = resident_plan(p, capacity);
-  const bool large = plan.grid.tile_cols >= std::min(kWorthwhileSide, largest_tile(p).cols);
+  const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest);
+  DevicePlan plan = resident_plan(p, largest, capacity);
+  const bool large = plan.grid.tile_cols >= std::min(kWorthwhileSide, largest.cols);
   const bool fits = plan.bytes <= p.max_bytes;
   if (!fits || !large) {
-    const DevicePlan paged = paged_plan(p, capacity);
+    const DevicePlan paged = paged_plan(p, soon, capacity);
     if (fits ? paged.bytes <= p.max_bytes : paged.bytes < plan.bytes) plan = paged;
   }
+  const Sides smallest = smallest_of(p, largest), smallest_block = smallest_of(p, soon);
   plan.smallest = std::min(p.session_bytes(smallest.rows, smallest.cols, capacity, 0),
-                           p.session_bytes(smallest.rows, smallest.cols, capacity, p.fewest_held));
+                           p.session_bytes(smallest_block.rows, smallest_block.cols, capacity, p.fewest_held));
   return plan;
 }
 

@@ -20,7 +20,7 @@ struct DeviceProblem {
   std::int64_t tile_rows = 0, tile_cols = 0;  // 0: free to choose; equal if square
   // Devices answer rows straight away, at most so many in a call: "tiles" of all columns. 0: they evaluate tiles.
   std::int64_t rows_at_a_time = 0;
-  std::int64_t pairs_at_a_time = INT64_MAX;  // of a tile, where points come in blocks and no side was asked for
+  std::int64_t pairs_at_a_time = INT64_MAX;  // of a tile, where points come in blocks
   std::int64_t fewest_held = 1;              // blocks of points, of those that come block by block
   // What a device holds with tiles of that size, lists of that many candidates, and that many blocks of tile_cols
   // points at a time (0: all points).
@@ -32,11 +32,10 @@ struct DeviceProblem {
 struct DevicePlan {
   // Square: of square tiles, so that each is on the diagonal or beside it; but whole rows, if these are answered.
   TileGrid grid;
-  std::int64_t capacity = 0;      // candidates of a list; 0 where rows are answered
-  std::int64_t blocks_held = 0;   // 0: all points stay on the device; else they come block by block
-  bool tiles_can_be_cut = false;  // smaller ones will do as well: no side was asked for, and no block has their size
-  std::int64_t bytes = 0;         // of each device
-  std::int64_t smallest = 0;      // with the smallest tiles, and the fewest points at a time
+  std::int64_t capacity = 0;     // candidates of a list; 0 where rows are answered
+  std::int64_t blocks_held = 0;  // 0: all points stay on the device; else they come block by block
+  std::int64_t bytes = 0;        // of each device
+  std::int64_t smallest = 0;     // with the smallest tiles, and the fewest points at a time
 };
 
 // The same pairs in tiles of at most so many, if devices can have such small ones: sides of tiles are multiples of 128.

@@ -43,6 +43,7 @@ DeviceProblem random_problem(values::Random& random, std::int64_t most) {
   if (random.below(3) == 0) p.tile_rows = 1 + random.below(most);
   if (random.below(3) == 0) p.tile_cols = 1 + random.below(most);
   if (p.square) p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
+  if (random.below(2) == 0) p.pairs_at_a_time = std::int64_t{1} << random.below(40);
   return p;
 }
 
@@ -237,7 +238,9 @@ void tiles_end_soon(void**) {
 
     p.max_bytes = make_device_plan(p).smallest + 4'000'000;
     p.pairs_at_a_time = pairs;
-    if (const DevicePlan plan = make_device_plan(p); plan.blocks_held > 0 && !p.tile_rows && !p.tile_cols)
+    const DevicePlan plan = make_device_plan(p);
+    assert_true(plan.bytes >= plan.smallest);
+    if (plan.blocks_held > 0)
       assert_true(plan.grid.tile_cols <= smallest || plan.grid.tile_rows * plan.grid.tile_cols <= pairs);
   }
 }
