@@ -1,6 +1,7 @@
 #include "backend/cuda/paged_points.cuh"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/strided.cuh"
@@ -85,13 +86,14 @@ std::int64_t PagedPoints::bytes(const knng_backend_rows& rows, Transform transfo
 }
 
 PagedPoints::PagedPoints(const knng_backend_rows& rows, Transform transform, double limit, std::int64_t block_rows,
-                         Staging& staging, Home& home)
+                         Staging& staging, Home& home, std::function<void()> between)
     : rows_(rows),
       transform_(transform),
       limit_(limit),
       block_rows_(block_rows),
       staging_(staging),
       home_(home),
+      between_(std::move(between)),
       findings_(blocks(), home),
       has_come_(static_cast<std::size_t>(blocks())) {
   if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, home);
@@ -107,13 +109,12 @@ void PagedPoints::prepare(const CanonicalView& view, const Layout& at, RowConsta
   job.rows = view.rows;
   job.transform = transform_;
   job.limit = limit_;
-  job.count = view.rows.rows;
   job.constants = constants;
   job.short_ranks = at.short_ranks;
   job.long_ranks = at.long_ranks;
   job.findings = findings;
   job.workspace = at.workspace;
-  prepare_rows(job, loader_);
+  prepare_in_parts(job, parts_, loader_, between_);
 }
 
 CanonicalView PagedPoints::view(std::int64_t block, std::byte* memory) const {

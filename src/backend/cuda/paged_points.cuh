@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/points.cuh"
 #include "backend/cuda/prepare.cuh"
 #include "backend/cuda/staging.cuh"
+#include "backend/cuda/under_way.cuh"
 #include "backend/seam.h"
 
 namespace libknng::cuda {
@@ -33,8 +35,9 @@ constexpr std::int64_t kSampleRows = 512;
 
 class PagedPoints {
  public:
+  // `between` is that of prepare_in_parts(), for the rows of a block.
   PagedPoints(const knng_backend_rows& rows, Transform transform, double limit, std::int64_t block_rows,
-              Staging& staging, Home& home);
+              Staging& staging, Home& home, std::function<void()> between);
   // What is held for all points; for a block, by who asks for it.
   static std::int64_t bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
   static std::int64_t block_bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
@@ -79,6 +82,8 @@ class PagedPoints {
   const std::int64_t block_rows_;
   Staging& staging_;
   Home& home_;
+  const std::function<void()> between_;
+  UnderWay parts_{2};  // of blocks that are prepared
   const Stream loader_{Stream::Priority::high};
   DeviceArray<RowConstants> constants_;
   DeviceArray<PrepareFindings> findings_;  // of each block

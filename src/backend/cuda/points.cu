@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "backend/cuda/caller_memory.cuh"
-#include "backend/cuda/prepare.cuh"
-#include "backend/cuda/under_way.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -56,20 +54,24 @@ Points::Points(const knng_backend_rows& rows, Transform transform, double limit,
   job.long_ranks = long_ranks_.data();
   job.findings = findings.data();
   job.workspace = workspace.data();
-  const std::int64_t together = std::max(kValuesTogether / rows.dim, kFewestTogether);
   UnderWay parts(2);
-  for (; job.first < rows.count; job.first += together) {
-    job.count = std::min(together, rows.count - job.first);
-    prepare_rows(job, home.stream);
-    parts.add(home.stream);
-    if (between) between();
-  }
+  prepare_in_parts(job, parts, home.stream, between);
   check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
   // Rows were checked for NaN and infinity when the data set got them.
   if (found.first_refused != PrepareFindings::kNothing)
     throw RefusedRow{static_cast<std::int64_t>(found.first_refused / static_cast<unsigned long long>(rows.dim + 1))};
   any_directionless_ = found.any_directionless != 0;
+}
+
+void prepare_in_parts(PrepareJob job, UnderWay& parts, const Stream& stream, const std::function<void()>& between) {
+  const std::int64_t together = std::max(kValuesTogether / job.rows.dim, kFewestTogether);
+  for (job.first = 0; job.first < job.rows.rows; job.first += together) {
+    job.count = std::min(together, job.rows.rows - job.first);
+    prepare_rows(job, stream);
+    parts.add(stream);
+    if (between) between();
+  }
 }
 
 std::vector<std::uint32_t> Points::first_directionless(std::int64_t most, Home& home) const {

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "backend/cuda/memory.cuh"
+#include "backend/cuda/prepare.cuh"
 #include "backend/cuda/rows.cuh"
 #include "backend/cuda/staging.cuh"
+#include "backend/cuda/under_way.cuh"
 #include "backend/seam.h"
 
 namespace libknng::cuda {
@@ -28,13 +30,17 @@ struct RefusedRow {
   bool of_queries = false;
 };
 
+// As prepare_rows(), for all of the job's rows in parts that end soon; `between`, if there is one, is called after each
+// and may throw.
+void prepare_in_parts(PrepareJob job, UnderWay& parts, const Stream& stream, const std::function<void()>& between);
+
 // The first `most` of those without direction, ascending.
 std::vector<std::uint32_t> first_directionless(const RowConstants* constants, std::int64_t count, std::int64_t most,
                                                Home& home);
 
 class Points {
  public:
-  // Throws RefusedRow. Rows that are there are prepared in parts; `between` is called between two, and may throw.
+  // Throws RefusedRow. `between` is that of prepare_in_parts().
   Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home,
          const std::function<void()>& between = {});
   static std::int64_t bytes(const knng_backend_rows& rows, Transform transform);  // at most

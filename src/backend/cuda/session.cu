@@ -101,7 +101,7 @@ Session::Session(int device, const knng_backend_problem& problem)
   const auto ask = [this] { require_wanted(); };
   check(cudaDeviceGetAttribute(&compute_major_, cudaDevAttrComputeCapabilityMajor, device));
   if (is_paged(p))
-    paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, home_);
+    paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, home_, ask);
   else
     columns_.emplace(p.columns, metric_.transform, largest, staging_, home_, ask);
   if (!p.square) try {
