@@ -53,6 +53,12 @@ knng_device describe_cuda(const knng_backend_seam& cuda, std::int32_t i) {
   return d;
 }
 
+void join(DeviceSet& set, std::int32_t number, const knng_device& d) {
+  if (set.devices.empty()) set.name = d.name;
+  if (d.memory_free >= 0) set.free_bytes = std::min(set.free_bytes, d.memory_free);
+  set.devices.push_back(number);
+}
+
 knng_device no_cuda(const std::string& why_not) {
   knng_device d{};
   d.struct_size = sizeof d;
@@ -76,6 +82,18 @@ struct Cuda {
   }
 };
 
+template <class Wanted>
+DeviceSet usable_devices_if(Wanted&& wanted) {
+  const Cuda cuda;
+  DeviceSet set;
+  for (std::int32_t i = 0; i < cuda.devices; ++i) {
+    if (!wanted(i)) continue;
+    if (const knng_device d = describe_cuda(*cuda.backend, i); d.usable) join(set, i, d);
+  }
+  if (!set.devices.empty()) set.backend = cuda.backend;
+  return set;
+}
+
 }  // namespace
 
 std::int32_t device_count() { return 1 + std::max(1, Cuda().devices); }
@@ -91,14 +109,15 @@ DeviceSet find_devices(std::string_view chosen) {
   const std::string text(chosen);
   if (cuda.devices == 0)
     fail(KNNG_ERR_DEVICE, "device", "device=%s: there is no CUDA device: %s", text.c_str(), cuda.why_not.c_str());
-  DeviceSet set{cuda.backend, {}};
   if (chosen == "cuda") {
-    set.devices = usable_devices().devices;
-    if (set.devices.empty())
+    DeviceSet all = usable_devices();
+    if (!all.backend)
       fail(KNNG_ERR_DEVICE, "device", "device=cuda: none of %d CUDA devices can be used, the first: %s", cuda.devices,
            describe_cuda(*cuda.backend, 0).why_not);
-    return set;
+    return all;
   }
+  DeviceSet set;
+  set.backend = cuda.backend;
   for (chosen.remove_prefix(5); !chosen.empty(); chosen.remove_prefix(std::min<std::size_t>(1, chosen.size()))) {
     std::int32_t number = 0;
     const char* const end = std::from_chars(chosen.data(), chosen.data() + chosen.size(), number).ptr;
@@ -106,29 +125,22 @@ DeviceSet find_devices(std::string_view chosen) {
     if (number >= cuda.devices)
       fail(KNNG_ERR_DEVICE, "device", {.given = number, .limit = cuda.devices - 1},
            "device=%s: there is no CUDA device %d, the last is %d", text.c_str(), number, cuda.devices - 1);
-    if (const knng_device d = describe_cuda(*cuda.backend, number); !d.usable)
+    const knng_device d = describe_cuda(*cuda.backend, number);
+    if (!d.usable)
       fail(KNNG_ERR_DEVICE, "device", {.given = number}, "device=%s: CUDA device %d cannot be used: %s", text.c_str(),
            number, d.why_not);
-    set.devices.push_back(number);
+    join(set, number, d);
   }
   return set;
 }
 
 DeviceSet usable_devices() {
-  const Cuda cuda;
-  DeviceSet set;
-  for (std::int32_t i = 0; i < cuda.devices; ++i)
-    if (describe_cuda(*cuda.backend, i).usable) set.devices.push_back(i);
-  if (!set.devices.empty()) set.backend = cuda.backend;
-  return set;
+  return usable_devices_if([](std::int32_t) { return true; });
 }
 
 DeviceSet usable_devices_of(std::span<const std::int32_t> numbers) {
-  DeviceSet set = usable_devices();
-  std::erase_if(set.devices, [&](std::int32_t device) {
-    return std::find(numbers.begin(), numbers.end(), device) == numbers.end();
-  });
-  return set.devices.empty() ? DeviceSet{} : set;
+  return usable_devices_if(
+      [&](std::int32_t device) { return std::find(numbers.begin(), numbers.end(), device) != numbers.end(); });
 }
 
 }  // namespace libknng

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,10 +17,13 @@ std::int32_t device_count();
 // 0 <= i < device_count().
 knng_device describe_device(std::int32_t i);
 
-// Devices of a backend that are to work together; none: the CPU.
+// Devices of a backend that are to work together; none: the CPU. What is known of them is from when they were looked
+// for, since to ask a driver takes long beside a small build.
 struct DeviceSet {
   const knng_backend_seam* backend = nullptr;
   std::vector<std::int32_t> devices;
+  std::string name;                     // of the first
+  std::int64_t free_bytes = INT64_MAX;  // on each at least
 };
 
 // What setting device=`chosen` ("cuda" or "cuda:N,M,...") means here. Throws KNNG_ERR_DEVICE if a device is not there

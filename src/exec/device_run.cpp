@@ -485,10 +485,8 @@ std::string device_text(const DeviceSet& set) {
     text.append(std::to_string(device));
     separator = ',';
   }
-  knng_device first{};
-  set.backend->describe(set.devices.front(), &first);
   // A device's own name may begin with its number, as it does in a list of devices.
-  const std::string_view name = first.name;
+  const std::string_view name = set.name;
   const std::string number = text.substr(0, text.find(','));
   const bool numbered = name.starts_with(number) && name.substr(number.size()).starts_with(": ");
   return text.append(numbered ? "" : ": ").append(numbered ? name.substr(number.size()) : name);

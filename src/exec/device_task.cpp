@@ -27,17 +27,6 @@ bool has_filter(const Metric& metric, const knng_backend_problem& p) {
          (has_sum_term(metric.term) && p.rows.dtype != KNNG_F64 && p.columns.dtype != KNNG_F64);
 }
 
-// The most memory that a session may take on any of the devices.
-std::int64_t free_bytes(const DeviceSet& set) {
-  std::int64_t least = INT64_MAX;
-  for (const std::int32_t i : set.devices) {
-    knng_device d{};
-    set.backend->describe(i, &d);
-    if (d.memory_free >= 0) least = std::min(least, d.memory_free);
-  }
-  return least;
-}
-
 // Which devices to try: asked for, or perhaps useful.
 DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries) {
   if (task.device == "cpu") return {};
@@ -139,7 +128,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   p.square = queries == 0;
   p.devices = static_cast<int>(device.set.devices.size());
   // INT64_MAX is what a session that cannot be counted takes.
-  const std::int64_t free = task.free_device_bytes >= 0 ? task.free_device_bytes : free_bytes(device.set);
+  const std::int64_t free = task.free_device_bytes >= 0 ? task.free_device_bytes : device.set.free_bytes;
   p.max_bytes = std::min({task.max_device_bytes, free, INT64_MAX - 1});
   // Kernels, handles and what else shares the device take from what is free, which nobody limited.
   if (free <= task.max_device_bytes) p.spare_bytes = p.max_bytes / 16;
