@@ -25,7 +25,6 @@ inline constexpr std::uint64_t kNoCode = ~std::uint64_t{0};
 
 struct HilbertGrid {
   int dim = 0;
-  int length = 0;  // bits of a code
   int levels = 0;  // most bits of a coordinate
   std::uint8_t bits[kShortDim] = {};
   std::uint8_t axes[kShortDim] = {};  // coordinates, those with most bits first
@@ -96,7 +95,6 @@ inline HilbertGrid grid_of_bits(std::span<const int> bits) {
   grid.dim = static_cast<int>(bits.size());
   for (int t = 0; t < grid.dim; ++t) {
     const int count = bits[static_cast<std::size_t>(t)];
-    grid.length += count;
     grid.levels = std::max(grid.levels, count);
     grid.bits[t] = static_cast<std::uint8_t>(count);
     grid.axes[t] = static_cast<std::uint8_t>(t);
