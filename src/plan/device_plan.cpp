@@ -11,6 +11,7 @@ namespace {
 // Products of a tile cost as much as writing them; fewer, larger tiles mean fewer launches and fewer merges.
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 28;
 constexpr std::int64_t kLongestSide = std::int64_t{1} << 18;
+constexpr std::int64_t kQueriesTogether = 8192;
 constexpr std::int64_t kGrain = 128;  // sides are multiples of it
 constexpr std::int64_t kTilesPerDevice = 16;
 // Smaller tiles than these keep a device less busy than bringing points again and again does.
@@ -54,8 +55,8 @@ std::int64_t side_of(std::int64_t pairs) {
   return whole_grains(static_cast<std::int64_t>(std::sqrt(static_cast<double>(pairs))));
 }
 
-// As large as pays, if there is memory for them.
-Sides largest_tile(const DeviceProblem& p) {
+// As large as pays, if a stop were soon whatever their size.
+Sides planned_tile(const DeviceProblem& p) {
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
@@ -64,7 +65,7 @@ Sides largest_tile(const DeviceProblem& p) {
     rows = std::min(rows, p.rows);
     return {rows, rows};
   }
-  if (!rows) rows = std::min(whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), std::int64_t{8192});
+  if (!rows) rows = std::min(whole_grains(ceil_div(p.rows, p.devices) + kGrain - 1), kQueriesTogether);
   rows = std::min(rows, p.rows);
   if (!cols) {
     // One device takes tiles as they come; several get enough of them to end together.
@@ -74,6 +75,13 @@ Sides largest_tile(const DeviceProblem& p) {
     cols = std::clamp(whole_grains(std::min(kMostPairs / rows, side)), kGrain, kLongestSide);
   }
   return {rows, std::min(cols, p.columns)};
+}
+
+// As was asked for, or as large as pays, if there is memory for them.
+Sides largest_tile(const DeviceProblem& p) {
+  const Sides tile = planned_tile(p);
+  const TileGrid soon = in_tiles_of({p.rows, p.columns, tile.rows, tile.cols, p.square}, p.pairs_at_a_time);
+  return {soon.tile_rows, soon.tile_cols};
 }
 
 // The next smaller tile; false if there is none.
@@ -127,11 +135,6 @@ std::int64_t blocks_that_fit(const DeviceProblem& p, Sides tile, std::int64_t ca
   return held;
 }
 
-Sides that_ends_soon(const DeviceProblem& p, Sides tile) {
-  const TileGrid soon = in_tiles_of({p.rows, p.columns, tile.rows, tile.cols, p.square}, p.pairs_at_a_time);
-  return {soon.tile_rows, soon.tile_cols};
-}
-
 // Points that come in blocks of the tile's size. Each block of columns is used by a band of row blocks while it is
 // there: the higher the band, the less often points come.
 DevicePlan paged_plan(const DeviceProblem& p, Sides tile, std::int64_t capacity) {
@@ -153,6 +156,7 @@ TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
   if (grid.square) {
     grid.tile_rows = grid.tile_cols = std::min(grid.tile_rows, side_of(pairs));
   } else {
+    grid.tile_rows = std::min(grid.tile_rows, std::max(kQueriesTogether, side_of(pairs)));
     grid.tile_cols = std::min(grid.tile_cols, whole_grains(pairs / grid.tile_rows));
     if (grid.tile_rows * grid.tile_cols > pairs)
       grid.tile_rows = std::min(grid.tile_rows, whole_grains(pairs / grid.tile_cols));
@@ -163,17 +167,16 @@ TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
 DevicePlan make_device_plan(const DeviceProblem& p) {
   if (p.rows_at_a_time > 0) return make_row_plan(p);
   const std::int64_t capacity = list_capacity(p);
-  const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest);
+  const Sides largest = largest_tile(p), smallest = smallest_of(p, largest);
   DevicePlan plan = resident_plan(p, largest, capacity);
   const bool large = plan.grid.tile_cols >= std::min(kWorthwhileSide, largest.cols);
   const bool fits = plan.bytes <= p.max_bytes;
   if (!fits || !large) {
-    const DevicePlan paged = paged_plan(p, soon, capacity);
+    const DevicePlan paged = paged_plan(p, largest, capacity);
     if (fits ? paged.bytes <= p.max_bytes : paged.bytes < plan.bytes) plan = paged;
   }
-  const Sides smallest = smallest_of(p, largest), smallest_block = smallest_of(p, soon);
   plan.smallest = std::min(p.session_bytes(smallest.rows, smallest.cols, capacity, 0),
-                           p.session_bytes(smallest_block.rows, smallest_block.cols, capacity, p.fewest_held));
+                           p.session_bytes(smallest.rows, smallest.cols, capacity, p.fewest_held));
   return plan;
 }
 

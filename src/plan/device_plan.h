@@ -17,10 +17,10 @@ struct DeviceProblem {
   int devices = 1;                            // that work together
   std::int64_t max_bytes = INT64_MAX;         // of each device
   std::int64_t spare_bytes = 0;               // of them, that points in blocks should leave free if they can
-  std::int64_t tile_rows = 0, tile_cols = 0;  // 0: free to choose; equal if square
+  std::int64_t tile_rows = 0, tile_cols = 0;  // at most; 0: free to choose; equal if square
   // Devices answer rows straight away, at most so many in a call: "tiles" of all columns. 0: they evaluate tiles.
   std::int64_t rows_at_a_time = 0;
-  std::int64_t pairs_at_a_time = INT64_MAX;  // of a tile, where points come in blocks
+  std::int64_t pairs_at_a_time = INT64_MAX;  // of a tile at most
   std::int64_t fewest_held = 1;              // blocks of points, of those that come block by block
   // What a device holds with tiles of that size, lists of that many candidates, and that many blocks of tile_cols
   // points at a time (0: all points).
@@ -38,7 +38,8 @@ struct DevicePlan {
   std::int64_t smallest = 0;     // with the smallest tiles, and the fewest points at a time
 };
 
-// The same pairs in tiles of at most so many, if devices can have such small ones: sides of tiles are multiples of 128.
+// The same pairs in tiles of at most so many, if devices can have such small ones: sides that are cut become multiples
+// of 128.
 TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs);
 
 // Bytes may be above the limit: then nothing smaller was possible and `smallest` says what is needed.

@@ -1,6 +1,7 @@
 /* Devices answer as the CPU does in memory as it was planned: within the smallest budget, with whatever part of the
  * points they can hold; and what none of them can hold is refused. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/cmocka.h"
@@ -116,6 +117,37 @@ static void more_points_than_fit(void** state) {
   if (fake_devices) assert_true(budgets > 0);
 }
 
+/* Blocks have the size of tiles, and no more pairs than end soon, whatever was asked for. */
+static void blocks_that_are_cut(void** state) {
+  (void)state;
+  if (!fake_devices) skip(); /* others are at small tiles for no time */
+  test_rows rows = rows_normal(KNNG_F32, 700, 301, 327), queries = rows_normal(KNNG_F32, 300, 301, 328);
+  setenv("KNNG_FAKE_PAIRS", "40000", 1);
+  for (int with_queries = 0; with_queries < 2; ++with_queries)
+    for (const char* const* set = device_sets(); *set; ++set) {
+      question q = question_of(&rows, &metric_cases[with_queries], 6);
+      if (with_queries) q.queries = &queries;
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+      knng* h = handle_for(&q, *set, "auto", "auto", "512");
+      const knng_plan plan = planned(h, with_queries ? queries.n : 0, q.k);
+      assert_int_equal(plan.tile_cols, 128);
+      assert_int_equal(plan.tile_rows, with_queries ? 300 : 128);
+      for (int64_t more = 0; more < 400000; more += 100000) {
+        const int64_t before = fake_count("blocks", 0);
+        set_bytes(h, "max_device_bytes", plan.smallest_device + more);
+        expect_ok(answer(h, &q, NULL, &g), *set);
+        expect_same(expected, g, *set);
+        if (more == 0) assert_true(fake_count("blocks", 0) > before);
+        knng_graph_destroy(g);
+      }
+      knng_destroy(h);
+      knng_graph_destroy(expected);
+    }
+  unsetenv("KNNG_FAKE_PAIRS");
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
 /* The scale of points in blocks is that of a sample, 512 of them: others may be far beyond it and are proved all the
  * same. Not by devices that are none, whose rungs know no scale. */
 static void points_far_beyond_a_sample(void** state) {
@@ -138,7 +170,7 @@ static void points_far_beyond_a_sample(void** state) {
   rows_free(&rows);
 }
 
-/* Tiles that were asked for and not planned are never made smaller. */
+/* No want of memory makes tiles smaller that were asked for. */
 static void tiles_that_no_device_holds(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_U8, 1048576, 1, 326);
@@ -148,7 +180,7 @@ static void tiles_that_no_device_holds(void** state) {
   EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "cuda:0", "bytes are free", "are needed");
   set_bytes(h, "max_device_bytes", INT64_C(1) << 30);
   const int64_t smallest = planned(h, 0, q.k).smallest_device;
-  assert_true(smallest > INT64_C(4) << 40); /* four bytes a pair, or more */
+  assert_true(smallest > INT64_C(1) << 40); /* four bytes a pair, of as many as end soon */
   char text[32];
   snprintf(text, sizeof text, "%lld", (long long)smallest);
   EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes", text);
@@ -161,9 +193,8 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(memory_is_as_planned),
-      DEVICE_TEST(more_points_than_fit),
-      DEVICE_TEST(points_far_beyond_a_sample),
+      DEVICE_TEST(memory_is_as_planned),       DEVICE_TEST(more_points_than_fit),
+      DEVICE_TEST(blocks_that_are_cut),        DEVICE_TEST(points_far_beyond_a_sample),
       DEVICE_TEST(tiles_that_no_device_holds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
