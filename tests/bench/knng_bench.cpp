@@ -15,6 +15,7 @@
 #include "machine.h"
 #include "measure.h"
 #include "report.h"
+#include "workload_options.h"
 #include "workloads.h"
 
 namespace {
@@ -30,7 +31,7 @@ struct Arguments {
   std::vector<std::pair<std::string, std::string>> sweeps;
   std::vector<std::string> settings;
   bench::Protocol protocol;
-  std::string fashion = "/usr/share/datasets/fashion-mnist";
+  std::string fashion = bench::kFashion;
   std::string write_data;
   std::string json;
 };
@@ -89,12 +90,7 @@ bool same_rows(const bench::Workload& a, const bench::Workload& b) {
 }
 
 std::vector<bench::Case> cases_of(const Arguments& a, const Problem& problem) {
-  bench::Settings settings;
-  for (const std::string& s : a.settings) {
-    const std::size_t equals = s.find('=');
-    if (equals == std::string::npos) throw std::invalid_argument("--set " + s + ": it takes KEY=VALUE");
-    settings.emplace_back(s.substr(0, equals), s.substr(equals + 1));
-  }
+  const bench::Settings settings = bench::settings_of(a.settings);
   std::vector<bench::Case> cases;
   for (const std::string& engine : split(a.engines))
     for (const std::string& selector : split(a.selectors))
@@ -146,18 +142,7 @@ int run(const Arguments& a, const std::string& command) {
 }
 
 void declare(CLI::App& app, Arguments& a) {
-  bench::Workload& w = a.workload;
-  app.add_option("--workload", a.named,
-                 std::string("a named problem: ") + bench::workload_names() + "; other options change parts of it");
-  app.add_option("--data", w.data, std::string("rows: ") + bench::data_names())->capture_default_str();
-  app.add_option("-n", w.n, "number of rows (fashion: 70000 at most)")->capture_default_str();
-  app.add_option("-d", w.d, "dimension (fashion: 784)")->capture_default_str();
-  app.add_option("-k", w.k, "neighbours")->capture_default_str();
-  app.add_option("--dtype", w.dtype, "f32, f64, f16, bf16, u8, i8")->capture_default_str();
-  app.add_option("--metric", w.metric, "any metric of the library")->capture_default_str();
-  app.add_option("--order", w.order, std::string("in which generated rows stand: ") + bench::order_names())
-      ->capture_default_str();
-  app.add_option("--seed", w.seed, "of the generated rows")->capture_default_str();
+  bench::declare_workload(app, a.workload, a.named, a.fashion);
   app.add_option("--engine", a.engines, "engines, separated by commas; they take turns")->capture_default_str();
   app.add_option("--selector", a.selectors, "selectors, separated by commas; each engine with each, in turns")
       ->capture_default_str();
@@ -174,7 +159,6 @@ void declare(CLI::App& app, Arguments& a) {
       ->capture_default_str();
   app.add_flag("--rows-on-device", a.protocol.rows_on_device,
                "rows are in the memory of the first CUDA device before a build begins");
-  app.add_option("--fashion-directory", a.fashion, "where the files of Fashion-MNIST are")->capture_default_str();
   app.add_option("--write-data", a.write_data, "write the rows as a .npy file, for other programs");
   app.add_option("--save-graph", a.protocol.save, "write the graph (.npz, .knng)");
   app.add_option("--json", a.json, "write everything as JSON");
@@ -186,14 +170,8 @@ int main(int argc, char** argv) try {
   std::string command = "knng_bench";
   for (int i = 1; i < argc; ++i) command.append(" ").append(argv[i]);
 
-  // A first look at the name alone, so that the other options can change parts of what it means.
   Arguments a;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--workload" && i + 1 < argc) a.workload = bench::named_workload(argv[i + 1]);
-    if (word.starts_with("--workload=")) a.workload = bench::named_workload(word.substr(word.find('=') + 1));
-  }
-
+  a.workload = bench::workload_of(argc, argv);
   CLI::App app("Times libknng's builds. See docs/internals/benchmarks.md.", "knng_bench");
   declare(app, a);
   bool tiles = true;

@@ -11,8 +11,6 @@
 
 namespace bench {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
 struct Case {
   Workload workload;
   std::string engine = "auto";

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -20,6 +21,8 @@ struct Workload {
   std::uint64_t seed = 1;
   std::string order = "random";  // in which generated rows stand
 };
+
+using Settings = std::vector<std::pair<std::string, std::string>>;  // names and values
 
 // W1 .. W4, as docs/internals/benchmarks.md has them. Throws std::invalid_argument for another name.
 Workload named_workload(const std::string& name);
