@@ -15,8 +15,8 @@ DESTDIR=$work/stage cmake --install "$build" >"$work/log" || {
   exit 1
 }
 pc=$(find "$work/stage" -name knng.pc)
-prefix=$work/stage$(sed -n 's/^prefix=//p' "$pc")
-libdir=$work/stage$(sed -n 's/^libdir=//p' "$pc")
+prefix=$work/stage$(PKG_CONFIG_LIBDIR=$(dirname "$pc") pkg-config --variable=prefix knng)
+libdir=$work/stage$(PKG_CONFIG_LIBDIR=$(dirname "$pc") pkg-config --variable=libdir knng)
 for file in "$prefix/include/knng.h" "$prefix/include/knng/types.h" "$libdir/libknng.so" "$libdir/libknng.so.0" \
   "$libdir/cmake/knng/knng-config.cmake"; do
   [ -e "$file" ] || {
@@ -48,6 +48,13 @@ LD_LIBRARY_PATH=$libdir "$work/c99"
 LD_LIBRARY_PATH=$libdir "$work/cpp"
 say "pkg-config: C99 and C++"
 unset PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+
+# A prefix that is chosen when it is installed.
+cmake --install "$build" --prefix "$work/chosen" >"$work/log"
+chosen=$(dirname "$(find "$work/chosen" -name knng.pc)")
+[ "$(PKG_CONFIG_LIBDIR=$chosen pkg-config --cflags-only-I knng)" = "-I$work/chosen/include " ]
+rm -rf "$work/chosen"
+say "another prefix"
 
 if ! { cmake -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" \
   -DCMAKE_CXX_COMPILER="$CXX" && cmake --build "$work/package"; } >"$work/log" 2>&1; then
