@@ -81,11 +81,11 @@ void report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
   line("graph", "k = " + count(k) + ", " + metric + ", precision " + setting(h, "precision"));
   line("plan", count(p.tiles) + " tiles of " + count(p.tile_rows) + " x " + count(p.tile_cols) + " rows, " +
                    count(p.devices) + (p.devices == 1 ? " device" : " devices"));
-  line("memory", bytes(static_cast<double>(p.host_bytes)) + " planned, " + bytes(static_cast<double>(p.smallest_host)) +
-                     " would do (--max-memory)");
+  line("memory", bytes(static_cast<double>(p.host_bytes)) + " planned, --max-memory " +
+                     std::to_string(p.smallest_host) + " would do");
   if (p.device_bytes > 0)
-    line("device memory", bytes(static_cast<double>(p.device_bytes)) + " planned, " +
-                              bytes(static_cast<double>(p.smallest_device)) + " would do");
+    line("device memory", bytes(static_cast<double>(p.device_bytes)) +
+                              " planned, --set max_device_bytes=" + std::to_string(p.smallest_device) + " would do");
   if (p.seconds >= 0) line("expected time", seconds(p.seconds));
   std::fflush(stdout);
 }

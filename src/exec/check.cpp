@@ -206,9 +206,12 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
   const std::int64_t n = data.rows(), d = data.dim();
   Task task = make_task(settings, data, false);
   task.value_dtype = graph.value_dtype;
-  if (!graph.square || graph.rows != n)
-    fail(KNNG_ERR_ARGUMENT, "g", {.given = graph.rows, .limit = n}, "the graph has %lld rows%s, the data set has %lld",
-         static_cast<long long>(graph.rows), graph.square ? "" : " that are queries", static_cast<long long>(n));
+  if (!graph.square)
+    fail(KNNG_ERR_ARGUMENT, "g", "a graph of %lld queries: only a graph of the data set's own %lld rows can be checked",
+         static_cast<long long>(graph.rows), static_cast<long long>(n));
+  if (graph.rows != n)
+    fail(KNNG_ERR_ARGUMENT, "g", {.given = graph.rows, .limit = n}, "the graph has %lld rows, the data set has %lld",
+         static_cast<long long>(graph.rows), static_cast<long long>(n));
   const std::int64_t shift = task.self_first ? 1 : 0, k = graph.width - shift;
   require_k(data, k, false, false);
   if (sample < 0)

@@ -33,7 +33,10 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
   if (task.device != "auto") return find_devices(task.device);
   if (!task.row_devices.empty() && task.engine != "fused")
     if (DeviceSet set = usable_devices_of(task.row_devices); set.backend) return set;
-  if (task.keep_on_device) return find_devices("cuda");
+  if (task.keep_on_device) {
+    if (DeviceSet set = usable_devices(); set.backend) return set;
+    fail(KNNG_ERR_DEVICE, "graph", "graph=device: no device can be used: %s", describe_device(1).why_not);
+  }
   if (!task.row_devices.empty()) return {};
   const auto rows = static_cast<double>(queries ? queries : data.rows());
   const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());

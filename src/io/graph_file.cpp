@@ -46,7 +46,7 @@ Graph load_graph(const std::string& path) {
   const std::int64_t got = File(path).read_some(0, reinterpret_cast<std::byte*>(start), sizeof start);
   for (const GraphFormat& f : kFormats)
     if (std::string_view(start, static_cast<std::size_t>(got)).starts_with(f.first_bytes)) return f.load(path);
-  fail(KNNG_ERR_FORMAT, "path", "%s is no graph file: it starts as none of %s", shown(path).c_str(),
+  fail(KNNG_ERR_FORMAT, "path", "%s is no graph file: its first bytes are not those of %s", shown(path).c_str(),
        names(".").c_str());
 }
 

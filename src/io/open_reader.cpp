@@ -50,10 +50,10 @@ constexpr OtherFormat kOthers[] = {
   std::string suffixes, packed;
   for (const RowFormat& f : kFormats) {
     suffixes.append(suffixes.empty() ? "" : " ").append(f.suffix);
-    if (f.packed) packed.append(packed.empty() ? "" : " ").append(f.suffix);
+    if (f.packed) packed.append(" ").append(f.suffix).append(".gz");
   }
-  fail(KNNG_ERR_UNSUPPORTED, "path", "cannot read %s: %s; files that are read end in %s, or in one of %s and .gz",
-       shown(path).c_str(), why.c_str(), suffixes.c_str(), packed.c_str());
+  fail(KNNG_ERR_UNSUPPORTED, "path", "cannot read %s: %s; files that are read end in one of %s%s", shown(path).c_str(),
+       why.c_str(), suffixes.c_str(), packed.c_str());
 }
 
 // "file.h5ad:obsm/X_pca" as well as "file.h5ad".

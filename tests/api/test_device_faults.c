@@ -188,6 +188,11 @@ static void devices_that_cannot_be_used(void** state) {
   assert_int_equal(device_at(1).usable, 0);
   EXPECT_ERROR(knng_device_get(2, &(knng_device){.struct_size = sizeof(knng_device)}), KNNG_ERR_RANGE, "2");
   expect_device_error(&rows, "cuda", "KNNG_FAKE_DEVICES is 0", "");
+  knng* h = HANDLE(&rows, "graph", "device");
+  knng_graph* g = NULL;
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DEVICE, "graph=device", "KNNG_FAKE_DEVICES is 0");
+  assert_null(g);
+  knng_destroy(h);
   rows_free(&rows);
 }
 

@@ -118,6 +118,9 @@ expect 1 "$knng" check g.npz b.npy a.npy
 expect 0 "$knng" estimate x.npy -k 7
 out_has '^plan  *[0-9,]+ tiles of'
 out_has '^memory  *[0-9]'
+least=$(sed -n 's/^memory.* --max-memory \([0-9]*\) would do$/\1/p' out)
+expect 0 "$knng" build x.npy -k 7 --device cpu --max-memory "$least" -q -o least.npz
+refused 5 "the smallest that works is $least" "$knng" build x.npy -k 7 --device cpu --max-memory "$((least - 1))" -o less.npz
 expect 0 "$knng" estimate x.npy -k 7 --queries 1000000
 out_has '^queries  *1,000,000 rows'
 expect 0 "$knng" devices
