@@ -16,7 +16,7 @@
  * @endcode
  *
  * Conventions that hold for every function:
- * - Constructors put the new object into their first parameter and set it to NULL when they fail.
+ * - A new object goes to the parameter `out`, which is set to NULL on failure.
  * - A function that returns a ::knng_status returns KNNG_OK (0) or a negative code; knng_last_error() then says
  *   what was wrong, naming the argument, its value and the limit. A failed or stopped call changes nothing.
  * - Counts, sizes and ids are int64_t. Ids count from 0 in the order in which rows were added.

@@ -13,7 +13,8 @@ extern "C" {
 /** Makes a graph from another library's result, by copying it. Lists stay in the order in which they are given.
  * A graph whose ids are all below its number of rows counts as one of the rows among themselves, otherwise as one of
  * queries against max id + 1 columns. If it is one of the rows, has more than one column, and every row's first entry
- * is the row itself, it counts as made with self=first. Texts that cannot be known are "unknown".
+ * is the row itself, it counts as made with self=first. Queries whose ids are all below their number are therefore taken
+ * for rows: do not ask for sparse forms of them. Texts that cannot be known are "unknown".
  * @param[out] out the graph; NULL on failure
  * @param ids    rows x k neighbours, KNNG_I32 or KNNG_I64; -1 where a row is shorter (its value must be +inf then)
  * @param values rows x k distances, KNNG_F32 or KNNG_F64, not NaN; NULL: 0 for every neighbour
@@ -31,8 +32,8 @@ KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids,
  * @return KNNG_OK, KNNG_ERR_ARGUMENT. @since 0.1 */
 KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng_matrix *values);
 
-/** Copies the graph into the caller's memory. A graph on a device goes to memory of devices without the host, but for ids
- * and values that change on the way (base 1, another dtype).
+/** Copies the graph into the caller's memory. From a device to a device's memory nothing passes through the host, unless
+ * ids or values change on the way (base 1, another dtype).
  * @param g the graph
  * @param base   0 or 1: the first row's id; entries without a neighbour become base - 1
  * @param ids    NULL, or rows x k (k + 1 under self=first), KNNG_I16, KNNG_U16, KNNG_I32 or KNNG_I64, any strides
@@ -90,8 +91,8 @@ KNNG_API knng_status knng_graph_save(const knng_graph *g, const char *path, cons
  * @return KNNG_OK, KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_MEMORY. @since 0.1 */
 KNNG_API knng_status knng_graph_load(knng_graph **out, const char *path);
 
-/** Destroys a graph; sparse forms made from it live on. Any thread may call it, once. Of a graph on a device, work that
- * reads what knng_graph_view() has shown must be done.
+/** Destroys a graph; sparse forms made from it live on. Any thread may call it, once. Work on a device
+ * that reads what knng_graph_view() has shown of the graph must be done before.
  * @param g the graph; NULL does nothing. @since 0.1 */
 KNNG_API void knng_graph_destroy(knng_graph *g);
 

@@ -22,7 +22,7 @@ KNNG_API knng_status knng_create(knng **out, int64_t dim, int32_t dtype);
 /** Makes a second handle on the rows that h has now, without copying them, with a copy of its settings, so that
  * e.g. a second metric can be used beside the first. Rows added to one handle later are not seen by the other.
  * Borrowed rows are released when the last handle that shows them is destroyed.
- * @param[out] out the new handle, which must not be h itself; NULL on failure
+ * @param[out] out the new handle; NULL on failure. Not the variable that holds h, whose handle would be lost
  * @param h an existing handle, still to be destroyed
  * @return KNNG_OK, KNNG_ERR_ARGUMENT, KNNG_ERR_MEMORY. @since 0.1 */
 KNNG_API knng_status knng_share(knng **out, const knng *h);

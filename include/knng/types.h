@@ -64,8 +64,9 @@ enum {
   KNNG_BF16 = 0x410 /**< bfloat16: the upper half of a binary32 */
 };
 
-/** Where memory is, numbered as in DLPack. Every matrix may be in any of them. Nobody is asked about KNNG_HOST and
- * KNNG_PINNED; KNNG_CUDA and KNNG_MANAGED are held against what CUDA says, and mean either. */
+/** Where memory is, numbered as in DLPack. Every matrix may be in any of them. KNNG_HOST and KNNG_PINNED are
+ * believed; KNNG_CUDA and KNNG_MANAGED are compared with what CUDA says of the address, and either name will do for both
+ * kinds. */
 enum {
   KNNG_ANY = 0,     /**< found out by asking the backends that are loaded already; host memory otherwise */
   KNNG_HOST = 1,    /**< ordinary host memory */
@@ -112,9 +113,10 @@ typedef struct knng_matrix {
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
   uint32_t interval_ms; /**< longest time between two calls of progress; 0: 100 ms */
-  /** Called with the stage's name and how much of its work is done, in units that are only good for a ratio. A stage
-   * that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
-   * the call with KNNG_ERR_CANCELLED; progress is then not called again. */
+  /** Called with the stage's name, such as "distances" (for people: names may change between versions), and how much of
+   * its work is done, in units that are only good for a ratio. A stage that is over quickly may not be seen, and the last
+   * call for a stage may come before its end. A nonzero result stops the call with KNNG_ERR_CANCELLED; progress is then
+   * not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
   /** Called with one line of text without a newline; level: 0 information, 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);
@@ -155,7 +157,7 @@ typedef struct knng_plan {
   int64_t tile_rows;       /**< rows of one tile; a GPU's have fewer in precisions that take longer than the first */
   int64_t tile_cols;       /**< columns of one tile, likewise */
   int64_t tiles;           /**< number of such tiles */
-  double seconds;          /**< expected time; -1: never timed here */
+  double seconds;          /**< expected time; -1: not known, as always in this version */
 } knng_plan;
 
 /** A processor that can do the work, from knng_device_get(). */
@@ -164,7 +166,7 @@ typedef struct knng_device {
   int32_t usable;       /**< 1: can be chosen, 0: why_not says why not */
   int64_t memory;       /**< bytes of memory, -1 unknown */
   int64_t memory_free;  /**< bytes free now, -1 unknown */
-  char name[96];        /**< e.g. "cpu: AMD EPYC 9654, AVX3, 2 threads" */
+  char name[96];        /**< e.g. "cpu: AMD EPYC 9654, AVX3, 2 threads"; AVX3 is AVX-512 */
   char why_not[256];    /**< "" if usable */
 } knng_device;
 
