@@ -50,10 +50,13 @@ say "pkg-config: C99 and C++"
 unset PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
 
 # A prefix that is chosen when it is installed.
-cmake --install "$build" --prefix "$work/chosen" >"$work/log"
-chosen=$(dirname "$(find "$work/chosen" -name knng.pc)")
-[ "$(PKG_CONFIG_LIBDIR=$chosen pkg-config --cflags-only-I knng)" = "-I$work/chosen/include " ]
-rm -rf "$work/chosen"
+DESTDIR=$work/other cmake --install "$build" --prefix /chosen >"$work/log" || {
+  cat "$work/log" >&2
+  exit 1
+}
+chosen=$(dirname "$(find "$work/other" -name knng.pc)")
+[ "$(PKG_CONFIG_LIBDIR=$chosen pkg-config --variable=includedir knng)" = /chosen/include ]
+rm -rf "$work/other"
 say "another prefix"
 
 if ! { cmake -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" \
