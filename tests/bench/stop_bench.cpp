@@ -103,8 +103,12 @@ int main(int argc, char** argv) try {
                "rows are in the memory of the first CUDA device before a build begins");
   CLI11_PARSE(app, argc, argv);
   const bench::Machine m = bench::this_machine();
-  std::printf("hardware  %s, %d cores\nlibknng   %s\ncommand   %s\n", m.cpu.c_str(), m.cores,
-              bench::version_text().c_str(), command.c_str());
+  std::printf("hardware  %s, %d cores\n", m.cpu.c_str(), m.cores);
+  knng_device d{};
+  d.struct_size = sizeof d;
+  for (std::int32_t i = 0; knng_device_get(i, &d) == KNNG_OK; ++i)
+    if (d.usable) std::printf("device    %s\n", d.name);
+  std::printf("libknng   %s\ncommand   %s\n", bench::version_text().c_str(), command.c_str());
   run(a);
   return 0;
 } catch (const std::exception& e) {
