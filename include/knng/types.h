@@ -154,7 +154,7 @@ typedef struct knng_plan {
   int64_t device_bytes;    /**< peak of memory on one device */
   int64_t smallest_host;   /**< the smallest max_host_bytes with which the call can run */
   int64_t smallest_device; /**< the same for max_device_bytes */
-  int64_t tile_rows;       /**< rows of one tile; a GPU's have fewer in precisions that take longer than the first */
+  int64_t tile_rows;       /**< rows of one tile; a GPU evaluates fewer at a time where these would take long */
   int64_t tile_cols;       /**< columns of one tile, likewise */
   int64_t tiles;           /**< number of such tiles */
   double seconds;          /**< expected time; -1: not known, as always in this version */

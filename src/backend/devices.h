@@ -23,7 +23,7 @@ struct DeviceSet {
   const knng_backend_seam* backend = nullptr;
   std::vector<std::int32_t> devices;
   std::string name;                     // of the first
-  std::int64_t free_bytes = INT64_MAX;  // on each at least
+  std::int64_t free_bytes = INT64_MAX;  // on each at least; INT64_MAX: not known
 };
 
 // What setting device=`chosen` ("cuda" or "cuda:N,M,...") means here. Throws KNNG_ERR_DEVICE if a device is not there

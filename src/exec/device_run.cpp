@@ -335,7 +335,7 @@ void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& outp
   take_tiles(team, grid, rest, output, monitor);
 }
 
-// Such that a stop is soon, as in the plan for the first rung. Blocks of points have the size of its tiles.
+// Such that a stop is soon; blocks of points were planned so for the first rung, and have the size of their tiles.
 TileGrid tiles_of_rung(const Job& job, const TaskPlan& plan, std::int32_t rung) {
   if (plan.device.blocks_held > 0) return plan.grid;
   return in_tiles_of(plan.grid, job.backend.pairs_at_a_time(&job.problem, rung));

@@ -55,8 +55,8 @@ std::int64_t side_of(std::int64_t pairs) {
   return whole_grains(static_cast<std::int64_t>(std::sqrt(static_cast<double>(pairs))));
 }
 
-// As large as pays, if a stop were soon whatever their size.
-Sides planned_tile(const DeviceProblem& p) {
+// As was asked for, or as large as pays, if there is memory for it.
+Sides largest_tile(const DeviceProblem& p) {
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
@@ -77,9 +77,8 @@ Sides planned_tile(const DeviceProblem& p) {
   return {rows, std::min(cols, p.columns)};
 }
 
-// As was asked for, or as large as pays, if there is memory for them.
-Sides largest_tile(const DeviceProblem& p) {
-  const Sides tile = planned_tile(p);
+// No larger than those of the first rung that are evaluated.
+Sides that_ends_soon(const DeviceProblem& p, Sides tile) {
   const TileGrid soon = in_tiles_of({p.rows, p.columns, tile.rows, tile.cols, p.square}, p.pairs_at_a_time);
   return {soon.tile_rows, soon.tile_cols};
 }
@@ -167,13 +166,17 @@ TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
 DevicePlan make_device_plan(const DeviceProblem& p) {
   if (p.rows_at_a_time > 0) return make_row_plan(p);
   const std::int64_t capacity = list_capacity(p);
-  const Sides largest = largest_tile(p), smallest = smallest_of(p, largest);
+  const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest), smallest = smallest_of(p, soon);
+  const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
+  const auto pays = [&](const DevicePlan& plan) {
+    return fits(plan) && plan.grid.tile_cols >= std::min(kWorthwhileSide, soon.cols);
+  };
   DevicePlan plan = resident_plan(p, largest, capacity);
-  const bool large = plan.grid.tile_cols >= std::min(kWorthwhileSide, largest.cols);
-  const bool fits = plan.bytes <= p.max_bytes;
-  if (!fits || !large) {
-    const DevicePlan paged = paged_plan(p, largest, capacity);
-    if (fits ? paged.bytes <= p.max_bytes : paged.bytes < plan.bytes) plan = paged;
+  // Sides that were asked for do not shrink, but need not have more memory than is used.
+  if (!pays(plan)) plan = resident_plan(p, soon, capacity);
+  if (!pays(plan)) {
+    const DevicePlan paged = paged_plan(p, soon, capacity);
+    if (fits(plan) ? paged.bytes <= p.max_bytes : paged.bytes < plan.bytes) plan = paged;
   }
   plan.smallest = std::min(p.session_bytes(smallest.rows, smallest.cols, capacity, 0),
                            p.session_bytes(smallest.rows, smallest.cols, capacity, p.fewest_held));

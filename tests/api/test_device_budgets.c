@@ -129,12 +129,14 @@ static void blocks_that_are_cut(void** state) {
       if (with_queries) q.queries = &queries;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
       knng* h = handle_for(&q, *set, "auto", "auto", "512");
-      const knng_plan plan = planned(h, with_queries ? queries.n : 0, q.k);
-      assert_int_equal(plan.tile_cols, 128);
-      assert_int_equal(plan.tile_rows, with_queries ? 300 : 128);
+      const int64_t nq = with_queries ? queries.n : 0, smallest = planned(h, nq, q.k).smallest_device;
+      assert_int_equal(planned(h, nq, q.k).tile_cols, 512);
+      set_bytes(h, "max_device_bytes", smallest);
+      assert_int_equal(planned(h, nq, q.k).tile_cols, 128);
+      assert_int_equal(planned(h, nq, q.k).tile_rows, with_queries ? 300 : 128);
       for (int64_t more = 0; more < 400000; more += 100000) {
         const int64_t before = fake_count("blocks", 0);
-        set_bytes(h, "max_device_bytes", plan.smallest_device + more);
+        set_bytes(h, "max_device_bytes", smallest + more);
         expect_ok(answer(h, &q, NULL, &g), *set);
         expect_same(expected, g, *set);
         if (more == 0) assert_true(fake_count("blocks", 0) > before);

@@ -87,8 +87,7 @@ void every_pair_is_in_one_tile(void**) {
 void what_was_asked_for_is_kept(void**) {
   values::Random random(402);
   for (int i = 0; i < 1000; ++i) {
-    DeviceProblem p = random_problem(random, 100'000);
-    p.pairs_at_a_time = INT64_MAX;
+    const DeviceProblem p = random_problem(random, 100'000);
     const DevicePlan plan = make_device_plan(p);
     assert_int_equal(plan.grid.rows, p.rows);
     assert_int_equal(plan.grid.columns, p.columns);
@@ -240,14 +239,17 @@ void tiles_end_soon(void**) {
     }
 
     p.pairs_at_a_time = pairs;
-    for (const std::int64_t budget : {INT64_MAX, make_device_plan(p).smallest + 4'000'000}) {
-      p.max_bytes = budget;
-      const DevicePlan plan = make_device_plan(p);
-      const TileGrid& grid = plan.grid;
-      assert_true(plan.bytes >= plan.smallest);
+    p.max_bytes = make_device_plan(p).smallest + 4'000'000;
+    const DevicePlan blocks = make_device_plan(p);
+    const TileGrid& grid = blocks.grid;
+    assert_true(blocks.bytes >= blocks.smallest);
+    if (blocks.blocks_held > 0)
       assert_true(grid.tile_rows * grid.tile_cols <= pairs ||
                   (grid.tile_rows <= smallest && grid.tile_cols <= smallest));
-    }
+    // Points stay where they fit beside tiles as they are evaluated, though what was asked for would not.
+    p.max_bytes = p.session_bytes(soon.tile_rows, soon.tile_cols, blocks.capacity, 0);
+    const DevicePlan resident = make_device_plan(p);
+    assert_true(resident.blocks_held == 0 && resident.bytes <= p.max_bytes);
   }
 }
 
