@@ -135,15 +135,15 @@ static void same_in_cut_tiles(const char* engine, int64_t n, int64_t queries, co
 
 static void cut_tiles_of_keys(void** state) {
   (void)state;
-  same_in_cut_tiles("direct", 16000, 0, "8192", "256");
+  same_in_cut_tiles("direct", 16000, 0, "8192", "512");
 }
 static void cut_tiles_of_sums(void** state) {
   (void)state;
-  same_in_cut_tiles("tiled", 32000, 0, "32000", "256");
+  same_in_cut_tiles("tiled", 32000, 0, "32000", "512");
 }
 static void cut_tiles_of_queries(void** state) {
   (void)state;
-  same_in_cut_tiles("direct", 16000, 3000, "16000", "256");
+  same_in_cut_tiles("direct", 16000, 3000, "16000", "512");
 }
 
 static test_rows random_bytes(int64_t n, int64_t d, uint64_t seed) {
