@@ -70,6 +70,7 @@ struct TileArguments {
   double p, scale;
   std::int64_t ld;
   std::int64_t row_tiles;
+  std::int64_t first;  // block of the tile
 };
 
 // One block a tile of kEdge kThreadRows x kEdge kThreadColumns pairs.
@@ -81,7 +82,8 @@ __global__ void __launch_bounds__(kEdge* kEdge, 2) tile_keys(TileArguments a, Ou
   __shared__ __align__(16) double column_values[2][kDepth][kWidth];
   const int x = static_cast<int>(threadIdx.x) % kEdge, y = static_cast<int>(threadIdx.x) / kEdge;
   // Neighbouring blocks share columns: all row tiles of a column tile come one after the other.
-  const std::int64_t row0 = blockIdx.x % a.row_tiles * kTallness, column0 = blockIdx.x / a.row_tiles * kWidth;
+  const std::int64_t block = a.first + blockIdx.x;
+  const std::int64_t row0 = block % a.row_tiles * kTallness, column0 = block / a.row_tiles * kWidth;
   const std::int64_t dim = a.rows.dim;
 
   const auto fetch = [&](std::int64_t from, int set) {
@@ -155,16 +157,22 @@ __global__ void __launch_bounds__(kEdge* kEdge, 2) tile_keys(TileArguments a, Ou
 
 template <class Out>
 void launch_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, Out* tile,
-                 std::int64_t ld, cudaStream_t stream) {
+                 std::int64_t ld, const DirectParts& parts, cudaStream_t stream) {
   if (rows.count == 0 || columns.count == 0) return;
   visit_term(metric.term, [&](auto term) {
     using T = decltype(term);
     constexpr std::int64_t kTallness = kEdge * kThreadRows<T>, kWidth = kEdge * kThreadColumns<T>;
     const std::int64_t row_tiles = (rows.count + kTallness - 1) / kTallness;
     const std::int64_t column_tiles = (columns.count + kWidth - 1) / kWidth;
-    const TileArguments arguments{rows, columns, metric.p, metric.scale, ld, row_tiles};
-    tile_keys<T><<<static_cast<unsigned>(row_tiles * column_tiles), kEdge * kEdge, 0, stream>>>(arguments, tile);
-    check_launch();
+    const std::int64_t blocks = row_tiles * column_tiles;
+    const std::int64_t together = std::max<std::int64_t>(parts.pairs / (kTallness * kWidth), 1);
+    TileArguments arguments{rows, columns, metric.p, metric.scale, ld, row_tiles, 0};
+    for (; arguments.first < blocks; arguments.first += together) {
+      if (arguments.first > 0 && parts.between) parts.between();
+      const auto count = static_cast<unsigned>(std::min(together, blocks - arguments.first));
+      tile_keys<T><<<count, kEdge * kEdge, 0, stream>>>(arguments, tile);
+      check_launch();
+    }
   });
 }
 
@@ -198,13 +206,13 @@ DirectOperand make_direct_operand(const CanonicalView& view, const std::int64_t*
 }
 
 void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, float* tile,
-                 std::int64_t ld, cudaStream_t stream) {
-  launch_tile(metric, rows, columns, tile, ld, stream);
+                 std::int64_t ld, const DirectParts& parts, cudaStream_t stream) {
+  launch_tile(metric, rows, columns, tile, ld, parts, stream);
 }
 
 void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, double* tile,
-                 std::int64_t ld, cudaStream_t stream) {
-  launch_tile(metric, rows, columns, tile, ld, stream);
+                 std::int64_t ld, const DirectParts& parts, cudaStream_t stream) {
+  launch_tile(metric, rows, columns, tile, ld, parts, stream);
 }
 
 }  // namespace libknng::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "backend/cuda/rows.cuh"
 #include "metric/metric.h"
@@ -24,12 +25,19 @@ std::int64_t direct_operand_bytes(std::int64_t count, std::int64_t dim);
 DirectOperand make_direct_operand(const CanonicalView& view, const std::int64_t* list, std::int64_t first,
                                   std::int64_t count, void* memory, cudaStream_t stream);
 
+// Tiles whose pairs take long are put on the stream in parts of about so many, from one block's; `between` is called
+// between two of them, and may throw.
+struct DirectParts {
+  std::int64_t pairs = INT64_MAX;
+  std::function<void()> between;
+};
+
 // tile[r ld + c] = the key of row r and column c, rounded down to fp32: a lower bound as selectors take it, infinite
 // for no finite key. Asynchronous.
 void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, float* tile,
-                 std::int64_t ld, cudaStream_t stream);
+                 std::int64_t ld, const DirectParts& parts, cudaStream_t stream);
 // The key itself.
 void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, double* tile,
-                 std::int64_t ld, cudaStream_t stream);
+                 std::int64_t ld, const DirectParts& parts, cudaStream_t stream);
 
 }  // namespace libknng::cuda

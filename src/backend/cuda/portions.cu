@@ -18,7 +18,7 @@ constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFou
 constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 24;
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 
-// Of a tile: some are under way when a stop comes.
+// Of a tile, or a part of one: some are under way when a stop comes.
 constexpr double kTileSeconds = 0.05;
 // Coordinates of pairs that a multiprocessor gets done in a cycle, of no GPU fewer: products of fp16, of two pieces, of
 // fp32. Others by instructions, of which it has 128 on fp32: sums in single precision, and canonical terms on fp64, in
@@ -27,8 +27,9 @@ constexpr double kHalfProducts = 256, kTwoPieceProducts = kHalfProducts / 3, kSi
 constexpr double kSingles = 128, kOfSum = 4, kOfHeavySum = 32, kOfTerm = 2, kOfHeavyTerm = 100;
 // More than a tile has.
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 40;
-// What keeps a multiprocessor busy: smaller tiles end no sooner.
-constexpr std::int64_t kFewestPairs = 2 * 128 * 128;
+// What keeps a multiprocessor busy: smaller tiles end no sooner. Parts of keys are whole rounds of what it works on at
+// a time, two blocks of direct.cu, since each ends before the next begins.
+constexpr std::int64_t kFewestPairs = 2 * 128 * 128, kRoundOfKeys = 2 * 64 * 64, kRoundOfHeavyKeys = 2 * 32 * 32;
 
 bool is_heavy(Term term) {
   bool heavy = false;
@@ -56,13 +57,22 @@ struct Device {
     known = known && properties.clock > 0;
   }
   std::int64_t pairs(const knng_backend_problem& p, int rung) const {
-    const double rate = properties.multiprocessors * properties.clock * coordinates_a_cycle(p, rung, properties);
-    const double pairs = kTileSeconds * rate / static_cast<double>(p.columns.dim);
-    return std::max(static_cast<std::int64_t>(pairs), properties.multiprocessors * kFewestPairs);
+    return properties.multiprocessors * std::max(pairs_of_one(p, rung), kFewestPairs);
+  }
+  std::int64_t keys(const knng_backend_problem& p) const {
+    const std::int64_t round = is_heavy(static_cast<Term>(p.metric.term)) ? kRoundOfHeavyKeys : kRoundOfKeys;
+    return properties.multiprocessors * round * std::max<std::int64_t>(pairs_of_one(p, KNNG_RUNG_FP64) / round, 1);
   }
 
   DeviceProperties properties;
   bool known;
+
+ private:
+  // That a multiprocessor gets done.
+  std::int64_t pairs_of_one(const knng_backend_problem& p, int rung) const {
+    const double coordinates = kTileSeconds * properties.clock * coordinates_a_cycle(p, rung, properties);
+    return static_cast<std::int64_t>(coordinates / static_cast<double>(p.columns.dim));
+  }
 };
 
 }  // namespace
@@ -80,6 +90,11 @@ std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung) {
   for (std::int64_t i = 0; i < p.device_count; ++i)
     if (const Device device(p.devices[i]); device.known) least = std::min(least, device.pairs(p, rung));
   return least;
+}
+
+std::int64_t keys_at_a_time(const knng_backend_problem& p, int device) {
+  const Device own(device);
+  return own.known ? own.keys(p) : kMostPairs;
 }
 
 }  // namespace libknng::cuda

@@ -12,5 +12,7 @@ namespace libknng::cuda {
 // As in the seam.
 std::int64_t rows_at_a_time(const knng_backend_problem& p);
 std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung);
+// Canonical keys that a device evaluates in such a time: of tiles that are larger, and of rows, in parts of so many.
+std::int64_t keys_at_a_time(const knng_backend_problem& p, int device);
 
 }  // namespace libknng::cuda

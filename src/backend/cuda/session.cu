@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backend/cuda/delivery.cuh"
-#include "backend/cuda/direct.cuh"
 #include "backend/cuda/integer_operands.cuh"
 #include "backend/cuda/listed_keys.cuh"
 #include "backend/cuda/portions.cuh"
@@ -93,9 +92,9 @@ Session::Session(int device, const knng_backend_problem& problem)
       home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
             devices_beside(problem, device)),
       kit_(device, home_.stream),
-      staging_(kit_, [&problem](void* to, const void* from, std::int64_t bytes) {
-        problem.copy(problem.copy_user, to, from, bytes);
-      }) {
+      staging_(kit_, [&problem](void* to, const void* from,
+                                std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
+      key_parts_{keys_at_a_time(problem, device), [this] { end_part(); }} {
   const knng_backend_problem& p = problem_;
   const double largest = p.metric.largest;
   const auto ask = [this] { require_wanted(); };
@@ -416,7 +415,7 @@ void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t 
       make_direct_operand(row_place.view, nullptr, row_place.at, rows, row_space, home_.stream);
   const DirectOperand of_columns = make_direct_operand(column_place.view, order_of_columns(first_column),
                                                        column_place.at, columns, column_space, home_.stream);
-  direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, home_.stream);
+  direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, key_parts_, home_.stream);
 }
 
 // The rows of a sample beside all columns, as if they were queries.

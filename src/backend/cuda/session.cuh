@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "backend/cuda/direct.cuh"
 #include "backend/cuda/kit.cuh"
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/operands.cuh"
@@ -89,6 +90,10 @@ class Session {
   const std::byte* operands_of_columns(std::int64_t first);
   const std::byte* operands_of_rows(std::int64_t first);
   void blocks_used();
+  void end_part() {
+    parts_.add(home_.stream);
+    require_wanted();
+  }
   std::size_t tiles_under_way() const;
   void empty_lists();
   void show_lists() const;
@@ -139,6 +144,8 @@ class Session {
   DeviceArray<std::int32_t> incoming_counts_[2];
   DeviceArray<std::byte> workspace_;
   UnderWay under_way_{kFewestUnderWay};
+  UnderWay parts_{kFewestUnderWay};  // of canonical keys
+  const DirectParts key_parts_;
   // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
   // are places.
   DeviceArray<std::int64_t> order_;

@@ -6,11 +6,16 @@
 #include "backend/cuda/delivery.cuh"
 #include "backend/cuda/exact_rows.cuh"
 #include "backend/cuda/near_rows.cuh"
-#include "backend/cuda/portions.cuh"
 #include "backend/cuda/refine.cuh"
 #include "backend/cuda/session.cuh"
 
 namespace libknng::cuda {
+namespace {
+
+// At a time: fewer rows would not keep a device busy.
+constexpr std::int64_t kFewestRefined = 512;
+
+}  // namespace
 
 void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   enter(Stage::refine);
@@ -21,7 +26,9 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   const bool in_place = result.device == device_;
   const Stream out;
   const UntilDone left(out);
-  const std::int64_t together = refined_together(p);
+  // Lists may be full, and then their keys are so many pairs.
+  const std::int64_t soon = std::max(key_parts_.pairs / p.capacity, kFewestRefined);
+  const std::int64_t together = std::min(refined_together(p), soon);
   std::vector<ResultSpace> spaces;
   void* memory = workspace_.data();
   for (int i = 0; i < kResultSpaces; ++i) memory = spaces.emplace_back(p, together, memory).rest;
@@ -144,22 +151,15 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
   const ResultSpace space(p, redone_together(p), workspace_.data());
   auto* const list = static_cast<std::int64_t*>(space.rest);
   Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
-  UnderWay columns_under_way(2);
   for (std::int64_t done = 0; done < count; done += space.together) {
     ExactJob job = exact_job(p, metric_);
     job.rows = this->rows();
     job.columns = columns();
     job.list = list;
     job.count = std::min(space.together, count - done);
-    job.more_columns = [&] {
-      columns_under_way.add(home_.stream);
-      require_wanted();
-    };
+    job.parts = key_parts_;
     std::optional<const Points> listed;
-    if (!paged_) {
-      const std::int64_t soon = pairs_at_a_time(p, KNNG_RUNG_FP64) / job.count;
-      job.columns_at_a_time = std::min(job.columns_at_a_time, std::max<std::int64_t>(soon, 1));
-    } else {
+    if (paged_) {
       job.columns_from = [this](std::int64_t first) {
         blocks_used();
         return place_of_columns(first).view;
