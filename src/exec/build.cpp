@@ -6,6 +6,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "backend/cpu/engine.h"
 #include "core/dtype.h"
@@ -13,6 +14,7 @@
 #include "dataset/fingerprint.h"
 #include "exec/device_row_loader.h"
 #include "exec/device_run.h"
+#include "exec/device_task.h"
 #include "exec/distinct.h"
 #include "exec/emit.h"
 #include "exec/file_rows.h"
@@ -86,13 +88,46 @@ struct Distinct {
   }
 };
 
+// What a call that failed has left in a graph goes; its shape stays.
+void empty(Graph& graph) {
+  Graph shape;
+  shape.rows = graph.rows;
+  shape.columns = graph.columns;
+  shape.width = graph.width;
+  shape.square = graph.square;
+  shape.self_first = graph.self_first;
+  graph = std::move(shape);
+}
+
+// Whether a device had no memory left, for a session or for lists that stay there.
+bool is_of_device_memory(const Error& e) {
+  const std::string_view argument = e.info().argument;
+  return e.code() == KNNG_ERR_MEMORY && (argument == "max_device_bytes" || argument == "graph");
+}
+
+// Fills a graph whose shape is set, on the plan's devices. Of memory that was free when the plan was made others may
+// have taken some: then by plans that need less, if there are.
+bool run_within_memory(Task task, TaskPlan plan, const Dataset& data, const Dataset* queries,
+                       const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
+                       Graph& graph) {
+  for (;;) try {
+      graph.stats[Stat::pairs] = plan.grid.pairs();
+      return run_on_devices(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
+    } catch (const Error& full) {
+      if (!is_of_device_memory(full)) throw;
+      if (!plan_less_memory(task, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k, plan)) throw;
+      monitor.log(1, (full.what() + std::string("; again, with less memory")).c_str());
+      empty(graph);
+    }
+}
+
 // Fills a graph whose shape is set, where the plan says.
 bool run_planned(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
                  const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
                  Graph& graph) {
-  graph.stats[Stat::pairs] = plan.grid.pairs();
   if (plan.device.set.backend)
-    return run_on_devices(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
+    return run_within_memory(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
+  graph.stats[Stat::pairs] = plan.grid.pairs();
   if (ask(true) == Verdict::stop) return false;
   graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
   run_on_cpu(task, plan, data, queries, leave_out, k, budget, monitor, graph);

@@ -174,6 +174,26 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   plan.smallest_host = host_bytes(task, data, p.rows, p.square, k, held_bytes, session_host, false);
   plan.host_bytes = host_bytes(task, data, p.rows, p.square, k, held_bytes, session_host, true);
   if (plan.host_bytes > task.max_host_bytes) plan.host_bytes = plan.smallest_host;
+  plan.held_bytes = held_bytes;
+  return true;
+}
+
+bool plan_less_memory(Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
+                      TaskPlan& plan) {
+  if (plan.device.bytes <= plan.device.smallest) return false;
+  Task less = task;
+  less.max_device_bytes = std::max(plan.device.bytes / 2, plan.device.smallest);
+  TaskPlan made;
+  try {
+    if (!plan_devices(less, data, queries, query_dtype, k, plan.held_bytes, made)) return false;
+  } catch (const Error&) {  // not even so much is free by now
+    return false;
+  }
+  if (made.device.bytes > less.max_device_bytes || made.host_bytes > task.max_host_bytes ||
+      made.device.set.devices != plan.device.set.devices)
+    return false;
+  task = less;
+  plan = made;
   return true;
 }
 

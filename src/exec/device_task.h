@@ -14,6 +14,11 @@ namespace libknng {
 bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
                   std::int64_t held_bytes, TaskPlan& plan);
 
+// A plan for the same devices that needs less memory, half if that will do, for those that have less than they said;
+// `task` becomes the one that it is for. False if there is none.
+bool plan_less_memory(Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
+                      TaskPlan& plan);
+
 // The problem without the means to read its rows.
 knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, const Dataset& data, std::int64_t queries,
                                       std::int32_t query_dtype, std::int64_t k);

@@ -62,6 +62,7 @@ struct TaskPlan : Plan {
   const CpuEngine* engine = nullptr;
   const Selector* selector = nullptr;  // of an engine that selects
   DeviceTask device;
+  std::int64_t held_bytes = 0;  // that it was made with
 };
 // held_bytes: of rows, the library's. Throws KNNG_ERR_DEVICE for devices that are not there, KNNG_ERR_UNSUPPORTED for
 // an engine or selector that cannot do the task there.

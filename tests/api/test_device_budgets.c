@@ -70,6 +70,52 @@ static void memory_is_as_planned(void** state) {
   rows_free(&low_queries);
 }
 
+static void count_logs(void* user, int32_t level, const char* text) {
+  if (level == 1 && strstr(text, "cuda:0: told to be full; again")) ++*(int*)user;
+}
+
+/* Devices whose memory others take between plan and build: smaller plans, down to the smallest, and then an error. */
+static void memory_that_others_took(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  test_rows rows = rows_normal(KNNG_F32, 700, 20, 324), queries = rows_normal(KNNG_F32, 300, 20, 325);
+  for (int asked = 0; asked < 2; ++asked)
+    for (const char* const* set = device_sets(); *set; ++set) {
+      question q = question_of(&rows, &metric_cases[1], 10);
+      if (asked == 1) q.queries = &queries;
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+      knng* h = handle_for(&q, *set, "auto", "auto", "0");
+      const knng_plan free = planned(h, q.queries ? 300 : 0, q.k);
+      assert_true(free.smallest_device < free.device_bytes);
+      for (int step = -1; step <= 4; ++step) {
+        const long long spare = step * (free.device_bytes - free.smallest_device) / 4;
+        const long long holds = free.smallest_device + (step < 0 ? -1 : spare);
+        char behaviour[48];
+        snprintf(behaviour, sizeof behaviour, "0:holds=%lld", holds);
+        devices_behave(behaviour);
+        int logs = 0;
+        knng_control control = {sizeof control, 0, NULL, &count_logs, &logs, NULL};
+        if (step < 0) {
+          EXPECT_ERROR(answer(h, &q, &control, &g), KNNG_ERR_MEMORY, "cuda:0: told to be full");
+          assert_null(g);
+        } else {
+          expect_ok(answer(h, &q, &control, &g), behaviour);
+          expect_same(expected, g, behaviour);
+          assert_true(stat_of(g, "bytes_device_peak") <= (double)(step == 4 ? free.device_bytes : holds));
+          knng_graph_destroy(g);
+          g = NULL;
+        }
+        assert_true(step == 4 ? logs == 0 : logs >= 1);
+        assert_int_equal(fake_count("sessions", 0), 0);
+        devices_behave("");
+      }
+      knng_destroy(h);
+      knng_graph_destroy(expected);
+    }
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
 /* Points that come block by block: whatever part of them a device can hold, and however many devices there are. */
 static void more_points_than_fit(void** state) {
   (void)state;
@@ -195,9 +241,9 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(memory_is_as_planned),       DEVICE_TEST(more_points_than_fit),
-      DEVICE_TEST(blocks_that_are_cut),        DEVICE_TEST(points_far_beyond_a_sample),
-      DEVICE_TEST(tiles_that_no_device_holds),
+      DEVICE_TEST(memory_is_as_planned),       DEVICE_TEST(memory_that_others_took),
+      DEVICE_TEST(more_points_than_fit),       DEVICE_TEST(blocks_that_are_cut),
+      DEVICE_TEST(points_far_beyond_a_sample), DEVICE_TEST(tiles_that_no_device_holds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

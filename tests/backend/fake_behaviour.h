@@ -50,7 +50,8 @@ std::int32_t guard(knng_backend_error* error, F&& f) noexcept {
     error->status = failure.status;
     error->of_rows = failure.of_rows;
     error->row = failure.row;
-    std::snprintf(error->argument, sizeof error->argument, "device");
+    std::snprintf(error->argument, sizeof error->argument, "%s",
+                  failure.status == KNNG_ERR_MEMORY ? "max_device_bytes" : "device");
     std::snprintf(error->text, sizeof error->text, "%s", failure.text);
   } catch (const NoMemory& failure) {
     error->status = KNNG_ERR_ARGUMENT;

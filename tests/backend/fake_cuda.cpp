@@ -4,10 +4,10 @@
 // How many devices there are, and how they behave, is read from the environment at every call:
 //   KNNG_FAKE_DEVICES=4
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
-// with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, unusable, lies (its bounds are none), samples
-// (sample() tells something) and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL
-// is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo or answer. KNNG_FAKE_BUILD_ID:
-// that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
+// with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable,
+// lies (its bounds are none), samples (sample() tells something) and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th
+// such call of a session fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo
+// or answer. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -122,7 +122,9 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
                   knng_backend_error* error) {
   return guard(error, [&] {
     if (knng_backend_session::bytes(*problem) > problem->max_bytes)
-      throw Failure{KNNG_ERR_MEMORY, "the plan is above its limit"};
+      throw Failure{KNNG_ERR_INTERNAL, "the plan is above its limit"};
+    const std::int64_t holds = behaviour(device, "holds");
+    if (holds >= 0 && knng_backend_session::bytes(*problem) > holds) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
     auto session = std::make_unique<knng_backend_session>(device, *problem);
     fail_if_told(device, kOpen, ++session->calls[kOpen]);
     *out = session.release();
