@@ -12,6 +12,9 @@ namespace {
 constexpr int kSinglesACycle = 128;      // of a multiprocessor; where it has 64, twice as many doubles are claimed
 constexpr std::size_t kRemembered = 64;  // devices; more are asked each time
 
+// Compiled for what all are compiled for.
+__global__ void any_kernel() {}
+
 }  // namespace
 
 cudaError_t find_properties(int device, DeviceProperties& out) noexcept {
@@ -45,6 +48,13 @@ cudaError_t find_properties(int device, DeviceProperties& out) noexcept {
   const std::lock_guard lock(mutex);
   if (at < known.size()) known[at] = out;
   return cudaSuccess;
+}
+
+bool has_kernels() noexcept {
+  cudaFuncAttributes attributes{};
+  const bool has = cudaFuncGetAttributes(&attributes, any_kernel) == cudaSuccess;
+  if (!has) cudaGetLastError();
+  return has;
 }
 
 }  // namespace libknng::cuda

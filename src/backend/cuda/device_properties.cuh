@@ -20,4 +20,7 @@ struct DeviceProperties {
 // Any threads may ask at the same time. A failure is not remembered.
 cudaError_t find_properties(int device, DeviceProperties& out) noexcept;
 
+// Whether the library was compiled for the current device.
+bool has_kernels() noexcept;
+
 }  // namespace libknng::cuda

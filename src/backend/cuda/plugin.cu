@@ -85,9 +85,6 @@ std::int32_t device_count(char* why_not, std::int64_t size) {
   return 0;
 }
 
-// The oldest chip that the kernels are compiled for.
-constexpr int kOldestMajor = 7, kOldestMinor = 5;
-
 void describe(std::int32_t device, knng_device* out) {
   std::memset(out->name, 0, sizeof out->name);
   std::memset(out->why_not, 0, sizeof out->why_not);
@@ -98,22 +95,21 @@ void describe(std::int32_t device, knng_device* out) {
   if (status == cudaSuccess) {
     std::snprintf(out->name, sizeof out->name, "cuda:%d: %.60s", device, properties.name);
     out->memory = properties.memory;
-    if (properties.major < kOldestMajor || (properties.major == kOldestMajor && properties.minor < kOldestMinor)) {
-      std::snprintf(out->why_not, sizeof out->why_not, "compute capability %d.%d is below %d.%d", properties.major,
-                    properties.minor, kOldestMajor, kOldestMinor);
-      return;
-    }
     knng_backend_error error{};
+    bool has_kernels = false;
     const std::int32_t done = guard(device, &error, [&] {
       std::size_t free = 0, total = 0;
       cuda::check(cudaMemGetInfo(&free, &total));
       out->memory_free = static_cast<std::int64_t>(free);
+      has_kernels = cuda::has_kernels();
     });
-    if (done == KNNG_OK) {
-      out->usable = 1;
-      return;
-    }
-    std::snprintf(out->why_not, sizeof out->why_not, "%.250s", error.text);
+    out->usable = done == KNNG_OK && has_kernels;
+    if (done != KNNG_OK)
+      std::snprintf(out->why_not, sizeof out->why_not, "%.250s", error.text);
+    else if (!has_kernels)
+      std::snprintf(out->why_not, sizeof out->why_not,
+                    "the CUDA library was not compiled for compute capability %d.%d (KNNG_CUDA_ARCHITECTURES)",
+                    properties.major, properties.minor);
     return;
   }
   cudaGetLastError();
