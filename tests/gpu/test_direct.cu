@@ -25,11 +25,12 @@ void tile_has_the_hosts_bits(const Points& rows, const Points& columns) {
   const Array<double> keys(count * ld);
   const DirectOperand in_order =
       make_direct_operand(device_rows.view(), nullptr, first, count, row_space.get(), nullptr);
-  int parts = 1;
-  direct_tile(rows.metric, in_order, column_operand, low.get(), ld, {1, [&] { ++parts; }}, nullptr);
+  int parts = 0;
+  const auto count_parts = [&] { ++parts; };
+  direct_tile(rows.metric, in_order, column_operand, low.get(), ld, {1, count_parts}, nullptr);
   expect(parts >= (count + 63) / 64 * ((columns.rows + 63) / 64), "%s: %d parts", rows.name.c_str(), parts);
   const DirectOperand listed = make_direct_operand(device_rows.view(), list.get(), 0, count, row_space.get(), nullptr);
-  direct_tile(rows.metric, listed, column_operand, keys.get(), ld, {}, nullptr);
+  direct_tile(rows.metric, listed, column_operand, keys.get(), ld, {3 * 32 * 32, count_parts}, nullptr);
   check(cudaDeviceSynchronize());
   const std::vector<float> got_low = low.read();
   const std::vector<double> got_keys = keys.read();

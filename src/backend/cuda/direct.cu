@@ -168,7 +168,7 @@ void launch_tile(const Metric& metric, const DirectOperand& rows, const DirectOp
     const std::int64_t together = std::max<std::int64_t>(parts.pairs / (kTallness * kWidth), 1);
     TileArguments arguments{rows, columns, metric.p, metric.scale, ld, row_tiles, 0};
     for (; arguments.first < blocks; arguments.first += together) {
-      if (arguments.first > 0 && parts.between) parts.between();
+      if (parts.before) parts.before();
       const auto count = static_cast<unsigned>(std::min(together, blocks - arguments.first));
       tile_keys<T><<<count, kEdge * kEdge, 0, stream>>>(arguments, tile);
       check_launch();

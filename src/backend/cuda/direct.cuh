@@ -25,11 +25,11 @@ std::int64_t direct_operand_bytes(std::int64_t count, std::int64_t dim);
 DirectOperand make_direct_operand(const CanonicalView& view, const std::int64_t* list, std::int64_t first,
                                   std::int64_t count, void* memory, cudaStream_t stream);
 
-// Tiles whose pairs take long are put on the stream in parts of about so many, from one block's; `between` is called
-// between two of them, and may throw.
+// A tile is put on the stream in parts of about so many pairs, a block of it at least; `before`, if there is one, is
+// called before each, and may throw: then the tile is not complete.
 struct DirectParts {
   std::int64_t pairs = INT64_MAX;
-  std::function<void()> between;
+  std::function<void()> before;
 };
 
 // tile[r ld + c] = the key of row r and column c, rounded down to fp32: a lower bound as selectors take it, infinite

@@ -191,7 +191,6 @@ void exact_rows(const ExactJob& job, cudaStream_t stream) {
         columns = make_direct_operand(job.columns_from ? job.columns_from(first) : job.columns, nullptr,
                                       job.columns_from ? 0 : first, std::min(step, n - first), arrays.columns, stream);
       direct_tile(job.metric, rows, columns, arrays.keys + first, n, job.parts, stream);
-      if (job.parts.between) job.parts.between();
     }
     const Batch batch{arrays.keys, list, job.leave_out, job.square, job.k, n, arrays.entries};
     smallest_keys<<<static_cast<unsigned>(count), kThreads, 0, stream>>>(batch);

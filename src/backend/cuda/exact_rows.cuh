@@ -21,7 +21,7 @@ struct ExactJob {
   // Where `columns` has no points: gives columns_at_a_time of them from a multiple of that on, row 0 of the view being
   // column `first`, for what is put on the stream until it is called again.
   std::function<CanonicalView(std::int64_t first)> columns_from;
-  DirectParts parts;  // of keys; `between` is also called after each columns_at_a_time
+  DirectParts parts;  // of keys
   std::int64_t count = 0;
   bool square = false;                      // rows and columns are the same
   const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none

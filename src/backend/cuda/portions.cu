@@ -27,9 +27,15 @@ constexpr double kHalfProducts = 256, kTwoPieceProducts = kHalfProducts / 3, kSi
 constexpr double kSingles = 128, kOfSum = 4, kOfHeavySum = 32, kOfTerm = 2, kOfHeavyTerm = 100;
 // More than a tile has.
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 40;
-// What keeps a multiprocessor busy: smaller tiles end no sooner. Parts of keys are whole rounds of what it works on at
-// a time, two blocks of direct.cu, since each ends before the next begins.
-constexpr std::int64_t kFewestPairs = 2 * 128 * 128, kRoundOfKeys = 2 * 64 * 64, kRoundOfHeavyKeys = 2 * 32 * 32;
+// What keeps a multiprocessor busy with products and sums: smaller tiles end no sooner.
+constexpr std::int64_t kFewestPairs = 2 * 128 * 128;
+// Blocks of keys that do, and their pairs. Parts are whole rounds of them, since each ends before the next begins.
+// Where fp64 is slow one block has its lanes busy.
+constexpr int kBlocksOfKeys = 2, kBlocksWhereSlow = 1;
+constexpr double kSlowDoubles = 4;
+constexpr std::int64_t kBlockOfKeys = 64 * 64, kBlockOfHeavyKeys = 32 * 32;
+// Rows that keep it busy while they are refined.
+constexpr std::int64_t kFewestRefined = 8;
 
 bool is_heavy(Term term) {
   bool heavy = false;
@@ -56,23 +62,20 @@ struct Device {
     if (!known) cudaGetLastError();
     known = known && properties.clock > 0;
   }
-  std::int64_t pairs(const knng_backend_problem& p, int rung) const {
-    return properties.multiprocessors * std::max(pairs_of_one(p, rung), kFewestPairs);
+  // That a multiprocessor gets done in the time of a tile.
+  std::int64_t pairs_of_one(const knng_backend_problem& p, int rung) const {
+    const double coordinates = kTileSeconds * properties.clock * coordinates_a_cycle(p, rung, properties);
+    return static_cast<std::int64_t>(coordinates / static_cast<double>(p.columns.dim));
   }
   std::int64_t keys(const knng_backend_problem& p) const {
-    const std::int64_t round = is_heavy(static_cast<Term>(p.metric.term)) ? kRoundOfHeavyKeys : kRoundOfKeys;
+    const bool heavy = is_heavy(static_cast<Term>(p.metric.term));
+    const std::int64_t blocks = properties.doubles_a_cycle <= kSlowDoubles ? kBlocksWhereSlow : kBlocksOfKeys;
+    const std::int64_t round = blocks * (heavy ? kBlockOfHeavyKeys : kBlockOfKeys);
     return properties.multiprocessors * round * std::max<std::int64_t>(pairs_of_one(p, KNNG_RUNG_FP64) / round, 1);
   }
 
   DeviceProperties properties;
   bool known;
-
- private:
-  // That a multiprocessor gets done.
-  std::int64_t pairs_of_one(const knng_backend_problem& p, int rung) const {
-    const double coordinates = kTileSeconds * properties.clock * coordinates_a_cycle(p, rung, properties);
-    return static_cast<std::int64_t>(coordinates / static_cast<double>(p.columns.dim));
-  }
 };
 
 }  // namespace
@@ -88,13 +91,27 @@ std::int64_t rows_at_a_time(const knng_backend_problem& p) {
 std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung) {
   std::int64_t least = kMostPairs;
   for (std::int64_t i = 0; i < p.device_count; ++i)
-    if (const Device device(p.devices[i]); device.known) least = std::min(least, device.pairs(p, rung));
+    if (const Device device(p.devices[i]); device.known)
+      least = std::min(least, device.properties.multiprocessors * std::max(device.pairs_of_one(p, rung), kFewestPairs));
   return least;
+}
+
+double tiles_at_a_time(const knng_backend_problem& p, int rung, int device) {
+  const Device own(device);
+  if (!own.known) return static_cast<double>(kMostPairs);
+  const auto pairs = static_cast<double>(own.properties.multiprocessors * own.pairs_of_one(p, rung));
+  return pairs / static_cast<double>(p.tile_rows) / static_cast<double>(p.tile_cols);
 }
 
 std::int64_t keys_at_a_time(const knng_backend_problem& p, int device) {
   const Device own(device);
   return own.known ? own.keys(p) : kMostPairs;
+}
+
+std::int64_t refined_at_a_time(const knng_backend_problem& p, int device) {
+  const Device own(device);
+  if (!own.known) return p.rows.count;
+  return std::max(own.keys(p) / p.capacity, own.properties.multiprocessors * kFewestRefined);
 }
 
 }  // namespace libknng::cuda

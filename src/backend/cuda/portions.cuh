@@ -12,7 +12,11 @@ namespace libknng::cuda {
 // As in the seam.
 std::int64_t rows_at_a_time(const knng_backend_problem& p);
 std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung);
-// Canonical keys that a device evaluates in such a time: of tiles that are larger, and of rows, in parts of so many.
+// The same of one device, for problems that are planned. How many planned tiles end in the time that a tile should
+// take, or what share of one does; canonical keys that do, of which larger tiles are parts; and rows that are refined,
+// if all candidates of their lists are evaluated.
+double tiles_at_a_time(const knng_backend_problem& p, int rung, int device);
 std::int64_t keys_at_a_time(const knng_backend_problem& p, int device);
+std::int64_t refined_at_a_time(const knng_backend_problem& p, int device);
 
 }  // namespace libknng::cuda

@@ -94,7 +94,7 @@ Session::Session(int device, const knng_backend_problem& problem)
       kit_(device, home_.stream),
       staging_(kit_, [&problem](void* to, const void* from,
                                 std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
-      key_parts_{keys_at_a_time(problem, device), [this] { end_part(); }} {
+      key_parts_{keys_at_a_time(problem, device), [this] { begin_part(); }} {
   const knng_backend_problem& p = problem_;
   const double largest = p.metric.largest;
   const auto ask = [this] { require_wanted(); };
@@ -323,10 +323,9 @@ void Session::empty_lists() {
 // points, only where these come: then the next is asked for while they are at it. Tiles that are cut for a slow rung
 // count as whole ones.
 std::size_t Session::tiles_under_way() const {
-  const knng_backend_problem& p = problem_;
-  const std::int64_t soon = kTilesUnderWay * pairs_at_a_time(p, rung_) / (p.tile_rows * p.tile_cols);
-  return static_cast<std::size_t>(
-      std::clamp<std::int64_t>(soon, kFewestUnderWay, std::max<std::int64_t>(kTilesUnderWay, p.blocks_held)));
+  const auto most = static_cast<double>(std::max<std::int64_t>(kTilesUnderWay, problem_.blocks_held));
+  const double soon = kTilesUnderWay * tiles_at_a_time(problem_, rung_, device_);
+  return static_cast<std::size_t>(std::clamp<double>(soon, kFewestUnderWay, most));
 }
 
 void Session::begin(int rung) {
@@ -541,6 +540,7 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
   const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
   const std::int64_t together = queries_ ? evaluated_together(p) : rows;
   for (std::int64_t done = 0; done < rows; done += together) {
+    begin_part();
     ListedKeysJob job;
     job.rows = row_place.view;
     job.first = row_place.at + done;

@@ -90,7 +90,8 @@ class Session {
   const std::byte* operands_of_columns(std::int64_t first);
   const std::byte* operands_of_rows(std::int64_t first);
   void blocks_used();
-  void end_part() {
+  // Of the evaluation of canonical keys: what is on the stream is a part as well.
+  void begin_part() {
     parts_.add(home_.stream);
     require_wanted();
   }
@@ -144,7 +145,7 @@ class Session {
   DeviceArray<std::int32_t> incoming_counts_[2];
   DeviceArray<std::byte> workspace_;
   UnderWay under_way_{kFewestUnderWay};
-  UnderWay parts_{kFewestUnderWay};  // of canonical keys
+  UnderWay parts_{kFewestUnderWay};
   const DirectParts key_parts_;
   // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
   // are places.

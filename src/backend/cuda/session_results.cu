@@ -6,16 +6,11 @@
 #include "backend/cuda/delivery.cuh"
 #include "backend/cuda/exact_rows.cuh"
 #include "backend/cuda/near_rows.cuh"
+#include "backend/cuda/portions.cuh"
 #include "backend/cuda/refine.cuh"
 #include "backend/cuda/session.cuh"
 
 namespace libknng::cuda {
-namespace {
-
-// At a time: fewer rows would not keep a device busy.
-constexpr std::int64_t kFewestRefined = 512;
-
-}  // namespace
 
 void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   enter(Stage::refine);
@@ -26,9 +21,9 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   const bool in_place = result.device == device_;
   const Stream out;
   const UntilDone left(out);
-  // Lists may be full, and then their keys are so many pairs.
-  const std::int64_t soon = std::max(key_parts_.pairs / p.capacity, kFewestRefined);
+  const std::int64_t soon = refined_at_a_time(p, device_);
   const std::int64_t together = std::min(refined_together(p), soon);
+  const std::int64_t most_under_way = together == soon ? 2 : kResultSpaces;
   std::vector<ResultSpace> spaces;
   void* memory = workspace_.data();
   for (int i = 0; i < kResultSpaces; ++i) memory = spaces.emplace_back(p, together, memory).rest;
@@ -52,8 +47,8 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
     gone[turn].record(out);
   };
   for (std::int64_t part = 0; part < parts; ++part) {
+    if (part - delivered == most_under_way) deliver_oldest();
     require_wanted();
-    if (part - delivered == kResultSpaces) deliver_oldest();
     const std::int64_t turn = part % kResultSpaces;
     gone[turn].hold(home_.stream);
     ResultRows to = spaces[static_cast<std::size_t>(turn)].rows;
