@@ -155,7 +155,7 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--warmup", a.protocol.warmups, "builds before them")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  app.add_option("--verify", a.protocol.verify, "rows to compare with the canonical keys; -1: all")
+  app.add_option("--verify", a.protocol.verify, "rows to compare with the canonical keys; 0: none, -1: all")
       ->capture_default_str();
   app.add_flag("--rows-on-device", a.protocol.rows_on_device,
                "rows are in the memory of the first CUDA device before a build begins");

@@ -22,7 +22,7 @@ struct Case {
 struct Protocol {
   int warmups = 1;
   int runs = 5;
-  std::int64_t verify = 0;      // rows compared with the canonical keys by knng_check; 0: none, -1: all
+  std::int64_t verify = 20;     // rows compared with the canonical keys by knng_check; 0: none, -1: all
   bool rows_on_device = false;  // builds begin with rows in the memory of the first CUDA device
   std::string save;             // the last graph goes there; "": nowhere
 };
