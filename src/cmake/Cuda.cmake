@@ -1,15 +1,19 @@
-# Is the CUDA library built (KNNG_CUDA)? Sets KNNG_HAVE_CUDA. Without nvcc all else is as it would be.
+# Is the CUDA library built (KNNG_CUDA)? Sets KNNG_HAVE_CUDA. Without nvcc all else is as it would be, and one line says
+# why there is none.
 set(KNNG_HAVE_CUDA OFF)
 if(KNNG_CUDA STREQUAL "AUTO")
   if(KNNG_SANITIZE)
-    return()  # sanitizers of the host know nothing of the driver's memory
+    message(STATUS "No CUDA library: sanitizers of the host know nothing of the driver's memory")
+    return()
   endif()
   include(CheckLanguage)
   check_language(CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
+    message(STATUS "No CUDA library: there is no nvcc")
     return()
   endif()
 elseif(NOT KNNG_CUDA)
+  message(STATUS "No CUDA library: KNNG_CUDA=${KNNG_CUDA}")
   return()
 endif()
 
