@@ -78,7 +78,8 @@ const void* Plugin::try_file(const std::string& path, std::string& why_not) cons
   const void* const table = entry ? entry() : nullptr;
   std::string objection = table ? judge_(table) : std::string("has no ") + entry_;
   if (objection.empty()) return table;
-  why_not = path + " " + objection;
+  why_not = path + " " + objection;  // a copy: nothing of the library is there any more
+  ::dlclose(handle);
   return nullptr;
 }
 

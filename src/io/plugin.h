@@ -21,8 +21,8 @@ class Plugin {
   constexpr Plugin(const char* file, const char* entry, Judge judge) noexcept
       : file_(file), entry_(entry), judge_(judge) {}
 
-  // The table, or nullptr and why. Loaded at most once and never unloaded; after a failure the next call tries again.
-  // Any thread.
+  // The table, or nullptr and why. Loaded at most once and never unloaded; what is refused is closed again, and after a
+  // failure the next call tries again. Any thread.
   const void* load(std::string& why_not);
   // The table if it is loaded already, else nullptr.
   const void* loaded();

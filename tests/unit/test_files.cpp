@@ -1,4 +1,5 @@
 // What stands under the formats: files read and written, and the plugin loader.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -206,6 +207,32 @@ void plugins_that_cannot_be_used(void**) {
   assert_true(why.find((dir / "libknng_none.so") + " cannot be loaded") != std::string::npos);
 }
 
+// The formats library, whose directory the test suite names, is loaded.
+bool formats_are_loaded() {
+  const std::string file = std::string(std::getenv("KNNG_BACKEND_DIR")) + "/" + KNNG_FORMATS_FILE;
+  void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle) ::dlclose(handle);
+  return handle != nullptr;
+}
+
+// Before a test takes it, as then it stays.
+void refused_plugins_are_closed(void**) {
+  assert_false(formats_are_loaded());
+  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, [](const void*) -> std::string {
+    assert_true(formats_are_loaded());
+    return "is of another build";
+  });
+  std::string why;
+  for (int tries = 0; tries < 3; ++tries) {
+    assert_null(refused.load(why));
+    assert_true(why.find(KNNG_FORMATS_FILE " is of another build") != std::string::npos);
+    assert_false(formats_are_loaded());
+  }
+  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &accept_all);
+  assert_null(nameless.load(why));
+  assert_false(formats_are_loaded());
+}
+
 // With the real formats library, whose directory the test suite names.
 void plugins_that_are_there(void**) {
   std::string why;
@@ -275,6 +302,7 @@ void many_threads_load_it_once(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(formats_library_missing),
+      cmocka_unit_test(refused_plugins_are_closed),
       cmocka_unit_test(many_threads_load_it_once),
       cmocka_unit_test(only_regular_files_are_read),
       cmocka_unit_test(reading),
