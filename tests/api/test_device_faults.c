@@ -490,31 +490,84 @@ static void a_bound_that_is_none_is_found_out(void** state) {
   rows_free(&rows);
 }
 
-/* In a process of its own: once a library is loaded it stays. */
+static knng_status built_on(const test_rows* rows, const char* device, knng_graph** g) {
+  knng* h = HANDLE(rows, "device", device);
+  const knng_status status = knng_build(h, 3, NULL, g);
+  knng_destroy(h);
+  return status;
+}
+
+/* Where the only library of devices is one of another build: what is there and what was wanted is said, and nothing of
+ * it is called. */
+static void devices_of_another_build(void** state) {
+  (void)state;
+  const knng_device d = device_at(1);
+  assert_int_equal(d.usable, 0);
+  assert_null(strstr(d.name, "fake"));
+  test_rows rows = rows_normal(KNNG_F32, 60, 4, 326);
+  const metric_case euclidean = {"euclidean", "2", 1};
+  const oracle_task task = task_of(&euclidean);
+  oracle_graph expected = oracle_build(&task, rows.n, rows.d, rows.x, 3);
+  knng_graph* g = NULL;
+  knng* h = HANDLE(&rows, "device", "cuda");
+  for (int tries = 0; tries < 3; ++tries) {
+    EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DEVICE, "device=cuda", "libknng_cuda.so is of another build",
+                 ".another,", "this library has ", KNNG_BACKEND_BUILD_ID);
+    assert_null(g);
+    EXPECT_ERROR(built_on(&rows, "cuda:0", &g), KNNG_ERR_DEVICE, "device=cuda:0", "another build");
+    assert_null(g);
+    /* The handle that was refused a device takes the CPU. */
+    expect_ok(knng_set(h, "device", tries ? "cpu" : "auto"), "device");
+    g = built(h, 3);
+    expect_graph(g, &expected, "the CPU after a refusal");
+    knng_graph_destroy(g);
+    g = NULL;
+    expect_ok(knng_set(h, "device", "cuda"), "device");
+  }
+  knng_destroy(h);
+  oracle_graph_free(&expected);
+  rows_free(&rows);
+}
+
+/* In a process of its own, as a library stays once it is loaded; which finds libknng where there is no libknng_cuda.so
+ * beside it. */
 static void a_library_of_another_build_is_not_called(void** state) {
   (void)state;
   if (!fake_devices) skip();
-  char program[4096];
+  if (access(KNNG_INSTALL_PLUGIN_DIR "/libknng_cuda.so", F_OK) == 0) skip(); /* one is installed */
+  char program[4096], folder[] = "another-build-XXXXXX", here[2048], path[2200], link[2300];
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   assert_true(length > 0);
   program[length] = '\0';
+  assert_non_null(getcwd(here, sizeof here));
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/%s", here, folder);
+  snprintf(link, sizeof link, "%s/" KNNG_LIBRARY_NAME, path);
+  assert_int_equal(symlink(KNNG_LIBRARY, link), 0);
   const pid_t child = forked();
   if (child == 0) {
+    char search[8192];
+    const char* const others = getenv("LD_LIBRARY_PATH");
+    snprintf(search, sizeof search, "%s:%s", path, others ? others : path);
+    setenv("LD_LIBRARY_PATH", search, 1);
     setenv("KNNG_FAKE_BUILD_ID", "another", 1);
-    execl(program, program, "--no-fake-listed", (char*)NULL);
+    execl(program, program, "--another-build", (char*)NULL);
     _exit(99);
   }
-  expect_child_ok(child);
-}
-
-/* 0 if device 1 is not one that is none. */
-static int no_fake_listed(void) {
-  const knng_device d = device_at(1);
-  return strstr(d.name, "fake") != NULL;
+  int status = -1;
+  const pid_t ended = waitpid(child, &status, 0);
+  unlink(link);
+  rmdir(path);
+  assert_int_equal(ended, child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 int main(int argc, char** argv) {
-  if (argc > 1 && strcmp(argv[1], "--no-fake-listed") == 0) return no_fake_listed();
+  if (argc > 1 && strcmp(argv[1], "--another-build") == 0) {
+    const struct CMUnitTest another[] = {cmocka_unit_test(devices_of_another_build)};
+    return cmocka_run_group_tests(another, NULL, NULL);
+  }
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
