@@ -1,5 +1,8 @@
 /* Devices answer as the CPU does: whatever set of them works, with whatever metric, engine, selector, type of rows and
  * tiles: ids, bits and ties. */
+#include <stdio.h>
+#include <string.h>
+
 #include "harness/cmocka.h"
 #include "harness/devices.h"
 
@@ -63,6 +66,72 @@ static void what_is_reported(void** state) {
   rows_free(&rows);
 }
 
+/* Rows with signs where the metric takes them. */
+static test_rows rows_for(const metric_case* m, int32_t dtype, int64_t n, int64_t d) {
+  test_rows rows = rows_normal(dtype, n, d, 326);
+  if (metric_takes(m, &rows)) return rows;
+  rows_free(&rows);
+  rows = rows_positive(dtype, n, d, 326);
+  assert_true(metric_takes(m, &rows));
+  return rows;
+}
+
+/* Every engine that a device has for the question, with every selector, gives the graph of a plain double loop that
+ * knows nothing of the library's engines. Tiles and sets of devices take turns; in a small run selectors do. */
+static void check_with_oracle(const question* q) {
+  static const char *const engines[] = {"direct", "tiled"}, *const tiles[] = {"0", "29"};
+  static int turn;
+  const oracle_task task = task_of(&q->metric);
+  oracle_graph expected = oracle_build(&task, q->rows->n, q->rows->d, q->rows->x, q->k);
+  int sets = 0;
+  while (device_sets()[sets]) ++sets;
+  if (!fake_devices) sets = 1; /* sessions of several GPUs take long to open */
+  for (int e = 0; e < (has_device_filter(q) ? 2 : 1); ++e)
+    for (const char* const* selector = device_selectors; *selector; ++selector, ++turn) {
+      if (small_run() && (turn + turn / 4) % 4 != 0) continue;
+      const char *const set = device_sets()[(turn + turn / 4) % sets], *const tile = tiles[(turn + turn / 8) % 2];
+      char label[200], text[24];
+      snprintf(label, sizeof label, "%s p=%s %s %lld x %lld k=%lld device=%s engine=%s selector=%s tile_rows=%s",
+               q->metric.metric, q->metric.p, dtype_label(q->rows->dtype), (long long)q->rows->n, (long long)q->rows->d,
+               (long long)q->k, set, engines[e], *selector, tile);
+      knng* h = handle_for(q, set, engines[e], *selector, tile);
+      knng_graph* g = NULL;
+      expect_ok(answer(h, q, NULL, &g), label);
+      expect_graph(g, &expected, label);
+      expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL), label);
+      assert_string_equal(text, engines[e]);
+      expect_ok(knng_graph_text(g, "selector", text, sizeof text, NULL), label);
+      if (strcmp(*selector, "auto") != 0) assert_string_equal(text, *selector);
+      knng_graph_destroy(g);
+      knng_destroy(h);
+    }
+  oracle_graph_free(&expected);
+}
+
+static void as_the_oracle(void** state) {
+  (void)state;
+  for (int t = 0; t < ROW_DTYPES; ++t)
+    for (int m = 0; m < metric_count(); ++m) {
+      test_rows rows = rows_for(&metric_cases[m], row_dtypes[t], 67, 19);
+      const question q = question_of(&rows, &metric_cases[m], 5);
+      check_with_oracle(&q);
+      rows_free(&rows);
+    }
+  static const metric_case metrics[] = {
+      {"euclidean", "2", 1}, {"inner_product", "2", 1}, {"chebyshev", "2", 0}, {"spearman", "2", 1}};
+  static const int32_t dtypes[] = {KNNG_F32, KNNG_I8, KNNG_F64, KNNG_BF16};
+  for (int m = 0; m < 4; ++m)
+    for (int t = 0; t < 4; ++t) { /* few dimensions, in which rows are answered; and one more than two tiles' rows */
+      test_rows low = rows_for(&metrics[m], dtypes[t], 131, 3), rest = rows_for(&metrics[m], dtypes[t], 257, 37);
+      question q = question_of(&low, &metrics[m], 13);
+      check_with_oracle(&q);
+      q = question_of(&rest, &metrics[m], 1);
+      if (t == m) check_with_oracle(&q);
+      rows_free(&low);
+      rows_free(&rest);
+    }
+}
+
 /* float64 rows are no values of single precision, and jensenshannon has no filter: asked for, it is refused. */
 static void filters_that_there_are_not(void** state) {
   (void)state;
@@ -85,8 +154,11 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(every_metric_engine_and_selector), DEVICE_TEST(every_row_type),
-      DEVICE_TEST(sizes_around_tile_edges),          DEVICE_TEST(what_is_reported),
+      DEVICE_TEST(every_metric_engine_and_selector),
+      DEVICE_TEST(every_row_type),
+      DEVICE_TEST(sizes_around_tile_edges),
+      DEVICE_TEST(what_is_reported),
+      DEVICE_TEST(as_the_oracle),
       DEVICE_TEST(filters_that_there_are_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
