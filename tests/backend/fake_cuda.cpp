@@ -10,6 +10,7 @@
 // or answer. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -55,10 +56,19 @@ enum Call : std::size_t {
   kAnswer
 };
 
+std::atomic<std::int64_t> calls_failed{0};
+std::atomic<volatile std::int32_t*> stop_flag{nullptr};
+
+// Or stops the caller, if told so.
 void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
   const std::string name = kCalls[call];
-  if (behaviour(device, "fails_at_" + name) == number) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
-  if (behaviour(device, "out_of_memory_at_" + name) == number) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
+  const auto told = [&](const char* what) { return behaviour(device, what + name) == number; };
+  if (volatile std::int32_t* const flag = stop_flag.load(); flag && told("stop_comes_at_"))
+    __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+  const bool fails = told("fails_at_");
+  if (!fails && !told("out_of_memory_at_")) return;
+  ++calls_failed;
+  throw fails ? Failure{KNNG_ERR_DEVICE, "told to fail"} : Failure{KNNG_ERR_MEMORY, "told to be full"};
 }
 
 // A call on a session: counted, told to fail or done.
@@ -275,16 +285,22 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
 }
 
 // For tests: "sessions" that are open, "bytes" that they hold, "blocks" of points that came, "cut-offs" that were
-// heeded, "tiles" that a device has done so far; how often it was asked where memory is ("located"), how many rows were
-// read from the host ("read") or brought to it ("fetched").
+// heeded, "failures" that were told, "tiles" that a device has done so far; how often it was asked where memory is
+// ("located"), how many rows were read from the host ("read") or brought to it ("fetched").
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
   return word == "sessions"   ? fake::live_sessions.load()
          : word == "bytes"    ? fake::live_bytes + fake::kept_bytes
          : word == "blocks"   ? fake::blocks_brought.load()
          : word == "cut-offs" ? fake::cutoffs_heeded.load()
+         : word == "failures" ? calls_failed.load()
          : word == "located"  ? fake::located.load()
          : word == "read"     ? fake::rows_read.load()
          : word == "fetched"  ? fake::rows_fetched.load()
                               : fake::tiles_done[static_cast<std::size_t>(device)].load();
+}
+
+// The flag that stop_comes_at_CALL sets from now on; nullptr: none.
+extern "C" __attribute__((visibility("default"))) void knng_fake_stop(volatile std::int32_t* flag) {
+  stop_flag.store(flag);
 }

@@ -10,6 +10,7 @@
 int fake_devices;
 int64_t usable_devices;
 int64_t (*fake_count)(const char* what, int32_t device);
+void (*fake_stop)(volatile int32_t* flag);
 
 static const char* const all_sets[] = {"cuda:0", "cuda", "cuda:0,1", "cuda:1,0", NULL};
 const char* const device_selectors[] = {"auto", "insertion", "batch_sort", "quick", NULL};
@@ -27,6 +28,7 @@ int devices_setup(void** state) {
   if (fake_devices) {
     setenv("KNNG_FAKE_DEVICES", "4", 1);
     devices_behave("");
+    if (fake_stop) fake_stop(NULL);
   }
   return 0;
 }
@@ -213,9 +215,11 @@ static int find_fake(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s/libknng_cuda.so", getenv("KNNG_BACKEND_DIR"));
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  void* const symbol = library ? dlsym(library, "knng_fake_count") : NULL;
-  memcpy(&fake_count, &symbol, sizeof symbol); /* C has no conversion from data to functions */
-  return symbol != NULL;
+  void* const count = library ? dlsym(library, "knng_fake_count") : NULL;
+  void* const stop = library ? dlsym(library, "knng_fake_stop") : NULL;
+  memcpy(&fake_count, &count, sizeof count); /* C has no conversion from data to functions */
+  memcpy(&fake_stop, &stop, sizeof stop);
+  return count && stop;
 }
 
 int devices_start(void) {

@@ -9,6 +9,8 @@ extern int fake_devices;       /* devices that are none */
 extern int64_t usable_devices; /* how many */
 /* Of those that are none: "sessions", "bytes" or "tiles"; see there. */
 extern int64_t (*fake_count)(const char* what, int32_t device);
+/* The flag that they set where they are told that a stop comes, or NULL. */
+extern void (*fake_stop)(volatile int32_t* flag);
 
 /* What main() begins with: 0, or the program's exit status, after the reason was printed. */
 int devices_start(void);
