@@ -1,5 +1,5 @@
-/* Calls on devices, each in turn: its memory is full, or a stop comes while it is under way. Nothing stays behind, and
- * the handle goes on. */
+/* Calls on devices, each in turn: its memory is full, or a stop comes while it is under way. Nothing stays behind, the
+ * handle goes on, and borrowed rows are as they were however a build ended. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,12 +144,161 @@ static void stops_at_every_call(void** state) {
   at_every_call(stop_while);
 }
 
+/* Rows in memory of the caller's, with gaps that are no part of them; and what the memory was. */
+typedef struct lent {
+  int64_t bytes;
+  unsigned char *now, *before;
+  knng_matrix m;
+} lent;
+
+static lent lend(const test_rows* rows, int64_t gap) {
+  const int64_t size = dtype_size(rows->dtype), width = rows->d * size, stride = width + gap * size;
+  lent l = {rows->n * stride, malloc((size_t)(rows->n * stride)), malloc((size_t)(rows->n * stride)), {0}};
+  assert_non_null(l.now);
+  assert_non_null(l.before);
+  memset(l.now, 0xa5, (size_t)l.bytes);
+  for (int64_t i = 0; i < rows->n; ++i)
+    memcpy(l.now + i * stride, (const unsigned char*)rows->data + i * width, (size_t)width);
+  memcpy(l.before, l.now, (size_t)l.bytes);
+  l.m = knng_host(rows->dtype, rows->n, rows->d, l.now);
+  l.m.row_stride = rows->d + gap;
+  l.m.col_stride = 1;
+  return l;
+}
+
+static void expect_untouched(const lent* l, const char* after) {
+  for (int64_t i = 0; i < l->bytes; ++i)
+    if (l->now[i] != l->before[i])
+      fail_msg("byte %lld of borrowed rows changed in a build that %s", (long long)i, after);
+}
+
+static int32_t stop_at_once(void* user, const char* stage, double done, double total) {
+  (void)stage;
+  (void)done;
+  (void)total;
+  ++*(int*)user;
+  return 1;
+}
+
+static knng* borrower(const lent* l, const question* q, const char* device, const char* engine) {
+  knng* h = HANDLE(NULL, "device", device, "engine", engine);
+  set_metric(h, &q->metric);
+  expect_ok(knng_borrow(h, &l->m), "knng_borrow");
+  return h;
+}
+
+static void expect_cancelled(const knng* h, const question* q, const lent* l) {
+  int calls = 0;
+  const knng_control c = {sizeof(knng_control), 1, stop_at_once, NULL, &calls, NULL};
+  knng_graph* g = NULL;
+  EXPECT_ERROR(answer(h, q, &c, &g), KNNG_ERR_CANCELLED, "stopped");
+  assert_null(g);
+  assert_int_equal(calls, 1);
+  expect_untouched(l, "was cancelled");
+}
+
+/* Devices that are none fail, and are stopped, in the middle as well. */
+static void expect_failures(const knng* h, const question* q, const lent* l) {
+  static const char* const calls[] = {"begin", "tile", "settle", "refine", "answer"};
+  knng_graph* g = NULL;
+  int failed = 0, stopped = 0;
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
+    behave_at("fails", calls[i], 1);
+    const knng_status status = answer(h, q, NULL, &g);
+    if (status == KNNG_OK) { /* not a call of this build */
+      knng_graph_destroy(g);
+    } else {
+      EXPECT_ERROR(status, KNNG_ERR_DEVICE, "told to fail");
+      assert_null(g);
+      ++failed;
+    }
+    expect_untouched(l, "failed");
+    volatile int32_t stop = 0;
+    const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop};
+    fake_stop(&stop);
+    behave_at("stop_comes", calls[i], 1);
+    if (answer(h, q, &c, &g) == KNNG_OK)
+      knng_graph_destroy(g);
+    else
+      ++stopped;
+    fake_stop(NULL);
+    expect_untouched(l, "was stopped");
+  }
+  assert_true(failed >= 1 && stopped == failed);
+  devices_behave("");
+}
+
+static void expect_refused(knng* h, const question* q, const lent* l) {
+  knng_graph* g = NULL;
+  expect_ok(knng_set(h, "max_device_bytes", "1"), "max_device_bytes");
+  EXPECT_ERROR(answer(h, q, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes");
+  assert_null(g);
+  expect_untouched(l, "was refused");
+  expect_ok(knng_set(h, "max_device_bytes", "0"), "max_device_bytes");
+}
+
+static void borrowed_rows_stay_as_they_were(void** state) {
+  (void)state;
+  static const char* const engines[] = {"tiled", "direct"};
+  static const int32_t dtypes[] = {KNNG_F32, KNNG_F16, KNNG_I8};
+  static const int64_t dims[] = {3 /* rows are answered */, 40};
+  for (int t = 0; t < 3; ++t)
+    for (int d = 0; d < 2; ++d) {
+      test_rows rows = rows_normal(dtypes[t], 150, dims[d], 328);
+      if (dtypes[t] != KNNG_I8) { /* which to compare with is as good as 0 */
+        encode(dtypes[t], rows.data, dims[d] + 1, -0.0);
+        rows.x[dims[d] + 1] = -0.0;
+      }
+      const question q = question_of(&rows, &metric_cases[t == 0 ? 2 : 0], 5); /* cosine, whose rows are scaled */
+      knng_graph* expected = graph_of_cpu(&q);
+      for (int way = 0; way < 4; ++way) {
+        lent l = lend(&rows, way % 2 ? 0 : 3);
+        knng* h = borrower(&l, &q, device_sets()[0], engines[way / 2]);
+        expect_refused(h, &q, &l);
+        if (fake_devices) expect_failures(h, &q, &l);
+        expect_cancelled(h, &q, &l);
+        knng_graph* g = built(h, q.k);
+        expect_same(expected, g, "borrowed");
+        knng_graph_destroy(g);
+        expect_untouched(&l, "ended well");
+        knng_destroy(h);
+        expect_untouched(&l, "is over");
+        free(l.now);
+        free(l.before);
+      }
+      knng_graph_destroy(expected);
+      rows_free(&rows);
+    }
+}
+
+/* Rows that the metric refuses when a device has read them. */
+static void refused_rows_stay_as_they_were(void** state) {
+  (void)state;
+  test_rows rows = rows_positive(KNNG_F32, 150, 40, 329);
+  ((float*)rows.data)[90 * 40 + 7] = -1;
+  int hellinger = 0;
+  while (strcmp(metric_cases[hellinger].metric, "hellinger") != 0) ++hellinger;
+  const question q = question_of(&rows, &metric_cases[hellinger], 5);
+  lent l = lend(&rows, 1);
+  knng* h = borrower(&l, &q, device_sets()[0], "tiled");
+  knng_graph* g = NULL;
+  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DATA, "90", "7");
+  assert_null(g);
+  expect_untouched(&l, "was refused for its rows");
+  knng_destroy(h);
+  free(l.now);
+  free(l.before);
+  rows_free(&rows);
+}
+
 int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(out_of_memory_at_every_call),
       DEVICE_TEST(stops_at_every_call),
+      DEVICE_TEST(borrowed_rows_stay_as_they_were),
+      DEVICE_TEST(refused_rows_stay_as_they_were),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
