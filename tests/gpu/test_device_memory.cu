@@ -9,14 +9,17 @@
 #include <thread>
 #include <vector>
 
-#include "backend/cuda/memory.cuh"
 #include "core/dtype.h"
 #include "knng.h"
 #include "tests/gpu/gpu.cuh"
+#include "tests/gpu/graphs.cuh"
 
+using gpu::built;
 using gpu::check;
 using gpu::expect;
-using libknng::cuda::CurrentDevice;
+using gpu::handle;
+using gpu::Result;
+using gpu::taken;
 
 namespace {
 
@@ -108,43 +111,6 @@ knng_matrix matrix_in(void* block, std::int32_t space, int device, std::int32_t 
   m.row_stride = l.row_stride;
   m.col_stride = l.col_stride;
   return m;
-}
-
-knng* handle(const char* device, const char* metric) {
-  knng* h = nullptr;
-  knng_create(&h, 0, 0);
-  knng_set(h, "device", device);
-  knng_set(h, "metric", metric);
-  return h;
-}
-
-struct Result {
-  std::vector<std::byte> ids, values;
-  bool operator==(const Result&) const = default;
-};
-
-Result taken(knng_graph* g) {
-  Result r;
-  knng_matrix ids{}, values{};
-  ids.struct_size = values.struct_size = sizeof ids;
-  expect(knng_graph_view(g, &ids, &values) == KNNG_OK, "view: %s", knng_last_error());
-  const auto copy = [](const knng_matrix& m) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(m.rows * m.cols * ((m.dtype & 0xff) / 8)));
-    const CurrentDevice current(m.space == KNNG_CUDA ? m.device : 0);
-    check(cudaMemcpy(bytes.data(), m.data, bytes.size(), cudaMemcpyDefault));
-    return bytes;
-  };
-  r.ids = copy(ids);
-  r.values = copy(values);
-  knng_graph_destroy(g);
-  return r;
-}
-
-Result built(const knng* h, std::int64_t k, const char* what) {
-  knng_graph* g = nullptr;
-  const knng_status status = knng_build(h, k, nullptr, &g);
-  expect(status == KNNG_OK, "%s: %s", what, knng_last_error());
-  return status == KNNG_OK ? taken(g) : Result{};
 }
 
 // A block that keeps one multiprocessor busy.
