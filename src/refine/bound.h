@@ -24,7 +24,8 @@ struct OperandNorms {
 // fp64 and the operand; row_sum: of the squared 2^s (u - c).
 OperandNorms operand_norms(double square_sum, double residual_sum, double row_sum, std::int64_t dim) noexcept;
 
-// The arithmetic of a unit that sums d products: |acc - a.b| <= gamma |a| |b| + eta.
+// The arithmetic of a unit that sums d products: |acc - a.b| <= gamma |a| |b| + eta. LowBound needs no more than gamma
+// (|a|^2 + |b|^2) / 2 + eta, which follows.
 struct ProductUnit {
   double gamma;
   double eta;

@@ -1,5 +1,6 @@
-// Tiles of products in fp16, in two pieces and in fp32 under attack: all lie within the bound of the unit that the
-// proofs build on (unit.h, refine/low_bound.h), some come close to it, and a far smaller bound would not hold.
+// Tiles of products in fp16, in two pieces and in fp32 under attack: all lie within the bound of their unit (unit.h)
+// and within the one by squares that proofs build on (refine/low_bound.h), some come close to it, and a far smaller
+// bound would not hold.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/operands.cuh"
 #include "backend/cuda/product.cuh"
+#include "backend/cuda/unit.h"
 #include "core/dtype.h"
 #include "gpu.cuh"
 #include "tests/unit/values.h"
@@ -199,7 +201,7 @@ struct Worst {
 };
 struct Found {
   Worst worst;
-  double of_squares = 0;      // as share, (|a|^2 + |b|^2) / 2 in place of |a| |b|: no more do low bounds need
+  double of_squares = 0;      // as share, of the bound by squares that is made of it
   long long beyond_less = 0;  // pairs whose error exceeds the bound that is too small
 };
 
@@ -220,6 +222,9 @@ void check_tile(const Case& c, Size size, std::int64_t dim, Home& home, Products
   const ProductUnit unit = Products::unit(
       c.precision, dim, {LowBound::kSmallestRatio, c.precision == Precision::two_piece ? kPieceRatio : 0},
       c.compute_major);
+  // Below it a length counts as so much: tensor cores align factors as if they were no smaller (unit.h).
+  const double shortest = c.precision == Precision::fp32 ? 0 : kSmallestNormalHalf;
+  const double underflow = c.precision == Precision::fp32 ? unit.eta : 0x1p-148;
   const double of_reference = (static_cast<double>(dim) + 8) * 0x1p-52;  // of |a| |b|, lengths and differences too
   Worst worst[kKindCount];                                               // by the row's kind
   std::int64_t beyond_tile = 0;
@@ -231,13 +236,14 @@ void check_tile(const Case& c, Size size, std::int64_t dim, Home& home, Products
         continue;
       }
       const double length_a = a.lengths[static_cast<std::size_t>(i)], length_b = b.lengths[static_cast<std::size_t>(j)];
-      const double lengths = length_a * length_b, squares = (length_a * length_a + length_b * length_b) / 2;
+      const double lengths = std::max(length_a, shortest) * std::max(length_b, shortest);
+      const double squares = (length_a * length_a + length_b * length_b) / 2;
       const double real = dot(a.row(i), b.row(j), a.pitch), product = static_cast<double>(found[at]);
-      double error = std::fabs(product - real) + of_reference * lengths;  // at most
+      double error = std::fabs(product - real) + of_reference * length_a * length_b;  // at most
       if (!std::isfinite(product)) error = std::numeric_limits<double>::infinity();
-      if (error > unit.gamma / c.too_much * lengths + unit.eta) ++all.beyond_less;
+      if (error > unit.gamma / c.too_much * lengths + underflow) ++all.beyond_less;
       all.of_squares = std::max(all.of_squares, error / (unit.gamma * squares + unit.eta));
-      const double share = error / (unit.gamma * lengths + unit.eta);
+      const double share = error / (unit.gamma * lengths + underflow);
       Worst& w = worst[i % kKindCount];
       if (share > w.share)
         w = {share, product, real, dim, size, kKinds[i % kKindCount].name, kKinds[j % kKindCount].name};

@@ -7,9 +7,15 @@
 
 namespace libknng::cuda {
 
-// fp16 operands, fp32 accumulation on tensor cores: |acc - a.b| <= gamma |a| |b|. Products are exact. The unit adds a
-// group of them to the accumulator at once: all addends are aligned to the largest and truncated, and so is the sum, so
-// each addend and each group lose at most a unit in the last place of the largest addend, which |a| |b| exceeds.
+// fp16 operands, fp32 accumulation on tensor cores. Products are exact. The unit adds a group of them to the
+// accumulator at once: all addends are aligned to the one whose factors' exponents add up to most, and truncated, and
+// so is the sum. A denormal factor, or 0, has the exponent of the smallest normal number (gpu.product found it so on an
+// H200), so each addend and each group lose at most a unit in the last place of a number that is not above
+//
+//   max(|a|, tau) max(|b|, tau),  tau = 2^-14,
+//
+// and |acc - a.b| is at most gamma times that: at most gamma (|a|^2 + |b|^2) / 2 + gamma tau^2, which is what eta is
+// for.
 //
 //   Hopper (9.0): groups of 16, two more fraction bits than fp32 in the alignment. For every 16 terms 17 addends lose
 //   2^-25 and the sum 2^-23, together 0.66 x 2^-24 a term: taken as 2^-24 (0.47 x 2^-24 seen in the published model).
@@ -18,9 +24,11 @@ namespace libknng::cuda {
 // (Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021;
 // Khattak, Mikaitis, "Accurate models of NVIDIA tensor cores", 2025.) Parts of a long product that are summed apart and
 // joined in fp32 lose less: their joins round to nearest. A group's zeros lose nothing, but a last group is whole.
+inline constexpr double kSmallestNormalHalf = 0x1p-14;
 inline ProductUnit fp16_unit(std::int64_t terms, int compute_major) noexcept {
   const std::int64_t groups = (terms + 15) / 16 + 1;
-  return {static_cast<double>(16 * groups) * (compute_major == 9 ? 0x1p-24 : 0x1p-22), 0x1p-148};
+  const double gamma = static_cast<double>(16 * groups) * (compute_major == 9 ? 0x1p-24 : 0x1p-22);
+  return {gamma, gamma * kSmallestNormalHalf * kSmallestNormalHalf + 0x1p-148};
 }
 
 }  // namespace libknng::cuda
