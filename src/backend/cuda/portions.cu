@@ -18,8 +18,9 @@ constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFou
 constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 24;
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 
-// Of a tile, or a part of one: some are under way when a stop comes.
-constexpr double kTileSeconds = 0.05;
+// Of a tile, or of a part of keys, which costs some time where a multiprocessor has nothing else to do meanwhile: some
+// are under way when a stop comes.
+constexpr double kTileSeconds = 0.05, kPartSeconds = 0.15;
 // Coordinates of pairs that a multiprocessor gets done in a cycle, of no GPU fewer: products of fp16, of two pieces, of
 // fp32. Others by instructions, of which it has 128 on fp32: sums in single precision, and canonical terms on fp64, in
 // which logarithms, powers and divisions take a hundred.
@@ -62,16 +63,17 @@ struct Device {
     if (!known) cudaGetLastError();
     known = known && properties.clock > 0;
   }
-  // That a multiprocessor gets done in the time of a tile.
-  std::int64_t pairs_of_one(const knng_backend_problem& p, int rung) const {
-    const double coordinates = kTileSeconds * properties.clock * coordinates_a_cycle(p, rung, properties);
+  // That a multiprocessor gets done.
+  std::int64_t pairs_of_one(const knng_backend_problem& p, int rung, double seconds) const {
+    const double coordinates = seconds * properties.clock * coordinates_a_cycle(p, rung, properties);
     return static_cast<std::int64_t>(coordinates / static_cast<double>(p.columns.dim));
   }
   std::int64_t keys(const knng_backend_problem& p) const {
     const bool heavy = is_heavy(static_cast<Term>(p.metric.term));
     const std::int64_t blocks = properties.doubles_a_cycle <= kSlowDoubles ? kBlocksWhereSlow : kBlocksOfKeys;
     const std::int64_t round = blocks * (heavy ? kBlockOfHeavyKeys : kBlockOfKeys);
-    return properties.multiprocessors * round * std::max<std::int64_t>(pairs_of_one(p, KNNG_RUNG_FP64) / round, 1);
+    const std::int64_t rounds = pairs_of_one(p, KNNG_RUNG_FP64, kPartSeconds) / round;
+    return properties.multiprocessors * round * std::max<std::int64_t>(rounds, 1);
   }
 
   DeviceProperties properties;
@@ -92,14 +94,15 @@ std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung) {
   std::int64_t least = kMostPairs;
   for (std::int64_t i = 0; i < p.device_count; ++i)
     if (const Device device(p.devices[i]); device.known)
-      least = std::min(least, device.properties.multiprocessors * std::max(device.pairs_of_one(p, rung), kFewestPairs));
+      least = std::min(least, device.properties.multiprocessors *
+                                  std::max(device.pairs_of_one(p, rung, kTileSeconds), kFewestPairs));
   return least;
 }
 
 double tiles_at_a_time(const knng_backend_problem& p, int rung, int device) {
   const Device own(device);
   if (!own.known) return static_cast<double>(kMostPairs);
-  const auto pairs = static_cast<double>(own.properties.multiprocessors * own.pairs_of_one(p, rung));
+  const auto pairs = static_cast<double>(own.properties.multiprocessors * own.pairs_of_one(p, rung, kTileSeconds));
   return pairs / static_cast<double>(p.tile_rows) / static_cast<double>(p.tile_cols);
 }
 

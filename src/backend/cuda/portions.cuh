@@ -12,9 +12,9 @@ namespace libknng::cuda {
 // As in the seam.
 std::int64_t rows_at_a_time(const knng_backend_problem& p);
 std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung);
-// The same of one device, for problems that are planned. How many planned tiles end in the time that a tile should
-// take, or what share of one does; canonical keys that do, of which larger tiles are parts; and rows that are refined,
-// if all candidates of their lists are evaluated.
+// Of one device, for problems that are planned. How many planned tiles end in the time that a tile should take, or what
+// share of one does; how many canonical keys a part of them should have, so that three end within half a second; and of
+// how many rows that are refined it is the keys, if all candidates of their lists are evaluated.
 double tiles_at_a_time(const knng_backend_problem& p, int rung, int device);
 std::int64_t keys_at_a_time(const knng_backend_problem& p, int device);
 std::int64_t refined_at_a_time(const knng_backend_problem& p, int device);
