@@ -98,12 +98,6 @@ bool shrink(const DeviceProblem& p, Sides& tile) {
   return true;
 }
 
-// What shrink() ends at.
-Sides smallest_of(const DeviceProblem& p, Sides largest) {
-  return {p.tile_rows ? largest.rows : std::min(kGrain, p.rows),
-          p.tile_cols ? largest.cols : std::min(kGrain, p.columns)};
-}
-
 DevicePlan plan_of(const DeviceProblem& p, Sides tile, std::int64_t capacity, std::int64_t held) {
   DevicePlan plan;
   plan.grid = {p.rows, p.columns, tile.rows, tile.cols, p.square};
@@ -134,18 +128,32 @@ std::int64_t blocks_that_fit(const DeviceProblem& p, Sides tile, std::int64_t ca
   return held;
 }
 
+// All blocks of points; beside queries, which stay on the device, a block of columns is used once for all.
+std::int64_t most_held(const DeviceProblem& p, Sides tile) {
+  return p.square ? std::max(ceil_div(p.columns, tile.cols), p.fewest_held) : p.fewest_held;
+}
+
 // Points that come in blocks of the tile's size. Each block of columns is used by a band of row blocks while it is
 // there: the higher the band, the less often points come.
 DevicePlan paged_plan(const DeviceProblem& p, Sides tile, std::int64_t capacity) {
   for (;;) {
-    // Beside queries, which stay on the device, a block of columns is used once for all.
-    const std::int64_t most = p.square ? std::max(ceil_div(p.columns, tile.cols), p.fewest_held) : p.fewest_held;
-    const std::int64_t held = blocks_that_fit(p, tile, capacity, most);
+    const std::int64_t most = most_held(p, tile), held = blocks_that_fit(p, tile, capacity, most);
     if (held >= std::min(most, kHeldForBand)) return plan_of(p, tile, capacity, held);
     Sides smaller = tile;
     if (!shrink(p, smaller)) return plan_of(p, tile, capacity, std::max(held, p.fewest_held));
     tile = smaller;
   }
+}
+
+// The least that one of these plans takes, from such a tile on. Smaller tiles do not always take less: of more blocks
+// more is kept.
+std::int64_t smallest_bytes(const DeviceProblem& p, Sides tile, std::int64_t capacity) {
+  const auto bytes = [&](std::int64_t held) { return p.session_bytes(tile.rows, tile.cols, capacity, held); };
+  std::int64_t least = INT64_MAX;
+  do {
+    least = std::min({least, bytes(0), bytes(std::min(most_held(p, tile), kHeldForBand))});
+  } while (shrink(p, tile));
+  return std::min(least, bytes(p.fewest_held));
 }
 
 }  // namespace
@@ -166,7 +174,7 @@ TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
 DevicePlan make_device_plan(const DeviceProblem& p) {
   if (p.rows_at_a_time > 0) return make_row_plan(p);
   const std::int64_t capacity = list_capacity(p);
-  const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest), smallest = smallest_of(p, soon);
+  const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest);
   const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
   const auto pays = [&](const DevicePlan& plan) {
     return fits(plan) && plan.grid.tile_cols >= std::min(kWorthwhileSide, soon.cols);
@@ -178,8 +186,7 @@ DevicePlan make_device_plan(const DeviceProblem& p) {
     const DevicePlan paged = paged_plan(p, soon, capacity);
     if (fits(plan) ? paged.bytes <= p.max_bytes : paged.bytes < plan.bytes) plan = paged;
   }
-  plan.smallest = std::min(p.session_bytes(smallest.rows, smallest.cols, capacity, 0),
-                           p.session_bytes(smallest.rows, smallest.cols, capacity, p.fewest_held));
+  plan.smallest = smallest_bytes(p, soon, capacity);
   return plan;
 }
 

@@ -535,12 +535,17 @@ void Session::absorb(const Session& from, std::int64_t first, std::int64_t count
   settle();
 }
 
+// Each takes little of a tile's time. As many are under way as serve a block of columns, while the next one comes.
+void Session::begin_keys() {
+  enter(Stage::keys);
+  under_way_ = UnderWay(static_cast<std::size_t>(blocks_held()));
+}
+
 void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column) {
   const knng_backend_problem& p = problem_;
   const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
   const std::int64_t together = queries_ ? evaluated_together(p) : rows;
   for (std::int64_t done = 0; done < rows; done += together) {
-    begin_part();
     ListedKeysJob job;
     job.rows = row_place.view;
     job.first = row_place.at + done;
@@ -562,6 +567,8 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
     listed_keys(job, home_.stream);
   }
   blocks_used();
+  under_way_.add(home_.stream);
+  require_wanted();
 }
 
 }  // namespace libknng::cuda

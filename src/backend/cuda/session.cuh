@@ -50,7 +50,7 @@ class Session {
   void heed(const Session& from);
   void settle();
   void absorb(const Session& from, std::int64_t first, std::int64_t count);
-  void begin_keys() { enter(Stage::keys); }
+  void begin_keys();
   void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column);
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result);
   void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result);
