@@ -23,12 +23,12 @@ constexpr std::array<StatInfo, kStats> kTable = {{
     {"duplicates", "rows that are equal to an earlier row, value by value"},
     {"bytes_host_peak", "most host memory that the library held, its copy of the rows included"},
     {"bytes_device_peak", "most memory held on one device"},
-    {"seconds_copy", "time to bring rows to a device"},
-    {"seconds_prepare", "time to check and transform rows"},
-    {"seconds_tile", "time for distances and selection"},
+    {"seconds_copy", "time until rows are on the devices, checked and transformed"},
+    {"seconds_prepare", "time to check and transform rows; on devices, time waited to know which are equal"},
+    {"seconds_tile", "time for distances and selection, on devices with the operands for them"},
     {"seconds_merge", "time to merge lists"},
     {"seconds_refine", "time to refine and prove"},
-    {"seconds_emit", "time to assemble the result"},
+    {"seconds_emit", "time to assemble the result; on devices a part of seconds_refine"},
     {"seconds_total", "time of the whole call"},
 }};
 
