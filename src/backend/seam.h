@@ -85,7 +85,7 @@ typedef struct knng_backend_problem {
   knng_backend_rows rows;    /* points that get lists */
   knng_backend_rows columns; /* points that can be neighbours; square: the same points */
   int32_t square;
-  int32_t self_first;
+  int32_t self_first;  /* the row itself in front; of rows that are not the columns it is the one that they leave out */
   int32_t value_dtype; /* KNNG_F32 or KNNG_F64 */
   knng_backend_metric metric;
   const int64_t* leave_out; /* rows.count ids that a row must not return, -1 for none; or NULL */

@@ -35,7 +35,7 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out) 
     result.smallest_host = plan.smallest_host;
     result.tile_rows = plan.grid.tile_rows;
     result.tile_cols = plan.grid.tile_cols;
-    result.tiles = plan.grid.tiles();
+    result.tiles = plan.tiles();
     result.seconds = -1;
     write_struct(result, out, offsetof(knng_plan, device_bytes), "out");
   });

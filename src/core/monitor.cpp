@@ -57,9 +57,12 @@ Monitor::Monitor(const knng_control& control, const FloatEnv& env) noexcept
 Monitor::Monitor(const Monitor& main) noexcept
     : control_{}, main_(&main), host_(main.host_), shown_(std::chrono::steady_clock::now()) {}
 
-void Monitor::stage(const char* name, double total) noexcept {
+void Monitor::stage(std::string_view name, double total) noexcept {
   const std::lock_guard lock(stage_mutex_);
-  stage_ = name;
+  try {
+    stage_ = names_.emplace_front(name).c_str();
+  } catch (...) {  // no memory: it goes by the name before
+  }
   total_ = total;
   done_.store(0);
 }

@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <forward_list>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/float_env.h"
@@ -25,8 +27,8 @@ class Monitor {
   explicit Monitor(const Monitor& main) noexcept;
   Monitor& operator=(const Monitor&) = delete;
 
-  // Any thread of the call. Names outlive the call (string literals).
-  void stage(const char* name, double total) noexcept;
+  // Any thread of the call.
+  void stage(std::string_view name, double total) noexcept;
   void advance(double amount) noexcept { done_.fetch_add(amount, std::memory_order_relaxed); }
   bool stopped() const noexcept {
     // The flag is the caller's and no std::atomic, but other threads write it.
@@ -50,6 +52,7 @@ class Monitor {
   const Monitor* main_ = nullptr;
   std::fenv_t host_;
   std::mutex stage_mutex_;
+  std::forward_list<std::string> names_;  // of all stages so far: the caller may be looking at one
   const char* stage_ = "";
   double total_ = 0;
   std::atomic<double> done_{0};

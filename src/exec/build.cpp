@@ -111,7 +111,6 @@ bool run_within_memory(Task task, TaskPlan plan, const Dataset& data, const Data
                        const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
                        Graph& graph) {
   for (;;) try {
-      graph.stats[Stat::pairs] = plan.grid.pairs();
       return run_on_devices(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
     } catch (const Error& full) {
       if (!is_of_device_memory(full)) throw;

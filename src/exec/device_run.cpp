@@ -3,28 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <exception>
 #include <future>
-#include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "core/buffer.h"
+#include "core/dtype.h"
 #include "core/first_failure.h"
-#include "core/float_env.h"
 #include "core/stopwatch.h"
 #include "exec/device_task.h"
+#include "exec/device_team.h"
 #include "exec/emit.h"
 #include "exec/host_copy.h"
 #include "exec/host_lists.h"
-#include "exec/host_rows.h"
 #include "exec/session_rows.h"
 #include "plan/device_plan.h"
 #include "plan/integer_products.h"
-#include "prepare/canonical_rows.h"
 
 namespace libknng {
 namespace {
@@ -38,147 +36,21 @@ constexpr std::int64_t kFewUnproved = 256;
 // times.
 constexpr double kHopeless = 1.0 / 64;
 
-// What all sessions share.
-struct Job {
-  const knng_backend_seam& backend;
-  const Metric& metric;
-  const Dataset& data;
-  const Dataset* queries;
-  const FirstFailure& reading;
-  knng_backend_problem problem;
-};
+// Rows of a graph whose lists devices have at a time, and their place in it: all, or one of several bands.
+struct Part {
+  Graph& graph;
+  std::int64_t first, rows;
+  std::int64_t number = 1, of = 1;
 
-// A session on one device; every call that fails throws.
-class Session {
- public:
-  Session(const Job& job, std::int32_t device) : job_(job), device_(device), session_(nullptr, job.backend.close) {
-    knng_backend_session* opened = nullptr;
-    const std::int32_t status = job.backend.open(&opened, device, &job.problem, &error_);
-    session_.reset(opened);
-    require(status);
+  std::span<const std::uint8_t> proof() const noexcept {
+    return {graph.proof.data() + first, static_cast<std::size_t>(rows)};
   }
-
-  void begin(std::int32_t rung) { require(job_.backend.begin(session_.get(), rung, &error_)); }
-  double sample() {
-    double unproved = 0;
-    require(job_.backend.sample(session_.get(), &unproved, &error_));
-    return unproved;
+  // A stage of several bands has a name of its own in each, so that progress under a name never goes back.
+  std::string named(const char* stage) const {
+    std::string name = stage;
+    if (of > 1) name.append(" (").append(std::to_string(number)).append(" of ").append(std::to_string(of)).append(")");
+    return name;
   }
-  void run(const Tile& t) {
-    require(job_.backend.tile(session_.get(), t.first_row, t.rows, t.first_column, t.columns, &error_));
-  }
-  void settle() { require(job_.backend.settle(session_.get(), &error_)); }
-  void heed(const Session& from) { require(job_.backend.heed(session_.get(), from.session_.get(), &error_)); }
-  std::int64_t blocks_held() const { return job_.backend.blocks_held(session_.get()); }
-  void begin_keys() { require(job_.backend.begin_keys(session_.get(), &error_)); }
-  void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
-    require(job_.backend.keys(session_.get(), first_row, rows, first_column, columns, &error_));
-  }
-  void absorb(const Session& from, std::int64_t first, std::int64_t count) {
-    require(job_.backend.absorb(session_.get(), from.session_.get(), first, count, &error_));
-  }
-  void refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
-    require(job_.backend.refine(session_.get(), first, count, &result, &error_));
-  }
-  void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
-    require(job_.backend.redo(session_.get(), rows, count, &result, &error_));
-  }
-  void answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
-    require(job_.backend.answer(session_.get(), first, count, &result, &error_));
-  }
-  void quiet() noexcept { job_.backend.quiet(session_.get()); }
-  std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_.get()); }
-
- private:
-  void require(std::int32_t status) const {
-    if (status == KNNG_OK) return;
-    job_.reading.rethrow();  // why rows did not come
-    if (error_.of_rows == 1) refuse(job_.data, "rows");
-    if (error_.of_rows == 2) refuse(*job_.queries, "q");
-    fail(static_cast<knng_status>(status), error_.argument,
-         {.row = error_.row, .given = error_.given, .limit = error_.limit}, "%s:%d: %s", job_.backend.name, device_,
-         error_.text);
-  }
-
-  [[noreturn]] void refuse(const Dataset& data, const char* what) const {
-    if (!data.on_devices()) refuse_row(data, job_.metric, error_.row, what);
-    std::vector<double> x(static_cast<std::size_t>(data.dim()));
-    host_rows(data, data.original(error_.row), 1, nullptr, nullptr, what).load(0, x.data());
-    refuse_row(x, job_.metric, data.original(error_.row), what);
-  }
-
-  const Job& job_;
-  std::int32_t device_;
-  std::unique_ptr<knng_backend_session, void (*)(knng_backend_session*)> session_;
-  knng_backend_error error_{};
-};
-
-// What sessions ask of a call: whether anybody wants more of it. When one of them has failed nobody does.
-struct Wanted {
-  const SessionRows& rows;
-  std::atomic<bool> failed{false};
-
-  static std::int32_t ask(const void* user) {
-    const auto& wanted = *static_cast<const Wanted*>(user);
-    return !wanted.failed.load() && wanted.rows.wanted();
-  }
-};
-
-// The devices at work, each with a thread, which has a team of its own for copies.
-class Team {
- public:
-  Team(const Job& job, const std::vector<std::int32_t>& devices, Wanted& wanted)
-      : wanted_(wanted), sessions_(devices.size()) {
-    each([&](std::size_t i) { sessions_[i] = std::make_unique<Session>(job, devices[i]); });
-  }
-
-  // A failure may have left work of some of them that reads others' memory.
-  ~Team() {
-    if (sessions_.size() > 1)
-      for (const auto& session : sessions_) session->quiet();
-  }
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-
-  std::size_t size() const noexcept { return sessions_.size(); }
-  Session& operator[](std::size_t i) noexcept { return *sessions_[i]; }
-
-  // Calls f(i) for each device; of several failures the first device's comes out, but for those that are another's.
-  template <class F>
-  void each(F&& f) {
-    std::vector<std::exception_ptr> failures(sessions_.size());
-    const auto run = [&](std::size_t i) {
-      const FloatEnv env;
-      try {
-        f(i);
-      } catch (const Error& e) {
-        if (!(e.code() == KNNG_ERR_CANCELLED && failed())) failures[i] = std::current_exception();
-        wanted_.failed.store(true);
-      } catch (...) {
-        failures[i] = std::current_exception();
-        wanted_.failed.store(true);
-      }
-    };
-    {
-      std::vector<std::jthread> others;
-      others.reserve(sessions_.size());
-      try {
-        for (std::size_t i = 1; i < sessions_.size(); ++i) others.emplace_back(run, i);
-      } catch (...) {
-        wanted_.failed.store(true);  // those that have begun end early
-        throw;
-      }
-      run(0);
-    }
-    for (const std::exception_ptr& failure : failures)
-      if (failure) std::rethrow_exception(failure);
-  }
-  // Whether a device has failed: the others need not go on.
-  bool failed() const noexcept { return wanted_.failed.load(); }
-
- private:
-  Wanted& wanted_;
-  std::vector<std::unique_ptr<Session>> sessions_;
 };
 
 // Rows [first, first + count) of the i-th of `parts` equal shares: of whole blocks, if points come in blocks.
@@ -199,10 +71,19 @@ struct Share {
 // Counts of the devices' results, each its own while it works.
 class Results {
  public:
-  Results(std::size_t devices, Graph& graph)
-      : parts_(devices, {graph.kept_on_device() ? graph.on_device.ids : graph.ids.data(),
-                         graph.kept_on_device() ? graph.on_device.values : graph.values.data(), graph.on_device.device,
-                         graph.ties.data(), graph.proof.data(), 0, 0, 0, INT64_MAX}) {}
+  Results(std::size_t devices, const Part& part) {
+    Graph& graph = part.graph;
+    const bool kept = graph.kept_on_device();
+    const std::int64_t entry = part.first * graph.width, value_bytes = find_dtype(graph.value_dtype)->bytes;
+    knng_backend_result result{};
+    result.ids = (kept ? graph.on_device.ids : graph.ids.data()) + entry;
+    result.values = static_cast<std::byte*>(kept ? graph.on_device.values : graph.values.data()) + entry * value_bytes;
+    result.device = graph.on_device.device;
+    result.ties = graph.ties.data() + part.first;
+    result.proof = graph.proof.data() + part.first;
+    result.too_large = INT64_MAX;
+    parts_.assign(devices, result);
+  }
 
   knng_backend_result& operator[](std::size_t i) noexcept { return parts_[i]; }
 
@@ -260,7 +141,7 @@ class Output {
 
   // Whether nothing more is to be done, as far as is known; one thread asks.
   bool unwanted(bool wait) {
-    if (results_ || unwanted_.load()) return unwanted_.load();
+    if (made_ || unwanted_.load()) return unwanted_.load();
     const Verdict verdict = ask_(wait);
     if (verdict == Verdict::stop) unwanted_.store(true);
     if (verdict != Verdict::go_on) return unwanted_.load();
@@ -271,16 +152,16 @@ class Output {
       touch_bytes(graph_.ids.data(), graph_.ids.bytes(), threads_);
       touch_bytes(graph_.values.data(), graph_.values.bytes(), threads_);
     });
-    results_.emplace(set_.devices.size(), graph_);
+    made_ = true;
     return false;
   }
   // For other threads.
   bool known_unwanted() const noexcept { return unwanted_.load(); }
   // On the first device.
   std::int64_t kept_bytes() const { return task_.kept_bytes(graph_.rows, graph_.k()); }
-  Results& results() {
+  Results results(const Part& part) {
     if (touched_.valid()) touched_.get();
-    return *results_;
+    return {set_.devices.size(), part};
   }
 
  private:
@@ -291,7 +172,7 @@ class Output {
   Budget* budget_;
   Graph& graph_;
   std::atomic<bool> unwanted_{false};
-  std::optional<Results> results_;
+  bool made_ = false;
   std::future<void> touched_;
 };
 
@@ -321,7 +202,7 @@ void take_tiles(Team& team, const TileGrid& grid, TileQueue& queue, Output& outp
 
 // Tiles of all pairs, in one precision. Those on the diagonal give every row a cut-off, and with the cut-offs of both
 // sides one read of a tile is enough for both; points that come in blocks would come once more for it.
-void run_tiles(Team& team, const TileGrid& grid, const char* stage, Output& output, Monitor& monitor) {
+void run_tiles(Team& team, const TileGrid& grid, const std::string& stage, Output& output, Monitor& monitor) {
   const std::int64_t band = band_of(team[0], grid);
   const bool diagonal_first = grid.square && team[0].blocks_held() == 0;
   monitor.stage(stage, grid.pairs());
@@ -366,7 +247,7 @@ void join_lists(Team& team, const TaskPlan& plan) {
 
 // Where points come block by block: the keys of what each device's share of the rows has found. A device alone, whose
 // share are all points, has both blocks of a tile for the lists of either.
-void evaluate_lists(Team& team, const TaskPlan& plan, const char* stage, Monitor& monitor) {
+void evaluate_lists(Team& team, const TaskPlan& plan, const std::string& stage, Monitor& monitor) {
   const TileGrid& grid = plan.grid;
   const bool both = grid.square && team.size() == 1;
   monitor.stage(stage, both ? grid.pairs() : static_cast<double>(grid.rows) * static_cast<double>(grid.columns));
@@ -385,7 +266,7 @@ void evaluate_lists(Team& team, const TaskPlan& plan, const char* stage, Monitor
   monitor.check();
 }
 
-void refine_lists(Team& team, const TaskPlan& plan, const char* stage, Results& results, Monitor& monitor) {
+void refine_lists(Team& team, const TaskPlan& plan, const std::string& stage, Results& results, Monitor& monitor) {
   monitor.stage(stage, static_cast<double>(plan.grid.rows));
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
@@ -399,34 +280,36 @@ void refine_lists(Team& team, const TaskPlan& plan, const char* stage, Results& 
   monitor.check();
 }
 
-std::int64_t count_unproved(const Graph& graph) {
-  return std::count(graph.proof.begin(), graph.proof.end(), static_cast<std::uint8_t>(Proof::none));
+constexpr auto kUnproved = static_cast<std::uint8_t>(Proof::none);
+
+std::int64_t count_unproved(const Part& part) {
+  return std::count(part.proof().begin(), part.proof().end(), kUnproved);
 }
 
 // Hands out the rows without a proof, in order. Who has got rows may prove them meanwhile: it only looks ahead.
 class UnprovedQueue {
  public:
   using Rows = std::array<std::int64_t, kRedoneTogether>;
-  explicit UnprovedQueue(const Graph& graph) : graph_(graph) {}
+  explicit UnprovedQueue(const Part& part) : proof_(part.proof()) {}
 
   // How many were put into `rows`; 0 at the end.
   std::int64_t next(Rows& rows) {
     const std::lock_guard lock(mutex_);
     std::size_t count = 0;
-    for (; row_ < graph_.rows && count < rows.size(); ++row_)
-      if (graph_.proof[row_] == static_cast<std::uint8_t>(Proof::none)) rows[count++] = row_;
+    for (; row_ < proof_.size() && count < rows.size(); ++row_)
+      if (proof_[row_] == kUnproved) rows[count++] = static_cast<std::int64_t>(row_);
     return static_cast<std::int64_t>(count);
   }
 
  private:
-  const Graph& graph_;
+  const std::span<const std::uint8_t> proof_;
   std::mutex mutex_;
-  std::int64_t row_ = 0;
+  std::size_t row_ = 0;
 };
 
-void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& results, Monitor& monitor) {
-  monitor.stage("redo", static_cast<double>(unproved));
-  UnprovedQueue queue(graph);
+void redo_rows(Team& team, const Part& part, std::int64_t unproved, Results& results, Monitor& monitor) {
+  monitor.stage(part.named("redo"), static_cast<double>(unproved));
+  UnprovedQueue queue(part);
   team.each([&](std::size_t i) {
     UnprovedQueue::Rows rows{};
     while (!monitor.stopped() && !team.failed()) {
@@ -441,38 +324,36 @@ void redo_rows(Team& team, const Graph& graph, std::int64_t unproved, Results& r
 
 // Tiles of all pairs in one precision after the other, until few rows or none are left without a proof; false if the
 // output is unwanted.
-bool climb(Team& team, const Job& job, const TaskPlan& plan, Output& output, Monitor& monitor, Graph& graph) {
-  const std::int64_t n = graph.rows;
+bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, Output& output, Monitor& monitor,
+           std::optional<Results>& results) {
   const bool direct = plan.device.engine == "direct";
+  Stats& stats = part.graph.stats;
   Stopwatch watch;
-  double seconds_tile = 0, seconds_merge = 0, seconds_refine = 0, tiles = 0;
   std::int64_t unproved = 0, redone = 0;
   const std::span<const Step> ladder = ladder_of(job.metric, job.problem);
   for (const Step& step : ladder) {
-    if (step.rung == KNNG_RUNG_FP32) graph.stats[Stat::redone_fp32] = static_cast<double>(unproved);
-    if (step.rung == KNNG_RUNG_FP64 && !direct) redone = n;  // the others, too, are proved by keys alone now
+    if (step.rung == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
+    if (step.rung == KNNG_RUNG_FP64 && !direct) redone = part.rows;  // the others, too, are proved by keys alone now
     team.each([&](std::size_t i) { team[i].begin(step.rung); });
     if (step.rung != ladder.back().rung && team[0].sample() > kHopeless) continue;
     const TileGrid grid = tiles_of_rung(job, plan, step.rung);
-    run_tiles(team, grid, step.distances, output, monitor);
-    tiles += static_cast<double>(grid.tiles());
+    run_tiles(team, grid, part.named(step.distances), output, monitor);
+    stats[Stat::tiles] += static_cast<double>(grid.tiles());
     if (output.unwanted(true)) return false;
-    seconds_tile += watch.lap();
+    if (!results) results.emplace(output.results(part));
+    stats[Stat::seconds_tile] += watch.lap();
     join_lists(team, plan);
-    seconds_merge += watch.lap();
-    if (plan.device.blocks_held > 0) evaluate_lists(team, plan, step.keys, monitor);
-    refine_lists(team, plan, step.refine, output.results(), monitor);
-    seconds_refine += watch.lap();
-    unproved = count_unproved(graph);
-    if (unproved <= n / kFewUnproved) break;
+    stats[Stat::seconds_merge] += watch.lap();
+    if (plan.device.blocks_held > 0) evaluate_lists(team, plan, part.named(step.keys), monitor);
+    refine_lists(team, plan, part.named(step.refine), *results, monitor);
+    stats[Stat::seconds_refine] += watch.lap();
+    unproved = count_unproved(part);
+    if (unproved <= part.rows / kFewUnproved) break;
   }
-  if (unproved > 0) redo_rows(team, graph, unproved, output.results(), monitor);
-  graph.stats[Stat::tiles] = tiles;
-  graph.stats[Stat::seconds_refine] = seconds_refine + watch.lap();
-  graph.stats[Stat::seconds_tile] = seconds_tile;
-  graph.stats[Stat::seconds_merge] = seconds_merge;
-  graph.stats[Stat::redone_fp64] = static_cast<double>(std::max(redone, unproved));
-  graph.stats[Stat::refined] = direct ? 0 : static_cast<double>(n);
+  if (unproved > 0) redo_rows(team, part, unproved, *results, monitor);
+  stats[Stat::seconds_refine] += watch.lap();
+  stats[Stat::redone_fp64] += static_cast<double>(std::max(redone, unproved));
+  stats[Stat::refined] += direct ? 0 : static_cast<double>(part.rows);
   return true;
 }
 
@@ -492,26 +373,57 @@ std::string device_text(const DeviceSet& set) {
   return text.append(numbered ? "" : ": ").append(numbered ? name.substr(number.size()) : name);
 }
 
-}  // namespace
+// What all parts of a run have in common.
+struct Run {
+  const Task& task;
+  const Dataset& data;
+  std::int64_t k;
+  int copiers;  // threads of each device
+  Output& output;
+  Budget* budget;
+  Monitor& monitor;
+};
 
-bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                    const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
-                    Graph& graph) {
+// The points of a part that are not the data: queries, or a band of the data's own rows.
+struct Queries {
+  const Dataset* rows;  // null: none
+  const char* argument;
+  const std::int64_t* leave_out;
+};
+
+void take_counts(const Run& run, const Part& part, const knng_backend_result& total, Team& team) {
+  if (total.violations > 0)
+    fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = total.violations},
+         "%lld keys lay outside their proved bounds: please report this with the data",
+         static_cast<long long>(total.violations));
+  if (const std::int64_t left = count_unproved(part); left > 0)
+    fail(KNNG_ERR_INTERNAL, "device", {.given = left}, "%lld rows were left without a proof",
+         static_cast<long long>(left));
+  if (total.too_large < part.rows) refuse_large_value(run.task, part.first + total.too_large, nullptr, part.graph);
+  Stats& stats = part.graph.stats;
+  stats[Stat::keys] += static_cast<double>(total.keys);
+  stats[Stat::candidates_max] = std::max(stats[Stat::candidates_max], static_cast<double>(total.candidates));
+  for (std::size_t i = 0; i < team.size(); ++i) {
+    const std::int64_t peak = team[i].peak_bytes() + (i == 0 ? run.output.kept_bytes() : 0);
+    stats[Stat::bytes_device_peak] = std::max(stats[Stat::bytes_device_peak], static_cast<double>(peak));
+  }
+}
+
+// plan: for the rows of the part. False if the output is unwanted.
+bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, const Part& part) {
   Stopwatch watch;
   const DeviceSet& set = plan.device.set;
-  const std::int64_t n = graph.rows;
+  const Dataset& points = queries.rows ? *queries.rows : run.data;
   FirstFailure reading;
   Job job{*set.backend,
-          task.metric,
-          data,
-          queries,
+          run.task.metric,
+          run.data,
+          queries.rows,
+          queries.argument,
           reading,
-          describe_problem(task, plan, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k)};
-  // Half of the threads, all devices together: the fingerprint takes the others, and later the result's memory.
-  const int half = std::max(1, plan.threads / 2);
-  const int copiers = std::max(1, half / static_cast<int>(set.devices.size()));
-  const SessionRows rows(data, copiers, monitor, reading),
-      query_rows(queries ? *queries : data, copiers, monitor, reading);
+          describe_problem(run.task, plan, run.data, queries.rows ? points.rows() : 0, points.dtype(), run.k)};
+  const SessionRows rows(run.data, run.copiers, run.monitor, reading),
+      query_rows(points, run.copiers, run.monitor, reading);
   rows.describe(job.problem.columns);
   query_rows.describe(job.problem.rows);
   job.problem.copy = &SessionRows::copy;
@@ -519,43 +431,72 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   Wanted wanted{rows};
   job.problem.wanted = &Wanted::ask;
   job.problem.wanted_user = &wanted;
-  job.problem.leave_out = leave_out;
+  job.problem.leave_out = queries.leave_out;
+  // What is kept beside all parts.
+  if (run.task.max_device_bytes != INT64_MAX)
+    job.problem.max_bytes = run.task.max_device_bytes - run.output.kept_bytes();
   std::int64_t session_host = 0;
   job.backend.session_bytes(&job.problem, &session_host);
-  const Charge charge(budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));
+  const Charge charge(run.budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));
 
-  monitor.stage("prepare", 1);
+  run.monitor.stage(part.named("prepare"), 1);
   Team team(job, set.devices, wanted);
-  graph.stats[Stat::seconds_copy] = watch.lap();
-  Output output(task, half, set, ask, budget, graph);
+  Stats& stats = part.graph.stats;
+  stats[Stat::seconds_copy] += watch.lap();
+  std::optional<Results> results;
   if (plan.device.by_rows) {
-    if (output.unwanted(true)) return false;
-    answer_rows(team, plan.grid, output.results(), monitor);
-    graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
-    graph.stats[Stat::seconds_tile] = watch.lap();
-  } else if (!climb(team, job, plan, output, monitor, graph)) {
+    if (run.output.unwanted(true)) return false;
+    results.emplace(run.output.results(part));
+    answer_rows(team, plan.grid, *results, run.monitor);
+    stats[Stat::tiles] += static_cast<double>(plan.grid.tiles());
+    stats[Stat::seconds_tile] += watch.lap();
+  } else if (!climb(team, job, plan, part, run.output, run.monitor, results)) {
     return false;
   }
+  take_counts(run, part, results->total(), team);
+  return true;
+}
 
-  const knng_backend_result total = output.results().total();
-  if (total.violations > 0)
-    fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = total.violations},
-         "%lld keys lay outside their proved bounds: please report this with the data",
-         static_cast<long long>(total.violations));
-  if (const std::int64_t left = count_unproved(graph); left > 0)
-    fail(KNNG_ERR_INTERNAL, "device", {.given = left}, "%lld rows were left without a proof",
-         static_cast<long long>(left));
-  if (total.too_large < n) refuse_large_value(task, total.too_large, nullptr, graph);
-  graph.stats[Stat::keys] = static_cast<double>(total.keys);
-  graph.stats[Stat::candidates_max] = static_cast<double>(total.candidates);
-  std::int64_t peak = 0;
-  for (std::size_t i = 0; i < team.size(); ++i)
-    peak = std::max(peak, team[i].peak_bytes() + (i == 0 ? output.kept_bytes() : 0));
-  graph.stats[Stat::bytes_device_peak] = static_cast<double>(peak);
+// One band after the other: its rows are queries of the data, which must not return themselves.
+bool run_bands(const Run& run, const TaskPlan& plan, const Queries& queries, Graph& graph) {
+  const std::int64_t band = plan.device.band, n = graph.rows;
+  const Dataset& points = queries.rows ? *queries.rows : run.data;
+  Buffer<std::int64_t> numbers(band, run.budget);
+  for (std::int64_t first = 0; first < n; first += band) {
+    const Part part{graph, first, std::min(band, n - first), first / band + 1, ceil_div(n, band)};
+    std::iota(numbers.begin(), numbers.end(), first);
+    std::span<const std::int64_t> picked = points.picked().subspan(points.picked().empty() ? 0 : first);
+    if (picked.empty()) picked = {numbers.data(), static_cast<std::size_t>(band)};
+    const Dataset rows(points, picked.first(static_cast<std::size_t>(part.rows)));
+    TaskPlan of_band = plan;
+    of_band.grid.rows = part.rows;
+    of_band.grid.tile_rows = std::min(plan.grid.tile_rows, part.rows);
+    const std::int64_t* leave_out = queries.rows ? queries.leave_out : numbers.data();
+    if (queries.rows && leave_out) leave_out += first;
+    if (!run_part(run, of_band, {&rows, queries.argument, leave_out}, part)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
+                    const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
+                    Graph& graph) {
+  // Half of the threads, all devices together: the fingerprint takes the others, and later the result's memory.
+  const int half = std::max(1, plan.threads / 2);
+  const int copiers = std::max(1, half / static_cast<int>(plan.device.set.devices.size()));
+  Output output(task, half, plan.device.set, ask, budget, graph);
+  const Run run{task, data, k, copiers, output, budget, monitor};
+  const Queries points{queries, queries ? "q" : "rows", leave_out};
+  graph.stats[Stat::pairs] = plan.grid.pairs();
+  const bool done =
+      plan.device.band > 0 ? run_bands(run, plan, points, graph) : run_part(run, plan, points, {graph, 0, graph.rows});
+  if (!done) return false;
   release_result(graph);
   graph.text.engine = plan.device.engine;
   graph.text.selector = plan.device.by_rows ? "none" : plan.device.selector;
-  graph.text.device = device_text(set);
+  graph.text.device = device_text(plan.device.set);
   return true;
 }
 

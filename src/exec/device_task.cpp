@@ -96,83 +96,169 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
   return p;
 }
 
+namespace {
+
+// A problem for devices that are chosen, and the means to plan it.
+class Planning {
+ public:
+  Planning(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
+           TaskPlan& plan)
+      : task_(task), data_(data), queries_(queries), query_dtype_(query_dtype), k_(k), plan_(plan) {}
+
+  // Rows that a call answers straight away, where that is the fastest way; 0: it is not.
+  std::int64_t rows_at_a_time() {
+    // Who asks for a selector or columns of a tile asks for tiles.
+    if (task_.selector != "auto" || task_.tile_cols != 0) return 0;
+    describe(task_.engine != "auto" ? task_.engine : "direct", false);
+    const std::int64_t rows = backend().rows_at_a_time(&problem_);
+    const bool filter = task_.engine == "auto" && has_filter(task_.metric, problem_);
+    return filter && data_.dim() > kBoxesPay ? 0 : rows;
+  }
+  // Whether devices can do it, with tiles or rows that are answered; if not, why.
+  std::int32_t choose(std::int64_t rows_at_a_time, knng_backend_error& error) {
+    describe(task_.engine != "auto" ? task_.engine : "direct", rows_at_a_time > 0);
+    if (rows_at_a_time == 0 && task_.engine == "auto" && has_filter(task_.metric, problem_)) describe("tiled", false);
+    rows_at_a_time_ = rows_at_a_time;
+    return backend().can_run(&problem_, &error);
+  }
+  // As it was chosen.
+  DevicePlan make(std::int64_t free_bytes) {
+    DeviceProblem p;
+    p.rows = problem_.rows.count;
+    p.columns = problem_.columns.count;
+    p.k = k_;
+    p.square = queries_ == 0;
+    p.devices = static_cast<int>(problem_.device_count);
+    // INT64_MAX is what a session that cannot be counted takes.
+    p.max_bytes = std::min({task_.max_device_bytes, free_bytes, INT64_MAX - 1});
+    // Kernels, handles and what else shares the device take from what is free, which nobody limited.
+    if (free_bytes <= task_.max_device_bytes) p.spare_bytes = p.max_bytes / 16;
+    p.tile_rows = task_.tile_rows;
+    p.tile_cols = task_.tile_cols;
+    p.rows_at_a_time = rows_at_a_time_;
+    p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
+    p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
+    if (p.square && (p.tile_rows || p.tile_cols)) {
+      if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)
+        fail(KNNG_ERR_OPTION, "tile_cols", {.given = p.tile_cols, .limit = p.tile_rows},
+             "tile_cols=%lld with tile_rows=%lld: a device takes square tiles of a graph",
+             static_cast<long long>(p.tile_cols), static_cast<long long>(p.tile_rows));
+      p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
+    }
+    const std::int64_t kept = task_.kept_bytes(p.rows, k_);  // the first device has it beside its session
+    p.session_bytes = [this, kept](std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols,
+                                   std::int64_t capacity, std::int64_t held) {
+      const std::int64_t bytes = session_bytes(rows, tile_rows, tile_cols, capacity, held).device;
+      return bytes > INT64_MAX - kept ? INT64_MAX : bytes + kept;
+    };
+    return make_device_plan(p);
+  }
+  // Host memory that sessions of such a plan take.
+  std::int64_t host_bytes(const DevicePlan& made) {
+    const std::int64_t rows = made.band > 0 ? made.band : made.grid.rows;
+    const std::int64_t sessions =
+        checked_mul(session_bytes(rows, made.grid.tile_rows, made.grid.tile_cols, made.capacity, made.blocks_held).host,
+                    problem_.device_count, "devices");
+    return checked_add(sessions, 8 * made.band, "rows");
+  }
+
+ private:
+  const knng_backend_seam& backend() const { return *plan_.device.set.backend; }
+
+  void describe(const std::string& engine, bool by_rows) {
+    plan_.device.engine = engine;
+    plan_.device.by_rows = by_rows;
+    problem_ = describe_problem(task_, plan_, data_, queries_, query_dtype_, k_);
+    // Whether there are ids to leave out is not known yet.
+    if (queries_ > 0) problem_.leave_out = &kSomeId;
+  }
+
+  struct Bytes {
+    std::int64_t device, host;
+  };
+  Bytes session_bytes(std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
+                      std::int64_t held) const {
+    knng_backend_problem problem = problem_;
+    if (rows < problem.rows.count) make_band(problem, rows, &kSomeId);
+    problem.tile_rows = tile_rows;
+    problem.tile_cols = tile_cols;
+    problem.capacity = capacity;
+    problem.blocks_held = held;
+    Bytes bytes{};
+    bytes.device = backend().session_bytes(&problem, &bytes.host);
+    return bytes;
+  }
+
+  static constexpr std::int64_t kSomeId = -1;
+  const Task& task_;
+  const Dataset& data_;
+  const std::int64_t queries_;
+  const std::int32_t query_dtype_;
+  const std::int64_t k_;
+  TaskPlan& plan_;
+  knng_backend_problem problem_{};
+  std::int64_t rows_at_a_time_ = 0;
+};
+
+}  // namespace
+
+void make_band(knng_backend_problem& p, std::int64_t rows, const std::int64_t* leave_out) {
+  p.square = 0;
+  p.rows.count = rows;
+  p.leave_out = leave_out;
+}
+
 bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
                   std::int64_t held_bytes, TaskPlan& plan) {
   const bool asked = task.device != "auto" || task.keep_on_device;
   DeviceTask& device = plan.device;
   device.set = candidates(task, data, queries);
   if (device.set.devices.empty()) return false;
-  const knng_backend_seam& backend = *device.set.backend;
-  device.engine = task.engine != "auto" ? task.engine : "direct";
   device.selector = task.selector != "auto" ? task.selector : "quick";
-  knng_backend_problem problem = describe_problem(task, plan, data, queries, query_dtype, k);
-  // Who asks for a selector or columns of a tile asks for tiles.
-  std::int64_t rows_at_a_time = 0;
-  if (task.selector == "auto" && task.tile_cols == 0) rows_at_a_time = backend.rows_at_a_time(&problem);
-  if (task.engine == "auto" && has_filter(task.metric, problem) && (rows_at_a_time == 0 || data.dim() > kBoxesPay)) {
-    device.engine = "tiled";
-    rows_at_a_time = 0;
-  }
-  device.by_rows = rows_at_a_time > 0;
-  problem = describe_problem(task, plan, data, queries, query_dtype, k);
-  constexpr std::int64_t some_id = -1;
-  if (queries > 0) problem.leave_out = &some_id;  // whether there are ids to leave out is not known yet
+  const std::int64_t free = task.free_device_bytes >= 0 ? task.free_device_bytes : device.set.free_bytes;
+  const std::int64_t most = std::min({task.max_device_bytes, free, INT64_MAX - 1});
+  Planning planning(task, data, queries, query_dtype, k, plan);
   knng_backend_error error{};
-  if (const std::int32_t status = backend.can_run(&problem, &error); status != KNNG_OK) {
+  const auto make = [&](std::int64_t rows_at_a_time, DevicePlan& made) {
+    const std::int32_t status = planning.choose(rows_at_a_time, error);
+    if (status == KNNG_OK) made = planning.make(free);
+    return status;
+  };
+  DevicePlan made;
+  const std::int64_t answered = planning.rows_at_a_time();
+  std::int32_t status = make(answered, made);
+  // The points that answers are searched for in stay on the device: where they cannot, tiles are a way.
+  if (DevicePlan tiles; answered > 0 && status == KNNG_OK && make(0, tiles) == KNNG_OK) {
+    const std::int64_t smallest = std::min(made.smallest, tiles.smallest);
+    if (made.bytes > most && tiles.bytes < made.bytes)
+      made = tiles;
+    else
+      status = planning.choose(answered, error);
+    made.smallest = smallest;
+  }
+  if (status != KNNG_OK) {
     if (asked)
       fail(static_cast<knng_status>(status), error.argument, {.given = error.given, .limit = error.limit}, "%s",
            error.text);
     return false;
   }
-  DeviceProblem p;
-  p.rows = problem.rows.count;
-  p.columns = problem.columns.count;
-  p.k = k;
-  p.square = queries == 0;
-  p.devices = static_cast<int>(device.set.devices.size());
-  // INT64_MAX is what a session that cannot be counted takes.
-  const std::int64_t free = task.free_device_bytes >= 0 ? task.free_device_bytes : device.set.free_bytes;
-  p.max_bytes = std::min({task.max_device_bytes, free, INT64_MAX - 1});
-  // Kernels, handles and what else shares the device take from what is free, which nobody limited.
-  if (free <= task.max_device_bytes) p.spare_bytes = p.max_bytes / 16;
-  p.tile_rows = task.tile_rows;
-  p.tile_cols = task.tile_cols;
-  p.rows_at_a_time = rows_at_a_time;
-  p.pairs_at_a_time = backend.pairs_at_a_time(&problem, KNNG_RUNG_FILTER);
-  p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
-  if (p.square && (p.tile_rows || p.tile_cols)) {
-    if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)
-      fail(KNNG_ERR_OPTION, "tile_cols", {.given = p.tile_cols, .limit = p.tile_rows},
-           "tile_cols=%lld with tile_rows=%lld: a device takes square tiles of a graph",
-           static_cast<long long>(p.tile_cols), static_cast<long long>(p.tile_rows));
-    p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
-  }
-  std::int64_t session_host = 0;
-  const std::int64_t kept = task.kept_bytes(p.rows, k);  // the first device has it beside its session
-  p.session_bytes = [&](std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity, std::int64_t held) {
-    problem.tile_rows = tile_rows;
-    problem.tile_cols = tile_cols;
-    problem.capacity = capacity;
-    problem.blocks_held = held;
-    const std::int64_t bytes = backend.session_bytes(&problem, &session_host);
-    return bytes > INT64_MAX - kept ? INT64_MAX : bytes + kept;
-  };
-  const DevicePlan made = make_device_plan(p);
-  if (!asked && made.bytes > p.max_bytes) return false;
-  if (made.bytes > p.max_bytes && made.bytes <= task.max_device_bytes)
-    fail(KNNG_ERR_DEVICE, "device", {.given = p.max_bytes, .limit = made.smallest},
+  if (!asked && made.bytes > most) return false;
+  if (made.bytes > most && made.bytes <= task.max_device_bytes)
+    fail(KNNG_ERR_DEVICE, "device", {.given = most, .limit = made.smallest},
          "device=%s: %lld bytes are free on a device, at least %lld are needed", task.device.c_str(),
-         static_cast<long long>(p.max_bytes), static_cast<long long>(made.smallest));
-  p.session_bytes(made.grid.tile_rows, made.grid.tile_cols, made.capacity, made.blocks_held);  // for the host's part
+         static_cast<long long>(most), static_cast<long long>(made.smallest));
   plan.grid = made.grid;
   plan.threads = task.threads;
+  device.band = made.band;
   device.capacity = made.capacity;
   device.blocks_held = made.blocks_held;
   device.bytes = made.bytes;
   device.smallest = made.smallest;
-  session_host = checked_mul(session_host, p.devices, "devices");
-  plan.smallest_host = host_bytes(task, data, p.rows, p.square, k, held_bytes, session_host, false);
-  plan.host_bytes = host_bytes(task, data, p.rows, p.square, k, held_bytes, session_host, true);
+  const std::int64_t session_host = planning.host_bytes(made);
+  const std::int64_t rows = made.grid.rows;
+  const bool square = queries == 0;
+  plan.smallest_host = host_bytes(task, data, rows, square, k, held_bytes, session_host, false);
+  plan.host_bytes = host_bytes(task, data, rows, square, k, held_bytes, session_host, true);
   if (plan.host_bytes > task.max_host_bytes) plan.host_bytes = plan.smallest_host;
   plan.held_bytes = held_bytes;
   return true;

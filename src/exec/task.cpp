@@ -154,6 +154,12 @@ void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
          static_cast<unsigned long long>(k) + static_cast<unsigned long long>(n - others), static_cast<long long>(n));
 }
 
+std::int64_t TaskPlan::tiles() const noexcept {
+  if (device.band == 0) return grid.tiles();
+  const auto blocks = [this](std::int64_t rows) { return ceil_div(rows, grid.tile_rows); };
+  return (grid.rows / device.band * blocks(device.band) + blocks(grid.rows % device.band)) * grid.column_blocks();
+}
+
 TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype,
                    std::int64_t k, std::int64_t held_bytes) {
   TaskPlan plan;

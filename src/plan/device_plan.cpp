@@ -31,7 +31,7 @@ std::int64_t list_capacity(const DeviceProblem& p) {
 // Rows that are answered together lie the closer the more they are, so that calls are few: one for each device, or as
 // many more as the largest call makes necessary, all alike.
 DevicePlan make_row_plan(const DeviceProblem& p) {
-  const auto bytes = [&](std::int64_t rows) { return p.session_bytes(rows, p.columns, 0, 0); };
+  const auto bytes = [&](std::int64_t rows) { return p.session_bytes(p.rows, rows, p.columns, 0, 0); };
   std::int64_t rows = p.tile_rows;
   if (!rows) {
     const std::int64_t parts = p.devices * ceil_div(ceil_div(p.rows, p.devices), p.rows_at_a_time);
@@ -103,13 +103,13 @@ DevicePlan plan_of(const DeviceProblem& p, Sides tile, std::int64_t capacity, st
   plan.grid = {p.rows, p.columns, tile.rows, tile.cols, p.square};
   plan.capacity = capacity;
   plan.blocks_held = held;
-  plan.bytes = p.session_bytes(tile.rows, tile.cols, capacity, held);
+  plan.bytes = p.session_bytes(p.rows, tile.rows, tile.cols, capacity, held);
   return plan;
 }
 
 // All points on the device, beside the largest tile that fits.
 DevicePlan resident_plan(const DeviceProblem& p, Sides tile, std::int64_t capacity) {
-  while (p.session_bytes(tile.rows, tile.cols, capacity, 0) > p.max_bytes && shrink(p, tile)) {
+  while (p.session_bytes(p.rows, tile.rows, tile.cols, capacity, 0) > p.max_bytes && shrink(p, tile)) {
   }
   return plan_of(p, tile, capacity, 0);
 }
@@ -118,7 +118,7 @@ DevicePlan resident_plan(const DeviceProblem& p, Sides tile, std::int64_t capaci
 std::int64_t blocks_that_fit(const DeviceProblem& p, Sides tile, std::int64_t capacity, std::int64_t most) {
   const auto fit = [&](std::int64_t held) {
     const std::int64_t spare = held > p.fewest_held ? p.spare_bytes : 0;
-    return p.session_bytes(tile.rows, tile.cols, capacity, held) <= p.max_bytes - spare;
+    return p.session_bytes(p.rows, tile.rows, tile.cols, capacity, held) <= p.max_bytes - spare;
   };
   std::int64_t held = p.fewest_held - 1;
   for (std::int64_t beyond = most + 1; beyond - held > 1;) {
@@ -145,15 +145,92 @@ DevicePlan paged_plan(const DeviceProblem& p, Sides tile, std::int64_t capacity)
   }
 }
 
-// The least that one of these plans takes, from such a tile on. Smaller tiles do not always take less: of more blocks
-// more is kept.
-std::int64_t smallest_bytes(const DeviceProblem& p, Sides tile, std::int64_t capacity) {
-  const auto bytes = [&](std::int64_t held) { return p.session_bytes(tile.rows, tile.cols, capacity, held); };
+// Whether tiles are as large as pays, or as they are to be evaluated.
+bool pays(const DeviceProblem& p, Sides tile) {
+  const Sides soon = that_ends_soon(p, largest_tile(p));
+  return tile.cols >= std::min(kWorthwhileSide, soon.cols);
+}
+
+// The least that a plan with all lists takes. Smaller tiles do not always take less: of more blocks more is kept.
+std::int64_t smallest_bytes(const DeviceProblem& p, std::int64_t capacity) {
+  const Sides largest = largest_tile(p);
+  Sides tile = largest;
+  const auto bytes = [&](std::int64_t held) { return p.session_bytes(p.rows, tile.rows, tile.cols, capacity, held); };
   std::int64_t least = INT64_MAX;
+  do {
+    least = std::min(least, bytes(0));
+  } while (shrink(p, tile) && pays(p, tile));
+  tile = that_ends_soon(p, largest);
   do {
     least = std::min({least, bytes(0), bytes(std::min(most_held(p, tile), kHeldForBand))});
   } while (shrink(p, tile));
   return std::min(least, bytes(p.fewest_held));
+}
+
+// All lists on the device at a time.
+DevicePlan plan_of_all_lists(const DeviceProblem& p, std::int64_t capacity) {
+  const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest);
+  const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
+  const auto fits_and_pays = [&](const DevicePlan& plan) {
+    return fits(plan) && pays(p, {plan.grid.tile_rows, plan.grid.tile_cols});
+  };
+  DevicePlan plan = resident_plan(p, largest, capacity);
+  // Sides that were asked for do not shrink, but need not have more memory than is used.
+  if (!fits_and_pays(plan)) plan = resident_plan(p, soon, capacity);
+  if (!fits_and_pays(plan)) {
+    const auto take = [&](const DevicePlan& paged) {
+      if (fits(plan) ? fits(paged) : paged.bytes < plan.bytes) plan = paged;
+    };
+    take(paged_plan(p, soon, capacity));
+    DeviceProblem nothing_spare = p;
+    nothing_spare.spare_bytes = 0;
+    if (!fits(plan)) take(paged_plan(nothing_spare, soon, capacity));
+  }
+  return plan;
+}
+
+DeviceProblem of_band(const DeviceProblem& p, std::int64_t rows) {
+  DeviceProblem band = p;
+  band.rows = rows;
+  band.square = false;
+  return band;
+}
+
+// The most rows, whole grains, up to `most` for which `works`, as it does for fewer; 0: it does not for `fewest`.
+template <class Works>
+std::int64_t most_rows(std::int64_t fewest, std::int64_t most, Works&& works) {
+  if (!works(fewest)) return 0;
+  std::int64_t rows = fewest / kGrain, beyond = most / kGrain + 1;
+  while (beyond - rows > 1) {
+    const std::int64_t middle = rows + (beyond - rows) / 2;
+    (works(middle * kGrain) ? rows : beyond) = middle;
+  }
+  return rows * kGrain;
+}
+
+// Lists of so many rows at a time as fit, as queries of all columns. Beside fewer rows than are worth it no columns
+// stay, and no tiles are large.
+DevicePlan plan_in_bands(const DeviceProblem& p, std::int64_t capacity) {
+  const auto plan_of_band = [&](std::int64_t rows) { return plan_of_all_lists(of_band(p, rows), capacity); };
+  const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
+  const auto fits_and_pays = [&](const DevicePlan& plan) {
+    const Sides tile = {plan.grid.tile_rows, plan.grid.tile_cols};
+    return fits(plan) && pays(of_band(p, plan.grid.rows), tile);
+  };
+  const std::int64_t most = whole_grains(p.rows - 1), worthwhile = std::min(kQueriesTogether, most);
+  std::int64_t rows = most_rows(worthwhile, most, [&](std::int64_t band) {
+    const DevicePlan plan = plan_of_band(band);
+    return plan.blocks_held == 0 && fits_and_pays(plan);
+  });
+  if (rows == 0) rows = most_rows(worthwhile, most, [&](std::int64_t b) { return fits_and_pays(plan_of_band(b)); });
+  if (rows == 0) rows = most_rows(kGrain, most, [&](std::int64_t b) { return fits(plan_of_band(b)); });
+  rows = std::max(rows, kGrain);
+  // All alike.
+  DevicePlan plan = plan_of_band(round_up(ceil_div(p.rows, ceil_div(p.rows, rows)), kGrain));
+  if (!fits(plan)) plan = plan_of_band(rows);
+  plan.band = plan.grid.rows;
+  plan.grid.rows = p.rows;
+  return plan;
 }
 
 }  // namespace
@@ -174,19 +251,14 @@ TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
 DevicePlan make_device_plan(const DeviceProblem& p) {
   if (p.rows_at_a_time > 0) return make_row_plan(p);
   const std::int64_t capacity = list_capacity(p);
-  const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest);
-  const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
-  const auto pays = [&](const DevicePlan& plan) {
-    return fits(plan) && plan.grid.tile_cols >= std::min(kWorthwhileSide, soon.cols);
-  };
-  DevicePlan plan = resident_plan(p, largest, capacity);
-  // Sides that were asked for do not shrink, but need not have more memory than is used.
-  if (!pays(plan)) plan = resident_plan(p, soon, capacity);
-  if (!pays(plan)) {
-    const DevicePlan paged = paged_plan(p, soon, capacity);
-    if (fits(plan) ? paged.bytes <= p.max_bytes : paged.bytes < plan.bytes) plan = paged;
+  DevicePlan plan = plan_of_all_lists(p, capacity);
+  std::int64_t smallest = smallest_bytes(p, capacity);
+  if (p.rows > kGrain) {
+    smallest = std::min(smallest, smallest_bytes(of_band(p, kGrain), capacity));
+    if (plan.bytes > p.max_bytes)
+      if (const DevicePlan bands = plan_in_bands(p, capacity); bands.bytes < plan.bytes) plan = bands;
   }
-  plan.smallest = smallest_bytes(p, soon, capacity);
+  plan.smallest = smallest;
   return plan;
 }
 

@@ -22,16 +22,18 @@ struct DeviceProblem {
   std::int64_t rows_at_a_time = 0;
   std::int64_t pairs_at_a_time = INT64_MAX;  // of a tile of the first rung at most, when it is evaluated
   std::int64_t fewest_held = 1;              // blocks of points, of those that come block by block
-  // What a device holds with tiles of that size, lists of that many candidates, and that many blocks of tile_cols
-  // points at a time (0: all points).
-  std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
+  // What a device holds with lists of so many candidates of so many rows (fewer than all: they are answered as
+  // queries), tiles of that size, and that many blocks of tile_cols points at a time (0: all points).
+  std::function<std::int64_t(std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
                              std::int64_t blocks_held)>
       session_bytes;
 };
 
 struct DevicePlan {
-  // Square: of square tiles, so that each is on the diagonal or beside it; but whole rows, if these are answered.
+  // Square: of square tiles, so that each is on the diagonal or beside it; but whole rows, if these are answered, and
+  // not square, if there are bands.
   TileGrid grid;
+  std::int64_t band = 0;         // rows that have lists at a time, one band after the other; 0: all
   std::int64_t capacity = 0;     // candidates of a list; 0 where rows are answered
   std::int64_t blocks_held = 0;  // 0: all points stay on the device; else they come block by block
   std::int64_t bytes = 0;        // of each device

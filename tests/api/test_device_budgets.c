@@ -139,9 +139,10 @@ static void more_points_than_fit(void** state) {
         /* Where sums take long, the fewest blocks and nearly all. */
         const int next = small_run() || (fake_devices && !is_product(&q.metric)) ? 3 : 1;
         for (int step = 0; step < 4; step += next) {
-          /* From three blocks of 128 up to nearly all. */
+          /* From the least at all, or from three blocks of 128, up to nearly all. */
           set_bytes(h, "max_device_bytes",
                     free.smallest_device + step * (free.device_bytes - free.smallest_device) / 4);
+          if (step == 0 && asked == 1) give_least_memory(h, q.k, 0);
           const int64_t before = fake_devices ? fake_count("blocks", 0) : 0;
           const knng_plan plan = planned(h, nq, q.k);
           char label[160];
@@ -207,7 +208,7 @@ static void points_far_beyond_a_sample(void** state) {
     q.self = self ? "first" : "exclude";
     knng_graph *expected = graph_of_cpu(&q), *g = NULL;
     knng* h = handle_for(&q, device_sets()[self && usable_devices > 1 ? 2 : 0], "tiled", "auto", "0");
-    set_bytes(h, "max_device_bytes", planned(h, 0, q.k).smallest_device);
+    give_least_memory(h, q.k, 0);
     expect_ok(answer(h, &q, NULL, &g), "far points");
     expect_same(expected, g, "far points");
     if (!fake_devices) assert_true(stat_of(g, "redone_fp64") == 0);
@@ -218,19 +219,141 @@ static void points_far_beyond_a_sample(void** state) {
   rows_free(&rows);
 }
 
-/* No want of memory makes tiles smaller that were asked for. */
+/* Lists that do not fit are there in bands: the same graph, with itself in front or not, of distinct rows or not; each
+ * band's stages have their names. */
+typedef struct seen_bands {
+  char stage[64];
+  double done;
+  int stages, of_bands;
+} seen_bands;
+
+static int32_t see_bands(void* user, const char* stage, double done, double total) {
+  seen_bands* const seen = user;
+  assert_true(done <= total);
+  if (strcmp(stage, seen->stage) != 0) {
+    snprintf(seen->stage, sizeof seen->stage, "%s", stage);
+    ++seen->stages;
+    seen->of_bands += strstr(stage, " of ") != NULL;
+  } else {
+    assert_true(done >= seen->done);
+  }
+  seen->done = done;
+  return 0;
+}
+
+static void lists_that_do_not_fit(void** state) {
+  (void)state;
+  const int64_t n = small_run() ? 300 : 700;
+  int distinct = 0;
+  for (int m = 0; m < device_metric_count(); m += small_run() ? 4 : 1)
+    for (int equal = 0; equal < 2; ++equal) {
+      test_rows rows = rows_positive(row_dtypes[m % ROW_DTYPES], n, 5, 331);
+      const int64_t half = n / 2 * rows.d * (rows.dtype & 0xff) / 8;
+      if (equal) memcpy(rows.data, (const char*)rows.data + half, (size_t)half);
+      question q = question_of(&rows, &metric_cases[m], 21);
+      q.self = m % 2 ? "first" : "exclude";
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+      for (const char* const* set = device_sets(); *set; ++set) {
+        if ((set - device_sets() + m + equal) % (!fake_devices || small_run() ? 4 : 2)) continue;
+        char label[120];
+        snprintf(label, sizeof label, "bands: %s device=%s equal=%d", q.metric.metric, *set, equal);
+        knng* h = handle_for(&q, *set, m % 3 == 2 || !has_device_filter(&q) ? "direct" : "tiled", "quick",
+                             m % 3 ? "0" : "60");
+        give_least_memory(h, q.k, 1);
+        const knng_plan plan = planned(h, 0, q.k);
+        seen_bands seen = {"", 0, 0, 0};
+        const knng_control control = {sizeof control, 1, &see_bands, NULL, &seen, NULL};
+        devices_behave("0:slow;1:slow;2:slow;3:slow");
+        expect_ok(answer(h, &q, &control, &g), label);
+        expect_same(expected, g, label);
+        assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
+        distinct += stat_of(g, "pairs") < (double)(n * n);
+        if (stat_of(g, "pairs") == (double)(n * n) && strcmp(q.metric.metric, "inner_product") != 0 && fake_devices)
+          assert_true(seen.of_bands > 0);
+        devices_behave("");
+        knng_graph_destroy(g);
+        g = NULL;
+        knng_destroy(h);
+      }
+      knng_graph_destroy(expected);
+      rows_free(&rows);
+    }
+  if (!small_run()) assert_true(distinct > 0);
+}
+
+/* What a row of a later band has: a value that fp32 cannot hold, or one that the metric refuses. */
+static void rows_of_later_bands_are_named(void** state) {
+  (void)state;
+  int hellinger = 0;
+  while (strcmp(metric_cases[hellinger].metric, "hellinger") != 0) ++hellinger;
+  for (int refused = 0; refused < 2; ++refused) {
+    test_rows rows = rows_positive(KNNG_F64, 500, 5, 332);
+    double* const x = rows.data;
+    if (refused) {
+      x[450 * 5 + 2] = x[340 * 5 + 4] = -1;
+    } else {
+      for (int t = 0; t < 5; ++t) x[340 * 5 + t] = x[450 * 5 + t] = 1e25;
+      x[450 * 5] = 2e25;
+    }
+    question q = question_of(&rows, &metric_cases[refused ? hellinger : 0], 21);
+    q.value_type = "f32";
+    knng_error failure;
+    assert_null(answer_of_cpu(&q, &failure));
+    knng* h = handle_for(&q, device_sets()[0], "direct", "quick", "0");
+    give_least_memory(h, q.k, 1);
+    expect_answer(h, &q, NULL, &failure, "a later band");
+    knng_destroy(h);
+    rows_free(&rows);
+  }
+}
+
+/* Lists of queries as well, with rows that they leave out or not. */
+static void queries_that_do_not_fit(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 300, 4, 333), queries = rows_normal(KNNG_F32, 700, 4, 334);
+  int64_t leave_out[700];
+  for (int64_t i = 0; i < 700; ++i) leave_out[i] = i % 3 ? (i * 7) % 300 : -1;
+  for (int left_out = 0; left_out < 2; ++left_out)
+    for (const char* const* set = device_sets(); *set; ++set) {
+      question q = question_of(&rows, &metric_cases[1], 40);
+      q.queries = &queries;
+      if (left_out) q.leave_out = leave_out;
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+      knng* h = handle_for(&q, *set, "tiled", "auto", "0");
+      const knng_plan free = planned(h, 700, q.k);
+      set_bytes(h, "max_device_bytes", free.smallest_device);
+      assert_true(planned(h, 700, q.k).tile_rows <= 128);
+      seen_bands seen = {"", 0, 0, 0};
+      const knng_control control = {sizeof control, 1, &see_bands, NULL, &seen, NULL};
+      devices_behave("0:slow;1:slow;2:slow;3:slow");
+      expect_ok(answer(h, &q, &control, &g), *set);
+      expect_same(expected, g, *set);
+      if (fake_devices) assert_true(seen.of_bands > 0);
+      devices_behave("");
+      knng_graph_destroy(g);
+      knng_destroy(h);
+      knng_graph_destroy(expected);
+    }
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
+/* Tiles that were asked for are of a band's rows where all rows of one do not fit; columns are as many as were asked
+ * for, and no want of memory makes them fewer. */
 static void tiles_that_no_device_holds(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_U8, 1048576, 1, 326);
   const question q = question_of(&rows, &metric_cases[0], 3);
   knng* h = handle_for(&q, "cuda:0", "tiled", "auto", "1048576");
   knng_graph* g = NULL;
-  EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DEVICE, "cuda:0", "bytes are free", "are needed");
-  set_bytes(h, "max_device_bytes", INT64_C(1) << 30);
-  const int64_t smallest = planned(h, 0, q.k).smallest_device;
-  assert_true(smallest > INT64_C(1) << 40); /* four bytes a pair, of as many as end soon */
+  set_bytes(h, "max_device_bytes", INT64_C(1) << 32);
+  const knng_plan plan = planned(h, 0, q.k);
+  assert_true(plan.device_bytes <= INT64_C(1) << 32 && plan.smallest_device <= plan.device_bytes);
+  assert_true(plan.tile_rows < 1048576 && plan.tile_cols == 1048576);
+  assert_true(plan.smallest_device > 128 * 4 * INT64_C(1048576)); /* four bytes a pair */
+  set_bytes(h, "max_device_bytes", plan.smallest_device - 1);
   char text[32];
-  snprintf(text, sizeof text, "%lld", (long long)smallest);
+  snprintf(text, sizeof text, "%lld", (long long)plan.smallest_device);
   EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes", text);
   assert_null(g);
   knng_destroy(h);
@@ -243,7 +366,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(memory_is_as_planned),       DEVICE_TEST(memory_that_others_took),
       DEVICE_TEST(more_points_than_fit),       DEVICE_TEST(blocks_that_are_cut),
-      DEVICE_TEST(points_far_beyond_a_sample), DEVICE_TEST(tiles_that_no_device_holds),
+      DEVICE_TEST(lists_that_do_not_fit),      DEVICE_TEST(rows_of_later_bands_are_named),
+      DEVICE_TEST(queries_that_do_not_fit),    DEVICE_TEST(points_far_beyond_a_sample),
+      DEVICE_TEST(tiles_that_no_device_holds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 typedef struct build_case {
   const char *device, *engine, *tile;
   int64_t n, d;
-  int smallest; /* in the smallest memory: points come block by block */
+  int blocks; /* 1: points come block by block; 2: and lists are there in bands, in the least memory at all */
   const char* calls[10];
 } build_case;
 static const build_case builds[] = {
@@ -19,6 +19,7 @@ static const build_case builds[] = {
     {"cuda:2,0,1", "tiled", "32", 300, 16, 0, {"open", "begin", "tile", "heed", "settle", "absorb", "refine", "redo"}},
     {"cuda:0", "tiled", "0", 500, 301, 1, {"tile", "begin_keys", "keys", "refine"}},
     {"cuda:0,1", "tiled", "0", 500, 301, 1, {"tile", "absorb", "begin_keys", "keys", "refine"}},
+    {"cuda:0,1", "tiled", "0", 300, 5, 2, {"open", "begin", "tile", "absorb", "refine"}},
     {"cuda:0", "direct", "32", 200, 3, 0, {"open", "answer"}},
     {"cuda:1,0", "direct", "32", 200, 3, 0, {"open", "answer"}}};
 enum { build_count = sizeof builds / sizeof *builds, most_calls = 400 };
@@ -38,7 +39,7 @@ static void ask(asked* a, const build_case* b) {
   a->q = question_of(&a->rows, &metric_cases[1], 5);
   a->expected = graph_of_cpu(&a->q);
   a->h = handle_for(&a->q, b->device, b->engine, "auto", b->tile);
-  if (b->smallest) set_bytes(a->h, "max_device_bytes", planned(a->h, 0, a->q.k).smallest_device);
+  if (b->blocks) give_least_memory(a->h, a->q.k, b->blocks == 2);
   knng_graph* g = built(a->h, a->q.k);
   expect_same(a->expected, g, "left alone");
   a->tiles = stat_of(g, "tiles");

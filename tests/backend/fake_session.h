@@ -272,9 +272,10 @@ class Session {
     };
     if (p.self_first) {
       const bool product = metric.term == Term::product;
-      if (product) use_block_of(row);
-      put(row, reported_value(metric, product ? canonical_key(metric, row_of(row), row_of(row)) : 0.0,
-                              p.metric.similarity != 0));
+      if (product && !queries) use_block_of(row);
+      put(p.square ? row : p.leave_out[row],
+          reported_value(metric, product ? canonical_key(metric, row_of(row), row_of(row)) : 0.0,
+                         p.metric.similarity != 0));
     }
     for (std::size_t i = 0; i < k; ++i)
       put(found[i].id, reported_value(metric, found[i].low, p.metric.similarity != 0));

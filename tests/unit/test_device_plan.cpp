@@ -26,11 +26,12 @@ DeviceProblem problem_of(std::int64_t rows, std::int64_t columns, std::int64_t k
   p.square = rows == columns;
   p.devices = devices;
   p.fewest_held = 3;
-  p.session_bytes = [rows, columns, square = p.square](std::int64_t tile_rows, std::int64_t tile_cols,
-                                                       std::int64_t capacity, std::int64_t blocks_held) {
+  p.session_bytes = [columns, whole = p.square ? rows : 0](std::int64_t listed, std::int64_t tile_rows,
+                                                           std::int64_t tile_cols, std::int64_t capacity,
+                                                           std::int64_t blocks_held) {
     const std::int64_t resident = blocks_held == 0 ? columns : checked_mul(blocks_held, tile_cols, "rows");
-    const std::int64_t points = checked_mul(checked_add(square ? 0 : rows, resident, "rows"), 512, "rows");
-    const std::int64_t lists = checked_mul(checked_mul(rows, capacity, "k"), 8, "k");
+    const std::int64_t points = checked_mul(checked_add(listed == whole ? 0 : listed, resident, "rows"), 512, "rows");
+    const std::int64_t lists = checked_mul(checked_mul(listed, capacity, "k"), 8, "k");
     const std::int64_t tile = checked_mul(checked_mul(tile_rows, tile_cols, "tile_rows"), 4, "tile_rows");
     return checked_add(checked_add(points, lists, "k"), tile, "tile_rows");
   };
@@ -100,9 +101,9 @@ void what_was_asked_for_is_kept(void**) {
     // More than k, so that what was left out can be told from the last that belongs; or everything.
     assert_true(plan.capacity > p.k || plan.capacity == p.columns);
     assert_true(plan.capacity <= p.columns);
-    assert_int_equal(plan.bytes,
-                     p.session_bytes(plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity, plan.blocks_held));
-    assert_int_equal(plan.blocks_held, 0);  // without a limit
+    assert_int_equal(
+        plan.bytes, p.session_bytes(p.rows, plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity, plan.blocks_held));
+    assert_true(plan.blocks_held == 0 && plan.band == 0);  // without a limit
   }
 }
 
@@ -135,9 +136,11 @@ void every_budget_that_can_be_met_is_met(void**) {
 void points_that_do_not_fit_come_in_blocks(void**) {
   DeviceProblem p = problem_of(400'000, 400'000, 10, 1);
   constexpr std::int64_t row = 2'048 * 4, operand = 2'048 * 2;
-  p.session_bytes = [](std::int64_t rows, std::int64_t columns, std::int64_t capacity, std::int64_t held) {
+  p.session_bytes = [](std::int64_t listed, std::int64_t rows, std::int64_t columns, std::int64_t capacity,
+                       std::int64_t held) {
     const std::int64_t points = held == 0 ? 400'000 * (row + operand) : held * columns * operand + columns * row;
-    return points + 400'000 * capacity * 8 + 4 * rows * columns + (std::int64_t{64} << 20);
+    const std::int64_t queries = listed < 400'000 ? listed * (row + operand) : 0;
+    return points + queries + listed * capacity * 8 + 4 * rows * columns + (std::int64_t{64} << 20);
   };
   assert_int_equal(make_device_plan(p).blocks_held, 0);
   p.max_bytes = std::int64_t{1} << 30;
@@ -145,12 +148,16 @@ void points_that_do_not_fit_come_in_blocks(void**) {
   assert_true(plan.bytes <= p.max_bytes);
   assert_true(plan.blocks_held >= 10 && plan.grid.tile_rows >= 4096 && plan.grid.tile_rows == plan.grid.tile_cols);
   // What could be held is held.
-  assert_true(p.session_bytes(plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity, plan.blocks_held + 1) >
+  assert_true(p.session_bytes(p.rows, plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity, plan.blocks_held + 1) >
               p.max_bytes);
-  // Down to three small blocks, and no further.
+  // Down to three small blocks, beside the lists of as few rows, and no further.
+  p.max_bytes = p.session_bytes(p.rows, 128, 128, plan.capacity, 3);
+  const DevicePlan few = make_device_plan(p);
+  assert_true(few.bytes == p.max_bytes && few.blocks_held == 3 && few.grid.tile_rows == 128 && few.band == 0);
   p.max_bytes = plan.smallest;
   const DevicePlan least = make_device_plan(p);
   assert_true(least.bytes == plan.smallest && least.blocks_held == 3 && least.grid.tile_rows == 128);
+  assert_true(least.band == 128 && least.grid.rows == p.rows && !least.grid.square);
   p.max_bytes = plan.smallest - 1;
   assert_true(make_device_plan(p).bytes > p.max_bytes);
   // Queries stay; each block of points is used once for all of them.
@@ -159,6 +166,33 @@ void points_that_do_not_fit_come_in_blocks(void**) {
   p.max_bytes = std::int64_t{1} << 30;
   const DevicePlan query = make_device_plan(p);
   assert_true(query.bytes <= p.max_bytes && query.blocks_held == 3);
+}
+
+// Lists of few rows at a time where those of all do not fit: all points stay beside them if they can, bands are alike,
+// and tiles are no smaller than pays.
+void lists_that_do_not_fit_come_in_bands(void**) {
+  DeviceProblem p = problem_of(4'000'000, 4'000'000, 1'000, 2);  // 36 GB of lists, 2 GB of points
+  p.max_bytes = std::int64_t{16} << 30;
+  const DevicePlan plan = make_device_plan(p);
+  assert_true(plan.bytes <= p.max_bytes && plan.blocks_held == 0 && !plan.grid.square);
+  assert_true(plan.band > 1'000'000 && plan.band % 128 == 0);
+  assert_true(plan.grid.rows == p.rows && plan.grid.columns == p.columns && plan.grid.tile_cols >= 2048);
+  const std::int64_t bands = ceil_div(p.rows, plan.band);
+  assert_true(bands * plan.band - p.rows < bands * 128);
+  // Points in blocks beside them, once not even few rows can have all points there.
+  p.max_bytes = std::int64_t{1} << 30;
+  const DevicePlan blocks = make_device_plan(p);
+  assert_true(blocks.bytes <= p.max_bytes && blocks.blocks_held == 3 && blocks.band > 8192);
+  assert_true(blocks.grid.tile_cols >= 2048);
+  // Lists of all rows as long as they fit, however small the tiles.
+  p.max_bytes = p.session_bytes(p.rows, 128, 128, plan.capacity, 3);
+  assert_int_equal(make_device_plan(p).band, 0);
+  --p.max_bytes;
+  assert_true(make_device_plan(p).band > 0);
+  // Queries too.
+  p = problem_of(4'000'000, 1'000'000, 1'000, 1);
+  p.max_bytes = std::int64_t{16} << 30;
+  assert_true(make_device_plan(p).band > 1'000'000);
 }
 
 // A band's tiles come column by column: between two uses of a block of its rows lie no more than the band's, and two.
@@ -247,9 +281,9 @@ void tiles_end_soon(void**) {
       assert_true(grid.tile_rows * grid.tile_cols <= pairs ||
                   (grid.tile_rows <= smallest && grid.tile_cols <= smallest));
     // Points stay where they fit beside tiles as they are evaluated, though what was asked for would not.
-    p.max_bytes = p.session_bytes(soon.tile_rows, soon.tile_cols, blocks.capacity, 0);
+    p.max_bytes = p.session_bytes(p.rows, soon.tile_rows, soon.tile_cols, blocks.capacity, 0);
     const DevicePlan resident = make_device_plan(p);
-    assert_true(resident.blocks_held == 0 && resident.bytes <= p.max_bytes);
+    assert_true(resident.blocks_held == 0 && resident.band == 0 && resident.bytes <= p.max_bytes);
   }
 }
 
@@ -260,7 +294,9 @@ void rows_that_are_answered(void**) {
     DeviceProblem p = random_problem(random, 50'000);
     p.tile_cols = 0;
     p.rows_at_a_time = 1 + random.below(10'000);
-    p.session_bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t capacity, std::int64_t blocks_held) {
+    p.session_bytes = [&](std::int64_t listed, std::int64_t rows, std::int64_t columns, std::int64_t capacity,
+                          std::int64_t blocks_held) {
+      assert_int_equal(listed, p.rows);
       assert_int_equal(blocks_held, 0);
       assert_int_equal(columns, p.columns);
       assert_int_equal(capacity, 0);
@@ -294,7 +330,7 @@ void sizes_beyond_64_bits_are_refused(void**) {
   DeviceProblem p = problem_of(1'000'000'000, 1'000'000'000, 10, 4);
   p.max_bytes = std::int64_t{80} << 30;
   const DevicePlan plan = make_device_plan(p);
-  assert_true(plan.bytes > p.max_bytes && plan.bytes == plan.smallest);
+  assert_true(plan.bytes <= p.max_bytes && plan.band > 10'000'000 && plan.blocks_held == 3);
   assert_true(plan.grid.pairs() > 4.9e17 && plan.grid.tiles() > 0);
   assert_int_equal(status_of(p), KNNG_OK);
   p = problem_of(4'000'000'000, 4'000'000'000, 3'999'999'999, 4);
@@ -354,6 +390,7 @@ int main() {
       cmocka_unit_test(what_was_asked_for_is_kept),
       cmocka_unit_test(every_budget_that_can_be_met_is_met),
       cmocka_unit_test(points_that_do_not_fit_come_in_blocks),
+      cmocka_unit_test(lists_that_do_not_fit_come_in_bands),
       cmocka_unit_test(bands_keep_few_blocks_in_use),
       cmocka_unit_test(several_devices_get_enough_tiles),
       cmocka_unit_test(tiles_end_soon),

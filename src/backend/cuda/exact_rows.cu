@@ -143,7 +143,9 @@ __global__ void __launch_bounds__(kThreads) smallest_keys(Batch b) {
 // Under inner_product the row's key with itself is like any other, and was computed with them.
 __global__ void copy_self_keys(Batch b, std::int64_t count) {
   const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (place < count) b.entries.self_keys[place] = b.keys[place * b.columns + b.list[place]];
+  if (place >= count) return;
+  const std::int64_t row = b.list[place], self = b.square ? row : b.leave_out[row];
+  b.entries.self_keys[place] = b.keys[place * b.columns + self];
 }
 
 struct Arrays {

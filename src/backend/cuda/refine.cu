@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
     store(n + c, id, kNoDirectionKey, excluded(id));
   }
   if (b.entries.self_keys) {
-    const auto self = static_cast<std::uint32_t>(row);
+    const auto self = static_cast<std::uint32_t>(b.square ? row : left_out);
     const double key = b.keys ? b.self_keys[i] : keys_of<T, 1>(columns, u, {self}, b.terms);
     if (lane == 0) b.entries.self_keys[i] = key;
   }

@@ -64,7 +64,7 @@ __global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std:
     }
   }
   if (threadIdx.x == 0 && shift > 0) {
-    result.ids[at] = row;
+    result.ids[at] = job.self(row);
     const double key = job.entries.self_keys ? job.entries.self_keys[place] : 0.0;
     fits = store_value(values, at, metric, key, result.similarity) && fits;
   }

@@ -535,10 +535,16 @@ void Session::absorb(const Session& from, std::int64_t first, std::int64_t count
   settle();
 }
 
-// Each takes little of a tile's time. As many are under way as serve a block of columns, while the next one comes.
+// Each takes little time, but what a block of columns gives may have none at all: as many are under way as take the
+// time of two parts of a tile of keys, and no more than serve two blocks of columns, both ways.
 void Session::begin_keys() {
   enter(Stage::keys);
-  under_way_ = UnderWay(static_cast<std::size_t>(blocks_held()));
+  const knng_backend_problem& p = problem_;
+  const double blocks = static_cast<double>(p.columns.count) / static_cast<double>(p.tile_cols);
+  const double pairs = static_cast<double>(p.tile_rows) * static_cast<double>(p.capacity) / std::max(blocks, 1.0);
+  const double soon = 2 * static_cast<double>(key_parts_.pairs) / pairs;
+  under_way_ = UnderWay(
+      static_cast<std::size_t>(std::clamp<double>(soon, kFewestUnderWay, static_cast<double>(4 * blocks_held()))));
 }
 
 void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column) {

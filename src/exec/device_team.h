@@ -1,0 +1,153 @@
+// The devices at work on a problem: a session on each, with a thread. Knows what sessions can do, not in which order.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "backend/seam.h"
+#include "core/error.h"
+#include "core/first_failure.h"
+#include "core/float_env.h"
+#include "dataset/dataset.h"
+#include "exec/session_rows.h"
+#include "metric/metric.h"
+#include "plan/tile_grid.h"
+
+namespace libknng {
+
+// What all sessions share.
+struct Job {
+  const knng_backend_seam& backend;
+  const Metric& metric;
+  const Dataset& data;
+  const Dataset* queries;
+  const char* queries_name;  // the argument that they came by
+  const FirstFailure& reading;
+  knng_backend_problem problem;
+};
+
+// A session on one device; every call that fails throws.
+class Session {
+ public:
+  Session(const Job& job, std::int32_t device) : job_(job), device_(device), session_(nullptr, job.backend.close) {
+    knng_backend_session* opened = nullptr;
+    const std::int32_t status = job.backend.open(&opened, device, &job.problem, &error_);
+    session_.reset(opened);
+    require(status);
+  }
+
+  void begin(std::int32_t rung) { require(job_.backend.begin(session_.get(), rung, &error_)); }
+  double sample() {
+    double unproved = 0;
+    require(job_.backend.sample(session_.get(), &unproved, &error_));
+    return unproved;
+  }
+  void run(const Tile& t) {
+    require(job_.backend.tile(session_.get(), t.first_row, t.rows, t.first_column, t.columns, &error_));
+  }
+  void settle() { require(job_.backend.settle(session_.get(), &error_)); }
+  void heed(const Session& from) { require(job_.backend.heed(session_.get(), from.session_.get(), &error_)); }
+  std::int64_t blocks_held() const { return job_.backend.blocks_held(session_.get()); }
+  void begin_keys() { require(job_.backend.begin_keys(session_.get(), &error_)); }
+  void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
+    require(job_.backend.keys(session_.get(), first_row, rows, first_column, columns, &error_));
+  }
+  void absorb(const Session& from, std::int64_t first, std::int64_t count) {
+    require(job_.backend.absorb(session_.get(), from.session_.get(), first, count, &error_));
+  }
+  void refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
+    require(job_.backend.refine(session_.get(), first, count, &result, &error_));
+  }
+  void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
+    require(job_.backend.redo(session_.get(), rows, count, &result, &error_));
+  }
+  void answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
+    require(job_.backend.answer(session_.get(), first, count, &result, &error_));
+  }
+  void quiet() noexcept { job_.backend.quiet(session_.get()); }
+  std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_.get()); }
+
+ private:
+  void require(std::int32_t status) const;
+  [[noreturn]] void refuse(const Dataset& data, const char* what) const;
+
+  const Job& job_;
+  std::int32_t device_;
+  std::unique_ptr<knng_backend_session, void (*)(knng_backend_session*)> session_;
+  knng_backend_error error_{};
+};
+
+// What sessions ask of a call: whether anybody wants more of it. When one of them has failed nobody does.
+struct Wanted {
+  const SessionRows& rows;
+  std::atomic<bool> failed{false};
+
+  static std::int32_t ask(const void* user) {
+    const auto& wanted = *static_cast<const Wanted*>(user);
+    return !wanted.failed.load() && wanted.rows.wanted();
+  }
+};
+
+// The devices at work, each with a thread, which has a team of its own for copies.
+class Team {
+ public:
+  Team(const Job& job, const std::vector<std::int32_t>& devices, Wanted& wanted)
+      : wanted_(wanted), sessions_(devices.size()) {
+    each([&](std::size_t i) { sessions_[i] = std::make_unique<Session>(job, devices[i]); });
+  }
+
+  // A failure may have left work of some of them that reads others' memory.
+  ~Team() {
+    if (sessions_.size() > 1)
+      for (const auto& session : sessions_) session->quiet();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  std::size_t size() const noexcept { return sessions_.size(); }
+  Session& operator[](std::size_t i) noexcept { return *sessions_[i]; }
+
+  // Calls f(i) for each device; of several failures the first device's comes out, but for those that are another's.
+  template <class F>
+  void each(F&& f) {
+    std::vector<std::exception_ptr> failures(sessions_.size());
+    const auto run = [&](std::size_t i) {
+      const FloatEnv env;
+      try {
+        f(i);
+      } catch (const Error& e) {
+        if (!(e.code() == KNNG_ERR_CANCELLED && failed())) failures[i] = std::current_exception();
+        wanted_.failed.store(true);
+      } catch (...) {
+        failures[i] = std::current_exception();
+        wanted_.failed.store(true);
+      }
+    };
+    {
+      std::vector<std::jthread> others;
+      others.reserve(sessions_.size());
+      try {
+        for (std::size_t i = 1; i < sessions_.size(); ++i) others.emplace_back(run, i);
+      } catch (...) {
+        wanted_.failed.store(true);  // those that have begun end early
+        throw;
+      }
+      run(0);
+    }
+    for (const std::exception_ptr& failure : failures)
+      if (failure) std::rethrow_exception(failure);
+  }
+  // Whether a device has failed: the others need not go on.
+  bool failed() const noexcept { return wanted_.failed.load(); }
+
+ private:
+  Wanted& wanted_;
+  std::vector<std::unique_ptr<Session>> sessions_;
+};
+
+}  // namespace libknng
