@@ -32,8 +32,7 @@ KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids,
  * @return KNNG_OK, KNNG_ERR_ARGUMENT. @since 0.1 */
 KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng_matrix *values);
 
-/** Copies the graph into the caller's memory. From a device to a device's memory nothing passes through the host, unless
- * ids or values change on the way (base 1, another dtype).
+/** Copies the graph into the caller's memory. From a device to a device's memory nothing passes through the host.
  * @param g the graph
  * @param base   0 or 1: the first row's id; entries without a neighbour become base - 1
  * @param ids    NULL, or rows x k (k + 1 under self=first), KNNG_I16, KNNG_U16, KNNG_I32 or KNNG_I64, any strides

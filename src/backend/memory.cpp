@@ -118,12 +118,40 @@ void hash_on_device(const MatrixView& m, std::uint64_t* hashes, const char* argu
   require(backend, backend.hash(&matrix, hashes, &error), error, argument);
 }
 
+void compare_on_device(const MatrixView& a, std::span<const std::int64_t> rows_of_a, const MatrixView& b,
+                       std::span<const std::int64_t> rows_of_b, std::uint8_t* same, const char* argument) {
+  const knng_backend_seam& backend = its_backend();
+  const knng_backend_matrix of_a = describe_matrix(a), of_b = describe_matrix(b);
+  knng_backend_error error{};
+  require(backend,
+          backend.compare(&of_a, rows_of_a.data(), &of_b, rows_of_b.data(), std::ssize(rows_of_a), same, &error), error,
+          argument);
+}
+
+void find_directionless_on_device(const MatrixView& m, Transform transform, std::span<const std::int64_t> rows,
+                                  std::uint8_t* without, const char* argument) {
+  const knng_backend_seam& backend = its_backend();
+  const knng_backend_matrix matrix = describe_matrix(m);
+  knng_backend_error error{};
+  require(backend,
+          backend.without_direction(&matrix, static_cast<std::int32_t>(transform), rows.data(), std::ssize(rows),
+                                    without, &error),
+          error, argument);
+}
+
 void copy_to_device(const MutableMatrixView& m, const std::byte* from, const char* argument) {
+  convert_to_device(m, m.dtype, from, 0, argument);
+}
+
+std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, const std::byte* from, std::int64_t base,
+                               const char* argument) {
   const MatrixView view{m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data, m.device};
   const knng_backend_seam& backend = its_backend();
   const knng_backend_matrix matrix = describe_matrix(view);
+  std::int64_t unfit = -1;
   knng_backend_error error{};
-  require(backend, backend.store(&matrix, from, &error), error, argument);
+  require(backend, backend.store(&matrix, dtype, from, base, &unfit, &error), error, argument);
+  return unfit;
 }
 
 void require_finite_on_device(const MatrixView& m, const char* argument) {

@@ -10,6 +10,7 @@
 #include "backend/seam.h"
 #include "core/matrix_view.h"
 #include "knng/types.h"
+#include "metric/metric.h"
 
 namespace libknng {
 
@@ -33,8 +34,18 @@ void copy_listed_from_device(const MatrixView& m, std::span<const std::int64_t> 
                              const char* argument);
 // row_hash() of dataset/ of each row.
 void hash_on_device(const MatrixView& m, std::uint64_t* hashes, const char* argument);
+// Whether each listed row of `a` equals the one of `b` beside it, -0 being 0. Both are in memory of one device.
+void compare_on_device(const MatrixView& a, std::span<const std::int64_t> rows_of_a, const MatrixView& b,
+                       std::span<const std::int64_t> rows_of_b, std::uint8_t* same, const char* argument);
+// has_no_direction() of metric/ of listed rows.
+void find_directionless_on_device(const MatrixView& m, Transform transform, std::span<const std::int64_t> rows,
+                                  std::uint8_t* without, const char* argument);
 // All rows from where they are packed, on the host or on a device.
 void copy_to_device(const MutableMatrixView& m, const std::byte* from, const char* argument);
+// The same of ids (KNNG_I64), `base` added, or of values (KNNG_F32, KNNG_F64), converted. Returns the first element, by
+// rows, that m's type cannot hold; -1: none.
+std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, const std::byte* from, std::int64_t base,
+                               const char* argument);
 // As require_finite() of dataset/.
 void require_finite_on_device(const MatrixView& m, const char* argument);
 

@@ -216,8 +216,18 @@ typedef struct knng_backend_seam {
   int32_t (*fetch)(const knng_backend_piece* piece, int64_t first, int64_t count, void* to, knng_backend_error* error);
   /* row_hash() of dataset/fingerprint.h of each row. */
   int32_t (*hash)(const knng_backend_matrix* matrix, uint64_t* hashes, knng_backend_error* error);
-  /* All rows from where they are packed: host memory, or a device's. */
-  int32_t (*store)(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error);
+  /* Whether row rows_of_a[i] of `a` and row rows_of_b[i] of `b` have the same values, -0 being 0. Both are in memory of
+   * one device and of one dtype that rows can have, and their values are finite; what is listed is in host memory. */
+  int32_t (*compare)(const knng_backend_matrix* a, const int64_t* rows_of_a, const knng_backend_matrix* b,
+                     const int64_t* rows_of_b, int64_t count, uint8_t* same, knng_backend_error* error);
+  /* has_no_direction() of metric/canonical.h of the listed rows. */
+  int32_t (*without_direction)(const knng_backend_matrix* matrix, int32_t transform, const int64_t* rows, int64_t count,
+                               uint8_t* without, knng_backend_error* error);
+  /* All rows from where elements of `dtype` are packed: host memory, or a device's. That is the matrix's dtype, and
+   * base 0; or KNNG_I64, and ids, with `base` added, become the matrix's elements as knng_graph_copy() makes them; or
+   * KNNG_F32 or KNNG_F64, and values do. unfit: the first element, by rows, that its type cannot hold; -1: none. */
+  int32_t (*store)(const knng_backend_matrix* matrix, int32_t dtype, const void* from, int64_t base, int64_t* unfit,
+                   knng_backend_error* error);
 
   /* Memory of a device that outlives sessions. */
   int32_t (*allocate)(knng_backend_memory** out, int32_t device, int64_t bytes, void** address,

@@ -6,6 +6,7 @@
 #include "capi/guard.h"
 #include "capi/objects.h"
 #include "capi/structs.h"
+#include "exec/device_copy.h"
 #include "exec/host_lists.h"
 #include "graph/copy.h"
 #include "graph/import.h"
@@ -43,20 +44,14 @@ knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids,
     if (ids) of_ids.emplace(ids, "ids");
     if (values) of_values.emplace(values, "values");
     require_copy(graph, base, of_ids ? &of_ids->target() : nullptr, of_values ? &of_values->target() : nullptr);
-    // From device to device as they are; what is converted goes through the host.
-    const bool kept = graph.kept_on_device();
-    if (of_ids && kept && of_ids->takes(kept_ids(graph)) && base == 0) {
-      of_ids->take(kept_ids(graph));
-      of_ids.reset();
-    }
-    if (of_values && kept && of_values->takes(kept_values(graph))) {
-      of_values->take(kept_values(graph));
-      of_values.reset();
-    }
-    if (!of_ids && !of_values) return;
-    copy_graph(g->with_lists(), base, of_ids ? &of_ids->view() : nullptr, of_values ? &of_values->view() : nullptr);
-    if (of_ids) of_ids->deliver();
-    if (of_values) of_values->deliver();
+    if (of_ids && of_ids->target().on_host())
+      copy_graph(g->with_lists(), base, &of_ids->target(), nullptr);
+    else if (of_ids)
+      copy_ids_to_device(graph, base, of_ids->target());
+    if (of_values && of_values->target().on_host())
+      copy_graph(g->with_lists(), base, nullptr, &of_values->target());
+    else if (of_values)
+      copy_values_to_device(graph, of_values->target());
   });
 }
 

@@ -111,8 +111,6 @@ const MutableMatrixView& Output::view() {
   return view_;
 }
 
-void Output::take(const MatrixView& from) const { copy_to_device(target_, from.data, argument_); }
-
 void Output::deliver() const {
   if (!target_.on_host()) copy_to_device(target_, copy_.data(), argument_);
 }

@@ -78,11 +78,6 @@ class Output {
   const MutableMatrixView& view();
   void deliver() const;
 
-  // Whether it is on a device and of the same type as this packed matrix, which is on a device as well: then take()
-  // writes without the host.
-  bool takes(const MatrixView& from) const noexcept { return !target_.on_host() && target_.dtype == from.dtype; }
-  void take(const MatrixView& from) const;
-
  private:
   MutableMatrixView target_, view_;
   Buffer<std::byte> copy_;

@@ -1,7 +1,5 @@
 #include "core/dtype.h"
 
-#include <cmath>
-
 namespace libknng {
 namespace {
 
@@ -13,30 +11,7 @@ constexpr Dtype kDtypes[] = {
 };
 constexpr int kRowDtypes = 6;  // the first ones
 
-// Rounds |x| to a floating-point format with the given bits; returns exponent and fraction fields joined.
-std::uint32_t round_magnitude(double magnitude, int fraction_bits, int smallest_exponent,
-                              std::uint32_t infinity) noexcept {
-  if (!(magnitude < HUGE_VAL)) return infinity | (magnitude != magnitude ? 1u << (fraction_bits - 1) : 0u);
-  if (magnitude == 0) return 0;
-  const int exponent = std::max(std::ilogb(magnitude), smallest_exponent);
-  // An integer multiple of the spacing at this exponent; scalbn is exact, nearbyint rounds to nearest even.
-  const double steps = std::nearbyint(std::scalbn(magnitude, fraction_bits - exponent));
-  const auto field = static_cast<std::uint32_t>(exponent - smallest_exponent);
-  const std::uint32_t bits = (field << fraction_bits) + static_cast<std::uint32_t>(steps);
-  return bits < infinity ? bits : infinity;
-}
-
 }  // namespace
-
-Half half_from_double(double x) noexcept {
-  const std::uint32_t sign = std::signbit(x) ? 0x8000u : 0u;
-  return {static_cast<std::uint16_t>(sign | round_magnitude(std::fabs(x), 10, -14, 0x7c00))};
-}
-
-BFloat bfloat_from_double(double x) noexcept {
-  const std::uint32_t sign = std::signbit(x) ? 0x8000u : 0u;
-  return {static_cast<std::uint16_t>(sign | round_magnitude(std::fabs(x), 7, -126, 0x7f80))};
-}
 
 const Dtype* find_dtype(std::int32_t code) noexcept {
   for (const Dtype& t : kDtypes)

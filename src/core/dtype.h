@@ -32,9 +32,35 @@ constexpr double to_double(Half x) {
   return std::bit_cast<double>(sign | std::bit_cast<std::uint64_t>(std::bit_cast<double>(magnitude) * 0x1p1008));
 }
 
+// Exponent and fraction fields, joined, of |x| in a format with so many fraction bits, whose normal numbers begin with
+// that exponent and end before `infinity`. Integers alone: the same on devices.
+constexpr std::uint32_t round_magnitude(double x, int fraction_bits, int smallest_exponent, std::uint32_t infinity) {
+  constexpr std::uint64_t kOne = 1, kHidden = kOne << 52, kInfinity = std::uint64_t{0x7ff} << 52;
+  const std::uint64_t magnitude = std::bit_cast<std::uint64_t>(x) & (kInfinity | (kHidden - 1));
+  if (magnitude >= kInfinity) return infinity | (magnitude > kInfinity ? 1u << (fraction_bits - 1) : 0u);
+  const int exponent = static_cast<int>(magnitude >> 52) - 1023;
+  if (exponent < smallest_exponent - fraction_bits - 1) return 0;  // below half of the smallest number
+  const int below = exponent < smallest_exponent ? smallest_exponent - exponent : 0;
+  // A multiple of the spacing at this exponent, and what is beyond it.
+  const int dropped = 52 - fraction_bits + below;
+  const std::uint64_t digits = kHidden | (magnitude & (kHidden - 1)), rest = digits & ((kOne << dropped) - 1),
+                      half = kOne << (dropped - 1);
+  std::uint64_t steps = digits >> dropped;
+  steps += rest > half || (rest == half && (steps & 1) != 0);
+  const auto field = static_cast<std::uint32_t>(exponent + below - smallest_exponent);
+  const std::uint32_t bits = (field << fraction_bits) + static_cast<std::uint32_t>(steps);
+  return bits < infinity ? bits : infinity;
+}
+
 // Round to nearest, ties to even, straight from double; what is too large becomes infinity.
-Half half_from_double(double x) noexcept;
-BFloat bfloat_from_double(double x) noexcept;
+constexpr Half half_from_double(double x) {
+  const std::uint64_t sign = std::bit_cast<std::uint64_t>(x) >> 63 << 15;
+  return {static_cast<std::uint16_t>(sign | round_magnitude(x, 10, -14, 0x7c00))};
+}
+constexpr BFloat bfloat_from_double(double x) {
+  const std::uint64_t sign = std::bit_cast<std::uint64_t>(x) >> 63 << 15;
+  return {static_cast<std::uint16_t>(sign | round_magnitude(x, 7, -126, 0x7f80))};
+}
 
 struct Dtype {
   std::int32_t code;

@@ -106,14 +106,24 @@ class Dataset {
   // throws.
   void borrow(const MatrixView& view, Buffer<std::uint64_t> hashes, void (*release)(void*), void* owner);
 
-  // Row `row` as fp64, exactly, `dim()` values. 0 <= row < rows(). Throws KNNG_ERR_IO if it is in a file.
-  void load(std::int64_t row, double* out) const {
+  // Where a row is, 0 <= row < rows(): row `row` of chunks()[chunk].
+  struct Place {
+    std::size_t chunk;
+    std::int64_t row;
+  };
+  Place place(std::int64_t row) const noexcept {
     row = original(row);
     const std::size_t c = chunk_of(row);
-    if (chunks_[c]->file())
-      load_from_file(*chunks_[c], row - firsts_[c], out);
+    return {c, row - firsts_[c]};
+  }
+
+  // Row `row` as fp64, exactly, `dim()` values. Throws KNNG_ERR_IO if it is in a file.
+  void load(std::int64_t row, double* out) const {
+    const Place at = place(row);
+    if (chunks_[at.chunk]->file())
+      load_from_file(*chunks_[at.chunk], at.row, out);
     else
-      load_row(chunks_[c]->view(), row - firsts_[c], out);
+      load_row(chunks_[at.chunk]->view(), at.row, out);
   }
 
   // Rows [first, first + count) as they are stored, packed row-major. Throws KNNG_ERR_IO if some are in files.
@@ -121,20 +131,17 @@ class Dataset {
 
   // The row's hash if it is known, else nullptr.
   const std::uint64_t* hash(std::int64_t row) const noexcept {
-    row = original(row);
-    const std::size_t c = chunk_of(row);
-    const std::uint64_t* hashes = chunks_[c]->hashes();
-    return hashes ? hashes + (row - firsts_[c]) : nullptr;
+    const Place at = place(row);
+    const std::uint64_t* hashes = chunks_[at.chunk]->hashes();
+    return hashes ? hashes + at.row : nullptr;
   }
 
   // The row's values where they lie in memory of the host, if they are floats that follow each other; else nullptr.
   const float* floats(std::int64_t row) const noexcept {
     if (dtype_ != KNNG_F32) return nullptr;
-    row = original(row);
-    const std::size_t c = chunk_of(row);
-    const MatrixView& m = chunks_[c]->view();
-    return m.on_host() && m.col_stride == 1 ? reinterpret_cast<const float*>(m.data) + (row - firsts_[c]) * m.row_stride
-                                            : nullptr;
+    const Place at = place(row);
+    const MatrixView& m = chunks_[at.chunk]->view();
+    return m.on_host() && m.col_stride == 1 ? reinterpret_cast<const float*>(m.data) + at.row * m.row_stride : nullptr;
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -36,10 +35,6 @@ constexpr std::size_t kPieces = std::size_t{1} << kCuts;
 // Neighbouring pieces are looked through together, by each thread so often: rows are loaded many at a time.
 constexpr std::size_t kRangesOfThread = 4;
 using Begins = std::array<std::int64_t, kPieces + 1>;  // where pieces begin, and the end
-
-void normalise(double* values, std::int64_t count) noexcept {
-  for (std::int64_t t = 0; t < count; ++t) values[t] += 0.0;  // -0 + 0 = +0
-}
 
 // Those that are not known are found. scratch: a row for each thread; null if all are known.
 void find_hashes(const Dataset& data, int threads, double* scratch, Buffer<std::uint64_t>& hashes, Monitor& monitor) {
@@ -102,24 +97,22 @@ Begins deal(const Buffer<std::uint64_t>& hashes, int threads, Buffer<RowHash>& d
 // are equal.
 class Comparison {
  public:
-  // values: room for rows. first: of each row the first known to equal it.
-  Comparison(const RowLoader& loader, std::int64_t dim, double* values, Buffer<std::int64_t>& first)
-      : loader_(loader), dim_(dim), values_(values), first_(first) {
-    rows_.reserve(static_cast<std::size_t>(loader.together()));
+  // values: room for a loader's rows. first: of each row the first known to equal it.
+  Comparison(const RowLoader& loader, double* values, Buffer<std::int64_t>& first)
+      : loader_(loader), values_(values), first_(first), same_(static_cast<std::size_t>(loader.asked_together() / 2)) {
+    rows_.reserve(2 * same_.size());
   }
 
   void add(std::int64_t row, std::int64_t earlier) {
     rows_.push_back(row);
     rows_.push_back(earlier);
-    if (static_cast<std::int64_t>(rows_.size()) + 2 > loader_.together()) settle();
+    if (rows_.size() == 2 * same_.size()) settle();
   }
   // Of what was added so far.
   void settle() {
-    loader_.load(rows_, values_);
-    normalise(values_, dim_ * std::ssize(rows_));
-    const double* x = values_;
-    for (std::size_t i = 0; i < rows_.size(); i += 2, x += 2 * dim_) {
-      const bool same = std::memcmp(x, x + dim_, static_cast<std::size_t>(dim_) * sizeof *x) == 0;
+    loader_.same(rows_, values_, same_.data());
+    for (std::size_t i = 0; i < rows_.size(); i += 2) {
+      const bool same = same_[i / 2] != 0;
       if (same) first_[rows_[i]] = rows_[i + 1];
       equal_ += same;
       differ_ = differ_ || !same;
@@ -132,9 +125,9 @@ class Comparison {
 
  private:
   const RowLoader& loader_;
-  const std::int64_t dim_;
   double* const values_;
   Buffer<std::int64_t>& first_;
+  std::vector<std::uint8_t> same_;
   std::vector<std::int64_t> rows_;
   std::int64_t equal_ = 0;
   bool differ_ = false;
@@ -158,7 +151,7 @@ Run next_run(const Buffer<RowHash>& hashes, std::int64_t begin, std::int64_t end
 // Finds of each row of hashes [begin, end), which are sorted and among which are all that equal one of them, the first
 // row that equals it; before, `first` has of each row the row itself. Returns how many rows equal an earlier one.
 std::int64_t count_duplicates(const Buffer<RowHash>& hashes, std::int64_t begin, std::int64_t end,
-                              const RowLoader& loader, std::int64_t dim, double* values, Buffer<std::int64_t>& first,
+                              const RowLoader& loader, double* values, Buffer<std::int64_t>& first,
                               const Monitor& monitor) {
   const auto each_run = [&](auto&& f) {
     for (Run run = next_run(hashes, begin, end); run.begin < end && !monitor.stopped();
@@ -168,7 +161,7 @@ std::int64_t count_duplicates(const Buffer<RowHash>& hashes, std::int64_t begin,
   each_run([&](const Run& run) {
     for (std::int64_t i = run.begin; i < run.end; ++i) first[hashes[i].row] = kUnknown;
   });
-  Comparison comparison(loader, dim, values, first);
+  Comparison comparison(loader, values, first);
   // Equal hashes are nearly always equal rows. Rows that are not are left for another round, among themselves.
   do {
     each_run([&](const Run& run) {
@@ -218,7 +211,7 @@ std::int64_t count_all_duplicates(const Buffer<RowHash>& hashes, const Begins& b
     for (std::size_t range = 0; range < ranges; ++range) {
       if (monitor.stopped() || failure.happened()) continue;
       try {
-        duplicates += count_duplicates(hashes, begin_of(range), begin_of(range + 1), loader, dim, own, first, monitor);
+        duplicates += count_duplicates(hashes, begin_of(range), begin_of(range + 1), loader, own, first, monitor);
       } catch (...) {
         failure.note();
       }
@@ -232,7 +225,7 @@ std::int64_t count_all_duplicates(const Buffer<RowHash>& hashes, const Begins& b
 }  // namespace
 
 std::uint64_t row_hash(double* values, std::int64_t dim) noexcept {
-  normalise(values, dim);
+  for (std::int64_t t = 0; t < dim; ++t) values[t] += 0.0;  // -0 + 0 = +0
   return XXH3_64bits(values, static_cast<std::size_t>(dim) * sizeof(double));
 }
 

@@ -21,7 +21,7 @@ struct Fingerprint {
 // Of a row's values as fp64, which are made what is hashed.
 std::uint64_t row_hash(double* values, std::int64_t dim) noexcept;
 
-// loader: of the data's rows; those whose hash is known are loaded only to be compared. Runs on the calling thread's
+// loader: of the data's rows; those whose hash is known are looked at only to be compared. Runs on the calling thread's
 // OpenMP team. Throws KNNG_ERR_IO if rows that stay in files cannot be read.
 Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int threads, Budget* budget, Monitor& monitor);
 

@@ -1,11 +1,12 @@
-// Rows of a data set as fp64, exactly, in any order and wherever they are: those in memory of devices take a loader
-// that knows them (exec/device_row_loader.h). Knows nothing of what they are wanted for.
+// Rows of a data set as fp64, exactly, in any order and wherever they are, and what is asked of their values: those in
+// memory of devices take a loader that knows them (exec/device_row_loader.h). Knows nothing of what answers are for.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "dataset/dataset.h"
+#include "metric/metric.h"
 
 namespace libknng {
 
@@ -15,20 +16,26 @@ class RowLoader {
   explicit RowLoader(const Dataset& data) noexcept : data_(data) {}
   virtual ~RowLoader() = default;
 
-  // Rows that a call had better be for, if there are so many: 2 or more. No call is for more.
+  // Rows that are loaded together at most, 2 or more.
   virtual std::int64_t together() const noexcept { return kTogether; }
   static constexpr std::int64_t kTogether = 2;
-  // Threads, of so many, that had better load.
+  // Rows that a call of same() or without_direction() had better be for, if there are so many; even.
+  virtual std::int64_t asked_together() const noexcept { return kTogether; }
+  // Threads, of so many, that had better ask.
   virtual int threads(int most) const noexcept { return most; }
-  // Listed rows, dim() values each. Any thread. Throws KNNG_ERR_IO if one is in a file that cannot be read.
-  virtual void load(std::span<const std::int64_t> rows, double* out) const {
-    for (const std::int64_t row : rows) {
-      data_.load(row, out);
-      out += data_.dim();
-    }
-  }
+
+  // The following for any thread. values: room for together() rows. They throw KNNG_ERR_IO if a row is in a file that
+  // cannot be read.
+  // Whether the first two listed rows are equal, -0 being 0, then the next two, and so on; same: one for each two.
+  virtual void same(std::span<const std::int64_t> rows, double* values, std::uint8_t* same) const;
+  // has_no_direction() of metric/ of each listed row.
+  virtual void without_direction(Transform transform, std::span<const std::int64_t> rows, double* values,
+                                 std::uint8_t* without) const;
 
  protected:
+  // Listed rows, together() at most, dim() values each.
+  virtual void load(std::span<const std::int64_t> rows, double* out) const;
+
   const Dataset& data_;
 };
 

@@ -1,5 +1,6 @@
-// Rows of a data set as fp64 where some are in memory of devices: those are brought to the host, many at a time. Knows
-// devices only through backend/memory.h.
+// Rows of a data set of which some are in memory of devices. What can be said of rows there is asked of their device;
+// what is compared with rows elsewhere is brought to the host, many rows at a time. Knows devices only through
+// backend/memory.h.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +16,22 @@ class DeviceRowLoader : public RowLoader {
  public:
   DeviceRowLoader(const Dataset& data, Budget* budget);
   static std::int64_t together(const Dataset& data) noexcept;
+  static std::int64_t asked_together(const Dataset& data) noexcept;
   static std::int64_t bytes(const Dataset& data);  // that one holds, and those that list rows for it
 
   std::int64_t together() const noexcept override { return together(data_); }
+  std::int64_t asked_together() const noexcept override { return asked_together(data_); }
   // One at a time gets rows.
   static constexpr int kThreads = 4;
   int threads(int most) const noexcept override { return std::min(most, kThreads); }
-  // Throws KNNG_ERR_DEVICE if the rows of a device cannot be brought.
-  void load(std::span<const std::int64_t> rows, double* out) const override;
+  // These throw KNNG_ERR_DEVICE if a device cannot answer, or its rows cannot be brought.
+  void same(std::span<const std::int64_t> rows, double* values, std::uint8_t* same) const override;
+  void without_direction(Transform transform, std::span<const std::int64_t> rows, double* values,
+                         std::uint8_t* without) const override;
 
  private:
+  void load(std::span<const std::int64_t> rows, double* out) const override;
+
   mutable std::mutex mutex_;
   mutable Buffer<std::byte> stored_;
 };

@@ -9,7 +9,6 @@
 
 #include "core/float_env.h"
 #include "exec/emit.h"
-#include "metric/canonical.h"
 
 namespace libknng {
 namespace {
@@ -19,20 +18,22 @@ constexpr std::int64_t kLeastShare = 8;
 // Rows between two looks at the stop flag.
 constexpr std::int64_t kCheckedTogether = 4096;
 
-// Calls f(row, its values) for the rows that are wanted.
+// Calls f(row) for the wanted rows that have no direction.
 template <class Wanted, class F>
-void each_loaded(const RowLoader& loader, std::int64_t dim, std::int64_t rows, Wanted&& wanted, F&& f,
-                 const Monitor& monitor) {
-  const auto together = static_cast<std::size_t>(loader.together()), d = static_cast<std::size_t>(dim);
+void each_without_direction(const Dataset& data, const RowLoader& loader, Transform transform, Wanted&& wanted, F&& f,
+                            const Monitor& monitor) {
+  const auto together = static_cast<std::size_t>(loader.asked_together());
   std::vector<std::int64_t> listed;
-  std::vector<double> values(together * d);
+  std::vector<double> values(static_cast<std::size_t>(loader.together() * data.dim()));
+  std::vector<std::uint8_t> without(together);
   const auto settle = [&] {
-    loader.load(listed, values.data());
-    for (std::size_t i = 0; i < listed.size(); ++i) f(listed[i], std::span<const double>(values).subspan(i * d, d));
+    loader.without_direction(transform, listed, values.data(), without.data());
+    for (std::size_t i = 0; i < listed.size(); ++i)
+      if (without[i]) f(listed[i]);
     listed.clear();
   };
   listed.reserve(together);
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < data.rows(); ++i) {
     if (i % kCheckedTogether == 0) monitor.check();
     if (wanted(i)) listed.push_back(i);
     if (listed.size() == together) settle();
@@ -52,12 +53,9 @@ Groups::Groups(const Dataset& data, const RowLoader& loader, const Metric& metri
   for (std::int64_t i = 0; i < n; ++i)
     if (group_[i] != i) representatives_[group_[i]] = leads;
   if (has_directions(metric.transform))
-    each_loaded(
-        loader, data.dim(), n, [&](std::int64_t i) { return representatives_[i] == leads; },
-        [&](std::int64_t i, std::span<const double> x) {
-          if (has_no_direction(metric.transform, x)) representatives_[i] = alone;
-        },
-        monitor);
+    each_without_direction(
+        data, loader, metric.transform, [&](std::int64_t i) { return representatives_[i] == leads; },
+        [&](std::int64_t i) { representatives_[i] = alone; }, monitor);
   std::int64_t groups = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     if (i % kCheckedTogether == 0) monitor.check();

@@ -1,5 +1,6 @@
 /* graph=device: the lists of a graph stay on the device that made them, to be viewed and copied there, and come to the
  * host when something reads them there. On devices that are none. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,18 +123,15 @@ static void kept_graphs_are_copied_and_read(void** state) {
   }
   assert_int_equal(fake_count("fetched", 0), fetched); /* with both on devices nothing touches the host */
   assert_int_equal(fake_count("read", 0), read);
-  /* What is converted comes by the host, once. */
+  /* What the host reads comes once. */
   int16_t from_1[120 * 6];
   for (int64_t e = 0; e < 120 * 6; ++e) from_1[e] = (int16_t)(((int64_t*)a.data)[e] + 1);
-  device_rows ids = empty_on_device(KNNG_I64, 120, 6, 0, 3);
-  EXPECT_ERROR(knng_graph_copy(g, 2, &ids.m, NULL), KNNG_ERR_RANGE, "base=2");
-  expect_ok(knng_graph_copy(g, 1, &ids.m, NULL), "from 1");
-  const int64_t once = fake_count("fetched", 0);
-  assert_int_equal(once, fetched + 240);
   int16_t narrow[120 * 6];
   knng_matrix to = knng_host(KNNG_I16, 120, 6, narrow);
   expect_ok(knng_graph_copy(g, 1, &to, NULL), "to the host");
   assert_memory_equal(narrow, from_1, sizeof narrow);
+  const int64_t once = fake_count("fetched", 0);
+  assert_int_equal(once, fetched + 240);
   int64_t wrong = 0, degrees[120], of_expected[120];
   expect_ok(knng_check(h, g, 0, NULL, &wrong), "knng_check");
   assert_int_equal(wrong, -1);
@@ -153,12 +151,124 @@ static void kept_graphs_are_copied_and_read(void** state) {
   expect_same_graph(expected, loaded, "saved");
   remove(file);
   knng_graph_destroy(loaded);
-  fake_release(ids.block);
   knng_graph_destroy(g);
   knng_destroy(h);
   fake_release(r.block);
   knng_graph_destroy(expected);
   rows_free(&rows);
+}
+
+/* Copied to the host and to a device: the same elements, or the same refusal. */
+static void expect_as_on_host(const knng_graph* of_host, const knng_graph* g, int32_t base, int32_t dtype, int ids,
+                              int way) {
+  int64_t room[120 * 6];
+  knng_matrix shape = {.struct_size = sizeof shape};
+  expect_ok(knng_graph_view(of_host, &shape, NULL), "view");
+  knng_matrix host = knng_host(dtype, shape.rows, shape.cols, room);
+  device_rows r = empty_on_device(dtype, shape.rows, shape.cols, way % 3, way);
+  knng_error wanted = {.struct_size = sizeof wanted}, got = wanted;
+  const knng_status status = knng_graph_copy(of_host, base, ids ? &host : NULL, ids ? NULL : &host);
+  if (status != KNNG_OK) knng_last_error_get(&wanted);
+  assert_int_equal(knng_graph_copy(g, base, ids ? &r.m : NULL, ids ? NULL : &r.m), status);
+  if (status != KNNG_OK) {
+    knng_last_error_get(&got);
+    assert_memory_equal(&got, &wanted, sizeof got);
+  } else {
+    expect_written(&r, room, (dtype & 0xff) / 8);
+  }
+  fake_release(r.block);
+}
+
+static const int32_t id_types[] = {KNNG_I16, KNNG_U16, KNNG_I32, KNNG_I64, KNNG_U8, KNNG_F64};
+static const int32_t value_types[] = {KNNG_F64, KNNG_F32, KNNG_F16, KNNG_BF16, KNNG_I32};
+
+static void copies_are_converted_on_devices(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 120, 10, 416);
+  question q = question_of(&rows, &metric_cases[1], 6);
+  for (int f64 = 0; f64 < 2; ++f64) {
+    q.value_type = f64 ? "f64" : "f32";
+    knng_graph *expected = graph_of_cpu(&q), *kept = NULL;
+    knng* h = handle_for(&q, "cuda:1", "auto", "auto", "0");
+    expect_ok(knng_set(h, "graph", "device"), "graph");
+    expect_ok(answer(h, &q, NULL, &kept), "kept");
+    const int64_t fetched = fake_count("fetched", 0);
+    for (int way = 0; way < LAYOUTS; ++way)
+      for (int i = 0; i < 2; ++i) { /* a graph in host memory is converted there as well */
+        const knng_graph* g = i ? expected : kept;
+        for (int t = 0; t < 6; ++t)
+          for (int base = 0; base < 3; ++base) expect_as_on_host(expected, g, base, id_types[t], 1, way);
+        for (int t = 0; t < 5; ++t) expect_as_on_host(expected, g, 0, value_types[t], 0, way);
+      }
+    assert_int_equal(fake_count("fetched", 0), fetched);
+    knng_graph_destroy(kept);
+    knng_graph_destroy(expected);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
+}
+
+/* Rows of one dimension, ascending but for the last one, which is far away. */
+static test_rows rows_in_line(int64_t n, double spread, double last) {
+  double* x = malloc((size_t)n * sizeof *x);
+  assert_non_null(x);
+  for (int64_t i = 0; i < n - 1; ++i) x[i] = (double)i * spread;
+  x[n - 1] = last;
+  test_rows rows = rows_from(KNNG_F64, n, 1, x);
+  free(x);
+  return rows;
+}
+
+static void entries_that_do_not_fit_are_refused_as_on_the_host(void** state) {
+  (void)state;
+  /* Ids about the largest of 16 bits, of queries beside them; and values about the largest of two types. */
+  test_rows rows = rows_in_line(65540, 1, 66000), values = rows_in_line(40, 1700, 2e38);
+  const double places[] = {32764, 32766.4, 65533.2, 65534.9, 3, 65539};
+  test_rows queries = rows_from(KNNG_F64, 6, 1, places);
+  question q = question_of(&rows, &metric_cases[1], 3);
+  for (int part = 0; part < 6; ++part)
+    for (int of_values = 0; of_values < 2; ++of_values) {
+      if (of_values && part > 0) continue;
+      test_rows one = queries;
+      one.n = 6 - part;
+      one.data = (double*)queries.data + part;
+      one.x = queries.x + part;
+      q.rows = of_values ? &values : &rows;
+      q.queries = of_values ? NULL : &one;
+      q.value_type = "f64";
+      knng_graph *expected = graph_of_cpu(&q), *kept = NULL;
+      knng* h = handle_for(&q, "cuda:0", "auto", "auto", "0");
+      expect_ok(knng_set(h, "graph", "device"), "graph");
+      expect_ok(answer(h, &q, NULL, &kept), "kept");
+      const int64_t fetched = fake_count("fetched", 0);
+      for (int t = 0; t < 4; ++t)
+        for (int base = 0; base < 2; ++base) expect_as_on_host(expected, kept, base, id_types[t], 1, part % LAYOUTS);
+      for (int t = 0; t < 4; ++t) expect_as_on_host(expected, kept, 0, value_types[t], 0, part % LAYOUTS);
+      assert_true(fake_count("fetched", 0) - fetched <= 5); /* the row of each refusal */
+      knng_graph_destroy(kept);
+      knng_graph_destroy(expected);
+      knng_destroy(h);
+    }
+  rows_free(&rows);
+  rows_free(&values);
+  rows_free(&queries);
+  /* Entries without a neighbour, and what lies beside the largest finite numbers. */
+  const int64_t ids[] = {0, 65535, -1, 1, 65534, -1};
+  static const double edges[] = {
+      65504,          65519.999,         65520,          -65520,     0x1.fep127, 0x1.fefffep127, 0x1.ffp127,
+      0x1.fffffep127, 0x1.fffffefffp127, 0x1.ffffffp127, 1e300,      -0.0,       0x1p-24,        0x1p-25,
+      0x1.8p-25,      0x1p-133,          0x1p-134,       0x1.8p-134, 0x1p-149,   0x1p-150,       0x1.8p-150,
+      0x1p-1074};
+  for (size_t e = 0; e < sizeof edges / sizeof *edges; ++e) {
+    const double distances[] = {0, 1, INFINITY, 0.1, edges[e], INFINITY};
+    const knng_matrix of_ids = knng_host(KNNG_I64, 2, 3, ids), of_values = knng_host(KNNG_F64, 2, 3, distances);
+    knng_graph* g = NULL;
+    expect_ok(knng_graph_import(&g, &of_ids, &of_values), "import");
+    for (int t = 0; t < 4; ++t)
+      for (int base = 0; base < 2 && e == 0; ++base) expect_as_on_host(g, g, base, id_types[t], 1, t);
+    for (int t = 0; t < 4; ++t) expect_as_on_host(g, g, 0, value_types[t], 0, t);
+    knng_graph_destroy(g);
+  }
 }
 
 static void what_cannot_be_kept_is_refused(void** state) {
@@ -216,6 +326,8 @@ int main(void) {
       DEVICE_TEST(graphs_are_kept_on_a_device),
       DEVICE_TEST(equal_rows_are_put_back_there),
       DEVICE_TEST(kept_graphs_are_copied_and_read),
+      DEVICE_TEST(copies_are_converted_on_devices),
+      DEVICE_TEST(entries_that_do_not_fit_are_refused_as_on_the_host),
       DEVICE_TEST(what_cannot_be_kept_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,8 @@
 //   KNNG_FAKE_DEVICES=4
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
 // with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable,
-// lies (its bounds are none), samples (sample() tells something) and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th
+// lies (its bounds are none), samples (sample() tells something), coarse_hashes (four of them, of rows in its memory),
+// fails_to_fetch, fails_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th
 // such call of a session fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo
 // or answer. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
 #include <algorithm>
@@ -276,6 +277,8 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &fake::find_not_finite,
                                    &fake::fetch,
                                    &fake::hash,
+                                   &fake::compare,
+                                   &fake::without_direction,
                                    &fake::store,
                                    &fake::allocate,
                                    &fake::release};
@@ -286,7 +289,8 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
 
 // For tests: "sessions" that are open, "bytes" that they hold, "blocks" of points that came, "cut-offs" that were
 // heeded, "failures" that were told, "tiles" that a device has done so far; how often it was asked where memory is
-// ("located"), how many rows were read from the host ("read") or brought to it ("fetched").
+// ("located"), how many rows were read from the host ("read") or brought to it ("fetched"), how many pairs of them were
+// compared ("compared"), of how many was told whether they have a direction ("judged").
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
   return word == "sessions"   ? fake::live_sessions.load()
@@ -297,6 +301,8 @@ extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(c
          : word == "located"  ? fake::located.load()
          : word == "read"     ? fake::rows_read.load()
          : word == "fetched"  ? fake::rows_fetched.load()
+         : word == "compared" ? fake::pairs_compared.load()
+         : word == "judged"   ? fake::rows_judged.load()
                               : fake::tiles_done[static_cast<std::size_t>(device)].load();
 }
 

@@ -14,6 +14,8 @@
 #include "core/dtype.h"
 #include "dataset/dataset.h"
 #include "dataset/fingerprint.h"
+#include "graph/narrow.h"
+#include "metric/canonical.h"
 #include "tests/backend/fake_behaviour.h"
 
 namespace libknng::fake {
@@ -73,7 +75,7 @@ void end_block(void* address) {
 
 }  // namespace
 
-std::atomic<std::int64_t> located{0}, rows_fetched{0}, kept_bytes{0};
+std::atomic<std::int64_t> located{0}, rows_fetched{0}, pairs_compared{0}, rows_judged{0}, kept_bytes{0};
 
 }  // namespace libknng::fake
 
@@ -180,21 +182,93 @@ std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int
 std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error) {
   return guard(error, [&] {
     const MutableMatrixView m = reach(*matrix);
+    const std::uint64_t kept =
+        behaviour(matrix->device, "coarse_hashes") >= 0 ? std::uint64_t{3} << 62 : ~std::uint64_t{0};
     std::vector<double> x(static_cast<std::size_t>(m.cols));
     for (std::int64_t i = 0; i < m.rows; ++i) {
       load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i, x.data());
-      hashes[i] = row_hash(x.data(), m.cols);
+      hashes[i] = row_hash(x.data(), m.cols) & kept;
     }
   });
 }
 
-std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error) {
+namespace {
+
+// A row of a matrix where it can be reached.
+std::vector<double> row_values(const MutableMatrixView& m, std::int64_t row) {
+  std::vector<double> x(static_cast<std::size_t>(m.cols));
+  load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, row, x.data());
+  return x;
+}
+
+}  // namespace
+
+std::int32_t compare(const knng_backend_matrix* a, const std::int64_t* rows_of_a, const knng_backend_matrix* b,
+                     const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same, knng_backend_error* error) {
+  return guard(error, [&] {
+    if (behaviour(a->device, "fails_to_compare") >= 0) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
+    if (a->device != b->device || a->dtype != b->dtype || a->cols != b->cols)
+      throw Failure{KNNG_ERR_INTERNAL, "a comparison that the seam does not allow"};
+    const MutableMatrixView of_a = reach(*a), of_b = reach(*b);
+    pairs_compared += count;
+    for (std::int64_t i = 0; i < count; ++i) same[i] = row_values(of_a, rows_of_a[i]) == row_values(of_b, rows_of_b[i]);
+  });
+}
+
+std::int32_t without_direction(const knng_backend_matrix* matrix, std::int32_t transform, const std::int64_t* rows,
+                               std::int64_t count, std::uint8_t* without, knng_backend_error* error) {
+  return guard(error, [&] {
+    const MutableMatrixView m = reach(*matrix);
+    rows_judged += count;
+    for (std::int64_t i = 0; i < count; ++i)
+      without[i] = has_no_direction(static_cast<Transform>(transform), row_values(m, rows[i]));
+  });
+}
+
+namespace {
+
+// Writes elements of type From that are packed as the matrix's type has them, those that it can hold.
+template <class From, class Visit, class Narrow>
+std::int64_t store_as(const knng_backend_matrix& matrix, const std::byte* packed, Visit&& visit, Narrow&& narrow) {
+  const MutableMatrixView m = reach(matrix);
+  std::int64_t unfit = -1;
+  visit(m.dtype, [&]<class T>(T*) {
+    for (std::int64_t i = 0; i < m.rows; ++i)
+      for (std::int64_t t = 0; t < m.cols; ++t) {
+        const std::int64_t at = i * m.cols + t;
+        T element{};
+        if (narrow(reinterpret_cast<const From*>(packed)[at], element))
+          reinterpret_cast<T*>(m.data)[i * m.row_stride + t * m.col_stride] = element;
+        else if (unfit < 0)
+          unfit = at;
+      }
+  });
+  return unfit;
+}
+
+}  // namespace
+
+std::int32_t store(const knng_backend_matrix* matrix, std::int32_t dtype, const void* from, std::int64_t base,
+                   std::int64_t* unfit, knng_backend_error* error) {
   return guard(error, [&] {
     const std::byte* const packed = reach(from);
-    const knng_backend_piece all{0, matrix->rows, *matrix, nullptr, 0};
-    each_element(all, 0, matrix->rows, [&](std::byte* element, std::int64_t at, std::int64_t bytes) {
-      std::memcpy(element, packed + at, static_cast<std::size_t>(bytes));
-    });
+    const auto ids = [](std::int32_t of, auto&& f) { visit_id_dtype(of, f); };
+    const auto values = [](std::int32_t of, auto&& f) { visit_value_dtype(of, f); };
+    const auto narrow = [](double x, auto& element) { return narrow_value(x, element); };
+    *unfit = -1;
+    if (dtype == matrix->dtype && base == 0) {
+      const knng_backend_piece all{0, matrix->rows, *matrix, nullptr, 0};
+      each_element(all, 0, matrix->rows, [&](std::byte* element, std::int64_t at, std::int64_t bytes) {
+        std::memcpy(element, packed + at, static_cast<std::size_t>(bytes));
+      });
+    } else if (dtype == KNNG_I64) {
+      *unfit = store_as<std::int64_t>(*matrix, packed, ids,
+                                      [&](std::int64_t id, auto& element) { return narrow_id(id + base, element); });
+    } else if (dtype == KNNG_F64) {
+      *unfit = store_as<double>(*matrix, packed, values, narrow);
+    } else {
+      *unfit = store_as<float>(*matrix, packed, values, narrow);
+    }
   });
 }
 

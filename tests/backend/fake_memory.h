@@ -12,8 +12,9 @@
 
 namespace libknng::fake {
 
-// How often was asked where memory is; how many rows were brought to the host; memory that outlives sessions.
-extern std::atomic<std::int64_t> located, rows_fetched, kept_bytes;
+// How often was asked where memory is; how many rows were brought to the host; how many pairs of rows were compared,
+// and of how many rows was told whether they have a direction; memory that outlives sessions.
+extern std::atomic<std::int64_t> located, rows_fetched, pairs_compared, rows_judged, kept_bytes;
 
 // Calls of the seam.
 std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error);
@@ -23,7 +24,12 @@ std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* ro
 std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error);
 std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error);
-std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error);
+std::int32_t compare(const knng_backend_matrix* a, const std::int64_t* rows_of_a, const knng_backend_matrix* b,
+                     const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same, knng_backend_error* error);
+std::int32_t without_direction(const knng_backend_matrix* matrix, std::int32_t transform, const std::int64_t* rows,
+                               std::int64_t count, std::uint8_t* without, knng_backend_error* error);
+std::int32_t store(const knng_backend_matrix* matrix, std::int32_t dtype, const void* from, std::int64_t base,
+                   std::int64_t* unfit, knng_backend_error* error);
 std::int32_t allocate(knng_backend_memory** out, std::int32_t device, std::int64_t bytes, void** address,
                       knng_backend_error* error);
 void release(knng_backend_memory* memory);

@@ -450,6 +450,27 @@ void graphs_that_stay() {
               same = same && got[static_cast<std::size_t>(way.first + i * way.row_stride + t * way.col_stride)] ==
                                  wanted[i * k + t];
           expect(same, "%s to device %d, %s: other ids", set, device, way.name);
+          // Converted, as on the way to the host.
+          const std::int64_t entries = rows.n * k;
+          std::vector<std::int32_t> host_ids(static_cast<std::size_t>(entries));
+          std::vector<std::uint16_t> host_values(static_cast<std::size_t>(entries));
+          knng_matrix here = knng_host(KNNG_I32, rows.n, k, host_ids.data()),
+                      values_here = knng_host(KNNG_BF16, rows.n, k, host_values.data());
+          expect(knng_graph_copy(g, 1, &here, &values_here) == KNNG_OK, "%s: %s", way.name, knng_last_error());
+          const Block narrow(KNNG_CUDA, device, way.size * 4), of_values(KNNG_CUDA, device, way.size * 2);
+          to = matrix_in(narrow.get(), KNNG_CUDA, device, KNNG_I32, rows.n, k, way);
+          knng_matrix values_to = matrix_in(of_values.get(), KNNG_CUDA, device, KNNG_BF16, rows.n, k, way);
+          expect(knng_graph_copy(g, 1, &to, &values_to) == KNNG_OK, "%s: %s", way.name, knng_last_error());
+          std::vector<std::int32_t> got_ids(static_cast<std::size_t>(way.size));
+          std::vector<std::uint16_t> got_values(static_cast<std::size_t>(way.size));
+          check(cudaMemcpy(got_ids.data(), narrow.get(), got_ids.size() * 4, cudaMemcpyDefault));
+          check(cudaMemcpy(got_values.data(), of_values.get(), got_values.size() * 2, cudaMemcpyDefault));
+          for (std::int64_t e = 0; e < entries; ++e) {
+            const auto at = static_cast<std::size_t>(way.first + e / k * way.row_stride + e % k * way.col_stride);
+            const auto entry = static_cast<std::size_t>(e);
+            same = same && got_ids[at] == host_ids[entry] && got_values[at] == host_values[entry];
+          }
+          expect(same, "%s to device %d, %s: other elements", set, device, way.name);
         }
       knng_graph_destroy(g);
       // It goes back in the order of a stream: soon.

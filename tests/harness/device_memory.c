@@ -58,7 +58,7 @@ device_rows empty_on_device(int32_t dtype, int64_t n, int64_t d, int32_t device,
   device_rows r;
   r.block = fake_allocate(KNNG_CUDA, device, l.size * 8);
   assert_non_null(r.block);
-  const int64_t size = dtype == KNNG_I64 || dtype == KNNG_F64 ? 8 : dtype == KNNG_I32 || dtype == KNNG_F32 ? 4 : 1;
+  const int64_t size = (dtype & 0xff) / 8; /* as in DLPack */
   r.m = knng_host(dtype, n, d, (char*)r.block + l.first * size);
   r.m.space = KNNG_CUDA;
   r.m.device = device;

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "backend/cuda/caller_memory.cuh"
+#include "backend/cuda/narrow.cuh"
 #include "backend/cuda/prepare.cuh"
+#include "backend/cuda/row_compare.cuh"
 #include "backend/cuda/row_hash.cuh"
 #include "backend/cuda/strided.cuh"
 
@@ -17,9 +19,6 @@ constexpr std::int64_t kBlockBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t row_bytes(const knng_backend_matrix& m) { return m.cols * element_bytes(m.dtype); }
-std::int64_t rows_of_block(const knng_backend_matrix& m, std::int64_t count) {
-  return std::clamp<std::int64_t>(kBlockBytes / row_bytes(m), 1, count);
-}
 std::size_t bytes_of(const knng_backend_matrix& m, std::int64_t rows) {
   return static_cast<std::size_t>(rows * row_bytes(m));
 }
@@ -84,6 +83,31 @@ void by_blocks(int device, std::int64_t count, std::int64_t item_bytes, Write&& 
   home.stream.wait();
 }
 
+DeviceRows device_rows(const knng_backend_matrix& m) {
+  return {m.data, m.dtype, m.rows, m.cols, m.row_stride, m.col_stride};
+}
+
+// A copy of host memory, in the order of the home's stream.
+template <class T>
+DeviceArray<T> uploaded(const T* from, std::int64_t count, Home& home) {
+  DeviceArray<T> array(count, home);
+  check(cudaMemcpyAsync(array.data(), from, static_cast<std::size_t>(count) * sizeof(T), cudaMemcpyHostToDevice,
+                        home.stream));
+  return array;
+}
+
+// A byte about each of `count` rows or pairs of them, to host memory; ask(home, answers) puts on the home's stream what
+// finds them.
+template <class Ask>
+void about_rows(int device, std::int64_t count, std::uint8_t* to, Ask&& ask) {
+  if (count == 0) return;
+  Home home(device, kNoLimit);
+  const DeviceArray<std::uint8_t> answers(count, home);
+  ask(home, answers.data());
+  check(cudaMemcpyAsync(to, answers.data(), static_cast<std::size_t>(count), cudaMemcpyDeviceToHost, home.stream));
+  home.stream.wait();
+}
+
 }  // namespace
 
 Place place_of(const void* address) {
@@ -108,10 +132,9 @@ NotFinite find_not_finite(const knng_backend_matrix& m) {
   if (m.dtype == KNNG_U8 || m.dtype == KNNG_I8) return result;
   Home home(m.device, kNoLimit);
   PrepareFindings found;
-  const DeviceArray<PrepareFindings> findings(1, home);
-  check(cudaMemcpyAsync(findings.data(), &found, sizeof found, cudaMemcpyHostToDevice, home.stream));
+  const DeviceArray<PrepareFindings> findings = uploaded(&found, 1, home);
   PrepareJob job;
-  job.rows = {m.data, m.dtype, m.rows, m.cols, m.row_stride, m.col_stride};
+  job.rows = device_rows(m);
   job.limit = std::numeric_limits<double>::infinity();
   job.count = m.rows;
   job.findings = findings.data();
@@ -172,31 +195,61 @@ void copy_between(void* to, int to_device, const void* from, int from_device, st
     check(cudaMemcpyPeerAsync(to, to_device, from, from_device, size, stream));
 }
 
-void store(const knng_backend_matrix& m, const void* from) {
+void compare(const knng_backend_matrix& a, const std::int64_t* rows_of_a, const knng_backend_matrix& b,
+             const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same) {
+  require_there(a);
+  require_there(b);
+  about_rows(a.device, count, same, [&](Home& home, std::uint8_t* answers) {
+    const DeviceArray<std::int64_t> of_a = uploaded(rows_of_a, count, home), of_b = uploaded(rows_of_b, count, home);
+    compare_rows(device_rows(a), of_a.data(), device_rows(b), of_b.data(), count, answers, home.stream);
+  });
+}
+
+void without_direction(const knng_backend_matrix& m, Transform transform, const std::int64_t* rows, std::int64_t count,
+                       std::uint8_t* without) {
+  require_there(m);
+  about_rows(m.device, count, without, [&](Home& home, std::uint8_t* answers) {
+    const DeviceArray<std::int64_t> listed = uploaded(rows, count, home);
+    find_directionless(device_rows(m), transform, listed.data(), count, answers, home.stream);
+  });
+}
+
+std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void* from, std::int64_t base) {
   const bool managed = require_there(m).space == KNNG_MANAGED;
+  const bool as_it_is = dtype == m.dtype && base == 0;
   const Place source = place_of(from);
+  const std::int64_t bytes = m.cols * element_bytes(dtype);  // of a row there
+  const auto there = [&](std::int64_t row) { return static_cast<const std::byte*>(from) + row * bytes; };
   const auto bring = [&](void* to, std::int64_t first, std::int64_t count, const Stream& stream) {
-    const std::byte* const at = static_cast<const std::byte*>(from) + first * row_bytes(m);
     if (source.space == KNNG_CUDA && !managed)
-      copy_between(to, m.device, at, source.device, count * row_bytes(m), stream);
+      copy_between(to, m.device, there(first), source.device, count * bytes, stream);
     else
-      check(cudaMemcpyAsync(to, at, bytes_of(m, count), cudaMemcpyDefault, stream));
+      check(cudaMemcpyAsync(to, there(first), static_cast<std::size_t>(count * bytes), cudaMemcpyDefault, stream));
   };
-  if (is_packed(m)) {
+  if (as_it_is && is_packed(m)) {
     const Stream stream;
     bring(m.data, 0, m.rows, stream);
     stream.wait();
-    return;
+    return -1;
   }
   Home home(m.device, kNoLimit);
-  const std::int64_t together = rows_of_block(m, m.rows);
-  const DeviceArray<std::byte> block(together * row_bytes(m), home);
+  const bool here = source.space == KNNG_CUDA && source.device == m.device;
+  const std::int64_t together = here ? m.rows : std::clamp<std::int64_t>(kBlockBytes / bytes, 1, m.rows);
+  const DeviceArray<std::byte> block(here ? 0 : together * bytes, home);
+  unsigned long long first_unfit = kAllFit;
+  const DeviceArray<unsigned long long> found = uploaded(&first_unfit, 1, home);
   for (std::int64_t done = 0; done < m.rows; done += together) {
     const std::int64_t part = std::min(together, m.rows - done);
-    bring(block.data(), done, part, home.stream);
-    unpack(block.data(), m, done, part, home.stream);
+    if (!here) bring(block.data(), done, part, home.stream);
+    const void* const packed = here ? there(done) : block.data();
+    if (as_it_is)
+      unpack(packed, m, done, part, home.stream);
+    else
+      narrow(packed, dtype, base, m, done, part, found.data(), home.stream);
   }
+  check(cudaMemcpyAsync(&first_unfit, found.data(), sizeof first_unfit, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
+  return first_unfit == kAllFit ? -1 : static_cast<std::int64_t>(first_unfit);
 }
 
 const void* points_in_place(const knng_backend_rows& rows, int device) {

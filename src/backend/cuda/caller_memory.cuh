@@ -1,6 +1,6 @@
-// The caller's own device and managed memory: where it is, whether its values are finite, copies between it and the
-// host, and rows of it into a session. Everything runs in streams of our own; what the caller has put into its stream
-// is waited for beforehand, and no device as a whole. Knows nothing of metrics.
+// The caller's own device and managed memory: where it is, what is asked of its values, copies between it and the host,
+// and rows of it into a session. Everything runs in streams of our own; what the caller has put into its stream
+// is waited for beforehand, and no device as a whole. Knows nothing of pairs' keys.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/staging.cuh"
 #include "backend/seam.h"
+#include "metric/metric.h"
 
 namespace libknng::cuda {
 
@@ -31,7 +32,12 @@ struct NotFinite {
 NotFinite find_not_finite(const knng_backend_matrix& m);
 void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to);
 void hash(const knng_backend_matrix& m, std::uint64_t* hashes);
-void store(const knng_backend_matrix& m, const void* from);  // host memory or a device's
+void compare(const knng_backend_matrix& a, const std::int64_t* rows_of_a, const knng_backend_matrix& b,
+             const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same);
+void without_direction(const knng_backend_matrix& m, Transform transform, const std::int64_t* rows, std::int64_t count,
+                       std::uint8_t* without);
+// from: host memory or a device's. Returns the first element that m's type cannot hold, -1: none.
+std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void* from, std::int64_t base);
 
 // Points [first, first + count), packed, from wherever they are to memory of `device`, which is current, in the order
 // of its stream. Throws NotThere.

@@ -274,8 +274,20 @@ std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng
   return guard(matrix->device, error, [&] { cuda::hash(*matrix, hashes); });
 }
 
-std::int32_t store(const knng_backend_matrix* matrix, const void* from, knng_backend_error* error) {
-  return guard(matrix->device, error, [&] { cuda::store(*matrix, from); });
+std::int32_t compare(const knng_backend_matrix* a, const std::int64_t* rows_of_a, const knng_backend_matrix* b,
+                     const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same, knng_backend_error* error) {
+  return guard(a->device, error, [&] { cuda::compare(*a, rows_of_a, *b, rows_of_b, count, same); });
+}
+
+std::int32_t without_direction(const knng_backend_matrix* matrix, std::int32_t transform, const std::int64_t* rows,
+                               std::int64_t count, std::uint8_t* without, knng_backend_error* error) {
+  return guard(matrix->device, error,
+               [&] { cuda::without_direction(*matrix, static_cast<Transform>(transform), rows, count, without); });
+}
+
+std::int32_t store(const knng_backend_matrix* matrix, std::int32_t dtype, const void* from, std::int64_t base,
+                   std::int64_t* unfit, knng_backend_error* error) {
+  return guard(matrix->device, error, [&] { *unfit = cuda::store(*matrix, dtype, from, base); });
 }
 
 std::int32_t allocate(knng_backend_memory** out, std::int32_t device, std::int64_t bytes, void** address,
@@ -325,6 +337,8 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &find_not_finite,
                                          &fetch,
                                          &hash,
+                                         &compare,
+                                         &without_direction,
                                          &store,
                                          &allocate,
                                          &release};

@@ -60,6 +60,25 @@ __global__ void find_refused(Source rows, std::int64_t first, std::int64_t count
 // 2^n for a normal result.
 __device__ double power_of_two(int n) { return __longlong_as_double(static_cast<long long>(n + 1023) << 52); }
 
+// has_no_direction() of metric/canonical.cpp, by a warp of which each lane is told: all values are 0, or all are equal,
+// as stored (of ranks that holds when it holds of the values).
+template <class Row>
+__device__ bool is_directionless(Transform transform, const Row& row, std::int64_t dim) {
+  const double expected = transform == Transform::unit ? 0.0 : row.stored(0);
+  bool same = true;
+  for (std::int64_t t = lane_index(); t < dim && same; t += kCanonicalLanes) same = row.stored(t) == expected;
+  return __all_sync(kWarp, same);
+}
+
+template <class Source>
+__global__ void find_directionless_kernel(Source rows, Transform transform, const std::int64_t* list,
+                                          std::int64_t count, std::int64_t dim, std::uint8_t* out) {
+  const std::int64_t i = warp_index();
+  if (i >= count) return;
+  const bool without = has_directions(transform) && is_directionless(transform, rows.row(list[i]), dim);
+  if (lane_index() == 0) out[i] = without;
+}
+
 // One warp a row: row_constants() of metric/canonical.cpp. `rows` are stored values, or ranks for rank_unit.
 template <Transform kTransform, class Source>
 __global__ void find_constants(Source rows, std::int64_t first, std::int64_t count, std::int64_t dim,
@@ -71,11 +90,7 @@ __global__ void find_constants(Source rows, std::int64_t first, std::int64_t cou
   if constexpr (kTransform == Transform::share) {
     c.factor = canonical_sum(dim, [&](std::int64_t t) { return row.stored(t); });
   } else {
-    // Without direction: all values 0, or all equal, as stored (of ranks the same holds when it holds of the values).
-    const double expected = kTransform == Transform::unit ? 0.0 : row.stored(0);
-    bool same = true;
-    for (std::int64_t t = lane_index(); t < dim && same; t += kCanonicalLanes) same = row.stored(t) == expected;
-    if (__all_sync(kWarp, same)) {
+    if (is_directionless(kTransform, row, dim)) {
       c.factor = 0;
       if (lane_index() == 0) findings->any_directionless = 1;
     } else {
@@ -217,6 +232,16 @@ void prepare_rows(const PrepareJob& job, cudaStream_t stream) {
     constants_of(static_cast<const std::int16_t*>(job.short_ranks));
   else
     constants_of(static_cast<const std::int32_t*>(job.long_ranks));
+}
+
+void find_directionless(const DeviceRows& rows, Transform transform, const std::int64_t* list, std::int64_t count,
+                        std::uint8_t* out, cudaStream_t stream) {
+  if (count == 0) return;
+  visit_stored(rows, [&](const auto& source) {
+    find_directionless_kernel<<<blocks_of_warps(count), kThreads, 0, stream>>>(source, transform, list, count, rows.dim,
+                                                                               out);
+    check_launch();
+  });
 }
 
 void load_canonical(const CanonicalView& view, const std::int64_t* list, std::int64_t first, std::int64_t count,

@@ -37,6 +37,11 @@ struct PrepareJob {
 std::int64_t prepare_workspace_bytes(const DeviceRows& rows, Transform transform);
 void prepare_rows(const PrepareJob& job, cudaStream_t stream);
 
+// has_no_direction() of metric/canonical.h of `count` rows whose numbers are listed; list, out: device memory.
+// Asynchronous.
+void find_directionless(const DeviceRows& rows, Transform transform, const std::int64_t* list, std::int64_t count,
+                        std::uint8_t* out, cudaStream_t stream);
+
 // u of rows [first, first + count) in fp64, or of rows[i], i < count, if `list` (device memory) is not null: out[i dim
 // + t]. Asynchronous.
 void load_canonical(const CanonicalView& view, const std::int64_t* list, std::int64_t first, std::int64_t count,

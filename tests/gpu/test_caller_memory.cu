@@ -1,0 +1,303 @@
+// Rows compared, and told to have no direction, where they lie; and lists on their way into matrices of other types:
+// element by element what the host makes of the same memory.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "backend/cuda/caller_memory.cuh"
+#include "dataset/dataset.h"
+#include "graph/narrow.h"
+#include "metric/canonical.h"
+#include "tests/gpu/gpu.cuh"
+
+using gpu::check;
+using gpu::expect;
+using libknng::MatrixView;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int32_t kRowTypes[] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8};
+
+std::uint64_t random_bits() {
+  static std::uint64_t state = 41;
+  std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_bits() % static_cast<std::uint64_t>(n)); }
+
+struct Layout {
+  std::int64_t row_stride, col_stride, first, size;
+};
+std::vector<Layout> layouts(std::int64_t n, std::int64_t d) {
+  return {{d, 1, 0, n * d},
+          {1, n, 0, n * d},
+          {d + 3, 1, 2, n * (d + 3) + 2},
+          {2 * d, 2, 1, 2 * n * d + 1},
+          {-d, 1, (n - 1) * d, n * d}};
+}
+
+// A matrix on the host and the same bytes on device 0.
+class Matrix {
+ public:
+  Matrix(std::int32_t dtype, std::int64_t n, std::int64_t d, const Layout& l)
+      : bytes_((dtype & 0xff) / 8),
+        host_(static_cast<std::size_t>(l.size * bytes_), std::byte{0xa5}),
+        device_(host_),
+        view_{dtype, n, d, l.row_stride, l.col_stride, host_.data() + l.first * bytes_},
+        first_(l.first * bytes_) {}
+
+  const MatrixView& view() const { return view_; }
+  std::byte* at(std::int64_t i, std::int64_t t) {
+    return host_.data() + first_ + (i * view_.row_stride + t * view_.col_stride) * bytes_;
+  }
+  void put(std::int64_t i, std::int64_t t, double x) {
+    libknng::visit_row_dtype(view_.dtype, [&](auto* tag) {
+      std::remove_cv_t<std::remove_pointer_t<decltype(tag)>> value;
+      if constexpr (std::is_integral_v<decltype(value)>)
+        value = static_cast<decltype(value)>(x);
+      else
+        libknng::narrow_value(x, value);
+      std::memcpy(at(i, t), &value, sizeof value);
+    });
+  }
+  std::vector<double> row(std::int64_t i) const {
+    std::vector<double> x(static_cast<std::size_t>(view_.cols));
+    libknng::load_row(view_, i, x.data());
+    return x;
+  }
+  void upload() { check(cudaMemcpy(device_.get(), host_.data(), host_.size(), cudaMemcpyHostToDevice)); }
+  knng_backend_matrix there() const {
+    return {device_.get() + first_, view_.rows, view_.cols, view_.row_stride, view_.col_stride, view_.dtype, 0};
+  }
+  // Whether the device's bytes, gaps included, are the host's.
+  bool is_as_on_host() const { return device_.values() == host_; }
+
+ private:
+  const std::int64_t bytes_;
+  std::vector<std::byte> host_;
+  gpu::Array<std::byte> device_;
+  MatrixView view_;
+  std::int64_t first_;
+};
+
+bool is_float(std::int32_t dtype) { return dtype != KNNG_U8 && dtype != KNNG_I8; }
+
+// The smallest number of the type above 0.
+double smallest(std::int32_t dtype) {
+  return dtype == KNNG_F64    ? 0x1p-1074
+         : dtype == KNNG_F32  ? 0x1p-149
+         : dtype == KNNG_F16  ? 0x1p-24
+         : dtype == KNNG_BF16 ? 0x1p-133
+                              : 1;
+}
+
+// Rows of `b` are those of `a`, as they are or with -0 for 0, or differ by the least in the first, the last or any
+// value.
+void fill(Matrix& a, Matrix& b) {
+  const std::int32_t dtype = a.view().dtype;
+  const std::int64_t n = a.view().rows, d = a.view().cols;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t differs = i % 5 == 1 ? 0 : i % 5 == 2 ? d - 1 : i % 5 == 3 ? below(d) : -1;
+    for (std::int64_t t = 0; t < d; ++t) {
+      const double x = static_cast<double>(t == differs ? 0 : below(3));
+      a.put(i, t, x);
+      b.put(i, t, t == differs ? smallest(dtype) : x == 0 && i % 2 == 0 && is_float(dtype) ? -0.0 : x);
+    }
+  }
+  a.upload();
+  b.upload();
+}
+
+void comparisons() {
+  const std::int64_t n = 61;
+  for (const std::int32_t dtype : kRowTypes)
+    for (const std::int64_t d : {1, 2, 31, 32, 33, 64, 257})
+      for (std::size_t way = 0; way < 5; ++way) {
+        if (small_run() && static_cast<std::int64_t>(way) != d % 5) continue;
+        Matrix a(dtype, n, d, layouts(n, d)[way]), b(dtype, n, d, layouts(n, d)[(way + 2) % 5]);
+        fill(a, b);
+        for (const std::int64_t count : {0, 1, 8, 9, 500}) {
+          std::vector<std::int64_t> of_a, of_b;
+          for (std::int64_t i = 0; i < count; ++i) {
+            of_a.push_back(i < n ? n - 1 - i : below(n));
+            of_b.push_back(below(8) == 0 ? below(n) : of_a.back());
+          }
+          std::vector<std::uint8_t> same(static_cast<std::size_t>(count) + 1, 7);
+          libknng::cuda::compare(a.there(), of_a.data(), b.there(), of_b.data(), count, same.data());
+          bool right = same.back() == 7;
+          for (std::int64_t i = 0; i < count; ++i) {
+            const auto e = static_cast<std::size_t>(i);
+            right = right && same[e] == (a.row(of_a[e]) == b.row(of_b[e]));
+          }
+          expect(right, "%s x %lld, layout %zu: %lld pairs are compared otherwise", libknng::dtype_name(dtype),
+                 static_cast<long long>(d), way, static_cast<long long>(count));
+        }
+      }
+}
+
+void directions() {
+  using libknng::Transform;
+  const std::int64_t n = 64;
+  std::vector<std::int64_t> listed;
+  for (std::int64_t i = 0; i < 150; ++i) listed.push_back(i < n ? i : below(n));
+  for (const std::int32_t dtype : kRowTypes)
+    for (const std::int64_t d : {1, 2, 32, 33, 100})
+      for (std::size_t way = 0; way < 5; ++way) {
+        if (small_run() && static_cast<std::int64_t>(way) != d % 5) continue;
+        Matrix m(dtype, n, d, layouts(n, d)[way]);
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double of_row = static_cast<double>(i % 3);
+          const std::int64_t differs = i % 8 == 5 ? 0 : i % 8 == 6 ? d - 1 : i % 8 == 7 ? below(d) : -1;
+          for (std::int64_t t = 0; t < d; ++t) {
+            const double x = of_row == 0 && t % 2 == 1 && is_float(dtype) ? -0.0 : of_row;
+            m.put(i, t, t == differs ? (of_row == 0 ? smallest(dtype) : 3) : x);
+          }
+        }
+        m.upload();
+        for (const Transform transform :
+             {Transform::identity, Transform::unit, Transform::centred_unit, Transform::rank_unit, Transform::share}) {
+          std::vector<std::uint8_t> without(listed.size() + 1, 7);
+          libknng::cuda::without_direction(m.there(), transform, listed.data(), std::ssize(listed), without.data());
+          bool right = without.back() == 7;
+          for (std::size_t i = 0; i < listed.size(); ++i)
+            right = right && without[i] == libknng::has_no_direction(transform, m.row(listed[i]));
+          expect(right, "%s x %lld, layout %zu, transform %d: other rows without direction", libknng::dtype_name(dtype),
+                 static_cast<long long>(d), way, static_cast<int>(transform));
+        }
+      }
+}
+
+// Packed elements on the host, on device 0, or on another device if there is one.
+template <class From>
+class Packed {
+ public:
+  Packed(const std::vector<From>& elements, int where) : host_(elements) {
+    if (where < 0) return;
+    check(cudaSetDevice(where));
+    check(cudaMalloc(&device_, elements.size() * sizeof(From)));
+    check(cudaMemcpy(device_, elements.data(), elements.size() * sizeof(From), cudaMemcpyHostToDevice));
+    check(cudaDeviceSynchronize());
+    check(cudaSetDevice(0));
+  }
+  ~Packed() { cudaFree(device_); }
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+  const void* get() const { return device_ ? device_ : host_.data(); }
+
+ private:
+  const std::vector<From>& host_;
+  void* device_ = nullptr;
+};
+
+// make(element, narrowed): what the host does.
+template <class To, class From, class Make>
+void stored(std::int32_t dtype, std::int32_t from_dtype, const std::vector<From>& elements, std::int64_t n,
+            std::int64_t d, std::int64_t base, Make&& make, const char* what) {
+  int devices = 0;
+  check(cudaGetDeviceCount(&devices));
+  for (int where = -1; where < std::min(devices, 2); ++where) {
+    const Packed<From> packed(elements, where);
+    for (const Layout& l : layouts(n, d)) {
+      Matrix m(dtype, n, d, l);
+      m.upload();
+      std::int64_t unfit = -1;
+      for (std::int64_t e = 0; e < n * d; ++e) {
+        To narrowed{};
+        if (make(elements[static_cast<std::size_t>(e)], narrowed))
+          std::memcpy(m.at(e / d, e % d), &narrowed, sizeof narrowed);
+        else if (unfit < 0)
+          unfit = e;
+      }
+      const std::int64_t got = libknng::cuda::store(m.there(), from_dtype, packed.get(), base);
+      expect(got == unfit, "%s to %s from %d: element %lld does not fit instead of %lld", what,
+             libknng::dtype_name(dtype), where, static_cast<long long>(got), static_cast<long long>(unfit));
+      expect(m.is_as_on_host(), "%s to %s from %d, row stride %lld: other elements", what, libknng::dtype_name(dtype),
+             where, static_cast<long long>(l.row_stride));
+    }
+  }
+}
+
+void ids_of(const std::vector<std::int64_t>& ids, std::int64_t n, std::int64_t d, const char* what) {
+  for (const std::int32_t dtype : {KNNG_I16, KNNG_U16, KNNG_I32, KNNG_I64})
+    for (const std::int64_t base : {0, 1})
+      libknng::visit_id_dtype(dtype, [&]<class T>(T*) {
+        stored<T>(
+            dtype, KNNG_I64, ids, n, d, base,
+            [&](std::int64_t id, T& out) { return libknng::narrow_id(id + base, out); }, what);
+      });
+}
+
+template <class From>
+void values_of(std::int32_t from_dtype, const std::vector<From>& values, std::int64_t n, std::int64_t d,
+               const char* what) {
+  for (const std::int32_t dtype : {KNNG_F64, KNNG_F32, KNNG_F16, KNNG_BF16})
+    libknng::visit_value_dtype(dtype, [&]<class T>(T*) {
+      stored<T>(
+          dtype, from_dtype, values, n, d, 0,
+          [](From x, T& out) { return libknng::narrow_value(static_cast<double>(x), out); }, what);
+    });
+}
+
+void conversions() {
+  // All fit; then some are beyond each type's limit, in several places.
+  const std::int64_t n = small_run() ? 37 : 2011, d = 23;
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(n * d));
+  for (auto& id : ids) id = below(32767);
+  ids_of(ids, n, d, "ids");
+  for (const std::int64_t edge :
+       {std::int64_t{-1}, std::int64_t{-2}, std::int64_t{32766}, std::int64_t{32767}, std::int64_t{32768},
+        std::int64_t{65534}, std::int64_t{65535}, std::int64_t{65536}, std::int64_t{INT32_MAX} - 1,
+        std::int64_t{INT32_MAX}, std::int64_t{INT32_MAX} + 1, std::int64_t{1} << 40, INT64_MAX - 1})
+    ids[static_cast<std::size_t>(n * d / 2 + below(n * d / 2))] = edge;
+  ids_of(ids, n, d, "some ids too large");
+  // Any bits but NaN, and bits about every type's range.
+  std::vector<double> wide(ids.size()), near(ids.size());
+  std::vector<float> single(ids.size());
+  for (std::size_t e = 0; e < ids.size(); ++e) {
+    const std::uint64_t bits = random_bits();
+    std::memcpy(&wide[e], &bits, sizeof bits);
+    if (std::isnan(wide[e])) wide[e] = kInfinity;
+    // Halfway between neighbours of the narrow types, or just beside.
+    const double steps = static_cast<double>(2048 + below(4096)) + (below(2) ? 0.5 : 0.25);
+    near[e] = std::ldexp(steps + (below(3) - 1) * 0x1p-38, static_cast<int>(below(300)) - 170);
+    const auto lower = static_cast<std::uint32_t>(bits);
+    std::memcpy(&single[e], &lower, sizeof lower);
+    if (std::isnan(single[e])) single[e] = -std::numeric_limits<float>::infinity();
+  }
+  const double edges[] = {0.0,        -0.0,           65504,       65519.999,         65520,     -65520,
+                          0x1.fep127, 0x1.fefffep127, 0x1.ffp127,  0x1.fffffep127,    1e300,     -1e300,
+                          0x1p-24,    0x1p-25,        0x1.8p-25,   0x1.000001p-25,    0x1p-133,  0x1p-134,
+                          0x1.8p-134, 0x1p-149,       0x1p-150,    0x1.8p-150,        0x1p-1074, kInfinity,
+                          -kInfinity, 0x1p-14,        0x1.ffcp-15, 0x1.fffffefffp127, 0x1p-126,  0x1.fffp-127,
+                          0x1p-1022,  0x1.ffp15,      0x1.ffdp15,  0x1.fffffeffffp127};
+  std::copy(std::begin(edges), std::end(edges), near.end() - std::size(edges));
+  values_of(KNNG_F64, wide, n, d, "any fp64");
+  values_of(KNNG_F64, near, n, d, "fp64 about halves");
+  values_of(KNNG_F32, single, n, d, "any fp32");
+  std::sort(near.begin(), near.end(), [](double a, double b) { return std::fabs(a) < std::fabs(b); });
+  values_of(KNNG_F64, near, n, d, "fp64, the small first");
+  if (small_run()) return;
+  // More than a block of what comes from the host.
+  const std::int64_t many = 700001;
+  ids.resize(static_cast<std::size_t>(many * 3));
+  for (auto& id : ids) id = below(32767);
+  ids[static_cast<std::size_t>(many * 3 - 1)] = INT64_MAX - 1;
+  ids[static_cast<std::size_t>(many * 3 - 5)] = 40000;
+  ids_of(ids, many, 3, "many ids");
+}
+
+}  // namespace
+
+int main() {
+  gpu::need_device();
+  comparisons();
+  directions();
+  conversions();
+  return gpu::result();
+}
