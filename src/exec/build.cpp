@@ -168,6 +168,17 @@ void run_distinct(const Distinct& distinct, const Dataset& data, const Task& tas
   graph.text = of_distinct.text;
 }
 
+// beside_sessions: on devices that have work, whose memory rows are compared in.
+Fingerprint result_of(std::future<Fingerprint>& print, bool beside_sessions) {
+  try {
+    return print.get();
+  } catch (const Error& e) {
+    if (beside_sessions && e.code() == KNNG_ERR_MEMORY && std::string_view(e.info().argument) == "rows")
+      fail(KNNG_ERR_MEMORY, "max_device_bytes", "%s", e.what());
+    throw;
+  }
+}
+
 // What build and query share. queries: nullptr for a build.
 Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, const Task& task,
           const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
@@ -185,7 +196,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   Monitor beside(monitor);
   std::unique_ptr<const RowLoader> loader = queries ? nullptr : make_row_loader(data, &budget);
   std::future<Fingerprint> print;  // ends first
-  if (!queries) {
+  const auto start_print = [&] {
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
     print = std::async(on_devices ? std::launch::async : std::launch::deferred, [&] {
       const FloatEnv env;
@@ -193,16 +204,20 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
       const int threads = on_devices && !data.on_devices() ? std::max(1, plan.threads / 2) : plan.threads;
       return fingerprint(data, *loader, threads, &budget, on_devices ? beside : monitor);
     });
-  }
+  };
+  bool known = queries != nullptr;
+  if (!known) start_print();
   std::optional<Distinct> distinct;
   std::string fingerprint_text;
   double duplicates = 0, seconds_fingerprint = 0;
   // Knows the fingerprint from then on; stop: `distinct` is what should be done.
   const auto ask = [&](bool wait) {
-    if (!print.valid()) return Verdict::go_on;
+    if (known) return distinct ? Verdict::stop : Verdict::go_on;
+    if (!print.valid()) start_print();  // the last try ended for want of memory
     if (!wait && print.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return Verdict::not_yet;
     Stopwatch watch;
-    Fingerprint found = print.get();
+    Fingerprint found = result_of(print, on_devices && data.on_devices());
+    known = true;
     fingerprint_text = found.text;
     duplicates = static_cast<double>(found.duplicates);
     if (distinct_pays(task, graph.rows, found.duplicates)) {
