@@ -45,10 +45,11 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
   return !pays || task.engine == "fused" ? DeviceSet{} : usable_devices();
 }
 
-// Beside the result while equal rows are put back, if half of them are: those that are on the host (distinct.h).
+// Host memory, beside the result, while equal rows are put back (distinct.h): if half of the rows equal others. Of
+// graphs that stay on a device there is so little that it is counted for any share.
 std::int64_t bytes_to_put_back(const Task& task, std::int64_t rows, std::int64_t k) {
   const Task of_distinct = task_of_distinct(task);
-  if (task.keep_on_device) return graph_bytes_of_distinct(of_distinct, rows, k);  // next to nothing: of all rows
+  if (task.keep_on_device) return graph_bytes_of_distinct(of_distinct, rows, k);
   return checked_add(graph_bytes_of_distinct(of_distinct, ceil_div(rows, 2), k + 1), expand_bytes(k, task.threads),
                      "k");
 }

@@ -7,7 +7,7 @@
 // with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable,
 // lies (its bounds are none), samples (sample() tells something) and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th
 // such call of a session fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo
-// or answer; and expand, which every call is the first of. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS:
+// or answer, or expand, of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS:
 // how many pairs a tile should have at most.
 #include <algorithm>
 #include <array>
