@@ -131,6 +131,26 @@ typedef struct knng_backend_result {
   int64_t too_large;  /* smallest row with a value that is finite but not in value_dtype, INT64_MAX if there is none */
 } knng_backend_result;
 
+/* The graph of distinct rows that a device keeps, and the rows that equal each: groups of equal rows. */
+typedef struct knng_backend_expansion {
+  int64_t rows, groups;
+  /* Each row's group; and the members of group g, members[starts[g]] to members[starts[g + 1] - 1], ascending. The
+   * first members of all groups ascend as well. Host memory. */
+  const int64_t *group, *starts, *members;
+  /* For each group the nearest others, ascending by (key, number): k + 1 of them, or all if these are fewer. In memory
+   * of the device that the result goes to. */
+  int64_t listed;
+  const int64_t* ids; /* groups x listed */
+  const double* keys; /* the same */
+  /* What is wanted of all rows. */
+  int64_t k;
+  int32_t self_first;
+  int32_t value_dtype;
+  knng_backend_metric metric;
+  int32_t (*wanted)(const void* wanted_user); /* as that of a problem */
+  const void* wanted_user;
+} knng_backend_expansion;
+
 typedef struct knng_backend_session knng_backend_session;
 typedef struct knng_backend_memory knng_backend_memory;
 
@@ -233,6 +253,13 @@ typedef struct knng_backend_seam {
   int32_t (*allocate)(knng_backend_memory** out, int32_t device, int64_t bytes, void** address,
                       knng_backend_error* error);
   void (*release)(knng_backend_memory* memory);
+
+  /* Device memory that expand() takes beside both graphs, and the host memory: pure; no array is looked at. */
+  int64_t (*expansion_bytes)(const knng_backend_expansion* expansion, int64_t* host_bytes);
+  /* The graph of all rows, in memory of result->device: a row's nearest by (key, id), where others of its own group are
+   * at key 0 and the members of a listed group at that group's key. Of the result, `proof` and the counts but too_large
+   * are left alone. */
+  int32_t (*expand)(const knng_backend_expansion* expansion, knng_backend_result* result, knng_backend_error* error);
 } knng_backend_seam;
 
 typedef const knng_backend_seam* (*knng_backend_entry_fn)(void);

@@ -12,13 +12,13 @@
 #include "core/dtype.h"
 #include "core/stopwatch.h"
 #include "dataset/fingerprint.h"
+#include "exec/device_expand.h"
 #include "exec/device_row_loader.h"
 #include "exec/device_run.h"
 #include "exec/device_task.h"
 #include "exec/distinct.h"
 #include "exec/emit.h"
 #include "exec/file_rows.h"
-#include "exec/host_lists.h"
 #include "exec/host_rows.h"
 #include "exec/task.h"
 #include "prepare/canonical_rows.h"
@@ -65,6 +65,10 @@ struct Distinct {
   Task task;
   TaskPlan plan;
   std::int64_t k;
+  std::int64_t kept;                   // bytes of the whole's lists, if they stay on a device
+  knng_backend_expansion expansion{};  // then
+  // While equal rows are put back: held on the device, and on the host beside data and result.
+  std::int64_t device_bytes = 0, host_bytes = 0;
 
   // of_whole: the plan of all rows, which may be at work.
   Distinct(const Task& whole, const TaskPlan& of_whole, const Dataset& data, const RowLoader& loader,
@@ -72,19 +76,28 @@ struct Distinct {
       : groups(data, loader, whole.metric, std::move(first), budget, monitor),
         rows(data, groups.representatives()),
         task(task_of_distinct(whole)),
-        k(k_of_distinct(k_of_whole, groups.count())) {
+        k(k_of_distinct(k_of_whole, groups.count())),
+        kept(whole.kept_bytes(data.rows(), k_of_whole)) {
     if (of_whole.device.set.backend) task.free_device_bytes = of_whole.device.bytes;
     if (k > 0) plan = plan_task(task, rows, 0, 0, k, data.held_bytes() + Groups::bytes(data.rows()));
+    host_bytes = graph_bytes_of_distinct(task, groups.count(), k);
+    if (!whole.keep_on_device) {
+      host_bytes = checked_add(host_bytes, expand_bytes(k_of_whole, of_whole.threads), "k");
+      return;
+    }
+    expansion = describe_expansion(describe_problem(whole, of_whole, data, 0, 0, k_of_whole), groups, k);
+    const ExpansionBytes working = expansion_bytes(of_whole.device.set, expansion);
+    host_bytes = checked_add(host_bytes, working.host, "k");
+    device_bytes = checked_add(checked_add(kept, task.kept_bytes(groups.count(), k), "k"), working.device, "k");
   }
-  // Whether it takes no more memory than the whole was planned with, and no other device; result: bytes.
-  bool fits(const TaskPlan& of_whole, const Dataset& data, std::int64_t k_of_whole, std::int64_t result) const {
-    if (k > 0 && plan.device.set.backend != of_whole.device.set.backend) return false;
+  // Whether it takes no more memory than the whole was planned with, and the same devices; result: bytes.
+  bool fits(const TaskPlan& of_whole, const Dataset& data, std::int64_t result) const {
+    if (k > 0 && plan.device.set.devices != of_whole.device.set.devices) return false;
     // While it is made, or while it becomes the result.
     const std::int64_t held = data.held_bytes() + Groups::bytes(data.rows());
-    const std::int64_t expanding =
-        checked_add(graph_bytes_of_distinct(groups.count(), k), expand_bytes(k_of_whole, of_whole.threads), "k");
     return plan.host_bytes <= of_whole.host_bytes && plan.device.bytes <= of_whole.device.bytes &&
-           checked_add(held, checked_add(expanding, result, "k"), "k") <= of_whole.host_bytes;
+           device_bytes <= of_whole.device.bytes &&
+           checked_add(held, checked_add(host_bytes, result - kept, "k"), "k") <= of_whole.host_bytes;
   }
 };
 
@@ -153,16 +166,14 @@ void run_distinct(const Distinct& distinct, const Dataset& data, const Task& tas
     of_distinct.text.device = "cpu: nothing to compare";
   }
   Stopwatch watch;
-  const Charge held(budget, graph_bytes_of_distinct(distinct.groups.count(), distinct.k));
-  Task on_host = task;
-  on_host.keep_on_device = false;
-  expand(of_distinct, distinct.groups, on_host, plan.threads, budget, monitor, graph);
+  const Charge held(budget, graph_bytes_of_distinct(distinct.task, distinct.groups.count(), distinct.k));
+  if (task.keep_on_device)
+    expand_on_device(plan.device.set, of_distinct, distinct.groups, distinct.expansion, task, budget, monitor, graph);
+  else
+    expand(of_distinct, distinct.groups, task, plan.threads, budget, monitor, graph);
   graph.stats = of_distinct.stats;
-  if (task.keep_on_device) {
-    const std::int64_t kept = task.kept_bytes(graph.rows, graph.k());
-    move_lists(plan.device.set, kept, graph);
-    graph.stats[Stat::bytes_device_peak] = std::max(graph.stats[Stat::bytes_device_peak], static_cast<double>(kept));
-  }
+  double& peak = graph.stats[Stat::bytes_device_peak];
+  peak = std::max(peak, static_cast<double>(distinct.device_bytes));
   graph.stats[Stat::seconds_emit] += watch.lap();
   if (graph.stats[Stat::refined] > 0) graph.stats[Stat::refined] = static_cast<double>(graph.rows);
   graph.text = of_distinct.text;
@@ -225,7 +236,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
           checked_mul(graph.rows, graph.width * (8 + find_dtype(task.value_dtype)->bytes) + 2, "k");
       try {
         distinct.emplace(task, plan, data, *loader, k, std::move(found.first), &budget, monitor);
-        if (!distinct->fits(plan, data, k, result)) distinct.reset();
+        if (!distinct->fits(plan, data, result)) distinct.reset();
       } catch (const Error& e) {  // no plan: all rows have one
         if (e.code() == KNNG_ERR_CANCELLED) throw;
         distinct.reset();

@@ -76,21 +76,24 @@ Groups::Groups(const Dataset& data, const RowLoader& loader, const Metric& metri
 std::int64_t Groups::bytes(std::int64_t rows) { return checked_mul(4 * rows + 1, sizeof(std::int64_t), "rows"); }
 
 bool distinct_pays(const Task& task, std::int64_t rows, std::int64_t duplicates) {
-  return task.engine != "direct" && task.metric.term != Term::product && duplicates >= ceil_div(rows, kLeastShare);
+  return !task.rows_are_distinct && task.engine != "direct" && task.metric.term != Term::product &&
+         duplicates >= ceil_div(rows, kLeastShare);
 }
 
 Task task_of_distinct(const Task& task) {
   Task of_distinct = task;
   of_distinct.metric.report = Report::key;
-  of_distinct.similarity = of_distinct.self_first = of_distinct.keep_on_device = false;
+  of_distinct.similarity = of_distinct.self_first = false;
   of_distinct.value_dtype = KNNG_F64;
+  of_distinct.rows_are_distinct = true;
   return of_distinct;
 }
 
 std::int64_t k_of_distinct(std::int64_t k, std::int64_t groups) { return std::min(k + 1, groups - 1); }
 
-std::int64_t graph_bytes_of_distinct(std::int64_t groups, std::int64_t k) {
-  return checked_mul(groups, checked_add(checked_mul(k, 16, "k"), 2, "k"), "rows");
+std::int64_t graph_bytes_of_distinct(const Task& task, std::int64_t groups, std::int64_t k) {
+  const std::int64_t lists = task.keep_on_device ? 0 : checked_mul(k, 16, "k");
+  return checked_mul(groups, checked_add(lists, 2, "k"), "rows");
 }
 
 namespace {

@@ -34,6 +34,10 @@ class Groups {
   std::span<const std::int64_t> representatives() const noexcept {
     return {representatives_.data(), static_cast<std::size_t>(count())};
   }
+  // As they are kept: group(i) of each row; members of all groups one after the other, and where each begins.
+  const std::int64_t* of_rows() const noexcept { return group_.data(); }
+  const std::int64_t* starts() const noexcept { return starts_.data(); }
+  const std::int64_t* members() const noexcept { return members_.data(); }
 
  private:
   Buffer<std::int64_t> group_, starts_, members_, representatives_;
@@ -45,11 +49,12 @@ bool distinct_pays(const Task& task, std::int64_t rows, std::int64_t duplicates)
 // What is asked about the distinct rows: keys, and one neighbour more, so that ties are seen.
 Task task_of_distinct(const Task& task);
 std::int64_t k_of_distinct(std::int64_t k, std::int64_t groups);
-// Host memory that a graph of the distinct rows holds, and what expand() takes beside it for k neighbours.
-std::int64_t graph_bytes_of_distinct(std::int64_t groups, std::int64_t k);
+// Host memory that a graph of the distinct rows of such a task holds, and what expand() takes beside it for k
+// neighbours.
+std::int64_t graph_bytes_of_distinct(const Task& task, std::int64_t groups, std::int64_t k);
 std::int64_t expand_bytes(std::int64_t k, int threads);
 
-// Fills a graph whose shape is set from that of the distinct rows, as task_of_distinct() asks for it.
+// Fills a graph whose shape is set from that of the distinct rows, as task_of_distinct() asks for it; both on the host.
 // Throws KNNG_ERR_RANGE as emit() does. Runs on the calling thread's OpenMP team.
 void expand(const Graph& distinct, const Groups& groups, const Task& task, int threads, Budget* budget,
             Monitor& monitor, Graph& graph);

@@ -22,19 +22,6 @@ DeviceLists make_lists(const DeviceSet& set, const Graph& graph, std::int64_t by
           memory.data + graph.rows * graph.width * static_cast<std::int64_t>(sizeof(std::int64_t))};
 }
 
-void move_lists(const DeviceSet& set, std::int64_t bytes, Graph& graph) {
-  const DeviceLists lists = make_lists(set, graph, bytes);
-  const auto store = [&](std::int32_t dtype, void* to, const std::byte* from) {
-    copy_to_device({dtype, graph.rows, graph.width, graph.width, 1, static_cast<std::byte*>(to), lists.device}, from,
-                   "graph");
-  };
-  store(KNNG_I64, lists.ids, reinterpret_cast<const std::byte*>(graph.ids.data()));
-  store(graph.value_dtype, lists.values, graph.values.data());
-  graph.on_device = lists;
-  graph.ids = {};
-  graph.values = {};
-}
-
 void fetch_lists(Graph& graph) {
   const std::int64_t entries = graph.rows * graph.width;
   Buffer<std::int64_t> ids(entries);

@@ -1,4 +1,4 @@
-// Lists that a graph keeps on a device: memory for them there, and copies from the host and to it.
+// Lists that a graph keeps on a device: memory for them there, and copies for the host.
 #pragma once
 
 #include "backend/devices.h"
@@ -8,8 +8,6 @@ namespace libknng {
 
 // Of as many bytes as Task::kept_bytes() says, for a graph whose shape is set.
 DeviceLists make_lists(const DeviceSet& set, const Graph& graph, std::int64_t bytes);
-// Moves ids and values of a graph from the host to such memory.
-void move_lists(const DeviceSet& set, std::int64_t bytes, Graph& graph);
 
 // Copies ids and values of a graph that is kept on a device; both stay there as well. On failure it is as it was.
 void fetch_lists(Graph& graph);

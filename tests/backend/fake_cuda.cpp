@@ -8,7 +8,8 @@
 // lies (its bounds are none), samples (sample() tells something), coarse_hashes (four of them, of rows in its memory),
 // fails_to_fetch, fails_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th
 // such call of a session fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo
-// or answer. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
+// or answer, or expand, of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS:
+// how many pairs a tile should have at most.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,6 +25,7 @@
 #include "metric/canonical.h"
 #include "refine/sum_terms.h"
 #include "tests/backend/fake_behaviour.h"
+#include "tests/backend/fake_expansion.h"
 #include "tests/backend/fake_memory.h"
 #include "tests/backend/fake_session.h"
 
@@ -40,8 +42,8 @@ struct knng_backend_session : fake::Session {
 
 namespace {
 
-constexpr std::array<const char*, 12> kCalls = {"open",   "begin",      "sample", "tile",   "heed", "settle",
-                                                "absorb", "begin_keys", "keys",   "refine", "redo", "answer"};
+constexpr std::array<const char*, 13> kCalls = {"open",       "begin", "sample", "tile", "heed",   "settle", "absorb",
+                                                "begin_keys", "keys",  "refine", "redo", "answer", "expand"};
 enum Call : std::size_t {
   kOpen,
   kBegin,
@@ -54,7 +56,8 @@ enum Call : std::size_t {
   kKeys,
   kRefine,
   kRedo,
-  kAnswer
+  kAnswer,
+  kExpand
 };
 
 std::atomic<std::int64_t> calls_failed{0};
@@ -235,6 +238,18 @@ std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t co
 
 std::int64_t peak_bytes(const knng_backend_session* s) { return s->held; }
 
+std::int64_t expansion_bytes(const knng_backend_expansion* e, std::int64_t* host_bytes) {
+  *host_bytes = 4096;
+  return fake::expansion_bytes(*e);
+}
+
+std::int32_t expand(const knng_backend_expansion* e, knng_backend_result* result, knng_backend_error* error) {
+  return guard(error, [&] {
+    fail_if_told(result->device, kExpand, 1);
+    fake::expand(*e, *result);
+  });
+}
+
 void close(knng_backend_session* s) {
   if (s->readers > 0) {
     std::fputs("a session is closed while another may read its lists\n", stderr);
@@ -281,7 +296,9 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &fake::without_direction,
                                    &fake::store,
                                    &fake::allocate,
-                                   &fake::release};
+                                   &fake::release,
+                                   &expansion_bytes,
+                                   &expand};
   const char* const other = std::getenv("KNNG_FAKE_BUILD_ID");
   seam.build_id = other ? other : KNNG_BACKEND_BUILD_ID;
   return &seam;

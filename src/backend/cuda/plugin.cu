@@ -14,6 +14,7 @@
 #include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/device_properties.cuh"
+#include "backend/cuda/expansion.cuh"
 #include "backend/cuda/portions.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session.cuh"
@@ -303,6 +304,15 @@ void release(knng_backend_memory* memory) {
   guard(memory->home.device, &ignored, [&] { delete memory; });
 }
 
+std::int64_t expansion_bytes(const knng_backend_expansion* e, std::int64_t* host_bytes) {
+  *host_bytes = cuda::expansion_host_bytes();
+  return cuda::expansion_bytes(*e);
+}
+
+std::int32_t expand(const knng_backend_expansion* e, knng_backend_result* result, knng_backend_error* error) {
+  return guard(result->device, error, [&] { cuda::expand(*e, *result); });
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_cuda_entry() {
@@ -341,6 +351,8 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &without_direction,
                                          &store,
                                          &allocate,
-                                         &release};
+                                         &release,
+                                         &expansion_bytes,
+                                         &expand};
   return &seam;
 }
