@@ -247,8 +247,18 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
     return distinct ? Verdict::stop : Verdict::go_on;
   };
   try {
-    if (!run_planned(task, plan, data, queries, leave_out, k, ask, &budget, monitor, graph))
-      run_distinct(*distinct, data, task, plan, &budget, monitor, graph);
+    const auto all_rows = [&] {
+      return run_planned(task, plan, data, queries, leave_out, k, ask, &budget, monitor, graph);
+    };
+    if (!all_rows()) try {
+        run_distinct(*distinct, data, task, plan, &budget, monitor, graph);
+      } catch (const Error& full) {  // two graphs were too much
+        if (!is_of_device_memory(full)) throw;
+        monitor.log(1, (full.what() + std::string("; again, with all rows")).c_str());
+        distinct.reset();
+        empty(graph);
+        all_rows();
+      }
   } catch (...) {
     beside.stop();  // nobody waits for the fingerprint any more
     throw;

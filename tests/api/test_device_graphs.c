@@ -58,6 +58,32 @@ static void graphs_are_kept_on_a_device(void** state) {
   }
 }
 
+/* Lists that are there in bands (test_device_budgets.c) are kept as others are. */
+static void bands_are_kept(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 300, 5, 416);
+  for (int s = 0; s < 4; ++s) {
+    question q = question_of(&rows, &metric_cases[s < 2 ? 1 : 0], 21);
+    if (s & 1) q.self = "first";
+    if (s & 2) q.value_type = "f64";
+    knng_graph* expected = graph_of_cpu(&q);
+    for (const char* const* set = device_sets(); *set; ++set) {
+      knng* h = handle_for(&q, *set, "tiled", "auto", "0");
+      expect_ok(knng_set(h, "graph", "device"), "graph");
+      give_least_memory(h, q.k, 1);
+      const knng_plan plan = planned(h, 0, q.k);
+      knng_graph* g = built(h, q.k);
+      expect_kept(expected, g, strcmp(*set, "cuda:1,0") == 0);
+      assert_true(stat_of(g, "tiles") == (double)plan.tiles);
+      assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
+      knng_graph_destroy(g);
+      knng_destroy(h);
+    }
+    knng_graph_destroy(expected);
+  }
+  rows_free(&rows);
+}
+
 /* Of a graph that is kept, too, they are left out first. */
 static void equal_rows_are_put_back_there(void** state) {
   (void)state;
@@ -323,11 +349,9 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(graphs_are_kept_on_a_device),
-      DEVICE_TEST(equal_rows_are_put_back_there),
-      DEVICE_TEST(kept_graphs_are_copied_and_read),
-      DEVICE_TEST(copies_are_converted_on_devices),
-      DEVICE_TEST(entries_that_do_not_fit_are_refused_as_on_the_host),
+      DEVICE_TEST(graphs_are_kept_on_a_device),     DEVICE_TEST(bands_are_kept),
+      DEVICE_TEST(equal_rows_are_put_back_there),   DEVICE_TEST(kept_graphs_are_copied_and_read),
+      DEVICE_TEST(copies_are_converted_on_devices), DEVICE_TEST(entries_that_do_not_fit_are_refused_as_on_the_host),
       DEVICE_TEST(what_cannot_be_kept_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
