@@ -16,6 +16,9 @@ constexpr std::int64_t kGrain = 128;  // sides are multiples of it
 constexpr std::int64_t kTilesPerDevice = 16;
 // Smaller tiles than these keep a device less busy than bringing points again and again does.
 constexpr std::int64_t kWorthwhileSide = 2048;
+// A tile hands at most k candidates to a list, and lists are merged tile by tile: with so many times as many columns as
+// a list has candidates that is little beside looking at them.
+constexpr std::int64_t kColumnsOfCandidate = 16;
 // Points that come block by block: beside a band of so many, a block that comes serves so many tiles that it is there
 // in time.
 constexpr std::int64_t kHeldForBand = 10;
@@ -83,12 +86,18 @@ Sides that_ends_soon(const DeviceProblem& p, Sides tile) {
   return {soon.tile_rows, soon.tile_cols};
 }
 
+// Columns of a tile that is as large as pays.
+std::int64_t worthwhile_columns(const DeviceProblem& p) {
+  return std::max(kWorthwhileSide, p.square ? 0 : checked_mul(kColumnsOfCandidate, list_capacity(p), "k"));
+}
+
 // The next smaller tile; false if there is none.
 bool shrink(const DeviceProblem& p, Sides& tile) {
   const bool more_rows = !p.tile_rows && tile.rows > kGrain, more_cols = !p.tile_cols && tile.cols > kGrain;
+  const bool enough_rows = tile.rows > kWorthwhileSide && tile.cols <= worthwhile_columns(p);
   if (p.square && more_rows) {
     tile.rows = tile.cols = whole_grains(tile.rows / 2);
-  } else if (!p.square && more_cols && (tile.cols >= tile.rows || !more_rows)) {
+  } else if (!p.square && more_cols && !(more_rows && enough_rows) && (tile.cols >= tile.rows || !more_rows)) {
     tile.cols = whole_grains(tile.cols / 2);
   } else if (!p.square && more_rows) {
     tile.rows = whole_grains(tile.rows / 2);
@@ -214,8 +223,9 @@ DevicePlan plan_in_bands(const DeviceProblem& p, std::int64_t capacity) {
   const auto plan_of_band = [&](std::int64_t rows) { return plan_of_all_lists(of_band(p, rows), capacity); };
   const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
   const auto fits_and_pays = [&](const DevicePlan& plan) {
-    const Sides tile = {plan.grid.tile_rows, plan.grid.tile_cols};
-    return fits(plan) && pays(of_band(p, plan.grid.rows), tile);
+    const DeviceProblem band = of_band(p, plan.grid.rows);
+    const Sides soon = that_ends_soon(band, largest_tile(band));
+    return fits(plan) && plan.grid.tile_cols >= std::min(worthwhile_columns(band), soon.cols);
   };
   const std::int64_t most = whole_grains(p.rows - 1), worthwhile = std::min(kQueriesTogether, most);
   std::int64_t rows = most_rows(worthwhile, most, [&](std::int64_t band) {

@@ -278,7 +278,7 @@ static void lists_that_do_not_fit(void** state) {
       knng_graph_destroy(expected);
       rows_free(&rows);
     }
-  if (!small_run()) assert_true(distinct > 0);
+  if (fake_devices) assert_true(distinct > 0); /* of GPUs the plan for fewer rows takes more */
 }
 
 /* What a row of a later band has: a value that fp32 cannot hold, or one that the metric refuses. */

@@ -42,9 +42,11 @@ class Array {
     if (count == 0) return;
     check(cudaMalloc(&data_, static_cast<std::size_t>(count) * sizeof(T)));
     check(cudaMemset(data_, 0xff, static_cast<std::size_t>(count) * sizeof(T)));
+    check(cudaStreamSynchronize(nullptr));  // for streams that do not wait for the default one
   }
   explicit Array(const std::vector<T>& from) : Array(static_cast<std::int64_t>(from.size())) {
     if (count_ > 0) check(cudaMemcpy(data_, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
+    check(cudaStreamSynchronize(nullptr));  // it may be under way
   }
   Array(Array&& other) noexcept : data_(other.data_), count_(other.count_) { other.data_ = nullptr; }
   Array& operator=(Array&& other) noexcept {

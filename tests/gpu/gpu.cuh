@@ -49,12 +49,23 @@ inline int result() {
   return failures == 0 && checks > 0 ? 0 : 1;
 }
 
+// Done when they return, for streams that do not wait for the default one: copies from ordinary host memory may be
+// under way when cudaMemcpy() returns.
+inline void copy(void* to, const void* from, std::size_t bytes) {
+  check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+  check(cudaStreamSynchronize(nullptr));
+}
+inline void set(void* to, int byte, std::size_t bytes) {
+  check(cudaMemset(to, byte, bytes));
+  check(cudaStreamSynchronize(nullptr));
+}
+
 template <class T>
 class Array {
  public:
   explicit Array(std::size_t count) : count_(count) { check(cudaMalloc(&data_, (count + 1) * sizeof(T))); }
   explicit Array(const std::vector<T>& values) : Array(values.size()) {
-    check(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice));
+    copy(data_, values.data(), count_ * sizeof(T));
   }
   ~Array() { cudaFree(data_); }
   Array(const Array&) = delete;
@@ -62,7 +73,7 @@ class Array {
 
   T* get() const { return data_; }
   std::size_t size() const { return count_; }
-  void poison() { check(cudaMemset(data_, 0xA5, count_ * sizeof(T))); }
+  void poison() { set(data_, 0xA5, count_ * sizeof(T)); }
   std::vector<T> values() const {
     std::vector<T> result(count_);
     check(cudaMemcpy(result.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));

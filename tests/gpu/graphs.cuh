@@ -33,7 +33,7 @@ inline Result taken(knng_graph* g) {
   const auto copy = [](const knng_matrix& m) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(m.rows * m.cols * ((m.dtype & 0xff) / 8)));
     const libknng::cuda::CurrentDevice current(m.space == KNNG_CUDA ? m.device : 0);
-    check(cudaMemcpy(bytes.data(), m.data, bytes.size(), cudaMemcpyDefault));
+    gpu::copy(bytes.data(), m.data, bytes.size());
     return bytes;
   };
   r.ids = copy(ids);

@@ -71,7 +71,7 @@ class Matrix {
     libknng::load_row(view_, i, x.data());
     return x;
   }
-  void upload() { check(cudaMemcpy(device_.get(), host_.data(), host_.size(), cudaMemcpyHostToDevice)); }
+  void upload() { gpu::copy(device_.get(), host_.data(), host_.size()); }
   knng_backend_matrix there() const {
     return {device_.get() + first_, view_.rows, view_.cols, view_.row_stride, view_.col_stride, view_.dtype, 0};
   }
@@ -181,7 +181,7 @@ class Packed {
     if (where < 0) return;
     check(cudaSetDevice(where));
     check(cudaMalloc(&device_, elements.size() * sizeof(From)));
-    check(cudaMemcpy(device_, elements.data(), elements.size() * sizeof(From), cudaMemcpyHostToDevice));
+    gpu::copy(device_, elements.data(), elements.size() * sizeof(From));
     check(cudaDeviceSynchronize());
     check(cudaSetDevice(0));
   }

@@ -145,7 +145,7 @@ void rows_of_every_kind() {
                                      std::to_string(space) + " of device " + std::to_string(owner);
             const std::vector<std::byte> memory = laid_out(rows, l);
             const Block block(space, owner, static_cast<std::int64_t>(memory.size()));
-            check(cudaMemcpy(block.get(), memory.data(), memory.size(), cudaMemcpyDefault));
+            gpu::copy(block.get(), memory.data(), memory.size());
             check(cudaDeviceSynchronize());
             knng_matrix m = matrix_in(block.get(), space, owner, dtype, n, d, l);
             if (l.first == 0) m.space = KNNG_ANY;
@@ -160,7 +160,7 @@ void rows_of_every_kind() {
             const Layout lq = layouts(queries.n, d)[l.first == 0 ? 1 : 3];
             const std::vector<std::byte> query_memory = laid_out(queries, lq);
             const Block query_block(space, owner, static_cast<std::int64_t>(query_memory.size()));
-            check(cudaMemcpy(query_block.get(), query_memory.data(), query_memory.size(), cudaMemcpyDefault));
+            gpu::copy(query_block.get(), query_memory.data(), query_memory.size());
             check(cudaDeviceSynchronize());
             const knng_matrix q = matrix_in(query_block.get(), space, owner, dtype, queries.n, d, lq);
             knng* h = handle("cuda:0", metric);
@@ -205,7 +205,7 @@ void fingerprints() {
       for (const Layout& l : {ways[0], ways[1], ways[4]}) {
         const std::vector<std::byte> memory = laid_out(rows, l);
         const Block block(KNNG_CUDA, devices - 1, static_cast<std::int64_t>(memory.size()));
-        check(cudaMemcpy(block.get(), memory.data(), memory.size(), cudaMemcpyDefault));
+        gpu::copy(block.get(), memory.data(), memory.size());
         check(cudaDeviceSynchronize());
         const std::string got = print(matrix_in(block.get(), KNNG_CUDA, devices - 1, dtype, rows.n, d, l), "cuda:0");
         expect(expected.size() == 32 && got == expected, "%s x %lld, %s: fingerprint %s instead of %s",
@@ -244,7 +244,7 @@ void equal_rows() {
         const int owner = part == 0 ? devices - 1 : 0;
         const Layout l = layouts(count, d)[0];
         blocks.push_back(std::make_unique<Block>(KNNG_CUDA, owner, count * d * 4));
-        check(cudaMemcpy(blocks.back()->get(), at, static_cast<std::size_t>(count * d * 4), cudaMemcpyDefault));
+        gpu::copy(blocks.back()->get(), at, static_cast<std::size_t>(count * d * 4));
         m = matrix_in(blocks.back()->get(), KNNG_CUDA, owner, KNNG_F32, count, d, l);
       }
       check(cudaDeviceSynchronize());
@@ -287,7 +287,7 @@ void work_comes_after_the_stream() {
   const bool apart = !small_run();
   for (const bool legacy : {false, true}) {
     const Block block(KNNG_CUDA, 0, l.size * 4);
-    check(cudaMemset(block.get(), 0xff, static_cast<std::size_t>(l.size * 4)));  // NaN
+    gpu::set(block.get(), 0xff, static_cast<std::size_t>(l.size * 4));  // NaN
     check(cudaDeviceSynchronize());
     const cudaStream_t stream = legacy ? nullptr : own;
     spin<<<1, 1, 0, stream>>>(kSecond);
@@ -304,7 +304,7 @@ void work_comes_after_the_stream() {
   }
   // A stream of somebody else's goes on meanwhile.
   const Block block(KNNG_CUDA, 0, l.size * 4);
-  check(cudaMemcpy(block.get(), rows.data.data(), rows.data.size(), cudaMemcpyDefault));
+  gpu::copy(block.get(), rows.data.data(), rows.data.size());
   check(cudaDeviceSynchronize());
   spin<<<1, 1, 0, own>>>(2 * kSecond);
   const knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
@@ -324,7 +324,7 @@ void the_caller_is_left_alone() {
   rows.put(123 * rows.d + 7, NAN);
   const std::vector<std::byte> memory = laid_out(rows, l);
   Block block(KNNG_CUDA, 0, static_cast<std::int64_t>(memory.size()));
-  check(cudaMemcpy(block.get(), memory.data(), memory.size(), cudaMemcpyDefault));
+  gpu::copy(block.get(), memory.data(), memory.size());
   check(cudaDeviceSynchronize());
   const int last = devices - 1;
   check(cudaSetDevice(last));
@@ -345,8 +345,7 @@ void the_caller_is_left_alone() {
   m.data = rows.data.data();
   expect(knng_borrow(h, &m) == KNNG_ERR_ARGUMENT, "host memory as a device's");
   const float zero = 0;
-  check(cudaMemcpy(static_cast<std::byte*>(block.get()) + (l.first + 123 * l.row_stride + 7) * 4, &zero, sizeof zero,
-                   cudaMemcpyDefault));
+  gpu::copy(static_cast<std::byte*>(block.get()) + (l.first + 123 * l.row_stride + 7) * 4, &zero, sizeof zero);
   m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
   expect(knng_borrow(h, &m) == KNNG_OK, "%s", knng_last_error());
   built(h, 5, "the build");
@@ -387,8 +386,8 @@ void results_to_devices() {
       expect(knng_graph_copy(g, 1, &to_ids, &to_values) == KNNG_OK, "%s: %s", l.name, knng_last_error());
       got_ids.resize(static_cast<std::size_t>(l.size));
       got_values.resize(static_cast<std::size_t>(l.size));
-      check(cudaMemcpy(got_ids.data(), of_ids.get(), got_ids.size() * 4, cudaMemcpyDefault));
-      check(cudaMemcpy(got_values.data(), of_values.get(), got_values.size() * 8, cudaMemcpyDefault));
+      gpu::copy(got_ids.data(), of_ids.get(), got_ids.size() * 4);
+      gpu::copy(got_values.data(), of_values.get(), got_values.size() * 8);
       bool same = true;
       for (std::int64_t i = 0; i < 400; ++i)
         for (std::int64_t t = 0; t < 7; ++t) {
@@ -410,7 +409,7 @@ void graphs_that_stay() {
   const Layout l = layouts(rows.n, rows.d)[0];
   const std::int64_t k = small_run() ? 9 : 60;
   const Block block(KNNG_CUDA, 0, l.size * 4);
-  check(cudaMemcpy(block.get(), rows.data.data(), rows.data.size(), cudaMemcpyDefault));
+  gpu::copy(block.get(), rows.data.data(), rows.data.size());
   check(cudaDeviceSynchronize());
   const knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
   for (const char* metric : {"euclidean", "manhattan"})
@@ -432,8 +431,8 @@ void graphs_that_stay() {
       expect(knng_graph_view(g, &ids, &values) == KNNG_OK, "%s", knng_last_error());
       expect(ids.space == KNNG_CUDA && ids.device == owner && values.device == owner, "%s: it is elsewhere", set);
       Result kept{std::vector<std::byte>(expected.ids.size()), std::vector<std::byte>(expected.values.size())};
-      check(cudaMemcpy(kept.ids.data(), ids.data, kept.ids.size(), cudaMemcpyDefault));
-      check(cudaMemcpy(kept.values.data(), values.data, kept.values.size(), cudaMemcpyDefault));
+      gpu::copy(kept.ids.data(), ids.data, kept.ids.size());
+      gpu::copy(kept.values.data(), values.data, kept.values.size());
       expect(kept == expected, "%s, %s: another graph", metric, set);
       // To every device, with gaps.
       for (int device = 0; device < std::min(devices, 2); ++device)
@@ -442,7 +441,7 @@ void graphs_that_stay() {
           knng_matrix to = matrix_in(of_ids.get(), KNNG_CUDA, device, KNNG_I64, rows.n, k, way);
           expect(knng_graph_copy(g, 0, &to, nullptr) == KNNG_OK, "%s: %s", way.name, knng_last_error());
           std::vector<std::int64_t> got(static_cast<std::size_t>(way.size));
-          check(cudaMemcpy(got.data(), of_ids.get(), got.size() * 8, cudaMemcpyDefault));
+          gpu::copy(got.data(), of_ids.get(), got.size() * 8);
           const auto* const wanted = reinterpret_cast<const std::int64_t*>(expected.ids.data());
           bool same = true;
           for (std::int64_t i = 0; i < rows.n; ++i)
@@ -463,8 +462,8 @@ void graphs_that_stay() {
           expect(knng_graph_copy(g, 1, &to, &values_to) == KNNG_OK, "%s: %s", way.name, knng_last_error());
           std::vector<std::int32_t> got_ids(static_cast<std::size_t>(way.size));
           std::vector<std::uint16_t> got_values(static_cast<std::size_t>(way.size));
-          check(cudaMemcpy(got_ids.data(), narrow.get(), got_ids.size() * 4, cudaMemcpyDefault));
-          check(cudaMemcpy(got_values.data(), of_values.get(), got_values.size() * 2, cudaMemcpyDefault));
+          gpu::copy(got_ids.data(), narrow.get(), got_ids.size() * 4);
+          gpu::copy(got_values.data(), of_values.get(), got_values.size() * 2);
           for (std::int64_t e = 0; e < entries; ++e) {
             const auto at = static_cast<std::size_t>(way.first + e / k * way.row_stride + e % k * way.col_stride);
             const auto entry = static_cast<std::size_t>(e);

@@ -154,7 +154,7 @@ struct DeviceTile {
   explicit DeviceTile(const Tile& t)
       : stored(t.stored.size() + 4), row_terms(t.row_terms), column_terms(t.column_terms) {
     float* tile = stored.get() + t.shape.skew;
-    gpu::check(cudaMemcpy(tile, t.stored.data(), t.stored.size() * sizeof(float), cudaMemcpyHostToDevice));
+    gpu::copy(tile, t.stored.data(), t.stored.size() * sizeof(float));
     job.tile = tile;
     job.ld = t.ld();
     job.rows = t.shape.rows;
@@ -234,8 +234,7 @@ struct Lists {
     job.dropped = c.drop ? dropped.get() : nullptr;
     out.poison();
     counts.poison();
-    gpu::check(cudaMemcpy(dropped.get(), dropped_before.data(), dropped_before.size() * sizeof(float),
-                          cudaMemcpyHostToDevice));
+    gpu::copy(dropped.get(), dropped_before.data(), dropped_before.size() * sizeof(float));
   }
 
   void compare(const Case& c, const char* selector) const {
