@@ -36,7 +36,7 @@ constexpr std::int64_t kFewUnproved = 256;
 // times.
 constexpr double kHopeless = 1.0 / 64;
 
-// Rows of a graph whose lists devices have at a time, and their place in it: all, or one of several bands.
+// Rows of a graph whose lists devices have at a time, and their place in it: all, or one of several slices.
 struct Part {
   Graph& graph;
   std::int64_t first, rows;
@@ -45,7 +45,7 @@ struct Part {
   std::span<const std::uint8_t> proof() const noexcept {
     return {graph.proof.data() + first, static_cast<std::size_t>(rows)};
   }
-  // A stage of several bands has a name of its own in each, so that progress under a name never goes back.
+  // A stage of several slices has a name of its own in each, so that progress under a name never goes back.
   std::string named(const char* stage) const {
     std::string name = stage;
     if (of > 1) name.append(" (").append(std::to_string(number)).append(" of ").append(std::to_string(of)).append(")");
@@ -384,7 +384,7 @@ struct Run {
   Monitor& monitor;
 };
 
-// The points of a part that are not the data: queries, or a band of the data's own rows.
+// The points of a part that are not the data: queries, or a slice of the data's own rows.
 struct Queries {
   const Dataset* rows;  // null: none
   const char* argument;
@@ -457,23 +457,23 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   return true;
 }
 
-// One band after the other: its rows are queries of the data, which must not return themselves.
-bool run_bands(const Run& run, const TaskPlan& plan, const Queries& queries, Graph& graph) {
-  const std::int64_t band = plan.device.band, n = graph.rows;
+// One slice after the other: its rows are queries of the data, which must not return themselves.
+bool run_slices(const Run& run, const TaskPlan& plan, const Queries& queries, Graph& graph) {
+  const std::int64_t slice = plan.device.slice, n = graph.rows;
   const Dataset& points = queries.rows ? *queries.rows : run.data;
-  Buffer<std::int64_t> numbers(band, run.budget);
-  for (std::int64_t first = 0; first < n; first += band) {
-    const Part part{graph, first, std::min(band, n - first), first / band + 1, ceil_div(n, band)};
+  Buffer<std::int64_t> numbers(slice, run.budget);
+  for (std::int64_t first = 0; first < n; first += slice) {
+    const Part part{graph, first, std::min(slice, n - first), first / slice + 1, ceil_div(n, slice)};
     std::iota(numbers.begin(), numbers.end(), first);
     std::span<const std::int64_t> picked = points.picked().subspan(points.picked().empty() ? 0 : first);
-    if (picked.empty()) picked = {numbers.data(), static_cast<std::size_t>(band)};
+    if (picked.empty()) picked = {numbers.data(), static_cast<std::size_t>(slice)};
     const Dataset rows(points, picked.first(static_cast<std::size_t>(part.rows)));
-    TaskPlan of_band = plan;
-    of_band.grid.rows = part.rows;
-    of_band.grid.tile_rows = std::min(plan.grid.tile_rows, part.rows);
+    TaskPlan of_slice = plan;
+    of_slice.grid.rows = part.rows;
+    of_slice.grid.tile_rows = std::min(plan.grid.tile_rows, part.rows);
     const std::int64_t* leave_out = queries.rows ? queries.leave_out : numbers.data();
     if (queries.rows && leave_out) leave_out += first;
-    if (!run_part(run, of_band, {&rows, queries.argument, leave_out}, part)) return false;
+    if (!run_part(run, of_slice, {&rows, queries.argument, leave_out}, part)) return false;
   }
   return true;
 }
@@ -490,8 +490,8 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   const Run run{task, data, k, copiers, output, budget, monitor};
   const Queries points{queries, queries ? "q" : "rows", leave_out};
   graph.stats[Stat::pairs] = plan.grid.pairs();
-  const bool done =
-      plan.device.band > 0 ? run_bands(run, plan, points, graph) : run_part(run, plan, points, {graph, 0, graph.rows});
+  const bool done = plan.device.slice > 0 ? run_slices(run, plan, points, graph)
+                                          : run_part(run, plan, points, {graph, 0, graph.rows});
   if (!done) return false;
   release_result(graph);
   graph.text.engine = plan.device.engine;

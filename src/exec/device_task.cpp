@@ -160,11 +160,11 @@ class Planning {
   }
   // Host memory that sessions of such a plan take.
   std::int64_t host_bytes(const DevicePlan& made) {
-    const std::int64_t rows = made.band > 0 ? made.band : made.grid.rows;
+    const std::int64_t rows = made.slice > 0 ? made.slice : made.grid.rows;
     const std::int64_t sessions =
         checked_mul(session_bytes(rows, made.grid.tile_rows, made.grid.tile_cols, made.capacity, made.blocks_held).host,
                     problem_.device_count, "devices");
-    return checked_add(sessions, 8 * made.band, "rows");
+    return checked_add(sessions, 8 * made.slice, "rows");
   }
 
  private:
@@ -184,7 +184,7 @@ class Planning {
   Bytes session_bytes(std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
                       std::int64_t held) const {
     knng_backend_problem problem = problem_;
-    if (rows < problem.rows.count) make_band(problem, rows, &kSomeId);
+    if (rows < problem.rows.count) make_slice(problem, rows, &kSomeId);
     problem.tile_rows = tile_rows;
     problem.tile_cols = tile_cols;
     problem.capacity = capacity;
@@ -207,7 +207,7 @@ class Planning {
 
 }  // namespace
 
-void make_band(knng_backend_problem& p, std::int64_t rows, const std::int64_t* leave_out) {
+void make_slice(knng_backend_problem& p, std::int64_t rows, const std::int64_t* leave_out) {
   p.square = 0;
   p.rows.count = rows;
   p.leave_out = leave_out;
@@ -254,7 +254,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
          static_cast<long long>(most), static_cast<long long>(made.smallest));
   plan.grid = made.grid;
   plan.threads = task.threads;
-  device.band = made.band;
+  device.slice = made.slice;
   device.capacity = made.capacity;
   device.blocks_held = made.blocks_held;
   device.bytes = made.bytes;

@@ -25,6 +25,6 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
 
 // Makes it the problem of some rows, as many as that, which are queries from now on; leave_out: what none must return,
 // which of rows of the data set is the row itself.
-void make_band(knng_backend_problem& problem, std::int64_t rows, const std::int64_t* leave_out);
+void make_slice(knng_backend_problem& problem, std::int64_t rows, const std::int64_t* leave_out);
 
 }  // namespace libknng

@@ -155,9 +155,9 @@ void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
 }
 
 std::int64_t TaskPlan::tiles() const noexcept {
-  if (device.band == 0) return grid.tiles();
+  if (device.slice == 0) return grid.tiles();
   const auto blocks = [this](std::int64_t rows) { return ceil_div(rows, grid.tile_rows); };
-  return (grid.rows / device.band * blocks(device.band) + blocks(grid.rows % device.band)) * grid.column_blocks();
+  return (grid.rows / device.slice * blocks(device.slice) + blocks(grid.rows % device.slice)) * grid.column_blocks();
 }
 
 TaskPlan plan_task(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype,

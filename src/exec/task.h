@@ -52,7 +52,7 @@ struct DeviceTask {
   DeviceSet set;  // empty: the CPU does it
   std::string engine, selector;
   bool by_rows = false;          // rows are answered straight away, without tiles or selector
-  std::int64_t band = 0;         // rows whose lists are there at a time, one band after the other; 0: all
+  std::int64_t slice = 0;        // rows whose lists are there at a time, one slice after the other; 0: all
   std::int64_t capacity = 0;     // candidates of a list
   std::int64_t blocks_held = 0;  // of points that come block by block; 0: all stay on the device
   std::int64_t bytes = 0;        // of each device, at its peak
@@ -66,7 +66,7 @@ struct TaskPlan : Plan {
   DeviceTask device;
   std::int64_t held_bytes = 0;  // that it was made with
 
-  // Of all bands.
+  // Of all slices.
   std::int64_t tiles() const noexcept;
 };
 // held_bytes: of rows, the library's. Throws KNNG_ERR_DEVICE for devices that are not there, KNNG_ERR_UNSUPPORTED for

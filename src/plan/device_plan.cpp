@@ -198,11 +198,11 @@ DevicePlan plan_of_all_lists(const DeviceProblem& p, std::int64_t capacity) {
   return plan;
 }
 
-DeviceProblem of_band(const DeviceProblem& p, std::int64_t rows) {
-  DeviceProblem band = p;
-  band.rows = rows;
-  band.square = false;
-  return band;
+DeviceProblem of_slice(const DeviceProblem& p, std::int64_t rows) {
+  DeviceProblem slice = p;
+  slice.rows = rows;
+  slice.square = false;
+  return slice;
 }
 
 // The most rows, whole grains, up to `most` for which `works`, as it does for fewer; 0: it does not for `fewest`.
@@ -219,26 +219,26 @@ std::int64_t most_rows(std::int64_t fewest, std::int64_t most, Works&& works) {
 
 // Lists of so many rows at a time as fit, as queries of all columns. Beside fewer rows than are worth it no columns
 // stay, and no tiles are large.
-DevicePlan plan_in_bands(const DeviceProblem& p, std::int64_t capacity) {
-  const auto plan_of_band = [&](std::int64_t rows) { return plan_of_all_lists(of_band(p, rows), capacity); };
+DevicePlan plan_in_slices(const DeviceProblem& p, std::int64_t capacity) {
+  const auto plan_of_slice = [&](std::int64_t rows) { return plan_of_all_lists(of_slice(p, rows), capacity); };
   const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
   const auto fits_and_pays = [&](const DevicePlan& plan) {
-    const DeviceProblem band = of_band(p, plan.grid.rows);
-    const Sides soon = that_ends_soon(band, largest_tile(band));
-    return fits(plan) && plan.grid.tile_cols >= std::min(worthwhile_columns(band), soon.cols);
+    const DeviceProblem slice = of_slice(p, plan.grid.rows);
+    const Sides soon = that_ends_soon(slice, largest_tile(slice));
+    return fits(plan) && plan.grid.tile_cols >= std::min(worthwhile_columns(slice), soon.cols);
   };
   const std::int64_t most = whole_grains(p.rows - 1), worthwhile = std::min(kQueriesTogether, most);
-  std::int64_t rows = most_rows(worthwhile, most, [&](std::int64_t band) {
-    const DevicePlan plan = plan_of_band(band);
+  std::int64_t rows = most_rows(worthwhile, most, [&](std::int64_t slice) {
+    const DevicePlan plan = plan_of_slice(slice);
     return plan.blocks_held == 0 && fits_and_pays(plan);
   });
-  if (rows == 0) rows = most_rows(worthwhile, most, [&](std::int64_t b) { return fits_and_pays(plan_of_band(b)); });
-  if (rows == 0) rows = most_rows(kGrain, most, [&](std::int64_t b) { return fits(plan_of_band(b)); });
+  if (rows == 0) rows = most_rows(worthwhile, most, [&](std::int64_t b) { return fits_and_pays(plan_of_slice(b)); });
+  if (rows == 0) rows = most_rows(kGrain, most, [&](std::int64_t b) { return fits(plan_of_slice(b)); });
   rows = std::max(rows, kGrain);
   // All alike.
-  DevicePlan plan = plan_of_band(round_up(ceil_div(p.rows, ceil_div(p.rows, rows)), kGrain));
-  if (!fits(plan)) plan = plan_of_band(rows);
-  plan.band = plan.grid.rows;
+  DevicePlan plan = plan_of_slice(round_up(ceil_div(p.rows, ceil_div(p.rows, rows)), kGrain));
+  if (!fits(plan)) plan = plan_of_slice(rows);
+  plan.slice = plan.grid.rows;
   plan.grid.rows = p.rows;
   return plan;
 }
@@ -264,9 +264,9 @@ DevicePlan make_device_plan(const DeviceProblem& p) {
   DevicePlan plan = plan_of_all_lists(p, capacity);
   std::int64_t smallest = smallest_bytes(p, capacity);
   if (p.rows > kGrain) {
-    smallest = std::min(smallest, smallest_bytes(of_band(p, kGrain), capacity));
+    smallest = std::min(smallest, smallest_bytes(of_slice(p, kGrain), capacity));
     if (plan.bytes > p.max_bytes)
-      if (const DevicePlan bands = plan_in_bands(p, capacity); bands.bytes < plan.bytes) plan = bands;
+      if (const DevicePlan slices = plan_in_slices(p, capacity); slices.bytes < plan.bytes) plan = slices;
   }
   plan.smallest = smallest;
   return plan;

@@ -31,9 +31,9 @@ struct DeviceProblem {
 
 struct DevicePlan {
   // Square: of square tiles, so that each is on the diagonal or beside it; but whole rows, if these are answered, and
-  // not square, if there are bands.
+  // not square, if there are slices.
   TileGrid grid;
-  std::int64_t band = 0;         // rows that have lists at a time, one band after the other; 0: all
+  std::int64_t slice = 0;        // rows that have lists at a time, one slice after the other; 0: all
   std::int64_t capacity = 0;     // candidates of a list; 0 where rows are answered
   std::int64_t blocks_held = 0;  // 0: all points stay on the device; else they come block by block
   std::int64_t bytes = 0;        // of each device

@@ -219,21 +219,21 @@ static void points_far_beyond_a_sample(void** state) {
   rows_free(&rows);
 }
 
-/* Lists that do not fit are there in bands: the same graph, with itself in front or not, of distinct rows or not; each
- * band's stages have their names. */
-typedef struct seen_bands {
+/* Lists that do not fit are there in slices: the same graph, with itself in front or not, of distinct rows or not; each
+ * slice's stages have their names. */
+typedef struct seen_slices {
   char stage[64];
   double done;
-  int stages, of_bands;
-} seen_bands;
+  int stages, of_slices;
+} seen_slices;
 
-static int32_t see_bands(void* user, const char* stage, double done, double total) {
-  seen_bands* const seen = user;
+static int32_t see_slices(void* user, const char* stage, double done, double total) {
+  seen_slices* const seen = user;
   assert_true(done <= total);
   if (strcmp(stage, seen->stage) != 0) {
     snprintf(seen->stage, sizeof seen->stage, "%s", stage);
     ++seen->stages;
-    seen->of_bands += strstr(stage, " of ") != NULL;
+    seen->of_slices += strstr(stage, " of ") != NULL;
   } else {
     assert_true(done >= seen->done);
   }
@@ -256,20 +256,20 @@ static void lists_that_do_not_fit(void** state) {
       for (const char* const* set = device_sets(); *set; ++set) {
         if ((set - device_sets() + m + equal) % (!fake_devices || small_run() ? 4 : 2)) continue;
         char label[120];
-        snprintf(label, sizeof label, "bands: %s device=%s equal=%d", q.metric.metric, *set, equal);
+        snprintf(label, sizeof label, "slices: %s device=%s equal=%d", q.metric.metric, *set, equal);
         knng* h = handle_for(&q, *set, m % 3 == 2 || !has_device_filter(&q) ? "direct" : "tiled", "quick",
                              m % 3 ? "0" : "60");
         give_least_memory(h, q.k, 1);
         const knng_plan plan = planned(h, 0, q.k);
-        seen_bands seen = {"", 0, 0, 0};
-        const knng_control control = {sizeof control, 1, &see_bands, NULL, &seen, NULL};
+        seen_slices seen = {"", 0, 0, 0};
+        const knng_control control = {sizeof control, 1, &see_slices, NULL, &seen, NULL};
         devices_behave("0:slow;1:slow;2:slow;3:slow");
         expect_ok(answer(h, &q, &control, &g), label);
         expect_same(expected, g, label);
         assert_true(stat_of(g, "bytes_device_peak") <= (double)plan.device_bytes);
         distinct += stat_of(g, "pairs") < (double)(n * n);
         if (stat_of(g, "pairs") == (double)(n * n) && strcmp(q.metric.metric, "inner_product") != 0 && fake_devices)
-          assert_true(seen.of_bands > 0);
+          assert_true(seen.of_slices > 0);
         devices_behave("");
         knng_graph_destroy(g);
         g = NULL;
@@ -281,8 +281,8 @@ static void lists_that_do_not_fit(void** state) {
   if (fake_devices) assert_true(distinct > 0); /* of GPUs the plan for fewer rows takes more */
 }
 
-/* What a row of a later band has: a value that fp32 cannot hold, or one that the metric refuses. */
-static void rows_of_later_bands_are_named(void** state) {
+/* What a row of a later slice has: a value that fp32 cannot hold, or one that the metric refuses. */
+static void rows_of_later_slices_are_named(void** state) {
   (void)state;
   int hellinger = 0;
   while (strcmp(metric_cases[hellinger].metric, "hellinger") != 0) ++hellinger;
@@ -301,7 +301,7 @@ static void rows_of_later_bands_are_named(void** state) {
     assert_null(answer_of_cpu(&q, &failure));
     knng* h = handle_for(&q, device_sets()[0], "direct", "quick", "0");
     give_least_memory(h, q.k, 1);
-    expect_answer(h, &q, NULL, &failure, "a later band");
+    expect_answer(h, &q, NULL, &failure, "a later slice");
     knng_destroy(h);
     rows_free(&rows);
   }
@@ -323,12 +323,12 @@ static void queries_that_do_not_fit(void** state) {
       const knng_plan free = planned(h, 700, q.k);
       set_bytes(h, "max_device_bytes", free.smallest_device);
       assert_true(planned(h, 700, q.k).tile_rows <= 128);
-      seen_bands seen = {"", 0, 0, 0};
-      const knng_control control = {sizeof control, 1, &see_bands, NULL, &seen, NULL};
+      seen_slices seen = {"", 0, 0, 0};
+      const knng_control control = {sizeof control, 1, &see_slices, NULL, &seen, NULL};
       devices_behave("0:slow;1:slow;2:slow;3:slow");
       expect_ok(answer(h, &q, &control, &g), *set);
       expect_same(expected, g, *set);
-      if (fake_devices) assert_true(seen.of_bands > 0);
+      if (fake_devices) assert_true(seen.of_slices > 0);
       devices_behave("");
       knng_graph_destroy(g);
       knng_destroy(h);
@@ -338,7 +338,7 @@ static void queries_that_do_not_fit(void** state) {
   rows_free(&queries);
 }
 
-/* Tiles that were asked for are of a band's rows where all rows of one do not fit; columns are as many as were asked
+/* Tiles that were asked for are of a slice's rows where all rows of one do not fit; columns are as many as were asked
  * for, and no want of memory makes them fewer. */
 static void tiles_that_no_device_holds(void** state) {
   (void)state;
@@ -366,7 +366,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(memory_is_as_planned),       DEVICE_TEST(memory_that_others_took),
       DEVICE_TEST(more_points_than_fit),       DEVICE_TEST(blocks_that_are_cut),
-      DEVICE_TEST(lists_that_do_not_fit),      DEVICE_TEST(rows_of_later_bands_are_named),
+      DEVICE_TEST(lists_that_do_not_fit),      DEVICE_TEST(rows_of_later_slices_are_named),
       DEVICE_TEST(queries_that_do_not_fit),    DEVICE_TEST(points_far_beyond_a_sample),
       DEVICE_TEST(tiles_that_no_device_holds),
   };

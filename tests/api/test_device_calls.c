@@ -11,7 +11,7 @@
 typedef struct build_case {
   const char *device, *engine, *tile;
   int64_t n, d;
-  int blocks; /* 1: points come block by block; 2: and lists are there in bands, in the least memory at all */
+  int blocks; /* 1: points come block by block; 2: and lists are there in slices, in the least memory at all */
   const char* calls[10];
 } build_case;
 static const build_case builds[] = {

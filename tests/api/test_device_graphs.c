@@ -58,8 +58,8 @@ static void graphs_are_kept_on_a_device(void** state) {
   }
 }
 
-/* Lists that are there in bands (test_device_budgets.c) are kept as others are. */
-static void bands_are_kept(void** state) {
+/* Lists that are there in slices (test_device_budgets.c) are kept as others are. */
+static void slices_are_kept(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F32, 300, 5, 416);
   for (int s = 0; s < 4; ++s) {
@@ -349,7 +349,7 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(graphs_are_kept_on_a_device),     DEVICE_TEST(bands_are_kept),
+      DEVICE_TEST(graphs_are_kept_on_a_device),     DEVICE_TEST(slices_are_kept),
       DEVICE_TEST(equal_rows_are_put_back_there),   DEVICE_TEST(kept_graphs_are_copied_and_read),
       DEVICE_TEST(copies_are_converted_on_devices), DEVICE_TEST(entries_that_do_not_fit_are_refused_as_on_the_host),
       DEVICE_TEST(what_cannot_be_kept_is_refused),

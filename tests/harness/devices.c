@@ -141,7 +141,7 @@ knng_plan planned(const knng* h, int64_t nq, int64_t k) {
   return p;
 }
 
-int in_bands(const knng* h, int64_t k) {
+int in_slices(const knng* h, int64_t k) {
   int64_t n = 0;
   expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
   const knng_plan p = planned(h, 0, k);
@@ -149,20 +149,20 @@ int in_bands(const knng* h, int64_t k) {
   return p.tiles > 1 && p.tiles >= down * across;
 }
 
-void give_least_memory(knng* h, int64_t k, int bands) {
+void give_least_memory(knng* h, int64_t k, int slices) {
   set_bytes(h, "max_device_bytes", 0);
   const knng_plan p = planned(h, 0, k);
   int64_t least = p.smallest_device, enough = p.device_bytes;
   set_bytes(h, "max_device_bytes", least);
-  if (bands) {
-    assert_true(in_bands(h, k));
+  if (slices) {
+    assert_true(in_slices(h, k));
     return;
   }
-  if (!in_bands(h, k)) return;
+  if (!in_slices(h, k)) return;
   while (enough - least > 1) {
     const int64_t middle = least + (enough - least) / 2;
     set_bytes(h, "max_device_bytes", middle);
-    *(in_bands(h, k) ? &least : &enough) = middle;
+    *(in_slices(h, k) ? &least : &enough) = middle;
   }
   set_bytes(h, "max_device_bytes", enough);
 }

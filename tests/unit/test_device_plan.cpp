@@ -103,7 +103,7 @@ void what_was_asked_for_is_kept(void**) {
     assert_true(plan.capacity <= p.columns);
     assert_int_equal(
         plan.bytes, p.session_bytes(p.rows, plan.grid.tile_rows, plan.grid.tile_cols, plan.capacity, plan.blocks_held));
-    assert_true(plan.blocks_held == 0 && plan.band == 0);  // without a limit
+    assert_true(plan.blocks_held == 0 && plan.slice == 0);  // without a limit
   }
 }
 
@@ -126,7 +126,7 @@ void every_budget_that_can_be_met_is_met(void**) {
         assert_true(plan.bytes <= budget);
       else
         assert_int_equal(plan.bytes, free.smallest);
-      if (plan.band > 0) continue;  // as many rows as there is room for
+      if (plan.slice > 0) continue;       // as many rows as there is room for
       assert_true(plan.bytes <= before);  // a smaller budget never takes more
       before = plan.bytes;
     }
@@ -154,11 +154,11 @@ void points_that_do_not_fit_come_in_blocks(void**) {
   // Down to three small blocks, beside the lists of as few rows, and no further.
   p.max_bytes = p.session_bytes(p.rows, 128, 128, plan.capacity, 3);
   const DevicePlan few = make_device_plan(p);
-  assert_true(few.bytes == p.max_bytes && few.blocks_held == 3 && few.grid.tile_rows == 128 && few.band == 0);
+  assert_true(few.bytes == p.max_bytes && few.blocks_held == 3 && few.grid.tile_rows == 128 && few.slice == 0);
   p.max_bytes = plan.smallest;
   const DevicePlan least = make_device_plan(p);
   assert_true(least.bytes == plan.smallest && least.blocks_held == 3 && least.grid.tile_rows == 128);
-  assert_true(least.band == 128 && least.grid.rows == p.rows && !least.grid.square);
+  assert_true(least.slice == 128 && least.grid.rows == p.rows && !least.grid.square);
   p.max_bytes = plan.smallest - 1;
   assert_true(make_device_plan(p).bytes > p.max_bytes);
   // Queries stay; each block of points is used once for all of them.
@@ -169,31 +169,31 @@ void points_that_do_not_fit_come_in_blocks(void**) {
   assert_true(query.bytes <= p.max_bytes && query.blocks_held == 3);
 }
 
-// Lists of few rows at a time where those of all do not fit: all points stay beside them if they can, bands are alike,
+// Lists of few rows at a time where those of all do not fit: all points stay beside them if they can, slices are alike,
 // and tiles are no smaller than pays.
-void lists_that_do_not_fit_come_in_bands(void**) {
+void lists_that_do_not_fit_come_in_slices(void**) {
   DeviceProblem p = problem_of(4'000'000, 4'000'000, 1'000, 2);  // 36 GB of lists, 2 GB of points
   p.max_bytes = std::int64_t{16} << 30;
   const DevicePlan plan = make_device_plan(p);
   assert_true(plan.bytes <= p.max_bytes && plan.blocks_held == 0 && !plan.grid.square);
-  assert_true(plan.band > 1'000'000 && plan.band % 128 == 0);
+  assert_true(plan.slice > 1'000'000 && plan.slice % 128 == 0);
   assert_true(plan.grid.rows == p.rows && plan.grid.columns == p.columns && plan.grid.tile_cols >= 2048);
-  const std::int64_t bands = ceil_div(p.rows, plan.band);
-  assert_true(bands * plan.band - p.rows < bands * 128);
+  const std::int64_t slices = ceil_div(p.rows, plan.slice);
+  assert_true(slices * plan.slice - p.rows < slices * 128);
   // Points in blocks beside them, once not even few rows can have all points there.
   p.max_bytes = std::int64_t{1} << 30;
   const DevicePlan blocks = make_device_plan(p);
-  assert_true(blocks.bytes <= p.max_bytes && blocks.blocks_held == 3 && blocks.band > 8192);
+  assert_true(blocks.bytes <= p.max_bytes && blocks.blocks_held == 3 && blocks.slice > 8192);
   assert_true(blocks.grid.tile_cols >= 2048);
   // Lists of all rows as long as they fit, however small the tiles.
   p.max_bytes = p.session_bytes(p.rows, 128, 128, plan.capacity, 3);
-  assert_int_equal(make_device_plan(p).band, 0);
+  assert_int_equal(make_device_plan(p).slice, 0);
   --p.max_bytes;
-  assert_true(make_device_plan(p).band > 0);
+  assert_true(make_device_plan(p).slice > 0);
   // Queries too.
   p = problem_of(4'000'000, 1'000'000, 1'000, 1);
   p.max_bytes = std::int64_t{16} << 30;
-  assert_true(make_device_plan(p).band > 1'000'000);
+  assert_true(make_device_plan(p).slice > 1'000'000);
 }
 
 // A band's tiles come column by column: between two uses of a block of its rows lie no more than the band's, and two.
@@ -284,7 +284,7 @@ void tiles_end_soon(void**) {
     // Points stay where they fit beside tiles as they are evaluated, though what was asked for would not.
     p.max_bytes = p.session_bytes(p.rows, soon.tile_rows, soon.tile_cols, blocks.capacity, 0);
     const DevicePlan resident = make_device_plan(p);
-    assert_true(resident.blocks_held == 0 && resident.band == 0 && resident.bytes <= p.max_bytes);
+    assert_true(resident.blocks_held == 0 && resident.slice == 0 && resident.bytes <= p.max_bytes);
   }
 }
 
@@ -331,7 +331,7 @@ void sizes_beyond_64_bits_are_refused(void**) {
   DeviceProblem p = problem_of(1'000'000'000, 1'000'000'000, 10, 4);
   p.max_bytes = std::int64_t{80} << 30;
   const DevicePlan plan = make_device_plan(p);
-  assert_true(plan.bytes <= p.max_bytes && plan.band > 10'000'000 && plan.blocks_held == 3);
+  assert_true(plan.bytes <= p.max_bytes && plan.slice > 10'000'000 && plan.blocks_held == 3);
   assert_true(plan.grid.pairs() > 4.9e17 && plan.grid.tiles() > 0);
   assert_int_equal(status_of(p), KNNG_OK);
   p = problem_of(4'000'000'000, 4'000'000'000, 3'999'999'999, 4);
@@ -391,7 +391,7 @@ int main() {
       cmocka_unit_test(what_was_asked_for_is_kept),
       cmocka_unit_test(every_budget_that_can_be_met_is_met),
       cmocka_unit_test(points_that_do_not_fit_come_in_blocks),
-      cmocka_unit_test(lists_that_do_not_fit_come_in_bands),
+      cmocka_unit_test(lists_that_do_not_fit_come_in_slices),
       cmocka_unit_test(bands_keep_few_blocks_in_use),
       cmocka_unit_test(several_devices_get_enough_tiles),
       cmocka_unit_test(tiles_end_soon),
