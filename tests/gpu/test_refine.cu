@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "backend/cuda/exact_rows.cuh"
 #include "backend/cuda/refine.cuh"
+#include "backend/cuda/select/merge.cuh"
 #include "refine/bound.h"
 #include "tests/gpu/points.h"
 
@@ -243,6 +245,105 @@ void wrong_bounds_are_counted() {
     }
 }
 
+Points on_a_line(const std::vector<double>& places) {
+  Points p = make_points(find_metric("sqeuclidean", 0), KNNG_F32, static_cast<std::int64_t>(places.size()), 1, 25);
+  p.values = places;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto x = static_cast<float>(places[i]);
+    std::memcpy(p.stored.data() + i * static_cast<std::size_t>(p.row_stride) * sizeof x, &x, sizeof x);
+  }
+  finish(p);
+  return p;
+}
+
+// A column as the filter sees it from rows at 0; b of these is kRowBound. The approximate key is in the middle between
+// low = key - under and up = low + 2 (kRowBound + bound). All of them are exact in fp32.
+struct Sight {
+  double place;
+  float bound;
+  double under;
+  float low() const { return static_cast<float>(place * place - under); }
+};
+constexpr float kRowBound = 0.25F;
+
+// Lists that grow by candidates in any order, of which those above the cut-off do not come; then refinement. Every pair
+// has a bound of its own, and so neither approximate keys nor those of what is kept say what was lost:
+//   the one that stays     key 2.25  low -6.25  approximate -2     up 2.25
+//   decoys, which stay     6.25 up   below 0    2 and more         their key
+//   the dangerous one      1         1          5.25               9.5
+//   the harmless one       4         3.75       4                  4.25
+// The dangerous one is the nearest, yet the harmless one is before it by approximate keys, and those are above the key
+// of the one that stays. A list without room for it must say so by its low; where it has room nothing may keep it from
+// there: a cut-off at the lows, or approximate keys, of the nearest would.
+void the_nearest_discarded_is_not_the_dangerous_one(int decoys, int capacity, std::int64_t k) {
+  constexpr std::int64_t rows = 60;
+  std::vector<Sight> sights = {{1.5, 4, 8.5}};
+  for (int i = 0; i < decoys; ++i) sights.push_back({(2560 + i) / 1024.0, 4, 8.5});
+  sights.push_back({1, 4, 0});
+  sights.push_back({2, 0x1p-10F, 0.25 + 0x1p-10});
+  const std::size_t n = sights.size();
+  std::vector<double> places;
+  std::vector<float> bounds_of_columns;
+  for (const Sight& s : sights) {
+    places.push_back(s.place);
+    bounds_of_columns.push_back(s.bound);
+  }
+  const Points origin = on_a_line(std::vector<double>(rows, 0.0)), line = on_a_line(places);
+  const Question q{origin, line, k, false, {}};
+
+  Random random(26);
+  std::vector<std::vector<std::uint32_t>> orders(rows, std::vector<std::uint32_t>(n));
+  for (auto& order : orders) {
+    std::iota(order.begin(), order.end(), 0U);
+    for (std::size_t c = n; c > 1; --c) std::swap(order[c - 1], order[random.next() % c]);
+  }
+  const Array<float> row_bounds(std::vector<float>(rows, kRowBound)), column_bounds(bounds_of_columns);
+  const Array<Candidate> entries(rows * capacity);
+  const Array<std::int32_t> counts(std::vector<std::int32_t>(rows, 0));
+  const Array<float> cutoffs(std::vector<float>(rows, INFINITY)), dropped(std::vector<float>(rows, INFINITY));
+  const CandidateLists lists{entries.get(), counts.get(), capacity, cutoffs.get(), dropped.get()};
+  const auto together = static_cast<std::size_t>(std::max(1, decoys / 8));
+  for (std::size_t first = 0; first < n; first += together) {
+    const std::vector<float> limits = cutoffs.read();
+    std::vector<Candidate> found(rows * together);
+    std::vector<std::int32_t> found_counts(rows, 0);
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = first; c < std::min(first + together, n); ++c) {
+        const std::uint32_t id = orders[r][c];
+        const float low = sights[id].low();
+        if (low > limits[r]) continue;
+        found[r * together + static_cast<std::size_t>(found_counts[r]++)] = {low, id};
+      }
+    const Array<Candidate> incoming(found);
+    const Array<std::int32_t> incoming_counts(found_counts);
+    merge(lists, rows, {incoming.get(), incoming_counts.get(), static_cast<int>(together)},
+          {static_cast<int>(k), row_bounds.get(), column_bounds.get()}, nullptr);
+    check(cudaDeviceSynchronize());
+  }
+
+  const DevicePoints device_rows(origin), device_columns(line);
+  Answer answer(q, 0, rows);
+  RefineJob job;
+  job.rows = device_rows.view();
+  job.columns = device_columns.view();
+  job.metric = origin.metric;
+  job.k = k;
+  job.count = rows;
+  job.lists = {entries.get(), counts.get(), capacity, dropped.get(), cutoffs.get()};
+  job.bounds = {1, row_bounds.get(), column_bounds.get()};
+  job.result = answer.rows;
+  job.rows_at_a_time = rows;
+  const Array<std::byte> workspace(refine_workspace_bytes(job));
+  job.workspace = workspace.get();
+  refine(job, nullptr);
+  check(cudaDeviceSynchronize());
+  const unsigned long long violations = answer.findings.read()[0].violations;
+  expect(violations == 0, "%d decoys, C=%d: %llu violations", decoys, capacity, violations);
+  const std::int64_t proved = compare(q, answer, 0, rows), wanted = capacity < decoys + 2 ? 0 : rows;
+  expect(proved == wanted, "%d decoys, C=%d, k=%lld: %lld rows proved, not %lld", decoys, capacity,
+         static_cast<long long>(k), static_cast<long long>(proved), static_cast<long long>(wanted));
+}
+
 // A value that fp32 cannot hold is found at the first row that has one.
 void values_too_large_are_found() {
   const Metric metric = find_metric("sqeuclidean", 0);
@@ -350,6 +451,10 @@ int main() {
   expect(proved > 0.5 * cases * 2 / 3, "only %g of %d runs' rows were proved by their candidates", proved,
          cases * 2 / 3);
   wrong_bounds_are_counted();
+  // Lists of every way to keep one, full and with just enough room.
+  for (const int decoys : {3, 30, 62, 126, 254, 300})
+    for (const int room : {0, 1, 2})
+      for (const std::int64_t k : {1, 2}) the_nearest_discarded_is_not_the_dangerous_one(decoys, decoys + room, k);
   values_too_large_are_found();
   if (small_run()) return 0;
   // Lists longer than shared memory holds, and k = n - 1.
