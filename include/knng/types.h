@@ -113,10 +113,10 @@ typedef struct knng_matrix {
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
   uint32_t interval_ms; /**< longest time between two calls of progress; 0: 100 ms */
-  /** Called with the stage's name, such as "distances" (for people: names may change between versions), and how much of
-   * its work is done, in units that are only good for a ratio. A stage that is over quickly may not be seen, and the last
-   * call for a stage may come before its end. A nonzero result stops the call with KNNG_ERR_CANCELLED; progress is then
-   * not called again. */
+  /** Called with the stage's name, such as "distances" (for people: names may change between versions; the text lasts as
+   * long as the call that reports), and how much of its work is done, in units that are only good for a ratio. A stage
+   * that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
+   * the call with KNNG_ERR_CANCELLED; progress is then not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
   /** Called with one line of text without a newline; level: 0 information, 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);

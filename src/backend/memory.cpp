@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "backend/registry.h"
 #include "core/error.h"
@@ -118,14 +119,16 @@ void hash_on_device(const MatrixView& m, std::uint64_t* hashes, const char* argu
   require(backend, backend.hash(&matrix, hashes, &error), error, argument);
 }
 
-void compare_on_device(const MatrixView& a, std::span<const std::int64_t> rows_of_a, const MatrixView& b,
-                       std::span<const std::int64_t> rows_of_b, std::uint8_t* same, const char* argument) {
+void compare_on_device(std::span<const MatrixView> matrices, std::span<const knng_backend_pair> pairs,
+                       std::uint8_t* same, const char* argument) {
   const knng_backend_seam& backend = its_backend();
-  const knng_backend_matrix of_a = describe_matrix(a), of_b = describe_matrix(b);
+  std::vector<knng_backend_matrix> described;
+  described.reserve(matrices.size());
+  for (const MatrixView& m : matrices) described.push_back(describe_matrix(m));
   knng_backend_error error{};
   require(backend,
-          backend.compare(&of_a, rows_of_a.data(), &of_b, rows_of_b.data(), std::ssize(rows_of_a), same, &error), error,
-          argument);
+          backend.compare(described.data(), std::ssize(described), pairs.data(), std::ssize(pairs), same, &error),
+          error, argument);
 }
 
 void find_directionless_on_device(const MatrixView& m, Transform transform, std::span<const std::int64_t> rows,

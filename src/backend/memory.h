@@ -34,9 +34,9 @@ void copy_listed_from_device(const MatrixView& m, std::span<const std::int64_t> 
                              const char* argument);
 // row_hash() of dataset/ of each row.
 void hash_on_device(const MatrixView& m, std::uint64_t* hashes, const char* argument);
-// Whether each listed row of `a` equals the one of `b` beside it, -0 being 0. Both are in memory of one device.
-void compare_on_device(const MatrixView& a, std::span<const std::int64_t> rows_of_a, const MatrixView& b,
-                       std::span<const std::int64_t> rows_of_b, std::uint8_t* same, const char* argument);
+// Whether both rows of each pair are equal, -0 being 0. All matrices, one or more, are in memory of one device.
+void compare_on_device(std::span<const MatrixView> matrices, std::span<const knng_backend_pair> pairs,
+                       std::uint8_t* same, const char* argument);
 // has_no_direction() of metric/ of listed rows.
 void find_directionless_on_device(const MatrixView& m, Transform transform, std::span<const std::int64_t> rows,
                                   std::uint8_t* without, const char* argument);

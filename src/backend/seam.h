@@ -43,6 +43,11 @@ typedef struct knng_backend_matrix {
   int32_t device; /* whose memory it is */
 } knng_backend_matrix;
 
+/* Row `row` of matrices[matrix], and another. */
+typedef struct knng_backend_pair {
+  int64_t matrix, row, other_matrix, other_row;
+} knng_backend_pair;
+
 /* Points first, first + 1, ..., `count` of them: the rows of the matrix in order; or rows listed[0] - origin,
  * listed[1] - origin, ... of it. */
 typedef struct knng_backend_piece {
@@ -236,10 +241,11 @@ typedef struct knng_backend_seam {
   int32_t (*fetch)(const knng_backend_piece* piece, int64_t first, int64_t count, void* to, knng_backend_error* error);
   /* row_hash() of dataset/fingerprint.h of each row. */
   int32_t (*hash)(const knng_backend_matrix* matrix, uint64_t* hashes, knng_backend_error* error);
-  /* Whether row rows_of_a[i] of `a` and row rows_of_b[i] of `b` have the same values, -0 being 0. Both are in memory of
-   * one device and of one dtype that rows can have, and their values are finite; what is listed is in host memory. */
-  int32_t (*compare)(const knng_backend_matrix* a, const int64_t* rows_of_a, const knng_backend_matrix* b,
-                     const int64_t* rows_of_b, int64_t count, uint8_t* same, knng_backend_error* error);
+  /* Whether two rows have the same values, -0 being 0, for each of `count` pairs of them. All matrices, one or more,
+   * are in memory of one device and of one dtype that rows can have, and their values are finite; what is listed is in
+   * host memory. */
+  int32_t (*compare)(const knng_backend_matrix* matrices, int64_t matrix_count, const knng_backend_pair* pairs,
+                     int64_t count, uint8_t* same, knng_backend_error* error);
   /* has_no_direction() of metric/canonical.h of the listed rows. */
   int32_t (*without_direction)(const knng_backend_matrix* matrix, int32_t transform, const int64_t* rows, int64_t count,
                                uint8_t* without, knng_backend_error* error);

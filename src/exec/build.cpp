@@ -127,6 +127,11 @@ bool run_within_memory(Task task, TaskPlan plan, const Dataset& data, const Data
       return run_on_devices(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
     } catch (const Error& full) {
       if (!is_of_device_memory(full)) throw;
+      // Another device may have been told by now that its work is not wanted.
+      if (ask(false) == Verdict::stop) {
+        empty(graph);
+        return false;
+      }
       if (!plan_less_memory(task, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k, plan)) throw;
       monitor.log(1, (full.what() + std::string("; again, with less memory")).c_str());
       empty(graph);

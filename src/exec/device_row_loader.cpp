@@ -1,7 +1,7 @@
 #include "exec/device_row_loader.h"
 
 #include <algorithm>
-#include <utility>
+#include <map>
 #include <vector>
 
 #include "backend/memory.h"
@@ -25,35 +25,46 @@ std::int64_t stored_bytes(const Dataset& data) {
   return checked_mul(DeviceRowLoader::together(data), row_bytes, "rows");
 }
 
-// About two rows, or one; number: which of the questions it is.
+// Pairs of rows on a device that are to be compared, and which of the questions each is.
+struct Asked {
+  std::vector<MatrixView> matrices;
+  std::map<std::size_t, std::int64_t> matrix_of;  // by chunk
+  std::vector<knng_backend_pair> pairs;
+  std::vector<std::size_t> numbers;
+
+  std::int64_t matrix(const Dataset& data, std::size_t chunk) {
+    const auto [at, is_new] = matrix_of.try_emplace(chunk, std::ssize(matrices));
+    if (is_new) matrices.push_back(data.chunks()[chunk]->view());
+    return at->second;
+  }
+  void add(const Dataset& data, const Dataset::Place& a, const Dataset::Place& b, std::size_t number) {
+    const std::int64_t of_a = matrix(data, a.chunk), of_b = matrix(data, b.chunk);
+    pairs.push_back({of_a, a.row, of_b, b.row});
+    numbers.push_back(number);
+  }
+};
+
+// About a row; number: which of the questions it is.
 struct Question {
-  Dataset::Place a, b;
+  Dataset::Place place;
   std::size_t number;
 };
 // Memory that a row takes in the lists of a thread that asks.
-constexpr std::int64_t kBytesOfAsked = 48;
+constexpr std::int64_t kBytesOfAsked = 64;
 
 const MatrixView& view_of(const Dataset& data, const Dataset::Place& place) {
   return data.chunks()[place.chunk]->view();
 }
 
-std::vector<std::int64_t> rows_of(std::span<const Question> questions, Dataset::Place Question::*place) {
-  std::vector<std::int64_t> rows;
-  rows.reserve(questions.size());
-  for (const Question& q : questions) rows.push_back((q.*place).row);
-  return rows;
-}
-
-// Calls answer(some, their answers) for all that are about the same two chunks. Sorts them.
+// Calls answer(some, their answers) for all that are about the same chunk. Sorts them.
 template <class F>
 void answer_by_chunks(std::span<Question> questions, std::uint8_t* out, F&& answer) {
-  const auto chunks = [](const Question& q) { return std::pair(q.a.chunk, q.b.chunk); };
   std::sort(questions.begin(), questions.end(),
-            [&](const Question& x, const Question& y) { return chunks(x) < chunks(y); });
+            [](const Question& x, const Question& y) { return x.place.chunk < y.place.chunk; });
   std::vector<std::uint8_t> answers(questions.size());
   for (auto first = questions.begin(); first != questions.end();) {
     const auto end =
-        std::find_if(first, questions.end(), [&](const Question& q) { return chunks(q) != chunks(*first); });
+        std::find_if(first, questions.end(), [&](const Question& q) { return q.place.chunk != first->place.chunk; });
     const std::span<const Question> some(first, end);
     answer(some, answers.data());
     for (std::size_t i = 0; i < some.size(); ++i) out[some[i].number] = answers[i];
@@ -82,35 +93,48 @@ std::int64_t DeviceRowLoader::bytes(const Dataset& data) {
   return checked_add(stored_bytes(data), checked_add(numbers, asked, "rows"), "rows");
 }
 
+// Those of one device in one call, whichever matrices they are of; what has no memory there goes through the host.
 void DeviceRowLoader::same(std::span<const std::int64_t> rows, double* values, std::uint8_t* same) const {
-  std::vector<Question> questions;
-  questions.reserve(rows.size() / 2);
-  for (std::size_t i = 0; i < rows.size(); i += 2)
-    questions.push_back({data_.place(rows[i]), data_.place(rows[i + 1]), i / 2});
-  answer_by_chunks(questions, same, [&](std::span<const Question> of_chunks, std::uint8_t* answers) {
-    const MatrixView &a = view_of(data_, of_chunks.front().a), &b = view_of(data_, of_chunks.front().b);
-    if (a.on_device() && a.device == b.device)
-      return compare_on_device(a, rows_of(of_chunks, &Question::a), b, rows_of(of_chunks, &Question::b), answers,
-                               "rows");
-    std::vector<std::int64_t> listed;
-    listed.reserve(2 * of_chunks.size());
-    for (const Question& q : of_chunks) listed.insert(listed.end(), {rows[2 * q.number], rows[2 * q.number + 1]});
-    RowLoader::same(listed, values, answers);
-  });
+  std::map<std::int32_t, Asked> asked;  // by device
+  std::vector<std::int64_t> listed;
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < rows.size(); i += 2) {
+    const Dataset::Place a = data_.place(rows[i]), b = data_.place(rows[i + 1]);
+    const MatrixView &of_a = view_of(data_, a), &of_b = view_of(data_, b);
+    if (of_a.on_device() && of_a.device == of_b.device) {
+      asked[of_a.device].add(data_, a, b, i / 2);
+    } else {
+      listed.insert(listed.end(), {rows[i], rows[i + 1]});
+      numbers.push_back(i / 2);
+    }
+  }
+  std::vector<std::uint8_t> answers(rows.size() / 2);
+  for (const auto& [device, questions] : asked) try {
+      compare_on_device(questions.matrices, questions.pairs, answers.data(), "rows");
+      for (std::size_t i = 0; i < questions.numbers.size(); ++i) same[questions.numbers[i]] = answers[i];
+    } catch (const Error& e) {
+      if (e.code() != KNNG_ERR_MEMORY) throw;
+      for (const std::size_t number : questions.numbers) {
+        listed.insert(listed.end(), {rows[2 * number], rows[2 * number + 1]});
+        numbers.push_back(number);
+      }
+    }
+  if (listed.empty()) return;
+  RowLoader::same(listed, values, answers.data());
+  for (std::size_t i = 0; i < numbers.size(); ++i) same[numbers[i]] = answers[i];
 }
 
 void DeviceRowLoader::without_direction(Transform transform, std::span<const std::int64_t> rows, double* values,
                                         std::uint8_t* without) const {
   std::vector<Question> questions;
   questions.reserve(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) questions.push_back({data_.place(rows[i]), data_.place(rows[i]), i});
+  for (std::size_t i = 0; i < rows.size(); ++i) questions.push_back({data_.place(rows[i]), i});
   answer_by_chunks(questions, without, [&](std::span<const Question> of_chunk, std::uint8_t* answers) {
-    const MatrixView& m = view_of(data_, of_chunk.front().a);
-    if (m.on_device())
-      return find_directionless_on_device(m, transform, rows_of(of_chunk, &Question::a), answers, "rows");
+    const MatrixView& m = view_of(data_, of_chunk.front().place);
     std::vector<std::int64_t> listed;
     listed.reserve(of_chunk.size());
-    for (const Question& q : of_chunk) listed.push_back(rows[q.number]);
+    for (const Question& q : of_chunk) listed.push_back(m.on_device() ? q.place.row : rows[q.number]);
+    if (m.on_device()) return find_directionless_on_device(m, transform, listed, answers, "rows");
     RowLoader::without_direction(transform, listed, values, answers);
   });
 }

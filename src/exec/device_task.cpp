@@ -247,7 +247,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
            error.text);
     return false;
   }
-  if (!asked && made.bytes > most) return false;
+  if (!asked && (made.bytes > most || made.crowded)) return false;
   if (made.bytes > most && made.bytes <= task.max_device_bytes)
     fail(KNNG_ERR_DEVICE, "device", {.given = most, .limit = made.smallest},
          "device=%s: %lld bytes are free on a device, at least %lld are needed", task.device.c_str(),

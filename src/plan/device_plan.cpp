@@ -233,11 +233,13 @@ DevicePlan plan_in_slices(const DeviceProblem& p, std::int64_t capacity) {
     return plan.blocks_held == 0 && fits_and_pays(plan);
   });
   if (rows == 0) rows = most_rows(worthwhile, most, [&](std::int64_t b) { return fits_and_pays(plan_of_slice(b)); });
-  if (rows == 0) rows = most_rows(kGrain, most, [&](std::int64_t b) { return fits(plan_of_slice(b)); });
+  const bool crowded = rows == 0;
+  if (crowded) rows = most_rows(kGrain, most, [&](std::int64_t b) { return fits(plan_of_slice(b)); });
   rows = std::max(rows, kGrain);
   // All alike.
   DevicePlan plan = plan_of_slice(round_up(ceil_div(p.rows, ceil_div(p.rows, rows)), kGrain));
   if (!fits(plan)) plan = plan_of_slice(rows);
+  plan.crowded = crowded;
   plan.slice = plan.grid.rows;
   plan.grid.rows = p.rows;
   return plan;

@@ -129,6 +129,26 @@ static void rows_of_one_hash_are_told_apart(void** state) {
   rows_free(&rows);
 }
 
+/* What a device has no memory to compare comes to the host. */
+static void a_device_without_memory_is_helped(void** state) {
+  (void)state;
+  test_rows rows = rows_in_parts(KNNG_F32, 7);
+  const question q = question_of(&rows, &metric_cases[1], 5);
+  knng_graph* expected = graph_of_cpu(&q);
+  lent_rows lent = lend(&rows, ways[1], "cuda:0");
+  set_metric(lent.h, &q.metric);
+  devices_behave("0:no_memory_to_compare;1:no_memory_to_compare");
+  const int64_t fetched = fake_count("fetched", 0), compared = fake_count("compared", 0);
+  knng_graph* g = built(lent.h, 5);
+  expect_same(expected, g, "no memory to compare");
+  assert_true(stat_of(g, "duplicates") == stat_of(expected, "duplicates") && stat_of(g, "duplicates") > 0);
+  assert_true(fake_count("fetched", 0) > fetched && fake_count("compared", 0) == compared);
+  knng_graph_destroy(g);
+  knng_graph_destroy(expected);
+  take_back(&lent);
+  rows_free(&rows);
+}
+
 static void a_device_that_cannot_compare_is_told_of(void** state) {
   (void)state;
   test_rows rows = rows_in_parts(KNNG_F32, 7);
@@ -151,6 +171,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(rows_of_one_device_are_compared_there),
       DEVICE_TEST(rows_of_one_hash_are_told_apart),
+      DEVICE_TEST(a_device_without_memory_is_helped),
       DEVICE_TEST(a_device_that_cannot_compare_is_told_of),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

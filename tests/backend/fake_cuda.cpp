@@ -6,7 +6,7 @@
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
 // with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable,
 // lies (its bounds are none), samples (sample() tells something), coarse_hashes (four of them, of rows in its memory),
-// fails_to_fetch, fails_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th
+// fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th
 // such call of a session fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo
 // or answer, or expand, of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS:
 // how many pairs a tile should have at most.

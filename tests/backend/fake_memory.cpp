@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/dtype.h"
@@ -203,15 +204,22 @@ std::vector<double> row_values(const MutableMatrixView& m, std::int64_t row) {
 
 }  // namespace
 
-std::int32_t compare(const knng_backend_matrix* a, const std::int64_t* rows_of_a, const knng_backend_matrix* b,
-                     const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same, knng_backend_error* error) {
+std::int32_t compare(const knng_backend_matrix* matrices, std::int64_t matrix_count, const knng_backend_pair* pairs,
+                     std::int64_t count, std::uint8_t* same, knng_backend_error* error) {
   return guard(error, [&] {
-    if (behaviour(a->device, "fails_to_compare") >= 0) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
-    if (a->device != b->device || a->dtype != b->dtype || a->cols != b->cols)
-      throw Failure{KNNG_ERR_INTERNAL, "a comparison that the seam does not allow"};
-    const MutableMatrixView of_a = reach(*a), of_b = reach(*b);
+    const std::span<const knng_backend_matrix> all(matrices, static_cast<std::size_t>(matrix_count));
+    const knng_backend_matrix& any = all.front();
+    if (behaviour(any.device, "fails_to_compare") >= 0) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
+    if (behaviour(any.device, "no_memory_to_compare") >= 0) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
+    for (const knng_backend_matrix& m : all)
+      if (m.device != any.device || m.dtype != any.dtype || m.cols != any.cols)
+        throw Failure{KNNG_ERR_INTERNAL, "a comparison that the seam does not allow"};
+    const auto row = [&](std::int64_t matrix, std::int64_t i) {
+      return row_values(reach(all[static_cast<std::size_t>(matrix)]), i);
+    };
     pairs_compared += count;
-    for (std::int64_t i = 0; i < count; ++i) same[i] = row_values(of_a, rows_of_a[i]) == row_values(of_b, rows_of_b[i]);
+    for (std::int64_t i = 0; i < count; ++i)
+      same[i] = row(pairs[i].matrix, pairs[i].row) == row(pairs[i].other_matrix, pairs[i].other_row);
   });
 }
 

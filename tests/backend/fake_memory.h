@@ -24,8 +24,8 @@ std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* ro
 std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error);
 std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error);
-std::int32_t compare(const knng_backend_matrix* a, const std::int64_t* rows_of_a, const knng_backend_matrix* b,
-                     const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same, knng_backend_error* error);
+std::int32_t compare(const knng_backend_matrix* matrices, std::int64_t matrix_count, const knng_backend_pair* pairs,
+                     std::int64_t count, std::uint8_t* same, knng_backend_error* error);
 std::int32_t without_direction(const knng_backend_matrix* matrix, std::int32_t transform, const std::int64_t* rows,
                                std::int64_t count, std::uint8_t* without, knng_backend_error* error);
 std::int32_t store(const knng_backend_matrix* matrix, std::int32_t dtype, const void* from, std::int64_t base,

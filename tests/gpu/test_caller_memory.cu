@@ -129,7 +129,10 @@ void comparisons() {
             of_b.push_back(below(8) == 0 ? below(n) : of_a.back());
           }
           std::vector<std::uint8_t> same(static_cast<std::size_t>(count) + 1, 7);
-          libknng::cuda::compare(a.there(), of_a.data(), b.there(), of_b.data(), count, same.data());
+          const knng_backend_matrix matrices[] = {b.there(), a.there()};
+          std::vector<knng_backend_pair> pairs;
+          for (std::size_t i = 0; i < of_a.size(); ++i) pairs.push_back({1, of_a[i], 0, of_b[i]});
+          libknng::cuda::compare(matrices, pairs, same.data());
           bool right = same.back() == 7;
           for (std::int64_t i = 0; i < count; ++i) {
             const auto e = static_cast<std::size_t>(i);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "backend/cuda/caller_memory.cuh"
 #include "backend/cuda/narrow.cuh"
@@ -195,13 +196,22 @@ void copy_between(void* to, int to_device, const void* from, int from_device, st
     check(cudaMemcpyPeerAsync(to, to_device, from, from_device, size, stream));
 }
 
-void compare(const knng_backend_matrix& a, const std::int64_t* rows_of_a, const knng_backend_matrix& b,
-             const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same) {
-  require_there(a);
-  require_there(b);
-  about_rows(a.device, count, same, [&](Home& home, std::uint8_t* answers) {
-    const DeviceArray<std::int64_t> of_a = uploaded(rows_of_a, count, home), of_b = uploaded(rows_of_b, count, home);
-    compare_rows(device_rows(a), of_a.data(), device_rows(b), of_b.data(), count, answers, home.stream);
+void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng_backend_pair> pairs,
+             std::uint8_t* same) {
+  for (const knng_backend_matrix& m : matrices) require_there(m);
+  const knng_backend_matrix& any = matrices.front();
+  const auto at = [&](std::int64_t matrix) -> const knng_backend_matrix& {
+    return matrices[static_cast<std::size_t>(matrix)];
+  };
+  std::vector<RowPair> rows;
+  rows.reserve(pairs.size());
+  for (const knng_backend_pair& p : pairs) {
+    const knng_backend_matrix &a = at(p.matrix), &b = at(p.other_matrix);
+    rows.push_back({element(a, p.row, 0), element(b, p.other_row, 0), a.col_stride, b.col_stride});
+  }
+  about_rows(any.device, std::ssize(pairs), same, [&](Home& home, std::uint8_t* answers) {
+    const DeviceArray<RowPair> there = uploaded(rows.data(), std::ssize(rows), home);
+    compare_rows(any.dtype, any.cols, there.data(), there.size(), answers, home.stream);
   });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/staging.cuh"
@@ -32,8 +33,8 @@ struct NotFinite {
 NotFinite find_not_finite(const knng_backend_matrix& m);
 void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to);
 void hash(const knng_backend_matrix& m, std::uint64_t* hashes);
-void compare(const knng_backend_matrix& a, const std::int64_t* rows_of_a, const knng_backend_matrix& b,
-             const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same);
+void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng_backend_pair> pairs,
+             std::uint8_t* same);
 void without_direction(const knng_backend_matrix& m, Transform transform, const std::int64_t* rows, std::int64_t count,
                        std::uint8_t* without);
 // from: host memory or a device's. Returns the first element that m's type cannot hold, -1: none.

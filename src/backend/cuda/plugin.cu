@@ -275,9 +275,10 @@ std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng
   return guard(matrix->device, error, [&] { cuda::hash(*matrix, hashes); });
 }
 
-std::int32_t compare(const knng_backend_matrix* a, const std::int64_t* rows_of_a, const knng_backend_matrix* b,
-                     const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same, knng_backend_error* error) {
-  return guard(a->device, error, [&] { cuda::compare(*a, rows_of_a, *b, rows_of_b, count, same); });
+std::int32_t compare(const knng_backend_matrix* matrices, std::int64_t matrix_count, const knng_backend_pair* pairs,
+                     std::int64_t count, std::uint8_t* same, knng_backend_error* error) {
+  const auto of = [](auto* first, std::int64_t n) { return std::span(first, static_cast<std::size_t>(n)); };
+  return guard(matrices->device, error, [&] { cuda::compare(of(matrices, matrix_count), of(pairs, count), same); });
 }
 
 std::int32_t without_direction(const knng_backend_matrix* matrix, std::int32_t transform, const std::int64_t* rows,

@@ -8,9 +8,15 @@
 
 namespace libknng::cuda {
 
-// Row rows_of_a[i] of `a` with row rows_of_b[i] of `b`, i < count, of one type and dimension; same[i]: 1 or 0. All is
-// memory that the device reaches. Asynchronous.
-void compare_rows(const DeviceRows& a, const std::int64_t* rows_of_a, const DeviceRows& b,
-                  const std::int64_t* rows_of_b, std::int64_t count, std::uint8_t* same, cudaStream_t stream);
+// Two rows: their first elements, and how far from each other a row's elements are.
+struct RowPair {
+  const void *a, *b;
+  std::int64_t stride_of_a, stride_of_b;
+};
+
+// same[i]: 1 or 0, i < count; elements of a dtype that rows can have. All is memory that the device reaches.
+// Asynchronous.
+void compare_rows(std::int32_t dtype, std::int64_t dim, const RowPair* pairs, std::int64_t count, std::uint8_t* same,
+                  cudaStream_t stream);
 
 }  // namespace libknng::cuda
