@@ -94,7 +94,7 @@ std::int64_t worthwhile_columns(const DeviceProblem& p) {
 // The next smaller tile; false if there is none.
 bool shrink(const DeviceProblem& p, Sides& tile) {
   const bool more_rows = !p.tile_rows && tile.rows > kGrain, more_cols = !p.tile_cols && tile.cols > kGrain;
-  const bool enough_rows = tile.rows > kWorthwhileSide && tile.cols <= worthwhile_columns(p);
+  const bool enough_rows = tile.rows > kWorthwhileSide && tile.cols / 2 < worthwhile_columns(p);
   if (p.square && more_rows) {
     tile.rows = tile.cols = whole_grains(tile.rows / 2);
   } else if (!p.square && more_cols && !(more_rows && enough_rows) && (tile.cols >= tile.rows || !more_rows)) {
@@ -233,14 +233,13 @@ DevicePlan plan_in_slices(const DeviceProblem& p, std::int64_t capacity) {
     return plan.blocks_held == 0 && fits_and_pays(plan);
   });
   if (rows == 0) rows = most_rows(worthwhile, most, [&](std::int64_t b) { return fits_and_pays(plan_of_slice(b)); });
-  const bool crowded = rows == 0;
-  if (crowded) rows = most_rows(kGrain, most, [&](std::int64_t b) { return fits(plan_of_slice(b)); });
+  if (rows == 0) rows = most_rows(kGrain, most, [&](std::int64_t b) { return fits(plan_of_slice(b)); });
   rows = std::max(rows, kGrain);
   // All alike.
   DevicePlan plan = plan_of_slice(round_up(ceil_div(p.rows, ceil_div(p.rows, rows)), kGrain));
   if (!fits(plan)) plan = plan_of_slice(rows);
-  plan.crowded = crowded;
   plan.slice = plan.grid.rows;
+  plan.crowded = rows < worthwhile || !pays(of_slice(p, plan.slice), {plan.grid.tile_rows, plan.grid.tile_cols});
   plan.grid.rows = p.rows;
   return plan;
 }
