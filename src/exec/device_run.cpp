@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.h"
@@ -465,9 +466,10 @@ bool run_slices(const Run& run, const TaskPlan& plan, const Queries& queries, Gr
   for (std::int64_t first = 0; first < n; first += slice) {
     const Part part{graph, first, std::min(slice, n - first), first / slice + 1, ceil_div(n, slice)};
     std::iota(numbers.begin(), numbers.end(), first);
-    std::span<const std::int64_t> picked = points.picked().subspan(points.picked().empty() ? 0 : first);
-    if (picked.empty()) picked = {numbers.data(), static_cast<std::size_t>(slice)};
-    const Dataset rows(points, picked.first(static_cast<std::size_t>(part.rows)));
+    const auto begin = static_cast<std::size_t>(first), count = static_cast<std::size_t>(part.rows);
+    const std::span<const std::int64_t> picked = points.picked();
+    const Dataset rows(points,
+                       picked.empty() ? std::span(std::as_const(numbers).data(), count) : picked.subspan(begin, count));
     TaskPlan of_slice = plan;
     of_slice.grid.rows = part.rows;
     of_slice.grid.tile_rows = std::min(plan.grid.tile_rows, part.rows);
