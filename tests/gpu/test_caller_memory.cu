@@ -166,7 +166,7 @@ void directions() {
         for (const Transform transform :
              {Transform::identity, Transform::unit, Transform::centred_unit, Transform::rank_unit, Transform::share}) {
           std::vector<std::uint8_t> without(listed.size() + 1, 7);
-          libknng::cuda::without_direction(m.there(), transform, listed.data(), std::ssize(listed), without.data());
+          libknng::cuda::without_direction(m.there(), transform, listed, without.data());
           bool right = without.back() == 7;
           for (std::size_t i = 0; i < listed.size(); ++i)
             right = right && without[i] == libknng::has_no_direction(transform, m.row(listed[i]));

@@ -88,15 +88,6 @@ DeviceRows device_rows(const knng_backend_matrix& m) {
   return {m.data, m.dtype, m.rows, m.cols, m.row_stride, m.col_stride};
 }
 
-// A copy of host memory, in the order of the home's stream.
-template <class T>
-DeviceArray<T> uploaded(const T* from, std::int64_t count, Home& home) {
-  DeviceArray<T> array(count, home);
-  check(cudaMemcpyAsync(array.data(), from, static_cast<std::size_t>(count) * sizeof(T), cudaMemcpyHostToDevice,
-                        home.stream));
-  return array;
-}
-
 // A byte about each of `count` rows or pairs of them, to host memory; ask(home, answers) puts on the home's stream what
 // finds them.
 template <class Ask>
@@ -133,7 +124,7 @@ NotFinite find_not_finite(const knng_backend_matrix& m) {
   if (m.dtype == KNNG_U8 || m.dtype == KNNG_I8) return result;
   Home home(m.device, kNoLimit);
   PrepareFindings found;
-  const DeviceArray<PrepareFindings> findings = uploaded(&found, 1, home);
+  const DeviceArray<PrepareFindings> findings = uploaded(std::span<const PrepareFindings>(&found, 1), home);
   PrepareJob job;
   job.rows = device_rows(m);
   job.limit = std::numeric_limits<double>::infinity();
@@ -210,17 +201,17 @@ void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng
     rows.push_back({element(a, p.row, 0), element(b, p.other_row, 0), a.col_stride, b.col_stride});
   }
   about_rows(any.device, std::ssize(pairs), same, [&](Home& home, std::uint8_t* answers) {
-    const DeviceArray<RowPair> there = uploaded(rows.data(), std::ssize(rows), home);
+    const DeviceArray<RowPair> there = uploaded<RowPair>(rows, home);
     compare_rows(any.dtype, any.cols, there.data(), there.size(), answers, home.stream);
   });
 }
 
-void without_direction(const knng_backend_matrix& m, Transform transform, const std::int64_t* rows, std::int64_t count,
+void without_direction(const knng_backend_matrix& m, Transform transform, std::span<const std::int64_t> rows,
                        std::uint8_t* without) {
   require_there(m);
-  about_rows(m.device, count, without, [&](Home& home, std::uint8_t* answers) {
-    const DeviceArray<std::int64_t> listed = uploaded(rows, count, home);
-    find_directionless(device_rows(m), transform, listed.data(), count, answers, home.stream);
+  about_rows(m.device, std::ssize(rows), without, [&](Home& home, std::uint8_t* answers) {
+    const DeviceArray<std::int64_t> listed = uploaded(rows, home);
+    find_directionless(device_rows(m), transform, listed.data(), listed.size(), answers, home.stream);
   });
 }
 
@@ -247,7 +238,7 @@ std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void*
   const std::int64_t together = here ? m.rows : std::clamp<std::int64_t>(kBlockBytes / bytes, 1, m.rows);
   const DeviceArray<std::byte> block(here ? 0 : together * bytes, home);
   unsigned long long first_unfit = kAllFit;
-  const DeviceArray<unsigned long long> found = uploaded(&first_unfit, 1, home);
+  const DeviceArray<unsigned long long> found = uploaded(std::span<const unsigned long long>(&first_unfit, 1), home);
   for (std::int64_t done = 0; done < m.rows; done += together) {
     const std::int64_t part = std::min(together, m.rows - done);
     if (!here) bring(block.data(), done, part, home.stream);

@@ -35,7 +35,7 @@ void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t cou
 void hash(const knng_backend_matrix& m, std::uint64_t* hashes);
 void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng_backend_pair> pairs,
              std::uint8_t* same);
-void without_direction(const knng_backend_matrix& m, Transform transform, const std::int64_t* rows, std::int64_t count,
+void without_direction(const knng_backend_matrix& m, Transform transform, std::span<const std::int64_t> rows,
                        std::uint8_t* without);
 // from: host memory or a device's. Returns the first element that m's type cannot hold, -1: none.
 std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void* from, std::int64_t base);

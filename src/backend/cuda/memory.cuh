@@ -14,6 +14,7 @@
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/mapped_memory.cuh"
 #include "backend/cuda/memory_pool.cuh"
+#include "backend/cuda/peer_ways.cuh"
 
 namespace libknng::cuda {
 
@@ -95,7 +96,9 @@ class Pool {
   // maps: large arrays may be mapped. beside: devices that work beside this one.
   Pool(int device, std::int64_t limit, bool maps, std::span<const std::int32_t> beside)
       : device_(device), maps_(maps && can_map_memory(device)), own_(device), limit_(limit) {
-    if (!beside.empty()) shared_.emplace(device, beside);
+    if (beside.empty()) return;
+    keep_ways_open(device, beside);
+    shared_.emplace(device, beside);
   }
 
   void* take(std::int64_t bytes, Reach reach, const Stream& stream) {
@@ -193,6 +196,15 @@ class DeviceArray {
   T* data_ = nullptr;
   std::int64_t count_ = 0, bytes_ = 0;
 };
+
+// A copy of host memory, which has been read by then.
+template <class T>
+DeviceArray<T> uploaded(std::span<const T> values, Home& home) {
+  DeviceArray<T> array(static_cast<std::int64_t>(values.size()), home);
+  check(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, home.stream));
+  home.stream.wait();
+  return array;
+}
 
 // Page-locked host memory for copies that do not wait.
 class Pinned {

@@ -283,8 +283,10 @@ std::int32_t compare(const knng_backend_matrix* matrices, std::int64_t matrix_co
 
 std::int32_t without_direction(const knng_backend_matrix* matrix, std::int32_t transform, const std::int64_t* rows,
                                std::int64_t count, std::uint8_t* without, knng_backend_error* error) {
-  return guard(matrix->device, error,
-               [&] { cuda::without_direction(*matrix, static_cast<Transform>(transform), rows, count, without); });
+  return guard(matrix->device, error, [&] {
+    cuda::without_direction(*matrix, static_cast<Transform>(transform),
+                            std::span(rows, static_cast<std::size_t>(count)), without);
+  });
 }
 
 std::int32_t store(const knng_backend_matrix* matrix, std::int32_t dtype, const void* from, std::int64_t base,

@@ -74,14 +74,6 @@ std::vector<std::int32_t> devices_beside(const knng_backend_problem& p, int devi
   return others;
 }
 
-template <class T>
-DeviceArray<T> uploaded(std::span<const T> values, Home& home) {
-  DeviceArray<T> array(static_cast<std::int64_t>(values.size()), home);
-  check(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, home.stream));
-  home.stream.wait();
-  return array;
-}
-
 }  // namespace
 
 Session::Session(int device, const knng_backend_problem& problem)
