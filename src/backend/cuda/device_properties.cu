@@ -9,8 +9,11 @@
 namespace libknng::cuda {
 namespace {
 
-constexpr int kSinglesACycle = 128;      // of a multiprocessor; where it has 64, twice as many doubles are claimed
 constexpr std::size_t kRemembered = 64;  // devices; more are asked each time
+
+// Of the multiprocessors since Turing ("CUDA Programming Guide", table of compute capabilities, "arithmetic
+// instructions"): 7.5 and 8.0 have 64 lanes, the others 128.
+int singles_of(int major, int minor) { return major < 8 || (major == 8 && minor == 0) ? 64 : 128; }
 
 // Compiled for what all are compiled for.
 __global__ void any_kernel() {}
@@ -44,7 +47,8 @@ cudaError_t find_properties(int device, DeviceProperties& out) noexcept {
   out.multiprocessors = p.multiProcessorCount;
   out.clock = 1e3 * ask(cudaDevAttrClockRate);
   const int singles_to_doubles = ask(cudaDevAttrSingleToDoublePrecisionPerfRatio);
-  out.doubles_a_cycle = kSinglesACycle / std::clamp(singles_to_doubles, 1, kSinglesACycle);
+  out.singles_a_cycle = singles_of(p.major, p.minor);
+  out.doubles_a_cycle = out.singles_a_cycle / std::clamp(singles_to_doubles, 1, out.singles_a_cycle);
   const std::lock_guard lock(mutex);
   if (at < known.size()) known[at] = out;
   return cudaSuccess;

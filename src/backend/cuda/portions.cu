@@ -22,10 +22,10 @@ constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 // are under way when a stop comes.
 constexpr double kTileSeconds = 0.05, kPartSeconds = 0.15;
 // Coordinates of pairs that a multiprocessor gets done in a cycle, of no GPU fewer: products of fp16, of two pieces, of
-// fp32. Others by instructions, of which it has 128 on fp32: sums in single precision, and canonical terms on fp64, in
-// which logarithms, powers and divisions take a hundred.
+// fp32. Others by instructions: sums in single precision, and canonical terms on fp64, in which logarithms, powers and
+// divisions take a hundred.
 constexpr double kHalfProducts = 256, kTwoPieceProducts = kHalfProducts / 3, kSingleProducts = 32;
-constexpr double kSingles = 128, kOfSum = 4, kOfHeavySum = 32, kOfTerm = 2, kOfHeavyTerm = 100;
+constexpr double kOfSum = 4, kOfHeavySum = 32, kOfTerm = 2, kOfHeavyTerm = 100;
 // More than a tile has.
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 40;
 // What keeps a multiprocessor busy with products and sums: smaller tiles end no sooner.
@@ -48,7 +48,7 @@ double coordinates_a_cycle(const knng_backend_problem& p, int rung, const Device
   const bool heavy = is_heavy(static_cast<Term>(p.metric.term));
   if (rung == KNNG_RUNG_FP64 || !(has_products(p) || has_sums(p)))
     return device.doubles_a_cycle / (heavy ? kOfHeavyTerm : kOfTerm);
-  if (has_sums(p)) return kSingles / (heavy ? kOfHeavySum : kOfSum);
+  if (has_sums(p)) return device.singles_a_cycle / (heavy ? kOfHeavySum : kOfSum);
   switch (precision_of(p, rung)) {
     case Precision::fp32: return kSingleProducts;
     case Precision::two_piece: return kTwoPieceProducts;
