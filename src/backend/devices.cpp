@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 #include <string>
 
 #include "backend/cpu/direct_tile.h"
@@ -82,12 +84,12 @@ struct Cuda {
   }
 };
 
-template <class Wanted>
-DeviceSet usable_devices_if(Wanted&& wanted) {
-  const Cuda cuda;
+// To ask a device what is free wakes it: no more are asked than are needed.
+DeviceSet usable_among(const Cuda& cuda, std::span<const std::int32_t> numbers, std::int32_t most) {
   DeviceSet set;
-  for (std::int32_t i = 0; i < cuda.devices; ++i) {
-    if (!wanted(i)) continue;
+  for (const std::int32_t i : numbers) {
+    if (std::ssize(set.devices) == most) break;
+    if (i >= cuda.devices) continue;
     if (const knng_device d = describe_cuda(*cuda.backend, i); d.usable) join(set, i, d);
   }
   if (!set.devices.empty()) set.backend = cuda.backend;
@@ -110,7 +112,7 @@ DeviceSet find_devices(std::string_view chosen) {
   if (cuda.devices == 0)
     fail(KNNG_ERR_DEVICE, "device", "device=%s: there is no CUDA device: %s", text.c_str(), cuda.why_not.c_str());
   if (chosen == "cuda") {
-    DeviceSet all = usable_devices();
+    DeviceSet all = usable_devices(cuda.devices);
     if (!all.backend)
       fail(KNNG_ERR_DEVICE, "device", "device=cuda: none of %d CUDA devices can be used, the first: %s", cuda.devices,
            describe_cuda(*cuda.backend, 0).why_not);
@@ -134,13 +136,13 @@ DeviceSet find_devices(std::string_view chosen) {
   return set;
 }
 
-DeviceSet usable_devices() {
-  return usable_devices_if([](std::int32_t) { return true; });
+DeviceSet usable_devices(std::int32_t most) {
+  const Cuda cuda;
+  std::vector<std::int32_t> all(static_cast<std::size_t>(cuda.devices));
+  std::iota(all.begin(), all.end(), 0);
+  return usable_among(cuda, all, most);
 }
 
-DeviceSet usable_devices_of(std::span<const std::int32_t> numbers) {
-  return usable_devices_if(
-      [&](std::int32_t device) { return std::find(numbers.begin(), numbers.end(), device) != numbers.end(); });
-}
+DeviceSet usable_devices_of(std::span<const std::int32_t> numbers) { return usable_among(Cuda(), numbers, INT32_MAX); }
 
 }  // namespace libknng

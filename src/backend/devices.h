@@ -29,9 +29,9 @@ struct DeviceSet {
 // What setting device=`chosen` ("cuda" or "cuda:N,M,...") means here. Throws KNNG_ERR_DEVICE if a device is not there
 // or cannot be used.
 DeviceSet find_devices(std::string_view chosen);
-// The devices that device=auto may take: all usable ones, or none.
-DeviceSet usable_devices();
-// Those of them that are among `numbers`, or none.
+// The devices that device=auto may take: the first that are usable, as many as that at most; or none.
+DeviceSet usable_devices(std::int32_t most);
+// All of `numbers` that are usable, in that order, or none.
 DeviceSet usable_devices_of(std::span<const std::int32_t> numbers);
 
 }  // namespace libknng

@@ -78,7 +78,12 @@ struct Distinct {
         task(task_of_distinct(whole)),
         k(k_of_distinct(k_of_whole, groups.count())),
         kept(whole.kept_bytes(data.rows(), k_of_whole)) {
-    if (of_whole.device.set.backend) task.free_device_bytes = of_whole.device.bytes;
+    // Where the whole is: a device has what it needs, and the CPU copies of rows.
+    task.chosen = of_whole.device.set;
+    if (task.chosen.backend)
+      task.free_device_bytes = of_whole.device.bytes;
+    else
+      task.device = "cpu";
     if (k > 0) plan = plan_task(task, rows, 0, 0, k, data.held_bytes() + Groups::bytes(data.rows()));
     host_bytes = graph_bytes_of_distinct(task, groups.count(), k);
     if (!whole.keep_on_device) {
@@ -90,9 +95,8 @@ struct Distinct {
     host_bytes = checked_add(host_bytes, working.host, "k");
     device_bytes = checked_add(checked_add(kept, task.kept_bytes(groups.count(), k), "k"), working.device, "k");
   }
-  // Whether it takes no more memory than the whole was planned with, and the same devices; result: bytes.
+  // Whether it takes no more memory than the whole was planned with; result: bytes.
   bool fits(const TaskPlan& of_whole, const Dataset& data, std::int64_t result) const {
-    if (k > 0 && plan.device.set.devices != of_whole.device.set.devices) return false;
     // While it is made, or while it becomes the result.
     const std::int64_t held = data.held_bytes() + Groups::bytes(data.rows());
     return plan.host_bytes <= of_whole.host_bytes && plan.device.bytes <= of_whole.device.bytes &&

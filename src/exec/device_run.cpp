@@ -434,8 +434,7 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   job.problem.wanted_user = &wanted;
   job.problem.leave_out = queries.leave_out;
   // What is kept beside all parts.
-  if (run.task.max_device_bytes != INT64_MAX)
-    job.problem.max_bytes = run.task.max_device_bytes - run.output.kept_bytes();
+  if (job.problem.max_bytes != INT64_MAX) job.problem.max_bytes -= run.output.kept_bytes();
   std::int64_t session_host = 0;
   job.backend.session_bytes(&job.problem, &session_host);
   const Charge charge(run.budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));

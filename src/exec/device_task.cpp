@@ -14,8 +14,9 @@
 namespace libknng {
 namespace {
 
-// Below so many coordinates compared the CPU is done before a device is awake.
-constexpr double kPays = 0x1p36;
+// Below so many coordinates compared the CPU is done before a device is awake; and a device more, which has to get all
+// points as well, pays from so many on each, some 0.07 s of an H200.
+constexpr double kPays = 0x1p36, kPaysOnEach = 0x1p43;
 
 // Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
 constexpr std::int64_t kBoxesPay = 8;
@@ -29,20 +30,22 @@ bool has_filter(const Metric& metric, const knng_backend_problem& p) {
 
 // Which devices to try: asked for, or perhaps useful.
 DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries) {
+  if (task.chosen.backend) return task.chosen;
   if (task.device == "cpu") return {};
   if (task.device != "auto") return find_devices(task.device);
   if (!task.row_devices.empty() && task.engine != "fused")
     if (DeviceSet set = usable_devices_of(task.row_devices); set.backend) return set;
+  const auto rows = static_cast<double>(queries ? queries : data.rows());
+  const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());
+  const auto most = static_cast<std::int32_t>(std::clamp(work / kPaysOnEach, 1.0, 0x1p30));
   if (task.keep_on_device) {
-    if (DeviceSet set = usable_devices(); set.backend) return set;
+    if (DeviceSet set = usable_devices(most); set.backend) return set;
     fail(KNNG_ERR_DEVICE, "graph", "graph=device: no device can be used: %s", describe_device(1).why_not);
   }
   if (!task.row_devices.empty()) return {};
-  const auto rows = static_cast<double>(queries ? queries : data.rows());
-  const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());
   // Rows are left in files where the host has no memory for them.
   const bool pays = work >= kPays || task.rows_in_files;
-  return !pays || task.engine == "fused" ? DeviceSet{} : usable_devices();
+  return !pays || task.engine == "fused" ? DeviceSet{} : usable_devices(most);
 }
 
 // Host memory, beside the result, while equal rows are put back (distinct.h): if half of the rows equal others. Of
@@ -97,7 +100,6 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
   p.devices = plan.device.set.devices.data();
   p.device_count = std::ssize(plan.device.set.devices);
   p.max_bytes = task.max_device_bytes;
-  if (p.max_bytes != INT64_MAX) p.max_bytes -= task.kept_bytes(p.rows.count, k);
   return p;
 }
 
@@ -184,7 +186,11 @@ class Planning {
   Bytes session_bytes(std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
                       std::int64_t held) const {
     knng_backend_problem problem = problem_;
-    if (rows < problem.rows.count) make_slice(problem, rows, &kSomeId);
+    if (rows < problem.rows.count) {  // a slice of them, which are queries that leave themselves out
+      problem.square = 0;
+      problem.rows.count = rows;
+      problem.leave_out = &kSomeId;
+    }
     problem.tile_rows = tile_rows;
     problem.tile_cols = tile_cols;
     problem.capacity = capacity;
@@ -207,18 +213,12 @@ class Planning {
 
 }  // namespace
 
-void make_slice(knng_backend_problem& p, std::int64_t rows, const std::int64_t* leave_out) {
-  p.square = 0;
-  p.rows.count = rows;
-  p.leave_out = leave_out;
-}
-
 bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
                   std::int64_t held_bytes, TaskPlan& plan) {
-  const bool asked = task.device != "auto" || task.keep_on_device;
+  const bool asked = task.device != "auto" || task.keep_on_device || task.chosen.backend;
   DeviceTask& device = plan.device;
   device.set = candidates(task, data, queries);
-  if (device.set.devices.empty()) return false;
+  if (!device.set.backend) return false;
   device.selector = task.selector != "auto" ? task.selector : "quick";
   const std::int64_t free = task.free_device_bytes >= 0 ? task.free_device_bytes : device.set.free_bytes;
   const std::int64_t most = std::min({task.max_device_bytes, free, INT64_MAX - 1});
@@ -274,15 +274,15 @@ bool plan_less_memory(Task& task, const Dataset& data, std::int64_t queries, std
   if (plan.device.bytes <= plan.device.smallest) return false;
   Task less = task;
   less.max_device_bytes = std::max(plan.device.bytes / 2, plan.device.smallest);
+  less.chosen = usable_devices_of(plan.device.set.devices);  // with what is free by now
+  if (less.chosen.devices != plan.device.set.devices) return false;
   TaskPlan made;
   try {
-    if (!plan_devices(less, data, queries, query_dtype, k, plan.held_bytes, made)) return false;
+    plan_devices(less, data, queries, query_dtype, k, plan.held_bytes, made);
   } catch (const Error&) {  // not even so much is free by now
     return false;
   }
-  if (made.device.bytes > less.max_device_bytes || made.host_bytes > task.max_host_bytes ||
-      made.device.set.devices != plan.device.set.devices)
-    return false;
+  if (made.device.bytes > less.max_device_bytes || made.host_bytes > task.max_host_bytes) return false;
   task = less;
   plan = made;
   return true;

@@ -23,8 +23,4 @@ bool plan_less_memory(Task& task, const Dataset& data, std::int64_t queries, std
 knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, const Dataset& data, std::int64_t queries,
                                       std::int32_t query_dtype, std::int64_t k);
 
-// Makes it the problem of some rows, as many as that, which are queries from now on; leave_out: what none must return,
-// which of rows of the data set is the row itself.
-void make_slice(knng_backend_problem& problem, std::int64_t rows, const std::int64_t* leave_out);
-
 }  // namespace libknng

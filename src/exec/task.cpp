@@ -136,9 +136,10 @@ void Task::add_rows(const Dataset& data) {
     if (limited_by_machine) max_host_bytes = host_memory();
   }
   for (const auto& chunk : data.chunks()) {
+    if (!chunk->view().on_device()) continue;
     const std::int32_t number = chunk->view().device;
-    if (chunk->view().on_device() && std::find(row_devices.begin(), row_devices.end(), number) == row_devices.end())
-      row_devices.push_back(number);
+    const auto at = std::lower_bound(row_devices.begin(), row_devices.end(), number);
+    if (at == row_devices.end() || *at != number) row_devices.insert(at, number);
   }
 }
 

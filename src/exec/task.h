@@ -28,9 +28,10 @@ struct Task {
   std::int64_t max_device_bytes = INT64_MAX;
   std::int64_t free_device_bytes = -1;    // known to be free on each device; -1: they are asked
   std::string device, engine, selector;   // as they were asked for
+  DeviceSet chosen;                       // the devices that were found for it; empty: `device` says which
   bool keep_on_device = false;            // the lists of the graph
   bool rows_are_distinct = false;         // nobody looks for equal ones
-  std::vector<std::int32_t> row_devices;  // that hold rows, each once
+  std::vector<std::int32_t> row_devices;  // that hold rows, ascending
   std::int64_t absent_row_bytes = 0;      // of rows there and in files: the CPU needs them on the host
   bool rows_in_files = false;
 

@@ -199,24 +199,33 @@ static void devices_that_cannot_be_used(void** state) {
 /* What pays on devices: seen in the plan, so that nobody has to do it. */
 static void auto_takes_what_pays_and_works(void** state) {
   (void)state;
-  test_rows rows = rows_normal(KNNG_U8, 16384, 256, 314);
-  knng* h = HANDLE(&rows, "device", "auto");
+  test_rows little = rows_normal(KNNG_U8, 16384, 256, 314), much = rows_normal(KNNG_U8, 1 << 20, 32, 320);
+  knng *h = HANDLE(&little, "device", "auto"), *for_all = HANDLE(&much, "device", "auto");
   const knng_plan plan = planned(h, 0, 5);
   assert_true(plan.device_bytes > 0);
-  assert_int_equal(plan.devices, usable_devices);
+  assert_int_equal(plan.devices, 1); /* others would not be worth it */
+  assert_int_equal(planned(for_all, 0, 5).devices, usable_devices < 4 ? usable_devices : 4);
+  assert_int_equal(planned(for_all, 1 << 19, 5).devices, usable_devices < 2 ? usable_devices : 2);
   if (fake_devices) {
-    static const char* const useless[] = {"0:unusable;1:unusable;2:unusable;3:unusable", "1:memory=1000000"};
+    static const char* const useless[] = {"0:unusable;1:unusable;2:unusable;3:unusable", "0:memory=1000000"};
     for (int i = 0; i < 2; ++i) {
       devices_behave(useless[i]);
       assert_int_equal(planned(h, 0, 5).device_bytes, 0);
     }
+    devices_behave("1:memory=1000000"); /* nobody asks it */
+    assert_int_equal(planned(h, 0, 5).device_bytes, plan.device_bytes);
+    assert_int_equal(planned(for_all, 0, 5).device_bytes, 0);
     devices_behave("1:unusable");
-    assert_int_equal(planned(h, 0, 5).devices, 3);
+    assert_int_equal(planned(for_all, 0, 5).devices, 3);
+    devices_behave("0:unusable");
+    assert_int_equal(planned(h, 0, 5).devices, 1);
   }
   expect_ok(knng_set(h, "engine", "fused"), "the CPU's engine");
   assert_int_equal(planned(h, 0, 5).device_bytes, 0);
   knng_destroy(h);
-  rows_free(&rows);
+  knng_destroy(for_all);
+  rows_free(&little);
+  rows_free(&much);
 }
 
 static void slow_devices_get_less(void** state) {

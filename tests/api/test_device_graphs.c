@@ -317,8 +317,9 @@ static void what_cannot_be_kept_is_refused(void** state) {
   /* Memory of both is in the plan. */
   const knng_plan plan = planned(h, 0, 6);
   assert_true(plan.device_bytes > 300 * 6 * 12);
+  assert_int_equal(plan.devices, 1);
   expect_ok(knng_set(h, "graph", "host"), "graph");
-  expect_ok(knng_set(h, "device", "cuda"), "device");
+  expect_ok(knng_set(h, "device", "cuda:0"), "device");
   const knng_plan on_host = planned(h, 0, 6);
   assert_true(plan.smallest_device == on_host.smallest_device + 300 * 6 * 12);
   assert_true(plan.smallest_host == on_host.smallest_host - 300 * 6 * 12);

@@ -80,7 +80,10 @@ int find_fake_memory(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s/libknng_cuda.so", getenv("KNNG_BACKEND_DIR"));
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library) return 0;
+  if (!library) {
+    fprintf(stderr, "%s\n", dlerror());
+    return 0;
+  }
   /* C has no conversion from data to functions. */
   void* symbols[] = {dlsym(library, "knng_fake_allocate"), dlsym(library, "knng_fake_release"),
                      dlsym(library, "knng_fake_copy"), dlsym(library, "knng_fake_count")};
@@ -88,5 +91,7 @@ int find_fake_memory(void) {
   memcpy(&fake_release, &symbols[1], sizeof symbols[0]);
   memcpy(&fake_copy, &symbols[2], sizeof symbols[0]);
   memcpy(&fake_count, &symbols[3], sizeof symbols[0]);
-  return symbols[0] && symbols[1] && symbols[2] && symbols[3];
+  const int all = symbols[0] && symbols[1] && symbols[2] && symbols[3];
+  if (!all) fprintf(stderr, "%s has no memory of fake devices, which this program is about\n", path);
+  return all;
 }
