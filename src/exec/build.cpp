@@ -95,8 +95,9 @@ struct Distinct {
     host_bytes = checked_add(host_bytes, working.host, "k");
     device_bytes = checked_add(checked_add(kept, task.kept_bytes(groups.count(), k), "k"), working.device, "k");
   }
-  // Whether it takes no more memory than the whole was planned with; result: bytes.
+  // Whether it takes no more memory than the whole was planned with, and is as good a plan; result: bytes.
   bool fits(const TaskPlan& of_whole, const Dataset& data, std::int64_t result) const {
+    if (plan.device.crowded && !of_whole.device.crowded) return false;
     // While it is made, or while it becomes the result.
     const std::int64_t held = data.held_bytes() + Groups::bytes(data.rows());
     return plan.host_bytes <= of_whole.host_bytes && plan.device.bytes <= of_whole.device.bytes &&

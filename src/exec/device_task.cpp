@@ -259,6 +259,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   device.blocks_held = made.blocks_held;
   device.bytes = made.bytes;
   device.smallest = made.smallest;
+  device.crowded = made.crowded;
   const std::int64_t session_host = planning.host_bytes(made);
   const std::int64_t rows = made.grid.rows;
   const bool square = queries == 0;
@@ -275,6 +276,7 @@ bool plan_less_memory(Task& task, const Dataset& data, std::int64_t queries, std
   Task less = task;
   less.max_device_bytes = std::max(plan.device.bytes / 2, plan.device.smallest);
   less.chosen = usable_devices_of(plan.device.set.devices);  // with what is free by now
+  less.free_device_bytes = -1;
   if (less.chosen.devices != plan.device.set.devices) return false;
   TaskPlan made;
   try {

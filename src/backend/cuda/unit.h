@@ -19,15 +19,16 @@ namespace libknng::cuda {
 // tau^2, which is what eta is for.
 //
 //   Hopper (9.0): groups of 16, two more fraction bits than fp32 in the alignment. For every 16 terms 17 addends lose
-//   2^-25 and the sum 2^-23, together 10.5 x 2^-24.
+//   2^-25 and the sum 2^-23, together 10.5 x 2^-24; with instructions of 8 terms 13 x 2^-24. Tiles of a few rows may
+//   not go through tensor cores, but through one fused operation a term, which loses 2^-24: 16 x 2^-24.
 //   Older and unknown chips: groups of 4 at least, no extra bits. For every 4 terms 5 addends and the sum lose 2^-23,
 //   for every 16 together 48 x 2^-24.
 // (Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021;
 // Khattak, Mikaitis, "Accurate models of NVIDIA tensor cores", 2025.) Parts of a long product that are summed apart and
 // joined in fp32 lose less: their joins round to nearest. A group's zeros lose nothing, but a last group is whole.
 inline constexpr double kSmallestNormalHalf = 0x1p-14;
-inline constexpr double kLostOnHopper = 10.5 * 0x1p-24, kLostBefore = 48 * 0x1p-24;  // for every 16 terms
-static_assert((3 * kLargestFilterDim / 16 + 2) * kLostBefore < 1);                   // in two pieces three a coordinate
+inline constexpr double kLostOnHopper = 16 * 0x1p-24, kLostBefore = 48 * 0x1p-24;  // for every 16 terms
+static_assert((3 * kLargestFilterDim / 16 + 2) * kLostBefore < 1);                 // in two pieces three a coordinate
 
 inline ProductUnit fp16_unit(std::int64_t terms, int compute_major) noexcept {
   const std::int64_t groups = (terms + 15) / 16 + 1;
