@@ -15,8 +15,8 @@ namespace libknng {
 namespace {
 
 // Below so many coordinates compared the CPU is done before a device is awake; and a device more, which has to get all
-// points as well, pays from so many on each, some 0.07 s of an H200.
-constexpr double kPays = 0x1p36, kPaysOnEach = 0x1p43;
+// points as well, pays from so many on each, some 0.04 s of an H200 (docs/internals/benchmarks.md, "One GPU").
+constexpr double kPays = 0x1p36, kPaysOnEach = 0x1p42;
 
 // Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
 constexpr std::int64_t kBoxesPay = 8;

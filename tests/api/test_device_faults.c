@@ -205,7 +205,7 @@ static void auto_takes_what_pays_and_works(void** state) {
   assert_true(plan.device_bytes > 0);
   assert_int_equal(plan.devices, 1); /* others would not be worth it */
   assert_int_equal(planned(for_all, 0, 5).devices, usable_devices < 4 ? usable_devices : 4);
-  assert_int_equal(planned(for_all, 1 << 19, 5).devices, usable_devices < 2 ? usable_devices : 2);
+  assert_int_equal(planned(for_all, 1 << 18, 5).devices, usable_devices < 2 ? usable_devices : 2);
   if (fake_devices) {
     static const char* const useless[] = {"0:unusable;1:unusable;2:unusable;3:unusable", "0:memory=1000000"};
     for (int i = 0; i < 2; ++i) {
