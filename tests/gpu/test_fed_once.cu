@@ -3,6 +3,7 @@
 // tiles on the diagonal, which have each pair twice, tiles beside it, which serve both sides, sessions that take over
 // each other's cut-offs and lists, and rungs one after the other. The lists have room for every pair twice.
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -236,9 +237,12 @@ int main() {
     const Question q{grid.points, grid.points, 0, true, {}};
     std::vector<std::vector<Pair>> expected;
     for (std::int64_t i = 0; i < n; ++i) expected.push_back(ascending(q, i));
-    for (const char* selector : {"quick", "batch_sort", "insertion"})
+    for (const char* selector : {"quick", "batch_sort", "insertion"}) {
       for (const std::int64_t side : sides)
         for (const std::size_t sessions : teams) fed_once(c, grid, expected, selector, side, sessions);
+      std::printf("%s %s %s %s: each pair once\n", c.metric, dtype_name(c.dtype), c.engine, selector);
+      std::fflush(stdout);  // under tools it takes long: so far it has come
+    }
   }
   return 0;
 }
