@@ -1,6 +1,29 @@
 # Is the CUDA library built (KNNG_CUDA)? Sets KNNG_HAVE_CUDA. Without nvcc all else is as it would be, and one line says
 # why there is none.
 set(KNNG_HAVE_CUDA OFF)
+
+# Why this nvcc will not do, asked before the language is enabled, which ends in an error where it does not; or "".
+function(knng_cuda_objection result)
+  set(${result} "" PARENT_SCOPE)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE version ERROR_QUIET)
+  if(NOT version MATCHES "release ([0-9]+\\.[0-9]+)")
+    return()  # another compiler: CMake knows it
+  endif()
+  set(version ${CMAKE_MATCH_1})
+  if(version VERSION_LESS 12.0)
+    set(${result} "it needs nvcc 12.0 or newer, and ${CMAKE_CUDA_COMPILER} is ${version}" PARENT_SCOPE)
+    return()
+  endif()
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE codes ERROR_QUIET)
+  foreach(architecture IN LISTS KNNG_CUDA_ARCHITECTURES)
+    string(REGEX MATCH "^[0-9]*" number ${architecture})  # 90a is listed as 90; native is not
+    if(codes AND number AND NOT codes MATCHES "sm_${number}[^0-9]")
+      set(${result} "nvcc ${version} does not know ${architecture} of KNNG_CUDA_ARCHITECTURES" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
 if(KNNG_CUDA STREQUAL "AUTO")
   if(KNNG_SANITIZE)
     message(STATUS "No CUDA library: sanitizers of the host know nothing of the driver's memory")
@@ -10,6 +33,11 @@ if(KNNG_CUDA STREQUAL "AUTO")
   check_language(CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
     message(STATUS "No CUDA library: there is no nvcc")
+    return()
+  endif()
+  knng_cuda_objection(objection)
+  if(objection)
+    message(STATUS "No CUDA library: ${objection}")
     return()
   endif()
 elseif(NOT KNNG_CUDA)
