@@ -134,11 +134,22 @@ std::int64_t band_of(Session& session, const TileGrid& grid) {
   return held == 0 ? 1 : grid.square ? std::max<std::int64_t>(held - 2, 1) : grid.row_blocks();
 }
 
-// Memory for the result, made as soon as it is clear that there will be one: while devices work.
+// Memory for the result, made as soon as it is clear that there will be one: while devices work. What finds that out
+// has half of the host's threads until then; the others, all devices together, bring rows.
 class Output {
  public:
-  Output(const Task& task, int threads, const DeviceSet& set, const Ask& ask, Budget* budget, Graph& graph)
-      : task_(task), threads_(threads), set_(set), ask_(ask), budget_(budget), graph_(graph) {}
+  Output(const Task& task, int threads, const DeviceSet& set, const Ask& ask, Budget* budget, Graph& graph,
+         std::atomic<int>& copiers)
+      : task_(task),
+        threads_(threads),
+        set_(set),
+        ask_(ask),
+        budget_(budget),
+        graph_(graph),
+        copiers_(copiers),
+        then_(each_device_of(set, threads)) {
+    copiers_.store(each_device_of(set, threads / 2));
+  }
 
   // Whether nothing more is to be done, as far as is known; one thread asks.
   bool unwanted(bool wait) {
@@ -149,11 +160,12 @@ class Output {
     allocate_result(task_, budget_, graph_);
     if (task_.keep_on_device) graph_.on_device = make_lists(set_, graph_, kept_bytes());
     // Pages of a large result are made by several threads.
-    touched_ = std::async(std::launch::async, [this] {
-      touch_bytes(graph_.ids.data(), graph_.ids.bytes(), threads_);
-      touch_bytes(graph_.values.data(), graph_.values.bytes(), threads_);
+    touched_ = std::async(std::launch::async, [this, half = std::max(1, threads_ / 2)] {
+      touch_bytes(graph_.ids.data(), graph_.ids.bytes(), half);
+      touch_bytes(graph_.values.data(), graph_.values.bytes(), half);
     });
     made_ = true;
+    copiers_.store(then_);
     return false;
   }
   // For other threads.
@@ -166,12 +178,18 @@ class Output {
   }
 
  private:
+  static int each_device_of(const DeviceSet& set, int threads) noexcept {
+    return std::max(1, threads / static_cast<int>(set.devices.size()));
+  }
+
   const Task& task_;
   int threads_;
   const DeviceSet& set_;
   const Ask& ask_;
   Budget* budget_;
   Graph& graph_;
+  std::atomic<int>& copiers_;
+  const int then_;  // copiers
   std::atomic<bool> unwanted_{false};
   bool made_ = false;
   std::future<void> touched_;
@@ -379,7 +397,7 @@ struct Run {
   const Task& task;
   const Dataset& data;
   std::int64_t k;
-  int copiers;  // threads of each device
+  const std::atomic<int>& copiers;  // threads of each device
   Output& output;
   Budget* budget;
   Monitor& monitor;
@@ -484,10 +502,8 @@ bool run_slices(const Run& run, const TaskPlan& plan, const Queries& queries, Gr
 bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
                     const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
                     Graph& graph) {
-  // Half of the threads, all devices together: the fingerprint takes the others, and later the result's memory.
-  const int half = std::max(1, plan.threads / 2);
-  const int copiers = std::max(1, half / static_cast<int>(plan.device.set.devices.size()));
-  Output output(task, half, plan.device.set, ask, budget, graph);
+  std::atomic<int> copiers;
+  Output output(task, plan.threads, plan.device.set, ask, budget, graph, copiers);
   const Run run{task, data, k, copiers, output, budget, monitor};
   const Queries points{queries, queries ? "q" : "rows", leave_out};
   graph.stats[Stat::pairs] = plan.grid.pairs();

@@ -12,8 +12,8 @@
 namespace libknng {
 namespace {
 
-// What a thread should have to do for its start to pay: to copy, or to have found.
-constexpr std::int64_t kCopied = std::int64_t{1} << 20, kFound = std::int64_t{8} << 20;
+// What a thread should have to do for its start to pay: rows to pack, bytes to copy, or to have found.
+constexpr std::int64_t kPacked = std::int64_t{1} << 19, kCopied = std::int64_t{1} << 20, kFound = std::int64_t{8} << 20;
 
 int threads_for(std::int64_t bytes, std::int64_t by_one, int threads) noexcept {
   return static_cast<int>(std::clamp<std::int64_t>(bytes / by_one, 1, threads));
@@ -23,7 +23,7 @@ int threads_for(std::int64_t bytes, std::int64_t by_one, int threads) noexcept {
 
 void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, int threads) {
   const std::int64_t row_bytes = data.dim() * find_dtype(data.dtype())->bytes;
-  const int parts = threads_for(count * row_bytes, kCopied, threads);
+  const int parts = threads_for(count * row_bytes, kPacked, threads);
   FirstFailure failure;
 #pragma omp parallel for schedule(static, 1) num_threads(parts)
   for (int part = 0; part < parts; ++part) {

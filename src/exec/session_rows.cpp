@@ -9,7 +9,8 @@
 
 namespace libknng {
 
-SessionRows::SessionRows(const Dataset& data, int threads, const Monitor& monitor, FirstFailure& failure)
+SessionRows::SessionRows(const Dataset& data, const std::atomic<int>& threads, const Monitor& monitor,
+                         FirstFailure& failure)
     : data_(data), threads_(threads), monitor_(monitor), failure_(failure) {
   const std::span<const std::int64_t> picked = data.picked();
   std::int64_t first = 0;  // of the chunk's rows, in the data set as it is stored
@@ -33,7 +34,7 @@ void SessionRows::describe(knng_backend_rows& rows) const noexcept {
 }
 
 void SessionRows::copy(const void* user, void* dst, const void* src, std::int64_t bytes) {
-  copy_bytes(dst, src, bytes, static_cast<const SessionRows*>(user)->threads_);
+  copy_bytes(dst, src, bytes, static_cast<const SessionRows*>(user)->threads_.load());
 }
 
 template <class F>
@@ -51,7 +52,8 @@ bool SessionRows::if_wanted(F&& f) const noexcept {
 
 std::int32_t SessionRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
   const auto& rows = *static_cast<const SessionRows*>(user);
-  return rows.if_wanted([&] { pack_rows(rows.data_, first, count, static_cast<std::byte*>(dst), rows.threads_); });
+  return rows.if_wanted(
+      [&] { pack_rows(rows.data_, first, count, static_cast<std::byte*>(dst), rows.threads_.load()); });
 }
 
 bool SessionRows::wanted() const noexcept {

@@ -1,7 +1,8 @@
 // The rows of a data set as sessions on devices get them: those in memory of devices in pieces, the others read on the
-// host with the threads of one device. Knows nothing of what sessions do.
+// host with the threads of one device, as many as there are for it by then. Knows nothing of what sessions do.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -15,8 +16,8 @@ namespace libknng {
 
 class SessionRows {
  public:
-  // A stop is a failure to read as well: a call that brings many rows ends with it. All but `threads` are referred to.
-  SessionRows(const Dataset& data, int threads, const Monitor& monitor, FirstFailure& failure);
+  // A stop is a failure to read as well: a call that brings many rows ends with it. All are referred to.
+  SessionRows(const Dataset& data, const std::atomic<int>& threads, const Monitor& monitor, FirstFailure& failure);
   SessionRows(const SessionRows&) = delete;
   SessionRows& operator=(const SessionRows&) = delete;
 
@@ -34,7 +35,7 @@ class SessionRows {
   bool if_wanted(F&& f) const noexcept;
 
   const Dataset& data_;
-  const int threads_;
+  const std::atomic<int>& threads_;
   const Monitor& monitor_;
   FirstFailure& failure_;
   std::vector<knng_backend_piece> pieces_;
