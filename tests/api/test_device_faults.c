@@ -579,6 +579,16 @@ int main(int argc, char** argv) {
   }
   const int status = devices_start();
   if (status != 0) return status;
+  if (argc > 1 && strcmp(argv[1], "--told") == 0) { /* what does not ask for more than being told */
+    const struct CMUnitTest told[] = {
+        DEVICE_TEST(slow_devices_get_less),
+        DEVICE_TEST(devices_that_answer_rows),
+        DEVICE_TEST(full_devices_get_smaller_tiles_or_nothing),
+        DEVICE_TEST(devices_that_fail),
+        DEVICE_TEST(blocks_that_fail),
+    };
+    return cmocka_run_group_tests(told, NULL, NULL);
+  }
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(stopped_at_every_report),
       DEVICE_TEST(devices_are_listed_and_named),

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "backend/seam.h"
 
@@ -39,6 +43,46 @@ struct Failure {
   std::int32_t of_rows = 0;
   std::int64_t row = -1;
 };
+
+inline constexpr std::array<const char*, 13> kCalls = {"open",   "begin",  "sample",     "tile", "heed",
+                                                       "settle", "absorb", "begin_keys", "keys", "refine",
+                                                       "redo",   "answer", "expand"};
+enum Call : std::size_t {
+  kOpen,
+  kBegin,
+  kSample,
+  kTile,
+  kHeed,
+  kSettle,
+  kAbsorb,
+  kBeginKeys,
+  kKeys,
+  kRefine,
+  kRedo,
+  kAnswer,
+  kExpand
+};
+
+inline std::atomic<std::int64_t> calls_failed{0};
+inline std::atomic<volatile std::int32_t*> stop_flag{nullptr};
+
+// Or stops the caller, if told so.
+inline void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
+  const std::string name = kCalls[call];
+  const auto told = [&](const char* what) { return behaviour(device, what + name) == number; };
+  if (volatile std::int32_t* const flag = stop_flag.load(); flag && told("stop_comes_at_"))
+    __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+  const bool fails = told("fails_at_");
+  if (!fails && !told("out_of_memory_at_")) return;
+  ++calls_failed;
+  throw fails ? Failure{KNNG_ERR_DEVICE, "told to fail"} : Failure{KNNG_ERR_MEMORY, "told to be full"};
+}
+
+// What a slow device does besides.
+inline void linger(std::int32_t device) {
+  const char* const ms = std::getenv("KNNG_FAKE_TILE_MS");
+  if (behaviour(device, "slow") >= 0) std::this_thread::sleep_for(std::chrono::milliseconds(ms ? atoi(ms) : 5));
+}
 
 template <class F>
 std::int32_t guard(knng_backend_error* error, F&& f) noexcept {

@@ -31,9 +31,11 @@
 
 using namespace libknng;
 using fake::behaviour;
+using fake::fail_if_told;
 using fake::Failure;
 using fake::guard;
 using fake::kMostDevices;
+using fake::linger;
 using fake::Points;
 
 struct knng_backend_session : fake::Session {
@@ -42,42 +44,9 @@ struct knng_backend_session : fake::Session {
 
 namespace {
 
-constexpr std::array<const char*, 13> kCalls = {"open",       "begin", "sample", "tile", "heed",   "settle", "absorb",
-                                                "begin_keys", "keys",  "refine", "redo", "answer", "expand"};
-enum Call : std::size_t {
-  kOpen,
-  kBegin,
-  kSample,
-  kTile,
-  kHeed,
-  kSettle,
-  kAbsorb,
-  kBeginKeys,
-  kKeys,
-  kRefine,
-  kRedo,
-  kAnswer,
-  kExpand
-};
-
-std::atomic<std::int64_t> calls_failed{0};
-std::atomic<volatile std::int32_t*> stop_flag{nullptr};
-
-// Or stops the caller, if told so.
-void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
-  const std::string name = kCalls[call];
-  const auto told = [&](const char* what) { return behaviour(device, what + name) == number; };
-  if (volatile std::int32_t* const flag = stop_flag.load(); flag && told("stop_comes_at_"))
-    __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
-  const bool fails = told("fails_at_");
-  if (!fails && !told("out_of_memory_at_")) return;
-  ++calls_failed;
-  throw fails ? Failure{KNNG_ERR_DEVICE, "told to fail"} : Failure{KNNG_ERR_MEMORY, "told to be full"};
-}
-
 // A call on a session: counted, told to fail or done.
 template <class F>
-std::int32_t on(knng_backend_session* s, Call call, knng_backend_error* error, F&& f) {
+std::int32_t on(knng_backend_session* s, fake::Call call, knng_backend_error* error, F&& f) {
   return guard(error, [&] {
     fail_if_told(s->number, call, ++s->calls[call]);
     f();
@@ -140,29 +109,23 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
     const std::int64_t holds = behaviour(device, "holds");
     if (holds >= 0 && knng_backend_session::bytes(*problem) > holds) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
     auto session = std::make_unique<knng_backend_session>(device, *problem);
-    fail_if_told(device, kOpen, ++session->calls[kOpen]);
+    fail_if_told(device, fake::kOpen, ++session->calls[fake::kOpen]);
     *out = session.release();
   });
 }
 
-// What a slow device does besides.
-void linger(std::int32_t device) {
-  const char* const ms = std::getenv("KNNG_FAKE_TILE_MS");
-  if (behaviour(device, "slow") >= 0) std::this_thread::sleep_for(std::chrono::milliseconds(ms ? atoi(ms) : 5));
-}
-
 std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
-  return on(s, kBegin, error, [&] { s->begin(rung); });
+  return on(s, fake::kBegin, error, [&] { s->begin(rung); });
 }
 
 // Only where a test asks for it: else every rung would be reached by few.
 std::int32_t sample(knng_backend_session* s, double* unproved, knng_backend_error* error) {
-  return on(s, kSample, error, [&] { *unproved = behaviour(s->number, "samples") >= 0 ? s->sample() : 0; });
+  return on(s, fake::kSample, error, [&] { *unproved = behaviour(s->number, "samples") >= 0 ? s->sample() : 0; });
 }
 
 std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
                   std::int64_t columns, knng_backend_error* error) {
-  return on(s, kTile, error, [&] {
+  return on(s, fake::kTile, error, [&] {
     const bool apart = first_row + rows <= first_column || first_column + columns <= first_row;
     if (rows > s->p.tile_rows || columns > s->p.tile_cols ||
         (s->p.square && !apart && !(first_row == first_column && rows == columns)))
@@ -173,7 +136,7 @@ std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t 
 }
 
 std::int32_t heed(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
-  return on(into, kHeed, error, [&] {
+  return on(into, fake::kHeed, error, [&] {
     into->read(*from);
     into->heed(*from);
   });
@@ -182,23 +145,23 @@ std::int32_t heed(knng_backend_session* into, const knng_backend_session* from, 
 void quiet(knng_backend_session* s) { s->read_no_more(); }
 
 std::int32_t settle(knng_backend_session* s, knng_backend_error* error) {
-  return on(s, kSettle, error, [&] { s->read_no_more(); });
+  return on(s, fake::kSettle, error, [&] { s->read_no_more(); });
 }
 
 std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
                     std::int64_t count, knng_backend_error* error) {
-  return on(into, kAbsorb, error, [&] { into->absorb(*from, first, count); });
+  return on(into, fake::kAbsorb, error, [&] { into->absorb(*from, first, count); });
 }
 
 std::int64_t blocks_held(const knng_backend_session* s) { return s->p.blocks_held; }
 
 std::int32_t begin_keys(knng_backend_session* s, knng_backend_error* error) {
-  return on(s, kBeginKeys, error, [&] { s->begin_keys(); });
+  return on(s, fake::kBeginKeys, error, [&] { s->begin_keys(); });
 }
 
 std::int32_t keys(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
                   std::int64_t columns, knng_backend_error* error) {
-  return on(s, kKeys, error, [&] {
+  return on(s, fake::kKeys, error, [&] {
     linger(s->number);
     s->keys(first_row, rows, first_column, columns);
   });
@@ -210,7 +173,7 @@ void require_wanted(const knng_backend_session& s) {
 
 std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
                     knng_backend_error* error) {
-  return on(s, kRefine, error, [&] {
+  return on(s, fake::kRefine, error, [&] {
     for (std::int64_t row = first; row < first + count; ++row) {
       require_wanted(*s);
       s->refine(row, *result);
@@ -220,7 +183,7 @@ std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t co
 
 std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, knng_backend_result* result,
                   knng_backend_error* error) {
-  return on(s, kRedo, error, [&] {
+  return on(s, fake::kRedo, error, [&] {
     require_wanted(*s);
     s->redo({rows, static_cast<std::size_t>(count)}, *result);
   });
@@ -228,7 +191,7 @@ std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_
 
 std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
                     knng_backend_error* error) {
-  return on(s, kAnswer, error, [&] {
+  return on(s, fake::kAnswer, error, [&] {
     if (!s->p.by_rows || count > s->p.tile_rows) throw Failure{KNNG_ERR_INTERNAL, "rows that the seam does not allow"};
     linger(s->number);
     require_wanted(*s);
@@ -245,7 +208,7 @@ std::int64_t expansion_bytes(const knng_backend_expansion* e, std::int64_t* host
 
 std::int32_t expand(const knng_backend_expansion* e, knng_backend_result* result, knng_backend_error* error) {
   return guard(error, [&] {
-    fail_if_told(result->device, kExpand, 1);
+    fail_if_told(result->device, fake::kExpand, 1);
     fake::expand(*e, *result);
   });
 }
@@ -314,7 +277,7 @@ extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(c
          : word == "bytes"    ? fake::live_bytes + fake::kept_bytes
          : word == "blocks"   ? fake::blocks_brought.load()
          : word == "cut-offs" ? fake::cutoffs_heeded.load()
-         : word == "failures" ? calls_failed.load()
+         : word == "failures" ? fake::calls_failed.load()
          : word == "located"  ? fake::located.load()
          : word == "read"     ? fake::rows_read.load()
          : word == "fetched"  ? fake::rows_fetched.load()
@@ -325,5 +288,5 @@ extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(c
 
 // The flag that stop_comes_at_CALL sets from now on; nullptr: none.
 extern "C" __attribute__((visibility("default"))) void knng_fake_stop(volatile std::int32_t* flag) {
-  stop_flag.store(flag);
+  fake::stop_flag.store(flag);
 }

@@ -1,0 +1,252 @@
+// The GPUs of this machine, told how to behave: libknng_cuda.so behind a second seam, which counts the calls on its
+// sessions and lets the N-th of them fail, run out of memory, linger or meet a stop, by the words of fake_cuda.cpp. As
+// many devices as KNNG_FAKE_DEVICES says, dealt out over those that there are, so that one GPU stands in for several.
+// One row in five is doubted after each refinement: all precisions are gone through, and such rows are redone.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "backend/seam.h"
+#include "tests/backend/fake_behaviour.h"
+
+using namespace libknng;
+using fake::behaviour;
+using fake::Call;
+using fake::fail_if_told;
+using fake::guard;
+
+namespace {
+
+constexpr std::int64_t kDoubted = 5;
+constexpr std::size_t kMostDevices = 8;
+
+// KNNG_TEST_REAL_LIBRARY: another library to stand in front of.
+const knng_backend_seam& real() {
+  static const knng_backend_seam* const seam = [] {
+    const char* const other = std::getenv("KNNG_TEST_REAL_LIBRARY");
+    void* const library = dlopen(other ? other : KNNG_REAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      std::fprintf(stderr, "%s\n", dlerror());
+      std::abort();
+    }
+    return reinterpret_cast<knng_backend_entry_fn>(dlsym(library, KNNG_CUDA_ENTRY))();
+  }();
+  return *seam;
+}
+
+std::int32_t real_count() {
+  static const std::int32_t count = [] {
+    std::array<char, 200> why_not{};
+    return real().device_count(why_not.data(), why_not.size());
+  }();
+  return count;
+}
+std::int32_t there(std::int32_t device) { return device % std::max(real_count(), 1); }
+
+// A problem with the devices that there are.
+class Problem {
+ public:
+  explicit Problem(const knng_backend_problem& p) : problem_(p) {
+    for (std::int64_t i = 0; i < p.device_count; ++i) devices_.push_back(there(p.devices[i]));
+    problem_.devices = devices_.data();
+  }
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+  const knng_backend_problem* get() const noexcept { return &problem_; }
+
+ private:
+  std::vector<std::int32_t> devices_;
+  knng_backend_problem problem_;
+};
+
+std::mutex mutex;
+std::set<const knng_backend_session*> sessions;  // that are open
+std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
+std::atomic<std::int64_t> cutoffs_heeded{0};
+
+}  // namespace
+
+struct knng_backend_session {
+  knng_backend_session(std::int32_t number, const knng_backend_problem& p) : device(number), of(p) {}
+  ~knng_backend_session() {
+    const std::lock_guard lock(mutex);
+    sessions.erase(this);
+    if (session) real().close(session);
+  }
+
+  const std::int32_t device;  // as it was asked for
+  const Problem of;
+  knng_backend_session* session = nullptr;  // the real one
+  std::array<std::int64_t, fake::kCalls.size()> calls{};
+};
+
+namespace {
+
+// A call on a session: counted, told to fail or passed on.
+template <class F>
+std::int32_t on(knng_backend_session* s, Call call, knng_backend_error* error, F&& f) {
+  const std::int32_t told = guard(error, [&] { fail_if_told(s->device, call, ++s->calls[call]); });
+  return told == KNNG_OK ? f() : told;
+}
+template <class F>
+std::int32_t on_tile(knng_backend_session* s, Call call, knng_backend_error* error, F&& f) {
+  const std::int32_t status = on(s, call, error, [&] {
+    fake::linger(s->device);
+    return f();
+  });
+  if (status == KNNG_OK) ++tiles_done[static_cast<std::size_t>(s->device)];
+  return status;
+}
+
+std::int32_t device_count(char* why_not, std::int64_t size) {
+  if (real_count() == 0) return real().device_count(why_not, size);
+  const char* const text = std::getenv("KNNG_FAKE_DEVICES");
+  return text ? std::clamp(std::atoi(text), 1, static_cast<int>(kMostDevices)) : 1;
+}
+
+void describe(std::int32_t device, knng_device* out) {
+  real().describe(there(device), out);
+  if (const std::int64_t memory = behaviour(device, "memory"); memory >= 0) out->memory_free = memory;
+}
+
+std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
+  return real().can_run(Problem(*p).get(), error);
+}
+std::int64_t rows_at_a_time(const knng_backend_problem* p) { return real().rows_at_a_time(Problem(*p).get()); }
+std::int64_t pairs_at_a_time(const knng_backend_problem* p, std::int32_t rung) {
+  return real().pairs_at_a_time(Problem(*p).get(), rung);
+}
+std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
+  return real().session_bytes(Problem(*p).get(), host_bytes);
+}
+
+std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_backend_problem* problem,
+                  knng_backend_error* error) {
+  std::unique_ptr<knng_backend_session> s;
+  const std::int32_t told = guard(error, [&] {
+    s = std::make_unique<knng_backend_session>(device, *problem);
+    fail_if_told(device, fake::kOpen, ++s->calls[fake::kOpen]);
+    const std::lock_guard lock(mutex);
+    sessions.insert(s.get());
+  });
+  if (told != KNNG_OK) return told;
+  const std::int32_t status = real().open(&s->session, there(device), s->of.get(), error);
+  if (status == KNNG_OK) *out = s.release();
+  return status;
+}
+
+std::int64_t blocks_held(const knng_backend_session* s) { return real().blocks_held(s->session); }
+
+std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
+  return on(s, fake::kBegin, error, [&] { return real().begin(s->session, rung, error); });
+}
+std::int32_t sample(knng_backend_session* s, double* unproved, knng_backend_error* error) {
+  return on(s, fake::kSample, error, [&] { return real().sample(s->session, unproved, error); });
+}
+std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
+                  std::int64_t columns, knng_backend_error* error) {
+  return on_tile(s, fake::kTile, error,
+                 [&] { return real().tile(s->session, first_row, rows, first_column, columns, error); });
+}
+std::int32_t heed(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
+  return on(into, fake::kHeed, error, [&] {
+    ++cutoffs_heeded;
+    return real().heed(into->session, from->session, error);
+  });
+}
+std::int32_t settle(knng_backend_session* s, knng_backend_error* error) {
+  return on(s, fake::kSettle, error, [&] { return real().settle(s->session, error); });
+}
+std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
+                    std::int64_t count, knng_backend_error* error) {
+  return on(into, fake::kAbsorb, error,
+            [&] { return real().absorb(into->session, from->session, first, count, error); });
+}
+std::int32_t begin_keys(knng_backend_session* s, knng_backend_error* error) {
+  return on(s, fake::kBeginKeys, error, [&] { return real().begin_keys(s->session, error); });
+}
+std::int32_t keys(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
+                  std::int64_t columns, knng_backend_error* error) {
+  return on(s, fake::kKeys, error,
+            [&] { return real().keys(s->session, first_row, rows, first_column, columns, error); });
+}
+std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
+                    knng_backend_error* error) {
+  return on(s, fake::kRefine, error, [&] {
+    const std::int32_t status = real().refine(s->session, first, count, result, error);
+    for (std::int64_t row = first; status == KNNG_OK && row < first + count; ++row)
+      if (row % kDoubted == 0) result->proof[row] = 0;
+    return status;
+  });
+}
+std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, knng_backend_result* result,
+                  knng_backend_error* error) {
+  return on(s, fake::kRedo, error, [&] { return real().redo(s->session, rows, count, result, error); });
+}
+std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
+                    knng_backend_error* error) {
+  return on_tile(s, fake::kAnswer, error, [&] { return real().answer(s->session, first, count, result, error); });
+}
+
+void quiet(knng_backend_session* s) { real().quiet(s->session); }
+std::int64_t peak_bytes(const knng_backend_session* s) { return real().peak_bytes(s->session); }
+void close(knng_backend_session* s) { delete s; }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_cuda_entry() {
+  static const knng_backend_seam seam = [] {
+    knng_backend_seam s = real();  // all else is passed on as it is
+    s.device_count = &device_count;
+    s.describe = &describe;
+    s.can_run = &can_run;
+    s.rows_at_a_time = &rows_at_a_time;
+    s.pairs_at_a_time = &pairs_at_a_time;
+    s.session_bytes = &session_bytes;
+    s.open = &open;
+    s.blocks_held = &blocks_held;
+    s.begin = &begin;
+    s.sample = &sample;
+    s.tile = &tile;
+    s.heed = &heed;
+    s.settle = &settle;
+    s.absorb = &absorb;
+    s.begin_keys = &begin_keys;
+    s.keys = &keys;
+    s.refine = &refine;
+    s.redo = &redo;
+    s.answer = &answer;
+    s.quiet = &quiet;
+    s.peak_bytes = &peak_bytes;
+    s.close = &close;
+    return s;
+  }();
+  return &seam;
+}
+
+// As fake_cuda.cpp's, of what is known here.
+extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
+  const std::string_view word = what;
+  const std::lock_guard lock(mutex);
+  if (word == "sessions") return static_cast<std::int64_t>(sessions.size());
+  if (word == "failures") return fake::calls_failed.load();
+  if (word == "cut-offs") return cutoffs_heeded.load();
+  if (word == "tiles") return tiles_done[static_cast<std::size_t>(device)].load();
+  std::int64_t held = 0;
+  if (word == "bytes")
+    for (const knng_backend_session* s : sessions)
+      if (s->session) held += real().peak_bytes(s->session);
+  return held;
+}
+
+extern "C" __attribute__((visibility("default"))) void knng_fake_stop(volatile std::int32_t* flag) {
+  fake::stop_flag.store(flag);
+}
