@@ -145,6 +145,40 @@ static void stops_at_every_call(void** state) {
   at_every_call(stop_while);
 }
 
+/* Of GPUs, which are told to hold less than was planned: any of what a session takes may be too much. */
+static void out_of_memory_at_any_amount(void** state) {
+  (void)state;
+  const char* const devices = getenv("KNNG_TEST_FAKE_DEVICES");
+  if (!devices || strcmp(devices, "told") != 0) skip();
+  enum { steps = 48 };
+  for (int b = 0; b < build_count; ++b) {
+    asked a;
+    ask(&a, &builds[b]);
+    const int64_t bytes = planned(a.h, 0, a.q.k).device_bytes;
+    int failed = 0;
+    for (int step = 0; step < steps; ++step) {
+      const long long holds = bytes * step / steps;
+      char behaviour[120], label[60];
+      snprintf(behaviour, sizeof behaviour, "0:holds=%lld;1:holds=%lld;2:holds=%lld", holds, holds, holds);
+      snprintf(label, sizeof label, "%s, %s with %lld bytes", builds[b].device, builds[b].engine, holds);
+      devices_behave(behaviour);
+      knng_graph* g = NULL;
+      const knng_status status = answer(a.h, &a.q, NULL, &g);
+      if (status == KNNG_OK) {
+        expect_same(a.expected, g, label);
+        knng_graph_destroy(g);
+      } else {
+        EXPECT_ERROR(status, KNNG_ERR_MEMORY, "max_device_bytes is used up");
+        assert_null(g);
+        ++failed;
+      }
+      expect_nothing_left(&a, label);
+    }
+    assert_true(failed > 0);
+    asked_free(&a);
+  }
+}
+
 /* Rows in memory of the caller's, with gaps that are no part of them; and what the memory was. */
 typedef struct lent {
   int64_t bytes;
@@ -296,9 +330,8 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(out_of_memory_at_every_call),
-      DEVICE_TEST(stops_at_every_call),
-      DEVICE_TEST(borrowed_rows_stay_as_they_were),
+      DEVICE_TEST(out_of_memory_at_every_call),    DEVICE_TEST(stops_at_every_call),
+      DEVICE_TEST(out_of_memory_at_any_amount),    DEVICE_TEST(borrowed_rows_stay_as_they_were),
       DEVICE_TEST(refused_rows_stay_as_they_were),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 // The GPUs of this machine, told how to behave: libknng_cuda.so behind a second seam, which counts the calls on its
 // sessions and lets the N-th of them fail, run out of memory, linger or meet a stop, by the words of fake_cuda.cpp. As
 // many devices as KNNG_FAKE_DEVICES says, dealt out over those that there are, so that one GPU stands in for several.
-// One row in five is doubted after each refinement: all precisions are gone through, and such rows are redone.
+// A device that holds=BYTES gives its sessions no more than that, whatever was planned. One row in five is doubted
+// after each refinement: all precisions are gone through, and such rows are redone.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -61,6 +62,7 @@ class Problem {
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
   const knng_backend_problem* get() const noexcept { return &problem_; }
+  void limit(std::int64_t bytes) noexcept { problem_.max_bytes = std::min(problem_.max_bytes, bytes); }
 
  private:
   std::vector<std::int32_t> devices_;
@@ -83,7 +85,7 @@ struct knng_backend_session {
   }
 
   const std::int32_t device;  // as it was asked for
-  const Problem of;
+  Problem of;
   knng_backend_session* session = nullptr;  // the real one
   std::array<std::int64_t, fake::kCalls.size()> calls{};
 };
@@ -134,6 +136,7 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
   const std::int32_t told = guard(error, [&] {
     s = std::make_unique<knng_backend_session>(device, *problem);
     fail_if_told(device, fake::kOpen, ++s->calls[fake::kOpen]);
+    if (const std::int64_t holds = behaviour(device, "holds"); holds >= 0) s->of.limit(holds);
     const std::lock_guard lock(mutex);
     sessions.insert(s.get());
   });

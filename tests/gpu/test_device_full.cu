@@ -171,6 +171,43 @@ void a_device_nearly_full() {
   }
 }
 
+// Keeps a device's multiprocessors, for so many cycles.
+__global__ void occupy(long long cycles) {
+  const long long begin = clock64();
+  while (clock64() - begin < cycles) {
+  }
+}
+
+// Two devices, of which others have nearly all memory, or all multiprocessors, of the second.
+void a_device_beside_one_that_is_not_free() {
+  int devices = 0;
+  check(cudaGetDeviceCount(&devices));
+  if (small_run() || devices < 2) return;
+  const std::int64_t n = 60'000, d = 64;
+  const std::vector<float> x = uniform_rows(n, d, 44u);
+  for (const char* metric : {"euclidean", "manhattan"}) {
+    knng* h = lent(metric, x, n, d);
+    const Result expected = built(h, kK, metric);
+    for (const char* set : {"cuda:0,1", "cuda:1,0"}) {
+      expect(knng_set(h, "device", set) == KNNG_OK, "%s", knng_last_error());
+      expect(built(h, kK, set) == expected, "%s, %s: another graph", metric, set);
+      const libknng::cuda::CurrentDevice second(1);
+      if (free_bytes() >= std::size_t{2} << 30) {
+        const AllBut full(std::size_t{3} << 29);
+        expect(built(h, kK, set) == expected, "%s, %s: another graph where the second is full", metric, set);
+      }
+      const libknng::cuda::Stream stream;
+      int multiprocessors = 0;
+      check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 1));
+      for (int i = 0; i < 20; ++i) occupy<<<static_cast<unsigned>(2 * multiprocessors), 1024, 0, stream>>>(50'000'000);
+      check(cudaGetLastError());
+      expect(built(h, kK, set) == expected, "%s, %s: another graph where the second is busy", metric, set);
+      stream.wait();
+    }
+    knng_destroy(h);
+  }
+}
+
 // Stops at the first report, or at the first of a later stage.
 struct Stop {
   bool later;
@@ -243,6 +280,7 @@ int main() {
   knng_device_get(1, &first);  // from now on the library is loaded that knows memory whose space nobody names
   page_locked_memory();
   a_device_nearly_full();
+  a_device_beside_one_that_is_not_free();
   builds_that_do_not_end_leave_nothing();
   return gpu::result();
 }

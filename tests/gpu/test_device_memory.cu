@@ -318,6 +318,29 @@ void work_comes_after_the_stream() {
   check(cudaStreamDestroy(own));
 }
 
+// Kernels come to a device when they are first wanted: of metrics that this process has not had, beside a stream that
+// is at work. To be called first.
+void new_kernels_wait_for_nobody() {
+  const Rows rows(KNNG_F32, 600, 24, 17u);
+  const knng_matrix host = rows.matrix();
+  cudaStream_t own = nullptr;
+  check(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+  knng* h = handle("cuda:0", "manhattan");  // has page-locked memory made
+  knng_add(h, &host);
+  built(h, 8, "the first call");
+  spin<<<1, 1, 0, own>>>(0);
+  check(cudaStreamSynchronize(own));
+  for (const char* metric : {"euclidean", "spearman", "canberra", "jensenshannon"}) {
+    spin<<<1, 1, 0, own>>>(2 * kSecond);
+    knng_set(h, "metric", metric);
+    built(h, 8, metric);
+    expect(small_run() || cudaStreamQuery(own) == cudaErrorNotReady, "%s waited for another stream", metric);
+    check(cudaStreamSynchronize(own));
+  }
+  knng_destroy(h);
+  check(cudaStreamDestroy(own));
+}
+
 void the_caller_is_left_alone() {
   Rows rows(KNNG_F32, 300, 20, 8u);
   const Layout l = layouts(rows.n, rows.d)[2];
@@ -492,6 +515,7 @@ int main() {
   knng_device first{};
   first.struct_size = sizeof first;
   knng_device_get(1, &first);  // from now on the library is loaded that knows memory whose space nobody names
+  new_kernels_wait_for_nobody();
   rows_of_every_kind();
   fingerprints();
   equal_rows();
