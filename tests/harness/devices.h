@@ -6,6 +6,7 @@
 #include "harness/compare.h"
 
 extern int fake_devices;       /* devices that are none */
+extern int told_devices;       /* these, but GPUs do their work (tests/backend/told_cuda.cpp) */
 extern int64_t usable_devices; /* how many */
 /* Of those that are none: "sessions", "bytes" or "tiles"; see there. */
 extern int64_t (*fake_count)(const char* what, int32_t device);

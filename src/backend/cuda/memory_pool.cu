@@ -19,16 +19,22 @@ MemoryPool::MemoryPool(int device, std::span<const std::int32_t> readers) : devi
     if (let_read(reader)) readers_.push_back(reader);
 }
 
-bool MemoryPool::let_read(int reader) noexcept {
+bool can_read(int reader, int device) noexcept {
   int can = 0;
+  if (cudaDeviceCanAccessPeer(&can, reader, device) == cudaSuccess) return can != 0;
+  cudaGetLastError();
+  return false;
+}
+
+bool MemoryPool::let_read(int reader) noexcept {
   cudaMemAccessDesc access{};
   access.location.type = cudaMemLocationTypeDevice;
   access.location.id = reader;
   access.flags = cudaMemAccessFlagsProtReadWrite;  // there is no right to read alone
-  const bool may = cudaDeviceCanAccessPeer(&can, reader, device_) == cudaSuccess && can != 0 &&
-                   cudaMemPoolSetAccess(pool_, &access, 1) == cudaSuccess;
-  if (!may) cudaGetLastError();
-  return may;
+  if (!can_read(reader, device_)) return false;
+  if (cudaMemPoolSetAccess(pool_, &access, 1) == cudaSuccess) return true;
+  cudaGetLastError();
+  return false;
 }
 
 void* MemoryPool::take(std::int64_t bytes, cudaStream_t stream) {

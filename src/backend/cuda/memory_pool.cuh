@@ -10,6 +10,9 @@
 
 namespace libknng::cuda {
 
+// Whether there is a way at all by which a device reads another's memory.
+bool can_read(int reader, int device) noexcept;
+
 class MemoryPool {
  public:
   // readers: devices that may read it; those that cannot are passed over.

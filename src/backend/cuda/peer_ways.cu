@@ -18,7 +18,7 @@ void keep_ways_open(int device, std::span<const std::int32_t> readers) {
   const std::lock_guard lock(mutex);
   for (const std::int32_t& reader : readers) {
     std::unique_ptr<MemoryPool>& way = kept[{device, reader}];
-    if (way) continue;
+    if (way || !can_read(reader, device)) continue;
     auto pool = std::make_unique<MemoryPool>(device, std::span(&reader, 1));
     if (!pool->is_read_by(reader)) continue;
     try {

@@ -1,0 +1,64 @@
+// Builds do not wait for streams of the host program's that are at work, once their kernels have been used: CUDA brings
+// a kernel to a device when it is first wanted, and may wait for the device then. With --eager it is told to bring all
+// at once, and a metric's first build waits for nobody either.
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "knng.h"
+#include "tests/gpu/gpu.cuh"
+#include "tests/gpu/graphs.cuh"
+
+using gpu::built;
+using gpu::check;
+using gpu::expect;
+using gpu::handle;
+using gpu::Result;
+
+namespace {
+
+// A block that keeps one multiprocessor busy.
+__global__ void spin(long long clocks) {
+  const long long start = clock64();
+  while (clock64() - start < clocks) {
+  }
+}
+constexpr long long kTwoSeconds = 3'000'000'000;  // roughly
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool eager = argc > 1 && std::strcmp(argv[1], "--eager") == 0;
+  if (eager) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  gpu::need_device();
+  const std::int64_t n = 600, d = 24;
+  std::vector<float> x(static_cast<std::size_t>(n * d));
+  std::uint32_t seed = 17u;
+  for (float& value : x) {
+    seed = seed * 1664525u + 1013904223u;
+    value = static_cast<float>(seed >> 25);
+  }
+  const knng_matrix m = knng_host(KNNG_F32, n, d, x.data());
+  cudaStream_t own = nullptr;
+  check(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+  spin<<<1, 1, 0, own>>>(0);
+  check(cudaStreamSynchronize(own));
+  knng* h = handle("cuda:0", "hamming");  // has page-locked memory made, which waits
+  expect(knng_borrow(h, &m) == KNNG_OK, "%s", knng_last_error());
+  built(h, 8, "the first build");
+  for (const char* metric : {"euclidean", "manhattan", "spearman", "canberra", "jensenshannon"}) {
+    knng_set(h, "metric", metric);
+    Result before;
+    if (!eager) before = built(h, 8, metric);
+    spin<<<1, 1, 0, own>>>(kTwoSeconds);
+    check(cudaGetLastError());
+    const Result beside = built(h, 8, metric);
+    // Under compute-sanitizer, where runs are small, kernels of several streams run one after the other.
+    expect(small_run() || cudaStreamQuery(own) == cudaErrorNotReady, "%s waited for another stream", metric);
+    expect(eager || beside == before, "%s: another graph", metric);
+    check(cudaStreamSynchronize(own));
+  }
+  knng_destroy(h);
+  check(cudaStreamDestroy(own));
+  return gpu::result();
+}
