@@ -140,15 +140,8 @@ class Output {
  public:
   Output(const Task& task, int threads, const DeviceSet& set, const Ask& ask, Budget* budget, Graph& graph,
          std::atomic<int>& copiers)
-      : task_(task),
-        threads_(threads),
-        set_(set),
-        ask_(ask),
-        budget_(budget),
-        graph_(graph),
-        copiers_(copiers),
-        then_(each_device_of(set, threads)) {
-    copiers_.store(each_device_of(set, threads / 2));
+      : task_(task), threads_(threads), set_(set), ask_(ask), budget_(budget), graph_(graph), copiers_(copiers) {
+    copiers_.store(of_each_device(threads / 2));
   }
 
   // Whether nothing more is to be done, as far as is known; one thread asks.
@@ -165,7 +158,7 @@ class Output {
       touch_bytes(graph_.values.data(), graph_.values.bytes(), half);
     });
     made_ = true;
-    copiers_.store(then_);
+    copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere)));
     return false;
   }
   // For other threads.
@@ -178,8 +171,12 @@ class Output {
   }
 
  private:
-  static int each_device_of(const DeviceSet& set, int threads) noexcept {
-    return std::max(1, threads / static_cast<int>(set.devices.size()));
+  // One in so many threads is left for what else there is. Where those who wait keep their processors busy, as OpenMP
+  // has it, a team that finds one of its processors taken waits for a time slice: 8 ms were seen in place of 0.1.
+  static constexpr int kElsewhere = 8;
+
+  int of_each_device(int threads) const noexcept {
+    return std::max(1, threads / static_cast<int>(set_.devices.size()));
   }
 
   const Task& task_;
@@ -189,7 +186,6 @@ class Output {
   Budget* budget_;
   Graph& graph_;
   std::atomic<int>& copiers_;
-  const int then_;  // copiers
   std::atomic<bool> unwanted_{false};
   bool made_ = false;
   std::future<void> touched_;

@@ -266,3 +266,24 @@ int devices_start(void) {
   if (usable_devices > 0 && device_at(1).usable) return 0;
   return fake_devices && !told_devices ? 1 : 77;
 }
+
+void expect_device_error(const test_rows* rows, const char* device, const char* a, const char* b) {
+  knng* h = HANDLE(rows, "device", device);
+  knng_graph* g = NULL;
+  knng_plan plan;
+  plan.struct_size = sizeof plan;
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DEVICE, device, a, b);
+  assert_null(g);
+  EXPECT_ERROR(knng_estimate(h, 0, 3, &plan), KNNG_ERR_DEVICE, device, a, b);
+  knng_destroy(h);
+}
+
+void expect_where(const test_rows* rows, const char* device, const char* where) {
+  knng* h = HANDLE(rows, "device", device);
+  knng_graph* g = built(h, 3);
+  char text[160];
+  expect_ok(knng_graph_text(g, "device", text, sizeof text, NULL), "device");
+  if (strncmp(text, where, strlen(where)) != 0) fail_msg("device=%s ran on '%s' instead of %s", device, text, where);
+  knng_graph_destroy(g);
+  knng_destroy(h);
+}

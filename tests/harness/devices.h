@@ -24,6 +24,10 @@ void devices_behave(const char* behaviour);
 /* Sets of devices, as many as there are; NULL ends the list. */
 const char* const* device_sets(void);
 knng_device device_at(int32_t i);
+/* device=: where a small build ran, as knng_graph_text() begins; or that it and its plan are refused, and what is said.
+ */
+void expect_where(const test_rows* rows, const char* device, const char* where);
+void expect_device_error(const test_rows* rows, const char* device, const char* a, const char* b);
 
 /* What is asked of the CPU and of devices alike. */
 typedef struct question {
