@@ -20,11 +20,13 @@ else
 fi
 label=$1
 shift
-werror=OFF
+werror=OFF cuda=AUTO
 [ "${CI:-}" = true ] && werror=ON
+# Where there is a CUDA compiler nothing of it is left out because something else is missing.
+[ "${CI:-}" = true ] && command -v "${CUDACXX:-nvcc}" >/dev/null && cuda=ON
 mkdir -p "$build"
 if ! { cmake -S "$root" -B "$build" "$@" -DCMAKE_BUILD_TYPE=Release -DKNNG_BUILD_TESTS=ON -DKNNG_BUILD_CLI=ON \
-  -DKNNG_FORMATS=ON -DKNNG_BUILD_EXAMPLES=ON -DKNNG_WERROR=$werror &&
+  -DKNNG_FORMATS=ON -DKNNG_BUILD_EXAMPLES=ON -DKNNG_WERROR=$werror -DKNNG_CUDA=$cuda &&
   cmake --build "$build" --parallel "$(nproc)"; } >"$build/tests.log" 2>&1; then
   cat "$build/tests.log" >&2
   exit 1

@@ -134,8 +134,8 @@ std::int64_t band_of(Session& session, const TileGrid& grid) {
   return held == 0 ? 1 : grid.square ? std::max<std::int64_t>(held - 2, 1) : grid.row_blocks();
 }
 
-// Memory for the result, made as soon as it is clear that there will be one: while devices work. What finds that out
-// has half of the host's threads until then; the others, all devices together, bring rows.
+// Memory for the result, made as soon as it is clear that there will be one: while devices work. Until it is there half
+// of the host's threads are for that and for what finds it out; the others, all devices together, bring rows.
 class Output {
  public:
   Output(const Task& task, int threads, const DeviceSet& set, const Ask& ask, Budget* budget, Graph& graph,
@@ -156,9 +156,9 @@ class Output {
     touched_ = std::async(std::launch::async, [this, half = std::max(1, threads_ / 2)] {
       touch_bytes(graph_.ids.data(), graph_.ids.bytes(), half);
       touch_bytes(graph_.values.data(), graph_.values.bytes(), half);
+      copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere)));
     });
     made_ = true;
-    copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere)));
     return false;
   }
   // For other threads.

@@ -1,4 +1,5 @@
-// How devices that are none are told to behave (fake_cuda.cpp has the words), and the guard around their calls.
+// How devices are told to behave that are none, and GPUs that told_cuda.cpp stands in front of (fake_cuda.cpp has the
+// words); and the guard around their calls.
 #pragma once
 
 #include <algorithm>

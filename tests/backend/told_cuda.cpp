@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,18 +30,25 @@ namespace {
 constexpr std::int64_t kDoubted = 5;
 constexpr std::size_t kMostDevices = 8;
 
-// KNNG_TEST_REAL_LIBRARY: another library to stand in front of.
+// KNNG_TEST_REAL_LIBRARY: another library to stand in front of. One that cannot be loaded has no devices.
 const knng_backend_seam& real() {
-  static const knng_backend_seam* const seam = [] {
+  static const knng_backend_seam seam = [] {
     const char* const other = std::getenv("KNNG_TEST_REAL_LIBRARY");
     void* const library = dlopen(other ? other : KNNG_REAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      std::fprintf(stderr, "%s\n", dlerror());
-      std::abort();
-    }
-    return reinterpret_cast<knng_backend_entry_fn>(dlsym(library, KNNG_CUDA_ENTRY))();
+    if (library) return *reinterpret_cast<knng_backend_entry_fn>(dlsym(library, KNNG_CUDA_ENTRY))();
+    static const std::string why = dlerror();
+    knng_backend_seam none{};
+    none.struct_size = sizeof none;
+    none.version = KNNG_BACKEND_SEAM_VERSION;
+    none.build_id = KNNG_BACKEND_BUILD_ID;
+    none.name = "cuda";
+    none.device_count = [](char* why_not, std::int64_t size) -> std::int32_t {
+      std::snprintf(why_not, static_cast<std::size_t>(size), "%s", why.c_str());
+      return 0;
+    };
+    return none;
   }();
-  return *seam;
+  return seam;
 }
 
 std::int32_t real_count() {
@@ -79,8 +87,10 @@ std::atomic<std::int64_t> cutoffs_heeded{0};
 struct knng_backend_session {
   knng_backend_session(std::int32_t number, const knng_backend_problem& p) : device(number), of(p) {}
   ~knng_backend_session() {
-    const std::lock_guard lock(mutex);
-    sessions.erase(this);
+    {
+      const std::lock_guard lock(mutex);
+      sessions.erase(this);
+    }
     if (session) real().close(session);
   }
 
@@ -178,8 +188,10 @@ std::int32_t begin_keys(knng_backend_session* s, knng_backend_error* error) {
 }
 std::int32_t keys(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
                   std::int64_t columns, knng_backend_error* error) {
-  return on(s, fake::kKeys, error,
-            [&] { return real().keys(s->session, first_row, rows, first_column, columns, error); });
+  return on(s, fake::kKeys, error, [&] {
+    fake::linger(s->device);
+    return real().keys(s->session, first_row, rows, first_column, columns, error);
+  });
 }
 std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
                     knng_backend_error* error) {

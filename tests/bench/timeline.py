@@ -60,7 +60,16 @@ def within(merged, begin, end):
 
 
 def common(one, other):
-    return [[max(a, c), min(b, d)] for a, b in one for c, d in other if max(a, c) < min(b, d)]
+    both, i, j = [], 0, 0
+    while i < len(one) and j < len(other):
+        begin, end = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
+        if begin < end:
+            both.append([begin, end])
+        if one[i][1] < other[j][1]:
+            i += 1
+        else:
+            j += 1
+    return both
 
 
 def main():
@@ -101,6 +110,8 @@ def main():
     kernels = spans([e for e in events if e.get("cat") == "kernel"])
     to_device = [e for e in copies if "HtoD" in e["name"]]
     copying = spans(to_device)
+    if not kernels or not copying:
+        sys.exit("nothing ran on a GPU")
     both = common(kernels, copying)
     gigabytes = sum(e["args"].get("bytes", 0) for e in to_device) / 1e9
     begin, end = min(kernels[0][0], copying[0][0]), max(kernels[-1][1], copying[-1][1])

@@ -15,8 +15,8 @@ namespace gpu {
 inline knng* handle(const char* device, const char* metric) {
   knng* h = nullptr;
   knng_create(&h, 0, 0);
-  knng_set(h, "device", device);
-  knng_set(h, "metric", metric);
+  expect(knng_set(h, "device", device) == KNNG_OK, "%s", knng_last_error());
+  expect(knng_set(h, "metric", metric) == KNNG_OK, "%s", knng_last_error());
   return h;
 }
 

@@ -143,27 +143,41 @@ class AllBut {
   std::vector<void*> blocks_;
 };
 
+knng_plan planned(const knng* h, const char* what) {
+  knng_plan plan{};
+  plan.struct_size = sizeof plan;
+  expect(knng_estimate(h, 0, kK, &plan) == KNNG_OK, "%s: %s", what, knng_last_error());
+  return plan;
+}
+
+// Leaves a device half of what a build would take, or as little as it could do with, and some for the driver. Whether
+// there is more free to begin with.
+std::size_t too_little_for(const knng* h, const char* what) {
+  constexpr std::int64_t for_the_driver = std::int64_t{64} << 20;
+  const knng_plan plan = planned(h, what);
+  const std::int64_t half = std::max(plan.smallest_device, plan.device_bytes / 2);
+  expect(half + for_the_driver < plan.device_bytes, "%s: half of %lld bytes is not less", what,
+         static_cast<long long>(plan.device_bytes));
+  return static_cast<std::size_t>(half + for_the_driver);
+}
+
 void a_device_nearly_full() {
-  constexpr std::size_t left = std::size_t{3} << 29, fewest = std::size_t{2} << 30;  // 1.5 GiB and 2 GiB
   if (small_run()) return;
-  if (const std::size_t free = free_bytes(); free < fewest) {
-    std::printf("not filled: %zu bytes are free, fewer than %zu\n", free, fewest);
-    return;
-  }
-  const std::int64_t n = 30'000, d = 64;
+  const std::int64_t n = 200'000, d = 128;
   const std::vector<float> x = uniform_rows(n, d, 42u);
   for (const char* metric : {"euclidean", "manhattan"}) {
     knng* h = lent(metric, x, n, d);
     const Result expected = built(h, kK, metric);
+    const knng_plan with_room = planned(h, metric);
     {
-      const AllBut full(left);
-      const std::size_t free = free_bytes();
-      expect(free < left + left / 8, "%s: %zu bytes are still free", metric, free);
-      knng_plan plan{};
-      plan.struct_size = sizeof plan;
-      expect(knng_estimate(h, 0, kK, &plan) == KNNG_OK, "%s: %s", metric, knng_last_error());
-      expect(plan.device_bytes > 0 && plan.device_bytes <= static_cast<std::int64_t>(free),
-             "%s: %lld bytes are planned, %zu are free", metric, static_cast<long long>(plan.device_bytes), free);
+      const AllBut full(too_little_for(h, metric));
+      const auto free = static_cast<std::int64_t>(settled_free_bytes());
+      expect(free < with_room.device_bytes, "%s: %lld bytes are still free", metric, static_cast<long long>(free));
+      const knng_plan plan = planned(h, metric);
+      expect(plan.device_bytes > 0 && plan.device_bytes <= free && plan.tile_rows < with_room.tile_rows,
+             "%s: %lld bytes are planned, %lld are free; tiles of %lld rows", metric,
+             static_cast<long long>(plan.device_bytes), static_cast<long long>(free),
+             static_cast<long long>(plan.tile_rows));
       expect(built(h, kK, metric) == expected, "%s: another graph on a full device", metric);
     }
     expect(built(h, kK, metric) == expected, "%s: another graph when there is room again", metric);
@@ -183,7 +197,7 @@ void a_device_beside_one_that_is_not_free() {
   int devices = 0;
   check(cudaGetDeviceCount(&devices));
   if (small_run() || devices < 2) return;
-  const std::int64_t n = 60'000, d = 64;
+  const std::int64_t n = 200'000, d = 128;
   const std::vector<float> x = uniform_rows(n, d, 44u);
   for (const char* metric : {"euclidean", "manhattan"}) {
     knng* h = lent(metric, x, n, d);
@@ -192,8 +206,11 @@ void a_device_beside_one_that_is_not_free() {
       expect(knng_set(h, "device", set) == KNNG_OK, "%s", knng_last_error());
       expect(built(h, kK, set) == expected, "%s, %s: another graph", metric, set);
       const libknng::cuda::CurrentDevice second(1);
-      if (free_bytes() >= std::size_t{2} << 30) {
-        const AllBut full(std::size_t{3} << 29);
+      {
+        const knng_plan with_room = planned(h, set);
+        const AllBut full(too_little_for(h, set));
+        const knng_plan plan = planned(h, set);
+        expect(plan.device_bytes < with_room.device_bytes, "%s, %s: nothing less is planned", metric, set);
         expect(built(h, kK, set) == expected, "%s, %s: another graph where the second is full", metric, set);
       }
       const libknng::cuda::Stream stream;
@@ -202,6 +219,7 @@ void a_device_beside_one_that_is_not_free() {
       for (int i = 0; i < 20; ++i) occupy<<<static_cast<unsigned>(2 * multiprocessors), 1024, 0, stream>>>(50'000'000);
       check(cudaGetLastError());
       expect(built(h, kK, set) == expected, "%s, %s: another graph where the second is busy", metric, set);
+      expect(cudaStreamQuery(stream) == cudaErrorNotReady, "%s, %s: the second was not busy any more", metric, set);
       stream.wait();
     }
     knng_destroy(h);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "harness/cmocka.h"
 
@@ -31,6 +32,17 @@ int devices_setup(void** state) {
     if (fake_stop) fake_stop(NULL);
   }
   return 0;
+}
+
+int64_t settled_memory_free(void) {
+  int64_t free = 0, before = -1;
+  for (int tries = 0; told_devices && tries < 100 && free != before; ++tries) {
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    before = free;
+    free = 0;
+    for (int32_t i = 1; i <= usable_devices; ++i) free += device_at(i).memory_free;
+  }
+  return free;
 }
 
 int devices_teardown(void** state) {

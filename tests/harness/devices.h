@@ -29,6 +29,9 @@ knng_device device_at(int32_t i);
 void expect_where(const test_rows* rows, const char* device, const char* where);
 void expect_device_error(const test_rows* rows, const char* device, const char* a, const char* b);
 
+/* Of GPUs that are told: what is free on all of them when nothing comes back any more. Of others: 0. */
+int64_t settled_memory_free(void);
+
 /* What is asked of the CPU and of devices alike. */
 typedef struct question {
   const test_rows* rows;
