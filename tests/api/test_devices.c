@@ -129,7 +129,8 @@ static void as_the_oracle(void** state) {
       rows_free(&low);
       rows_free(&rest);
     }
-  /* On GPUs, which are quick at it, all of it at another odd size: in turns with a last tile of three rows, or one, of 64. */
+  /* On GPUs, which are quick at it, all of it at another odd size: in turns with a last tile of three rows, or one,
+   * of 64. */
   if (fake_devices || small_run()) return;
   for (int t = 0; t < ROW_DTYPES; ++t)
     for (int m = 0; m < metric_count(); ++m) {
