@@ -81,7 +81,9 @@ enum {
  * header is fine: bytes that the library does not know must be 0 in input (else KNNG_ERR_UNSUPPORTED), and of an
  * output struct only the part that both know is written. knng_host() fills one in for packed host memory.
  *
- * Strides may be negative. Elements of an input may overlap or repeat (stride 0); those of an output must not.
+ * Strides may be negative. Elements of an input may overlap, as in sliding windows; those of an output must not. Both
+ * strides 0 stand for packed rows; where there are several rows or columns one of them alone must not be 0
+ * (KNNG_ERR_ARGUMENT).
  *
  * Work with a matrix comes after what is in `stream` when the call is made: the call waits for that, never for a whole
  * device, and has read or written the matrix itself before it returns, but for rows that are borrowed.
@@ -97,7 +99,7 @@ typedef struct knng_matrix {
   int64_t rows;         /**< number of points */
   int64_t cols;         /**< dimension of a point */
   int64_t row_stride;   /**< elements from a row to the next; both strides 0: packed, row-major */
-  int64_t col_stride;   /**< elements from a column to the next */
+  int64_t col_stride;   /**< elements from a column to the next; 0 only with row_stride 0 */
   uint64_t stream;      /**< CUDA stream after which the data is ready; 0: it is ready now; as in DLPack 1 is the
                              device's legacy default stream and 2 the thread's */
   void *data;           /**< element (0, 0) */

@@ -48,6 +48,10 @@ BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
   if (m.row_stride == 0 && m.col_stride == 0) {
     view.row_stride = m.cols;
     view.col_stride = 1;
+  } else if ((m.row_stride == 0 && m.rows > 1) || (m.col_stride == 0 && m.cols > 1)) {
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = m.row_stride},
+         "%s: row_stride=%lld and col_stride=%lld: both are 0 for packed rows, or none of them is", argument,
+         static_cast<long long>(m.row_stride), static_cast<long long>(m.col_stride));
   }
   if (view.row_stride == std::numeric_limits<std::int64_t>::min() ||
       view.col_stride == std::numeric_limits<std::int64_t>::min())

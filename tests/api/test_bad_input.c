@@ -135,6 +135,12 @@ static void matrices(void** state) {
   m.col_stride = 1;
   expect_matrix_error(f, &m, KNNG_ERR_RANGE, "63 bits", "");
   m = good;
+  m.row_stride = m.cols; /* and the other is forgotten */
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "col_stride=0", "packed");
+  m.row_stride = 0;
+  m.col_stride = 1;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "row_stride=0", "packed");
+  m = good;
   m.space = 77;
   expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "space", "77");
   m.space = KNNG_CUDA;
