@@ -81,8 +81,17 @@ std::int32_t device_count(char* why_not, std::int64_t size) {
   const cudaError_t status = cudaGetDeviceCount(&count);
   cudaGetLastError();
   if (status == cudaSuccess && count > 0) return count;
-  std::snprintf(why_not, static_cast<std::size_t>(size), "%s",
-                status == cudaSuccess ? "the driver lists none" : cudaGetErrorString(status));
+  int driver = 0;  // that CUDA it is for
+  cudaDriverGetVersion(&driver);
+  cudaGetLastError();
+  const auto told = static_cast<std::size_t>(size);
+  if (driver == 0)
+    std::snprintf(why_not, told, "no NVIDIA driver is loaded");
+  else if (status == cudaErrorInsufficientDriver)
+    std::snprintf(why_not, told, "the driver is for CUDA %d.%d and older, libknng_cuda.so is made with %d.%d",
+                  driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+  else
+    std::snprintf(why_not, told, "%s", status == cudaSuccess ? "the driver lists none" : cudaGetErrorString(status));
   return 0;
 }
 
