@@ -66,7 +66,8 @@ void add_setting(CLI::App* app, Raw& raw, const char* names, const char* key, co
 void add_metric(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "-m,--metric", "metric", "what is small between near rows (euclidean)", "NAME");
   add_setting(app, raw, "-p", "p", "exponent of minkowski (2)", "P");
-  add_setting(app, raw, "--self", "self", "exclude, or first: each row itself before its neighbours", "WORD");
+  add_setting(app, raw, "--self", "self", "of a build: exclude, or first: each row itself before its neighbours",
+              "WORD");
   add_setting(app, raw, "--value", "value", "distance or similarity", "WORD");
 }
 
@@ -82,11 +83,11 @@ void add_how(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "--selector", "selector", "auto, insertion, batch_sort or quick", "NAME");
   add_setting(app, raw, "--engine", "engine", "auto, direct, tiled or fused", "NAME");
   add_setting(app, raw, "--device", "device", "auto, cpu, cuda or cuda:0,2", "NAME");
-  add_setting(app, raw, "--precision", "precision", "exact, or fast: without proof", "WORD");
+  add_setting(app, raw, "--precision", "precision", "exact; this version refuses fast", "WORD");
 }
 
 void add_k(CLI::App* app, Raw& raw) {
-  app->add_option("-k", raw.k, "neighbours per row, itself not counted")->required()->type_name("K");
+  app->add_option("-k", raw.k, "neighbours per row; of a build, itself not counted")->required()->type_name("K");
 }
 
 void add_quiet(CLI::App* app, Raw& raw) {

@@ -79,10 +79,18 @@ void report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
   std::string metric = setting(h, "metric");
   if (metric == "minkowski") metric += ", p = " + setting(h, "p");
   line("graph", "k = " + count(k) + ", " + metric + ", precision " + setting(h, "precision"));
+  const long long most = std::atoll(setting(h, "max_host_bytes").c_str());
+  if (most > 0 && p.host_bytes > most) {
+    line("memory", "more than --max-memory " + std::to_string(most) + ": the smallest that works is " +
+                       std::to_string(p.smallest_host));
+    std::fflush(stdout);
+    return;
+  }
   line("plan", count(p.tiles) + " tiles of " + count(p.tile_rows) + " x " + count(p.tile_cols) + " rows, " +
                    count(p.devices) + (p.devices == 1 ? " device" : " devices"));
   line("memory", bytes(static_cast<double>(p.host_bytes)) + " planned, --max-memory " +
-                     std::to_string(p.smallest_host) + " would do");
+                     std::to_string(p.smallest_host) + " would do" +
+                     (query_rows > 0 ? ", beside the queries' own rows" : ""));
   if (p.device_bytes > 0)
     line("device memory", bytes(static_cast<double>(p.device_bytes)) +
                               " planned, --set max_device_bytes=" + std::to_string(p.smallest_device) + " would do");

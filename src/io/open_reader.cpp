@@ -72,6 +72,7 @@ std::unique_ptr<RowReader> open_by_name(const std::string& path) {
   }
   for (const OtherFormat& other : kOthers)
     if (names_format(name, other.suffix)) fail_unread(path, std::string("this version does not read ") + other.what);
+  open_plain(path);  // of a file that is not there that is said
   fail_unread(path, "its name tells no format");
 }
 

@@ -121,7 +121,11 @@ out_has '^memory  *[0-9]'
 least=$(sed -n 's/^memory.* --max-memory \([0-9]*\) would do$/\1/p' out)
 expect 0 "$knng" build x.npy -k 7 --device cpu --max-memory "$least" -q -o least.npz
 refused 5 "the smallest that works is $least" "$knng" build x.npy -k 7 --device cpu --max-memory "$((least - 1))" -o less.npz
+expect 0 "$knng" estimate x.npy -k 7 --device cpu --max-memory 20KB
+out_has '^memory  *more than --max-memory 20000: the smallest that works is [0-9]+$'
+! grep '^plan' out || die 'a plan above its limit is shown'
 expect 0 "$knng" estimate x.npy -k 7 --queries 1000000
+out_has "^memory .* would do, beside the queries' own rows\$"
 out_has '^queries  *1,000,000 rows'
 expect 0 "$knng" devices
 out_has '^cpu'

@@ -399,6 +399,8 @@ void names(void**) {
     assert_true(o.says("this version does not read") && o.says(".npy"));
   }
   for (const char* name : {"x", "x.gz", "npy", "x.NPY", "x.npy.bz2"}) {
+    assert_true(outcome([&] { open_reader(dir / name); }).code == KNNG_ERR_IO);  // it is not there
+    scratch::write(dir / name, "");
     const Outcome o = outcome([&] { open_reader(dir / name); });
     assert_int_equal(o.code, KNNG_ERR_UNSUPPORTED);
     assert_true(o.says("tells no format") && o.says(".idx"));
