@@ -1,7 +1,9 @@
 // Which reader a file name asks for: the one table of formats of row files. `.gz` is taken off first.
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "core/error.h"
 #include "io/bin.h"
@@ -72,7 +74,8 @@ std::unique_ptr<RowReader> open_by_name(const std::string& path) {
   }
   for (const OtherFormat& other : kOthers)
     if (names_format(name, other.suffix)) fail_unread(path, std::string("this version does not read ") + other.what);
-  open_plain(path);  // of a file that is not there that is said
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) open_plain(path);  // says so
   fail_unread(path, "its name tells no format");
 }
 
