@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a GPU does during one build: how long kernels ran, how long copies, and how long both at once.
 
-    timeline.py [--library LIB] [-n N] [-d D] [-k K] [--metric M] [--windows W] [KEY=VALUE ...]
+    timeline.py [--lib LIB] [-n N] [-d D] [-k K] [--metric M] [--windows W] [KEY=VALUE ...]
 
 Rows are normal values in host memory; KEY=VALUE are settings, as in device=cuda:0 max_device_bytes=1000000000. Needs
 PyTorch, whose profiler asks CUPTI. One build goes before, unseen.
@@ -34,7 +34,7 @@ class Matrix(ctypes.Structure):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--library", default="libknng.so.0")
+    parser.add_argument("--lib", default="libknng.so.0")
     parser.add_argument("-n", type=int, default=400000)
     parser.add_argument("-d", type=int, default=2048)
     parser.add_argument("-k", type=int, default=10)
@@ -74,7 +74,7 @@ def common(one, other):
 
 def main():
     args = parse()
-    lib = ctypes.CDLL(args.library)
+    lib = ctypes.CDLL(args.lib)
     lib.knng_last_error.restype = ctypes.c_char_p
 
     def done(status):
