@@ -25,12 +25,13 @@ struct Shape {
   int skew;                // floats by which the tile misses an alignment of 16 bytes
 };
 
-enum class Values { uniform, ascending, descending, constant, few, spread, misleading };
+enum class Values { uniform, ascending, descending, constant, few, spread, misleading, misleading_once };
 constexpr Values kAllValues[] = {Values::uniform, Values::ascending, Values::descending, Values::constant,
-                                 Values::few,     Values::spread,    Values::misleading};
+                                 Values::few,     Values::spread,    Values::misleading, Values::misleading_once};
 
 const char* name(Values v) {
-  constexpr const char* names[] = {"uniform", "ascending", "descending", "constant", "few", "spread", "misleading"};
+  constexpr const char* names[] = {"uniform", "ascending", "descending", "constant",
+                                   "few",     "spread",    "misleading", "misleading once"};
   return names[static_cast<int>(v)];
 }
 
@@ -53,11 +54,13 @@ struct Tile {
   }
 };
 
-// Sampled elements of every list of this length are the smallest, whoever selects: the first pivot is far too low.
-bool sampled(int e, int length, int capacity) {
+// Sampled elements of every list of this length are the smallest, whoever selects: pivots are far too low. once: of the
+// sample only as many as make the first one so, unless a list keeps very few or very many.
+bool sampled(int e, int length, int capacity, bool once) {
   for (const int part : {64, 128, 256}) {
-    const auto sample = static_cast<unsigned>(plan_quick(length, capacity, 32, part, length).sample);
-    for (unsigned i = 0; i < sample; ++i)
+    const QuickPlan plan = plan_quick(length, capacity, 32, part, length);
+    const auto sample = static_cast<unsigned>(plan.sample);
+    for (unsigned i = 0; i < (once ? static_cast<unsigned>(plan.pivots[0]) : sample); ++i)
       if (sampled_element(i, sample, static_cast<unsigned>(length)) == static_cast<unsigned>(e)) return true;
   }
   return false;
@@ -82,8 +85,9 @@ Tile make_tile(Shape shape, Stored what, Values values, Side side, int capacity,
   std::uniform_real_distribution<float> uniform(-1, 1);
   const int length = side == Side::rows ? shape.columns : shape.rows;
   std::vector<char> mark(static_cast<std::size_t>(length));
-  if (values == Values::misleading)
-    for (int e = 0; e < length; ++e) mark[static_cast<std::size_t>(e)] = sampled(e, length, capacity);
+  if (values == Values::misleading || values == Values::misleading_once)
+    for (int e = 0; e < length; ++e)
+      mark[static_cast<std::size_t>(e)] = sampled(e, length, capacity, values == Values::misleading_once);
   for (int r = 0; r < shape.rows; ++r)
     for (int c = 0; c < shape.columns; ++c) {
       const int list = side == Side::rows ? r : c, e = side == Side::rows ? c : r;
@@ -100,7 +104,8 @@ Tile make_tile(Shape shape, Stored what, Values values, Side side, int capacity,
               : random() % 8 == 0 ? 0.0F
                                   : std::ldexp(uniform(random), static_cast<int>(random() % 100) - 60);
           break;
-        case Values::misleading: x = (mark[static_cast<std::size_t>(e)] ? 0.0F : 5.0F) + uniform(random); break;
+        case Values::misleading:
+        case Values::misleading_once: x = (mark[static_cast<std::size_t>(e)] ? 0.0F : 5.0F) + uniform(random); break;
       }
       // A product's low falls as it grows.
       t.stored[static_cast<std::size_t>(r * t.ld() + c)] = terms ? stored_number(-0.5F * x, what, values) : x;
@@ -266,14 +271,14 @@ void test_all() {
   std::vector<Shape> shapes = {{1, 1, 0, 0},     {3, 7, 1, 1},      {33, 65, 3, 0},   {40, 1024, 0, 0},
                                {5, 4099, 1, 2},  {300, 37, 0, 0},   {2, 20003, 0, 0}, {3000, 40, 4, 0},
                                {20, 9000, 8, 0}, {1, 100000, 4, 0}, {20000, 5, 3, 1}};
-  if (small_run()) shapes = {{3, 7, 1, 1}, {33, 65, 3, 0}, {2, 5004, 4, 0}, {600, 3, 1, 0}};
+  if (small_run()) shapes = {{3, 7, 1, 1}, {33, 65, 3, 0}, {2, 5004, 4, 0}, {3000, 3, 1, 0}};
   const auto all = runners();
   for (const Shape& shape : shapes)
     for (const Side side : {Side::rows, Side::columns}) {
       const int length = side == Side::rows ? shape.columns : shape.rows;
       std::vector<int> capacities = {1, 2, 10, 33, 80, 100, 520, 2000, length / 2, length - 1, length, length + 3};
       // The last of a long list is more than what quick works in holds of it.
-      if (small_run()) capacities = {40, std::min(length, length > 1000 ? 2000 : 100)};
+      if (small_run()) capacities = {40, 100, std::min(length, length > 1000 ? 2000 : 100)};
       std::sort(capacities.begin(), capacities.end());
       capacities.erase(std::unique(capacities.begin(), capacities.end()), capacities.end());
       for (const int capacity : capacities) {
@@ -328,10 +333,39 @@ void test_both() {
         }
 }
 
+// Of sorted lists, where pieces of the sample lie among the wanted as a whole, the first pivot may be too low; the
+// second is not.
+void two_pivots_suffice_for_sorted_lists() {
+  int first_too_low = 0;
+  for (const int part : {64, 128, 256})
+    for (int length = 4096; length <= (1 << 24); length += length / 3 + 1)
+      for (int capacity = 1; capacity <= std::min(length / 4, 16384); capacity += capacity / 4 + 1) {
+        const QuickPlan plan = plan_quick(length, capacity, 32, part, length);
+        std::vector<int> sample;
+        for (int i = 0; i < plan.sample; ++i)
+          sample.push_back(static_cast<int>(sampled_element(
+              static_cast<unsigned>(i), static_cast<unsigned>(plan.sample), static_cast<unsigned>(length))));
+        if (sample.empty()) continue;
+        std::sort(sample.begin(), sample.end());
+        for (const bool ascending : {true, false}) {
+          // Of the list's elements those that are below a pivot.
+          const auto below = [&](int rank) {
+            return ascending ? sample[static_cast<std::size_t>(rank - 1)] + 1
+                             : length - sample[static_cast<std::size_t>(plan.sample - rank)];
+          };
+          first_too_low += below(plan.pivots[0]) < plan.keep;
+          gpu::expect(below(plan.pivots[1]) >= plan.keep, "%d %s elements, capacity %d: %d are below the second pivot",
+                      length, ascending ? "ascending" : "descending", capacity, below(plan.pivots[1]));
+        }
+      }
+  gpu::expect(first_too_low > 0, "first pivots are never too low");
+}
+
 }  // namespace
 
 int main() {
   gpu::need_device();
+  two_pivots_suffice_for_sorted_lists();
   test_all();
   test_both();
   return gpu::result();

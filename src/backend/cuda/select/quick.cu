@@ -29,14 +29,17 @@ QuickPlan plan_quick(int length, int capacity, int threads, int part, std::int64
   QuickPlan plan{};
   plan.keep = capacity < length ? capacity + 1 : length;
   const double keep = plan.keep;
-  const int sample = std::min(length / (keep > length / 1024.0 ? part / 2 : part), 4096) / 8 * 8;
-  // The wanted element's rank in the sample is about Poisson(mean); one list in a thousand is read a second time.
+  constexpr int piece = kSampledPiece;
+  const int sample = std::min(length / (keep > length / 1024.0 ? part / 2 : part), 4096) / piece * piece;
+  // The wanted element's rank in the sample is about Poisson(mean); one list in a thousand is read a second time. Of a
+  // sorted list a piece of the sample may be among the wanted as a whole: then the second pivot is in another.
   const double mean = sample * keep / length;
   const double rank = std::ceil(mean + 3.1 * std::sqrt(mean) + 1.5);
   double room = keep + std::max(4 * threads, 128);
   if (sample >= 32 && rank <= sample / 2.0) {
     plan.sample = sample;
-    plan.sample_rank = static_cast<int>(rank);
+    plan.pivots[0] = static_cast<int>(rank);
+    plan.pivots[1] = static_cast<int>(std::max(rank + 2 * piece, 1.5 * rank));
     // What lies below such a pivot, and a little more; not more than saves anything.
     room = std::max(room, std::min(1.15 * length * rank / sample, 3 * keep + 1024));
   } else {

@@ -6,12 +6,14 @@
 
 namespace libknng::cuda {
 
+// Pivots from a sample that are tried before a list is read with none.
+constexpr int kPivots = 2;
 // Sizes are those of one list.
 struct QuickPlan {
-  int keep;         // C + 1 smallest are wanted: the last of them is the smallest that is dropped. At most the length.
-  int room;         // of the buffer of survivors; more than `keep` unless the whole list fits
-  int sample;       // elements, a multiple of 8; 0: no sample
-  int sample_rank;  // the first pivot is the sample's element of this rank, from 1
+  int keep;    // C + 1 smallest are wanted: the last of them is the smallest that is dropped. At most the length.
+  int room;    // of the buffer of survivors; more than `keep` unless the whole list fits
+  int sample;  // elements, in pieces of kSampledPiece; 0: no sample
+  int pivots[kPivots];  // their ranks in the sample, from 1
 };
 
 // threads: of the group that works on a list. One in `part` elements is sampled, twice as many where many are wanted:
@@ -40,10 +42,11 @@ DeviceLimits device_limits();
 
 // Element of the list that the sample's i-th is: pieces of 8 neighbours, one read from memory each, at uneven distances
 // so that no period of the data can hide from them.
+constexpr unsigned kSampledPiece = 8;
 __host__ __device__ inline unsigned sampled_element(unsigned i, unsigned sample, unsigned length) {
-  const unsigned stratum = length / (sample / 8), piece = i / 8;
-  const unsigned offset = ((piece + 1) * 2654435761U >> 8) % (stratum - 7);
-  return ((piece * stratum + offset) & ~7U) + i % 8;
+  const unsigned stratum = length / (sample / kSampledPiece), piece = i / kSampledPiece;
+  const unsigned offset = ((piece + 1) * 2654435761U >> 8) % (stratum - (kSampledPiece - 1));
+  return ((piece * stratum + offset) & ~(kSampledPiece - 1)) + i % kSampledPiece;
 }
 
 // Writes a list from its buffer of `size` keys, which are all survivors if there are no more than C, else at least the

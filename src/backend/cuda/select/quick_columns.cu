@@ -18,7 +18,6 @@ struct StripState {
   KthScratch<1> scratch[kWarps];
   int count[kStrip];
   float limit[kStrip];  // what is collected is below it
-  float from[kStrip];   // and not below this
 };
 
 constexpr int state_bytes = static_cast<int>((sizeof(StripState) + 15) / 16 * 16);
@@ -43,14 +42,15 @@ __device__ __noinline__ void tighten(Key* keys, int room, int keep, StripState& 
   __syncthreads();
 }
 
-// The first pivot of each column, from what was sampled into its buffer.
-__device__ __noinline__ void take_pivots(const Key* keys, const QuickPlan& plan, StripState& state) {
+// The pivot of each column with a limit, from what was sampled into its buffer: `rank` elements of that lie up to it.
+__device__ __noinline__ void take_pivots(const Key* keys, int room, int rank, StripState& state) {
   const int warp = static_cast<int>(threadIdx.x / 32);
   for (int c = warp; c < kStrip; c += kWarps) {
+    if (!(state.limit[c] > -infinity())) continue;
     const int found = state.count[c];
-    if (found > plan.sample_rank) {
-      const Key key = kth_smallest<1>(KeyArray{keys + static_cast<std::int64_t>(c) * plan.room}, found,
-                                      plan.sample_rank, state.scratch[warp]);
+    if (found > rank) {
+      const Key key =
+          kth_smallest<1>(KeyArray{keys + static_cast<std::int64_t>(c) * room}, found, rank, state.scratch[warp]);
       if (threadIdx.x % 32 == 0) state.limit[c] = next_up(low_of(key));
     }
     __syncwarp();
@@ -105,11 +105,11 @@ struct ColumnStream {
   }
 
   // Appends the mask's elements, read again; returns what found no room.
-  __device__ unsigned append(unsigned mask, unsigned start, float limit, float from) const {
+  __device__ unsigned append(unsigned mask, unsigned start, float limit) const {
     while (mask != 0) {
       const unsigned e = element(start, __ffs(static_cast<int>(mask)) - 1);
       const float mine = low(e);
-      if (mine < limit && !(mine < from) && e != excluded) {
+      if (mine < limit && e != excluded) {
         const int place = atomicAdd(count, 1);
         if (place >= room) return mask;
         keys[place] = make_key(mine, first_id + e);
@@ -124,13 +124,12 @@ template <class Low>
 __device__ void stream_strip(const ColumnStream<Low>& stream, Key* keys, const QuickPlan& plan, StripState& state) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   constexpr unsigned step = kWarps * kElements;
-  const float from = state.from[lane];
   float limit = state.limit[lane];
   for (unsigned start = 0; start < stream.length; start += step) {
     unsigned mask = stream.length - start >= step ? stream.template below<true>(start, limit)
                                                   : stream.template below<false>(start, limit);
     for (;;) {
-      mask = stream.append(mask, start, limit, from);
+      mask = stream.append(mask, start, limit);
       if (!__syncthreads_or(mask != 0)) break;
       tighten(keys, plan.room, plan.keep, state);
       limit = state.limit[lane];
@@ -155,35 +154,29 @@ __device__ void select_strip(const ListView& v, const QuickPlan& plan, int first
                                  plan.room,
                                  keys + static_cast<std::int64_t>(lane) * plan.room,
                                  &state.count[lane]};
-  if (warp == 0) {
-    state.count[lane] = 0;
-    state.limit[lane] = all;
-    state.from[lane] = -infinity();
-  }
-  __syncthreads();
-
-  if (plan.sample > 0) {
-    const unsigned sample = static_cast<unsigned>(plan.sample);
-#pragma unroll 4
-    for (unsigned i = static_cast<unsigned>(warp); i < sample; i += kWarps) {
-      const float low = stream.low(sampled_element(i, sample, stream.length));
-      if (low < all) stream.keys[atomicAdd(stream.count, 1)] = make_key(low, i);
-    }
-    __syncthreads();
-    take_pivots(keys, plan, state);
-  }
-  const float pivot = state.limit[lane];
-  stream_strip(stream, keys, plan, state);
-
-  // Too few below a sampled pivot: what is left of these columns, and nothing more of the others.
-  const bool again = pivot < all && state.count[lane] < plan.keep;
-  if (__syncthreads_or(again)) {
+  // Too few below a sampled pivot: once more with a higher one, and with none. Of columns that have enough nothing is
+  // below the limit then.
+  bool wanted = true;
+  for (int turn = 0;; ++turn) {
     if (warp == 0) {
-      state.from[lane] = again ? pivot : -infinity();
-      state.limit[lane] = again ? all : -infinity();
+      if (wanted) state.count[lane] = 0;
+      state.limit[lane] = wanted ? all : -infinity();
     }
     __syncthreads();
+    if (plan.sample > 0 && turn < kPivots) {
+      const unsigned sample = static_cast<unsigned>(plan.sample);
+#pragma unroll 4
+      for (unsigned i = static_cast<unsigned>(warp); i < sample; i += kWarps) {
+        const float low = stream.low(sampled_element(i, sample, stream.length));
+        if (wanted && low < all) stream.keys[atomicAdd(stream.count, 1)] = make_key(low, i);
+      }
+      __syncthreads();
+      take_pivots(keys, plan.room, plan.pivots[turn], state);
+    }
+    const float pivot = state.limit[lane];
     stream_strip(stream, keys, plan, state);
+    wanted = wanted && pivot < all && state.count[lane] < plan.keep;
+    if (!__syncthreads_or(wanted)) break;
   }
   emit_strip(v, first, keys, plan.room, state);
   __syncthreads();

@@ -4,7 +4,8 @@
 //
 // If more is collected than there is room for, the buffer is cut to its C + 1 smallest, the last of which is the pivot
 // from there on; strictly below it, so that equal keys fill the buffer once. If less than C + 1 lay below the sampled
-// pivot, the left part is kept and the right part searched, as in the paper.
+// pivot, the row is read again with one that lies higher, where the paper would search the right part; and with none if
+// that is too low as well.
 #include <algorithm>
 
 #include "backend/cuda/check.cuh"
@@ -95,10 +96,11 @@ __device__ __noinline__ float tighten(Key* keys, int room, int keep, RowState<kW
   return low_of(last);
 }
 
-// A pivot with about plan.sample_rank of the sample up to it, if that many are below `limit`.
+// A pivot with `rank` elements of the sample up to it, if that many are below `limit`. The buffer is empty, and is
+// again.
 template <class Low, int kWarps>
-__device__ __noinline__ float first_pivot(const ListView& v, const QuickPlan& plan, const float* row, float list_term,
-                                          float limit, Key* keys, RowState<kWarps>& state) {
+__device__ __noinline__ float sampled_pivot(const ListView& v, const QuickPlan& plan, int rank, const float* row,
+                                            float list_term, float limit, Key* keys, RowState<kWarps>& state) {
   using Threads = Group<kWarps>;
   constexpr int loads = 4;  // in flight
   const unsigned sample = static_cast<unsigned>(plan.sample), length = static_cast<unsigned>(v.length);
@@ -120,8 +122,7 @@ __device__ __noinline__ float first_pivot(const ListView& v, const QuickPlan& pl
   }
   Threads::sync();
   const int found = state.count;
-  if (found > plan.sample_rank)
-    limit = next_up(low_of(kth_smallest<kWarps>(KeyArray{keys}, found, plan.sample_rank, state.scratch)));
+  if (found > rank) limit = next_up(low_of(kth_smallest<kWarps>(KeyArray{keys}, found, rank, state.scratch)));
   Threads::sync();
   if (Threads::thread() == 0) state.count = 0;
   Threads::sync();
@@ -143,7 +144,6 @@ struct RowStream {
   const float* element_terms;
   float list_term;
   unsigned length, first_id, excluded;
-  float from;  // collected is what is not below this
   int room;
   Key* keys;
   int* count;
@@ -190,7 +190,7 @@ struct RowStream {
     for (; mask != 0; mask &= mask - 1) {
       const int j = __ffs(static_cast<int>(mask)) - 1;
       const float mine = low(start, j);
-      if (mine < limit && !(mine < from) && start + Batches::place(j) != excluded) kept |= 1U << j;
+      if (mine < limit && start + Batches::place(j) != excluded) kept |= 1U << j;
     }
     return kept;
   }
@@ -216,14 +216,14 @@ struct RowStream {
     for (; start < length; start += Batches::step) {
       batches.begin(row, length, start + Batches::step);
       unsigned mask = below(start, limit);
-      if (excluded - start < Batches::step || from > -infinity()) mask = filter(mask, start, limit);
+      if (excluded - start < Batches::step) mask = filter(mask, start, limit);
       left = append(mask, start);
       if (__any_sync(0xffffffffU, left != 0)) break;
     }
     return start;
   }
 
-  // Collects what is in [from, limit). The first batch is asked for. Warps run apart until the buffer is full.
+  // Collects what is below limit. The first batch is asked for. Warps run apart until the buffer is full.
   __device__ void pass(float limit, int keep, RowState<kWarps>& state) const {
     unsigned left = 0, start = collect(0, limit, left);
     while (Threads::any(left != 0)) {
@@ -245,28 +245,29 @@ __device__ void select_row(const ListView& v, const QuickPlan& plan, std::int64_
   using Threads = Group<kWarps>;
   if (Threads::thread() == 0) state.count = 0;
   Threads::sync();
-  RowStream<Low, kWarps, kWidth> stream{v.tile + list * v.ld,
-                                        v.element_terms,
-                                        Low::has_terms ? v.list_terms[list] : 0.0F,
-                                        static_cast<unsigned>(v.length),
-                                        v.first_id,
-                                        v.excluded_element(static_cast<int>(list)),
-                                        -infinity(),
-                                        plan.room,
-                                        keys,
-                                        &state.count,
-                                        {state.stages}};
+  const RowStream<Low, kWarps, kWidth> stream{v.tile + list * v.ld,
+                                              v.element_terms,
+                                              Low::has_terms ? v.list_terms[list] : 0.0F,
+                                              static_cast<unsigned>(v.length),
+                                              v.first_id,
+                                              v.excluded_element(static_cast<int>(list)),
+                                              plan.room,
+                                              keys,
+                                              &state.count,
+                                              {state.stages}};
   const float all = v.limit(static_cast<int>(list));
-  float pivot = all;
-  if (plan.sample > 0) pivot = first_pivot<Low, kWarps>(v, plan, stream.row, stream.list_term, all, keys, state);
-  for (;;) {
+  for (int turn = 0;; ++turn) {
+    const bool sampled = plan.sample > 0 && turn < kPivots;
+    const float pivot =
+        sampled ? sampled_pivot<Low, kWarps>(v, plan, plan.pivots[turn], stream.row, stream.list_term, all, keys, state)
+                : all;
     stream.pass(pivot, plan.keep, state);
     Threads::sync();
     if (!(pivot < all) || state.count >= plan.keep) break;
     Threads::sync();
-    stream.from = pivot;
-    pivot = all;
+    if (Threads::thread() == 0) state.count = 0;
     stream.batches.begin(stream.row, stream.length, 0);
+    Threads::sync();
   }
   const int size = state.count;
   if (next < v.lists) stream.batches.begin(v.tile + next * v.ld, stream.length, 0);
