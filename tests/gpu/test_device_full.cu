@@ -10,12 +10,15 @@
 #include "knng.h"
 #include "tests/gpu/gpu.cuh"
 #include "tests/gpu/graphs.cuh"
+#include "tests/gpu/spin.cuh"
 
 using gpu::built;
 using gpu::check;
 using gpu::expect;
 using gpu::handle;
+using gpu::kSecond;
 using gpu::Result;
+using gpu::spin;
 using gpu::taken;
 
 namespace {
@@ -185,13 +188,6 @@ void a_device_nearly_full() {
   }
 }
 
-// Keeps a device's multiprocessors, for so many cycles.
-__global__ void occupy(long long cycles) {
-  const long long begin = clock64();
-  while (clock64() - begin < cycles) {
-  }
-}
-
 // Two devices, of which others have nearly all memory, or all multiprocessors, of the second.
 void a_device_beside_one_that_is_not_free() {
   int devices = 0;
@@ -217,7 +213,7 @@ void a_device_beside_one_that_is_not_free() {
       const libknng::cuda::Stream stream;
       int multiprocessors = 0;
       check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 1));
-      for (int i = 0; i < 20; ++i) occupy<<<static_cast<unsigned>(2 * multiprocessors), 1024, 0, stream>>>(50'000'000);
+      for (int i = 0; i < 20; ++i) spin<<<static_cast<unsigned>(2 * multiprocessors), 1024, 0, stream>>>(kSecond / 30);
       check(cudaGetLastError());
       expect(built(h, kK, set) == expected, "%s, %s: another graph where the second is busy", metric, set);
       stream.wait();

@@ -13,12 +13,15 @@
 #include "knng.h"
 #include "tests/gpu/gpu.cuh"
 #include "tests/gpu/graphs.cuh"
+#include "tests/gpu/spin.cuh"
 
 using gpu::built;
 using gpu::check;
 using gpu::expect;
 using gpu::handle;
+using gpu::kSecond;
 using gpu::Result;
+using gpu::spin;
 using gpu::taken;
 
 namespace {
@@ -114,13 +117,6 @@ knng_matrix matrix_in(void* block, std::int32_t space, int device, std::int32_t 
 }
 
 // A block that keeps one multiprocessor busy.
-__global__ void spin(long long clocks) {
-  const long long start = clock64();
-  while (clock64() - start < clocks) {
-  }
-}
-constexpr long long kSecond = 1'500'000'000;  // roughly
-
 __global__ void copy_bytes(const unsigned char* from, unsigned char* to, long long count) {
   for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) to[i] = from[i];
 }

@@ -8,24 +8,15 @@
 #include "knng.h"
 #include "tests/gpu/gpu.cuh"
 #include "tests/gpu/graphs.cuh"
+#include "tests/gpu/spin.cuh"
 
 using gpu::built;
 using gpu::check;
 using gpu::expect;
 using gpu::handle;
+using gpu::kSecond;
 using gpu::Result;
-
-namespace {
-
-// A block that keeps one multiprocessor busy.
-__global__ void spin(long long clocks) {
-  const long long start = clock64();
-  while (clock64() - start < clocks) {
-  }
-}
-constexpr long long kTwoSeconds = 3'000'000'000;  // roughly
-
-}  // namespace
+using gpu::spin;
 
 int main(int argc, char** argv) {
   const bool eager = argc > 1 && std::strcmp(argv[1], "--eager") == 0;
@@ -49,7 +40,7 @@ int main(int argc, char** argv) {
   for (const char* metric : {"euclidean", "cosine", "manhattan", "spearman", "canberra", "jensenshannon"}) {
     expect(knng_set(h, "metric", metric) == KNNG_OK, "%s", knng_last_error());
     if (!eager) built(h, 8, metric);
-    spin<<<1, 1, 0, own>>>(kTwoSeconds);
+    spin<<<1, 1, 0, own>>>(2 * kSecond);
     check(cudaGetLastError());
     const Result beside = built(h, 8, metric);
     // Under compute-sanitizer, where runs are small, kernels of several streams run one after the other.
