@@ -144,7 +144,7 @@ std::vector<NamedRunner> runners() {
     result.push_back({s.name, false, [&s](const SelectJob& job) {
                         gpu::run_with_workspace(s.workspace_bytes(job), [&](void* w) { s.run(job, w, nullptr); });
                       }});
-  for (const int warps : {1, 8, 16, 32})
+  for (const int warps : {1, 4, 8, 16, 32})
     result.push_back({"quick/" + std::to_string(warps), true, [warps](const SelectJob& job) {
                         gpu::run_with_workspace(quick_rows_workspace(job, warps),
                                                 [&](void* w) { quick_rows(job, warps, w, nullptr); });
@@ -309,6 +309,32 @@ void test_all() {
     }
 }
 
+// Where buffers are in global memory more rows than blocks take turns at them. Of those whose counts say that they have
+// overflown, two runs for a part each are one for all.
+void rows_take_turns_at_buffers_in_global_memory() {
+  std::mt19937 random(3);
+  const Shape shape = small_run() ? Shape{140, 28000, 0, 0} : Shape{300, 40000, 0, 0};
+  for (const Values values : {Values::uniform, Values::few}) {
+    const Case c{Side::rows, shape.columns / 2, false, true, true, 9};
+    const Tile tile = make_tile(shape, Stored::lows, values, c.side, c.capacity, random);
+    const DeviceTile device(tile);
+    Lists lists(tile, c, random, describe(tile, values, c));
+    SelectJob job = device.job;
+    lists.fill(job, c);
+    job.only_overflown = true;
+    gpu::expect(quick_rows_workspace(job, 0) > 0, "%s: buffers are in shared memory", lists.where.c_str());
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(shape.rows), c.capacity);
+    for (const std::size_t part : {1, 0}) {
+      for (std::size_t l = 0; l < counts.size(); ++l)
+        if ((l % 3 != 0) == (part == 1)) counts[l] = c.capacity + 1;
+      gpu::copy(job.counts, counts.data(), counts.size() * sizeof(std::int32_t));
+      gpu::run_with_workspace(quick_rows_workspace(job, 0), [&](void* w) { quick_rows(job, 0, w, nullptr); });
+      counts = lists.counts.values();
+    }
+    lists.compare(c, "quick, two parts");
+  }
+}
+
 // Both sides of a tile from one run; of whole vectors and without exceptions also from one read.
 void test_both() {
   std::mt19937 random(2);
@@ -367,6 +393,7 @@ int main() {
   gpu::need_device();
   two_pivots_suffice_for_sorted_lists();
   test_all();
+  rows_take_turns_at_buffers_in_global_memory();
   test_both();
   return gpu::result();
 }

@@ -31,15 +31,21 @@ struct Group {
 };
 
 // Lanes before this one in its warp.
-__device__ inline unsigned lanes_before() { return (1U << (threadIdx.x & 31U)) - 1U; }
+__device__ inline unsigned lanes_before() {
+  unsigned lanes;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));
+  return lanes;
+}
 
-// Adds a warp's `total` to *size, in shared memory, by lane 0: every lane gets what it was before. (atomicAdd() would
-// add up what all lanes bring first, in many instructions.)
+// Adds a warp's `total` to *size, in shared memory, by lane 0: every lane gets what it was before. (Where a value is
+// known to be the same for all lanes, atomicAdd() and the assembler add up first what all would bring, in many
+// instructions. So that it is not known, lanes but 0 have another.)
 __device__ inline int reserve(int* size, int total) {
   int before = 0;
+  const int mine = total & ~static_cast<int>(lanes_before());
   if ((threadIdx.x & 31U) == 0) {
     const auto at = static_cast<unsigned>(__cvta_generic_to_shared(size));
-    asm volatile("atom.shared.add.s32 %0, [%1], %2;" : "=r"(before) : "r"(at), "r"(total) : "memory");
+    asm volatile("atom.shared.add.s32 %0, [%1], %2;" : "=r"(before) : "r"(at), "r"(mine) : "memory");
   }
   return __shfl_sync(0xffffffffU, before, 0);
 }

@@ -26,7 +26,7 @@ int enough_room(int length, int capacity, int threads, int part);
 // No plan for a list of up to `length` has more room, whoever works on it.
 int most_room(int length, int capacity);
 
-// How many threads work on a row: 1 warp, or 8, 16, 32 (a block); 0: by the number of rows and what fits. For
+// How many threads work on a row: 1 warp, or 4, 8, 16, 32 (a block); 0: by the number of rows and what fits. For
 // benchmarks.
 std::size_t quick_rows_workspace(const SelectJob& job, int warps);
 void quick_rows(const SelectJob& job, int warps, void* workspace, cudaStream_t stream);

@@ -17,7 +17,7 @@ namespace {
 
 // A batch: so many elements of the list for every thread. While one is looked at the next is on its way to shared
 // memory, where every thread reads what itself asked for and nothing else, so that warps need not wait for each other.
-constexpr int kElements = 16;
+constexpr unsigned kElements = 16;
 constexpr int kStages = 2;
 
 // What a group works in besides its buffer. While a key is looked for, the first batch of a list may be on its way, and
@@ -32,7 +32,9 @@ struct alignas(16) RowState {
       KthScratch<kWarps> scratch;
     };
   };
-  int count;
+  int count;   // of keys in the buffer; more than there is room for until it is cut
+  int turn;    // how often the row was begun
+  bool whole;  // what is collected is below the list's own limit, and no pivot
 };
 
 // Neighbouring threads take neighbouring vectors of kWidth elements.
@@ -44,26 +46,28 @@ struct Stages {
   float* memory;  // 16-byte aligned
 
   // Where the thread's element j is in a batch.
-  static __device__ unsigned place(int j) {
-    return static_cast<unsigned>(j / kWidth * Threads::threads + Threads::thread()) * kWidth +
-           static_cast<unsigned>(j % kWidth);
+  static __device__ unsigned place(unsigned j) {
+    return (j / kWidth * Threads::threads + static_cast<unsigned>(Threads::thread())) * kWidth + j % kWidth;
+  }
+  // 1 << j if the batch's element at this place is the thread's j, else 0.
+  static __device__ unsigned bit(unsigned place) {
+    const unsigned vector = place / kWidth;
+    return vector % Threads::threads == static_cast<unsigned>(Threads::thread())
+               ? 1U << (vector / Threads::threads * kWidth + place % kWidth)
+               : 0;
   }
   __device__ float* batch(unsigned start) const { return memory + start / step % kStages * step; }
 
-  // Asks for a batch, as far as the list reaches. The tile's pitch is a multiple of kWidth: a vector that begins in
-  // the list may be read.
+  // Asks for a batch; kInside: which does not reach beyond the list, else as far as the list reaches. The tile's pitch
+  // is a multiple of kWidth: a vector that begins in the list may be read.
+  template <bool kInside>
   __device__ void begin(const float* list, unsigned length, unsigned start) const {
     const float* const from = list + start + place(0);
     float* const to = batch(start) + place(0);
-    constexpr int stride = Threads::threads;
-    if (start < length && length - start >= step) {
 #pragma unroll
-      for (int j = 0; j < kElements; j += kWidth) copy_async<4 * kWidth>(to + j * stride, from + j * stride);
-    } else {
-#pragma unroll
-      for (int j = 0; j < kElements; j += kWidth)
-        if (start + place(j) < length) copy_async<4 * kWidth>(to + j * stride, from + j * stride);
-    }
+    for (unsigned j = 0; j < kElements; j += kWidth)
+      if (kInside || start + place(j) < length)
+        copy_async<4 * kWidth>(to + j * Threads::threads, from + j * Threads::threads);
     commit_copies();
   }
   // The batch before the last that was asked for.
@@ -71,7 +75,7 @@ struct Stages {
     wait_for_copies<kStages - 1>();
     const float* const from = batch(start);
 #pragma unroll
-    for (int j = 0; j < kElements; j += kWidth) {
+    for (unsigned j = 0; j < kElements; j += kWidth) {
       if constexpr (kWidth == 4) {
         const float4 four = *reinterpret_cast<const float4*>(from + place(j));
         x[j] = four.x, x[j + 1] = four.y, x[j + 2] = four.z, x[j + 3] = four.w;
@@ -80,11 +84,18 @@ struct Stages {
       }
     }
   }
-  __device__ float at(unsigned start, int j) const { return batch(start)[place(j)]; }
+  __device__ float at(unsigned start, unsigned j) const { return batch(start)[place(j)]; }
 };
 
 // These are rare, and must not cost the stream registers.
 //
+// Asks for the first batch of a stream from `start` on.
+template <int kWarps, int kWidth>
+__device__ __noinline__ void begin_stream(Stages<kWarps, kWidth> batches, const float* list, unsigned length,
+                                          unsigned start) {
+  batches.template begin<false>(list, length, start);
+}
+
 // The C + 1 smallest of a full buffer stay; what is not below the last of them can be passed over from now on. Batches
 // are lost.
 template <int kWarps>
@@ -96,37 +107,48 @@ __device__ __noinline__ float tighten(Key* keys, int room, int keep, RowState<kW
   return low_of(last);
 }
 
-// A pivot with `rank` elements of the sample up to it, if that many are below `limit`. The buffer is empty, and is
-// again.
+// What a row's next turn collects is below this: the turn's pivot from the sample, if enough of that is below the
+// list's limit, else the limit. The buffer is empty, and is again.
 template <class Low, int kWarps>
-__device__ __noinline__ float sampled_pivot(const ListView& v, const QuickPlan& plan, int rank, const float* row,
-                                            float list_term, float limit, Key* keys, RowState<kWarps>& state) {
+__device__ __noinline__ float next_pivot(const ListView& v, const QuickPlan& plan, int list, Key* keys,
+                                         RowState<kWarps>& state) {
   using Threads = Group<kWarps>;
   constexpr int loads = 4;  // in flight
-  const unsigned sample = static_cast<unsigned>(plan.sample), length = static_cast<unsigned>(v.length);
-  for (unsigned start = 0; start < sample; start += loads * Threads::threads) {
-    float lows[loads];
+  const int turn = state.turn;
+  const float all = v.limit(list);
+  float pivot = all;
+  if (plan.sample > 0 && turn < kPivots) {
+    const float* const row = v.tile + list * v.ld;
+    const float list_term = Low::has_terms ? v.list_terms[list] : 0.0F;
+    const unsigned sample = static_cast<unsigned>(plan.sample), length = static_cast<unsigned>(v.length);
+    for (unsigned start = 0; start < sample; start += loads * Threads::threads) {
+      float lows[loads];
 #pragma unroll
-    for (int u = 0; u < loads; ++u) {
-      const unsigned i = start + static_cast<unsigned>(u * Threads::threads + Threads::thread());
-      const unsigned e = sampled_element(min(i, sample - 1), sample, length);
-      const float low = Low::low(__ldg(row + e), list_term, Low::has_terms ? __ldg(v.element_terms + e) : 0.0F);
-      lows[u] = i < sample ? low : infinity();
-    }
+      for (int u = 0; u < loads; ++u) {
+        const unsigned i = start + static_cast<unsigned>(u * Threads::threads + Threads::thread());
+        const unsigned e = sampled_element(min(i, sample - 1), sample, length);
+        const float low = Low::low(__ldg(row + e), list_term, Low::has_terms ? __ldg(v.element_terms + e) : 0.0F);
+        lows[u] = i < sample ? low : infinity();
+      }
 #pragma unroll
-    for (int u = 0; u < loads; ++u) {
-      const unsigned i = start + static_cast<unsigned>(u * Threads::threads + Threads::thread());
-      const int place = append_place(&state.count, lows[u] < limit);
-      if (lows[u] < limit) keys[place] = make_key(lows[u], i);
+      for (int u = 0; u < loads; ++u) {
+        const unsigned i = start + static_cast<unsigned>(u * Threads::threads + Threads::thread());
+        const int place = append_place(&state.count, lows[u] < all);
+        if (lows[u] < all) keys[place] = make_key(lows[u], i);
+      }
     }
+    Threads::sync();
+    const int found = state.count, rank = plan.pivots[turn];
+    if (found > rank) pivot = next_up(low_of(kth_smallest<kWarps>(KeyArray{keys}, found, rank, state.scratch)));
   }
   Threads::sync();
-  const int found = state.count;
-  if (found > rank) limit = next_up(low_of(kth_smallest<kWarps>(KeyArray{keys}, found, rank, state.scratch)));
+  if (Threads::thread() == 0) {
+    state.count = 0;
+    state.turn = turn + 1;
+    state.whole = !(pivot < all);
+  }
   Threads::sync();
-  if (Threads::thread() == 0) state.count = 0;
-  Threads::sync();
-  return limit;
+  return pivot;
 }
 
 template <int kWarps>
@@ -151,22 +173,18 @@ struct RowStream {
 
   __device__ float term(unsigned e) const { return Low::has_terms ? __ldg(element_terms + e) : 0.0F; }
   // The low of element j of a batch.
-  __device__ float low(unsigned start, int j) const {
+  __device__ float low(unsigned start, unsigned j) const {
     return Low::low(batches.at(start, j), list_term, term(start + Batches::place(j)));
   }
 
-  // Those of the batch that are below limit: element j's bit is 1 << j.
+  // Those of the batch that are below limit: element j's bit is 1 << j. kInside: it does not reach beyond the list.
+  template <bool kInside>
   __device__ unsigned below(unsigned start, float limit) const {
     float x[kElements];
     batches.read(x, start);
-    return length - start >= Batches::step ? below<true>(x, start, limit) : below<false>(x, start, limit);
-  }
-  // kInside: the batch does not reach beyond the list.
-  template <bool kInside>
-  __device__ unsigned below(const float (&x)[kElements], unsigned start, float limit) const {
     unsigned mask = 0;
 #pragma unroll
-    for (int j = 0; j < kElements; j += kWidth) {
+    for (unsigned j = 0; j < kElements; j += kWidth) {
       const unsigned e = start + Batches::place(j);
       float terms[kWidth] = {};
       if constexpr (Low::has_terms && kInside && kWidth == 4) {
@@ -174,25 +192,14 @@ struct RowStream {
         terms[0] = four.x, terms[1] = four.y, terms[2] = four.z, terms[3] = four.w;
       } else {
 #pragma unroll
-        for (int w = 0; w < kWidth; ++w)
+        for (unsigned w = 0; w < kWidth; ++w)
           if (kInside || e + w < length) terms[w] = term(e + w);
       }
 #pragma unroll
-      for (int w = 0; w < kWidth; ++w)
+      for (unsigned w = 0; w < kWidth; ++w)
         if ((kInside || e + w < length) && Low::low(x[j + w], list_term, terms[w]) < limit) mask |= 1U << (j + w);
     }
     return mask;
-  }
-
-  // Of the mask's elements those that may be collected.
-  __device__ unsigned filter(unsigned mask, unsigned start, float limit) const {
-    unsigned kept = 0;
-    for (; mask != 0; mask &= mask - 1) {
-      const int j = __ffs(static_cast<int>(mask)) - 1;
-      const float mine = low(start, j);
-      if (mine < limit && start + Batches::place(j) != excluded) kept |= 1U << j;
-    }
-    return kept;
   }
 
   // Appends the mask's elements, one a lane and vote; returns those that found no room.
@@ -202,7 +209,7 @@ struct RowStream {
       if (votes == 0) return 0;
       const int first = reserve(count, __popc(votes)), place = first + __popc(votes & lanes_before());
       if (mask != 0 && place < room) {
-        const int j = __ffs(static_cast<int>(mask)) - 1;
+        const auto j = static_cast<unsigned>(__ffs(static_cast<int>(mask)) - 1);
         keys[place] = make_key(low(start, j), first_id + start + Batches::place(j));
         mask &= mask - 1;
       }
@@ -211,69 +218,67 @@ struct RowStream {
   }
 
   // Collects from the batches at `start` and behind, of which the first is asked for, until the warp finds no room for
-  // all survivors of one: `left` are those. Returns where that is, or what is not below length.
+  // all survivors of one. Returns where that is, or what is not below length. left: of the first batch, then of the
+  // one where there was no room, what has not been appended, each thread's as in below(); all ones: nothing has.
   __device__ unsigned collect(unsigned start, float limit, unsigned& left) const {
     for (; start < length; start += Batches::step) {
-      batches.begin(row, length, start + Batches::step);
-      unsigned mask = below(start, limit);
-      if (excluded - start < Batches::step) mask = filter(mask, start, limit);
+      unsigned mask;
+      if (length - start >= 2 * Batches::step) {
+        batches.template begin<true>(row, length, start + Batches::step);
+        mask = below<true>(start, limit);
+      } else {
+        batches.template begin<false>(row, length, start + Batches::step);
+        mask = below<false>(start, limit);
+      }
+      mask &= left;
+      if (excluded - start < Batches::step) mask &= ~Batches::bit(excluded - start);
       left = append(mask, start);
       if (__any_sync(0xffffffffU, left != 0)) break;
+      left = ~0U;
     }
     return start;
   }
 
   // Collects what is below limit. The first batch is asked for. Warps run apart until the buffer is full.
   __device__ void pass(float limit, int keep, RowState<kWarps>& state) const {
-    unsigned left = 0, start = collect(0, limit, left);
-    while (Threads::any(left != 0)) {
+    unsigned left = ~0U, start = 0;
+    for (;;) {
+      start = collect(start, limit, left);
+      if (!Threads::any(start < length)) break;
       limit = tighten<kWarps>(keys, room, keep, state);
-      if (start >= length) continue;
-      batches.begin(row, length, start);
-      batches.begin(row, length, start + Batches::step);
-      wait_for_copies<kStages - 1>();
-      left = append(filter(left, start, limit), start);
-      if (!__any_sync(0xffffffffU, left != 0)) start = collect(start + Batches::step, limit, left);
+      if (start < length) begin_stream(batches, row, length, start);
     }
   }
 };
 
-// The list's first batch is asked for; in the end that of `next` is, if there is one.
+// Fills the buffer with what contains the list's smallest. Its first batch is asked for.
 template <class Low, int kWarps, int kWidth>
-__device__ void select_row(const ListView& v, const QuickPlan& plan, std::int64_t list, std::int64_t next, Key* keys,
-                           RowState<kWarps>& state) {
+__device__ void collect_row(const ListView& v, const QuickPlan& plan, int list, Key* keys, RowState<kWarps>& state) {
   using Threads = Group<kWarps>;
-  if (Threads::thread() == 0) state.count = 0;
+  if (Threads::thread() == 0) {
+    state.count = 0;
+    state.turn = 0;
+  }
   Threads::sync();
   const RowStream<Low, kWarps, kWidth> stream{v.tile + list * v.ld,
                                               v.element_terms,
                                               Low::has_terms ? v.list_terms[list] : 0.0F,
                                               static_cast<unsigned>(v.length),
                                               v.first_id,
-                                              v.excluded_element(static_cast<int>(list)),
+                                              v.excluded_element(list),
                                               plan.room,
                                               keys,
                                               &state.count,
                                               {state.stages}};
-  const float all = v.limit(static_cast<int>(list));
-  for (int turn = 0;; ++turn) {
-    const bool sampled = plan.sample > 0 && turn < kPivots;
-    const float pivot =
-        sampled ? sampled_pivot<Low, kWarps>(v, plan, plan.pivots[turn], stream.row, stream.list_term, all, keys, state)
-                : all;
-    stream.pass(pivot, plan.keep, state);
+  for (;;) {
+    stream.pass(next_pivot<Low, kWarps>(v, plan, list, keys, state), plan.keep, state);
     Threads::sync();
-    if (!(pivot < all) || state.count >= plan.keep) break;
+    if (state.whole || state.count >= plan.keep) break;
     Threads::sync();
     if (Threads::thread() == 0) state.count = 0;
-    stream.batches.begin(stream.row, stream.length, 0);
+    begin_stream(stream.batches, stream.row, stream.length, 0);
     Threads::sync();
   }
-  const int size = state.count;
-  if (next < v.lists) stream.batches.begin(v.tile + next * v.ld, stream.length, 0);
-  Threads::sync();
-  emit_row<kWarps>(v, static_cast<int>(list), keys, size, state);
-  Threads::sync();
 }
 
 constexpr int groups_of_block(int warps) { return warps == 1 ? 8 : 1; }
@@ -292,17 +297,22 @@ __global__ void __launch_bounds__(threads_of_block(kWarps), blocks_resident(kWar
   Key* const keys = (kShared ? reinterpret_cast<Key*>(states + groups)
                              : spill + static_cast<std::int64_t>(blockIdx.x) * groups * plan.room) +
                     group * plan.room;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * groups;
-  const auto wanted_from = [&](std::int64_t list) {
-    while (list < v.lists && !v.wanted(static_cast<int>(list))) list += stride;
+  RowState<kWarps>& state = states[group];
+  const unsigned lists = static_cast<unsigned>(v.lists), stride = gridDim.x * groups;
+  // From `list` on the first that is wanted, whose first batch is asked for.
+  const auto begin_from = [&](unsigned list) {
+    while (list < lists && !v.wanted(static_cast<int>(list))) list += stride;
+    if (list < lists)
+      begin_stream(Stages<kWarps, kWidth>{state.stages}, v.tile + list * v.ld, static_cast<unsigned>(v.length), 0);
     return list;
   };
-  std::int64_t list = wanted_from(static_cast<std::int64_t>(blockIdx.x) * groups + group);
-  if (list < v.lists)
-    Stages<kWarps, kWidth>{states[group].stages}.begin(v.tile + list * v.ld, static_cast<unsigned>(v.length), 0);
-  while (list < v.lists) {
-    const std::int64_t next = wanted_from(list + stride);
-    select_row<Low, kWarps, kWidth>(v, plan, list, next, keys, states[group]);
+  for (unsigned list = begin_from(blockIdx.x * groups + group); list < lists;) {
+    collect_row<Low, kWarps, kWidth>(v, plan, static_cast<int>(list), keys, state);
+    const int size = state.count;
+    const unsigned next = begin_from(list + stride);
+    Group<kWarps>::sync();
+    emit_row<kWarps>(v, static_cast<int>(list), keys, size, state);
+    Group<kWarps>::sync();
     list = next;
   }
 }
@@ -319,6 +329,7 @@ struct RowLaunch {
 constexpr int state_bytes(int warps) {
   switch (warps) {
     case 1: return sizeof(RowState<1>);
+    case 4: return sizeof(RowState<4>);
     case 8: return sizeof(RowState<8>);
     case 16: return sizeof(RowState<16>);
     default: return sizeof(RowState<32>);
@@ -346,7 +357,8 @@ RowLaunch plan_launch(const SelectJob& job, int warps, bool in_shared, const Dev
   // A multiprocessor has little more shared memory than one block may ask for.
   launch.resident =
       std::min((limits.shared_bytes + reserved) / (launch.shared_bytes + reserved), blocks_resident(warps));
-  launch.blocks = std::min((job.rows + groups - 1) / groups, limits.processors * launch.resident);
+  launch.blocks = (job.rows + groups - 1) / groups;
+  if (!in_shared) launch.blocks = std::min(launch.blocks, limits.processors * launch.resident);
   return launch;
 }
 
@@ -358,9 +370,11 @@ RowLaunch plan_rows(const SelectJob& job, int warps) {
     return large.resident > 0 ? large : plan_launch(job, 8, false, limits);
   };
   if (warps != 0) return with(warps).resident > 0 ? with(warps) : spilling();
-  // Blocks that a multiprocessor can hold beside one another hide each other's selections.
+  // Groups that a multiprocessor can hold beside one another hide each other's selections: small ones, while there is
+  // shared memory for the buffers of many.
   const bool many = job.rows >= 16 * limits.processors;
-  if (many && job.columns <= 32768 && with(1).resident >= 2) return with(1);
+  if (many && job.columns <= 20480 && with(1).resident >= 2) return with(1);
+  if (many && with(4).resident >= 6) return with(4);
   if (many && with(8).resident >= 2) return with(8);
   if (job.rows >= 2 * limits.processors && with(16).resident >= 2) return with(16);
   for (const int w : {32, 16})
@@ -406,6 +420,7 @@ void quick_rows(const SelectJob& job, int warps, void* workspace, cudaStream_t s
                              : launch_rows<Low, 8, kWidth, false>(job, l, workspace, stream);
       switch (l.warps) {
         case 1: return launch_rows<Low, 1, kWidth, true>(job, l, workspace, stream);
+        case 4: return launch_rows<Low, 4, kWidth, true>(job, l, workspace, stream);
         case 8: return launch_rows<Low, 8, kWidth, true>(job, l, workspace, stream);
         case 16: return launch_rows<Low, 16, kWidth, true>(job, l, workspace, stream);
         default: return launch_rows<Low, 32, kWidth, true>(job, l, workspace, stream);
