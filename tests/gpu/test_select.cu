@@ -360,39 +360,10 @@ void test_both() {
         }
 }
 
-// Of sorted lists, where pieces of the sample lie among the wanted as a whole, the first pivot may be too low; the
-// second is not.
-void two_pivots_suffice_for_sorted_lists() {
-  int first_too_low = 0;
-  for (const int part : {64, 128, 256})
-    for (int length = 4096; length <= (1 << 24); length += length / 3 + 1)
-      for (int capacity = 1; capacity <= std::min(length / 4, 16384); capacity += capacity / 4 + 1) {
-        const QuickPlan plan = plan_quick(length, capacity, 32, part, length);
-        std::vector<int> sample;
-        for (int i = 0; i < plan.sample; ++i)
-          sample.push_back(static_cast<int>(sampled_element(
-              static_cast<unsigned>(i), static_cast<unsigned>(plan.sample), static_cast<unsigned>(length))));
-        if (sample.empty()) continue;
-        std::sort(sample.begin(), sample.end());
-        for (const bool ascending : {true, false}) {
-          // Of the list's elements those that are below a pivot.
-          const auto below = [&](int rank) {
-            return ascending ? sample[static_cast<std::size_t>(rank - 1)] + 1
-                             : length - sample[static_cast<std::size_t>(plan.sample - rank)];
-          };
-          first_too_low += below(plan.pivots[0]) < plan.keep;
-          gpu::expect(below(plan.pivots[1]) >= plan.keep, "%d %s elements, capacity %d: %d are below the second pivot",
-                      length, ascending ? "ascending" : "descending", capacity, below(plan.pivots[1]));
-        }
-      }
-  gpu::expect(first_too_low > 0, "first pivots are never too low");
-}
-
 }  // namespace
 
 int main() {
   gpu::need_device();
-  two_pivots_suffice_for_sorted_lists();
   test_all();
   rows_take_turns_at_buffers_in_global_memory();
   test_both();
