@@ -10,13 +10,11 @@
 namespace cli {
 namespace {
 
-// What the graph says of itself comes first, so that the command line's settings win. Graphs from elsewhere say
-// nothing.
-Settings with_graph_texts(const knng_graph* g, const Settings& given) {
+// What the graph says of itself; graphs from elsewhere say nothing.
+Settings graph_settings(const knng_graph* g) {
   Settings all;
   for (const char* name : {"metric", "p", "value", "self"})
     if (const std::string value = text(g, name); !value.empty() && value != "unknown") all.emplace_back(name, value);
-  all.insert(all.end(), given.begin(), given.end());
   return all;
 }
 
@@ -24,7 +22,7 @@ Settings with_graph_texts(const knng_graph* g, const Settings& given) {
 
 int run_check(const Arguments& a) {
   const Graph g = load_graph(a.graph);
-  const Handle h = make_handle(with_graph_texts(g.get(), a.settings));
+  const Handle h = make_handle(a.settings, graph_settings(g.get()));
   Progress progress(a.quiet);
   read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());

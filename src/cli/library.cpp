@@ -22,11 +22,16 @@ std::string fetch(Get get) {
 
 }  // namespace
 
-Handle make_handle(const Settings& settings) {
+Handle make_handle(const Settings& given, const Settings& from_graph) {
   knng* raw = nullptr;
   check(knng_create(&raw, 0, 0));
   Handle h(raw);
-  for (const auto& [key, value] : settings) check(knng_set(h.get(), key.c_str(), value.c_str()));
+  for (const Settings* settings : {&from_graph, &given})
+    for (const auto& [key, value] : *settings) check(knng_set(h.get(), key.c_str(), value.c_str()));
+  const std::string metric = setting(h.get(), "metric");
+  for (const auto& [key, value] : given)
+    if (key == "p" && metric != "minkowski")
+      throw Failure(kUsage, "p=" + value + ": it is the exponent of minkowski, and the metric is " + metric);
   return h;
 }
 

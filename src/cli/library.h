@@ -20,8 +20,9 @@ using Graph = std::unique_ptr<knng_graph, Destroy>;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// A handle with these settings, in their order, and no rows yet.
-Handle make_handle(const Settings& settings);
+// A handle without rows, with what a graph says of itself and then what the user gave, each in its order. What would
+// not be used is refused.
+Handle make_handle(const Settings& given, const Settings& from_graph = {});
 
 struct Shape {
   std::int64_t rows = 0;
