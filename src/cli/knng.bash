@@ -23,7 +23,7 @@ _knng() {
       compopt -o nospace
       return
       ;;
-    -k | -p | --threads | --max-memory | --rows | --queries) return ;;
+    -k | -p | --threads | --max-memory | --max-device-memory | --rows | --queries) return ;;
   esac
   if [[ -n $key ]]; then
     local values

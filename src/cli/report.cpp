@@ -92,8 +92,8 @@ void report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
                      std::to_string(p.smallest_host) + " would do" +
                      (query_rows > 0 ? ", beside the queries' own rows" : ""));
   if (p.device_bytes > 0)
-    line("device memory", bytes(static_cast<double>(p.device_bytes)) +
-                              " planned, --set max_device_bytes=" + std::to_string(p.smallest_device) + " would do");
+    line("device memory", bytes(static_cast<double>(p.device_bytes)) + " planned, --max-device-memory " +
+                              std::to_string(p.smallest_device) + " would do");
   if (p.seconds >= 0) line("expected time", seconds(p.seconds));
   std::fflush(stdout);
 }
