@@ -1,5 +1,6 @@
 #include "library.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -29,9 +30,9 @@ Handle make_handle(const Settings& given, const Settings& from_graph) {
   for (const Settings* settings : {&from_graph, &given})
     for (const auto& [key, value] : *settings) check(knng_set(h.get(), key.c_str(), value.c_str()));
   const std::string metric = setting(h.get(), "metric");
-  for (const auto& [key, value] : given)
-    if (key == "p" && metric != "minkowski")
-      throw Failure(kUsage, "p=" + value + ": it is the exponent of minkowski, and the metric is " + metric);
+  const auto p = std::find_if(given.begin(), given.end(), [](const auto& pair) { return pair.first == "p"; });
+  if (p != given.end() && metric != "minkowski")
+    throw Failure(kUsage, "p=" + p->second + ": it is the exponent of minkowski, and the metric is " + metric);
   return h;
 }
 
