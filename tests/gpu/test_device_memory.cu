@@ -116,7 +116,6 @@ knng_matrix matrix_in(void* block, std::int32_t space, int device, std::int32_t 
   return m;
 }
 
-// A block that keeps one multiprocessor busy.
 __global__ void copy_bytes(const unsigned char* from, unsigned char* to, long long count) {
   for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) to[i] = from[i];
 }
