@@ -313,7 +313,7 @@ void test_all() {
 // overflown, two runs for a part each are one for all.
 void rows_take_turns_at_buffers_in_global_memory() {
   std::mt19937 random(3);
-  const Shape shape{small_run() ? 140 : 300, 50000, 0, 0};
+  const Shape shape = small_run() ? Shape{140, 50000, 0, 0} : Shape{300, 40000, 0, 0};
   for (const Values values : {Values::uniform, Values::few}) {
     if (small_run() && values != Values::uniform) continue;
     const Case c{Side::rows, shape.columns / 2, false, true, true, 9};
