@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** Version of this header: major << 16 | minor << 8 | patch. knng_version() gives the library's. */
-#define KNNG_VERSION 0x000100
+#define KNNG_HEADER_VERSION 0x000100
 
 /** Marks what the shared library exports. */
 #if defined(__GNUC__)
@@ -31,7 +31,8 @@ typedef struct knng_sparse knng_sparse;
 /** KNNG_OK or one of the negative codes below. */
 typedef int32_t knng_status;
 
-/** Status codes. They are never renumbered; the list may grow. */
+/** Status codes. They are never renumbered; the list may grow. These constants and those below are int on every compiler
+ * (each list has a negative member), so that they compare with int32_t without a conversion. */
 enum {
   KNNG_OK = 0,               /**< done */
   KNNG_ERR_ARGUMENT = -1,    /**< a null pointer, a wrong struct size, a shape or dtype that does not fit */
@@ -52,6 +53,7 @@ enum {
 /** Element types, numbered as in DLPack: type code << 8 | bits. Rows are of one of six: KNNG_F32, KNNG_F64, KNNG_F16,
  * KNNG_BF16, KNNG_U8, KNNG_I8; the others are for ids and for numbers per row. */
 enum {
+  KNNG_NO_DTYPE = -1, /**< no element type: no function takes it */
   KNNG_I8 = 0x008,  /**< int8_t */
   KNNG_I16 = 0x010, /**< int16_t; not for rows */
   KNNG_I32 = 0x020, /**< int32_t; not for rows */
@@ -68,6 +70,7 @@ enum {
  * believed; KNNG_CUDA and KNNG_MANAGED are compared with what CUDA says of the address, and either name will do for both
  * kinds. */
 enum {
+  KNNG_NO_SPACE = -1, /**< no memory: no function takes it */
   KNNG_ANY = 0,     /**< found out by asking the backends that are loaded already; host memory otherwise */
   KNNG_HOST = 1,    /**< ordinary host memory */
   KNNG_CUDA = 2,    /**< device memory of the CUDA device knng_matrix.device */
@@ -79,7 +82,7 @@ enum {
  *
  * struct_size is set by the caller to sizeof(knng_matrix), as in every struct here. A struct of an older or newer
  * header is fine: bytes that the library does not know must be 0 in input (else KNNG_ERR_UNSUPPORTED), and of an
- * output struct only the part that both know is written. knng_host() fills one in for packed host memory.
+ * output struct only the part that both know is written. knng_packed() fills one in for packed host memory.
  *
  * Strides may be negative. Elements of an input may overlap, as in sliding windows; those of an output must not. Both
  * strides 0 stand for packed rows; where there are several rows or columns one of them alone must not be 0
@@ -123,19 +126,27 @@ typedef struct knng_control {
   /** Called with one line of text without a newline; level: 0 information, 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);
   void *user;                   /**< first argument of both */
-  const volatile int32_t *stop; /**< polled; nonzero stops the call. A signal handler or another thread may set it */
+  /** Polled; nonzero stops the call. A signal handler or another thread may set it. Must outlive the call. */
+  const volatile int32_t *stop;
+  /** Most host memory that a call without a handle may take (sparse forms, save, load); 0: no limit. Must be 0 for calls
+   * with a handle, whose setting max_host_bytes says it. */
+  int64_t max_bytes;
 } knng_control;
 
-/** The last failure of a thread. Rows and columns count from 0; -1 where the failure has none. */
+/** Why a call failed, filled in by the call: every function that returns a knng_status takes a pointer to one, or NULL.
+ * struct_size is set by the caller, as knng_no_error() does; one that is not set, or too small for the first two
+ * members, makes the call return KNNG_ERR_ARGUMENT and do nothing. A call that succeeds sets code to KNNG_OK, the
+ * numbers to -1 and the texts to "". Rows and columns count from 0; -1 where the failure has none. */
 typedef struct knng_error {
   uint32_t struct_size; /**< sizeof(knng_error) */
-  knng_status code;     /**< KNNG_OK if this thread has not seen a failure yet */
+  knng_status code;     /**< what the call returned */
   int64_t row;          /**< row of the data at fault, or -1 */
   int64_t col;          /**< column of the data at fault, or -1 */
   int64_t given;        /**< the number that was given, or -1 */
   int64_t limit;        /**< the limit that it broke, or -1 */
   char argument[32];    /**< name of the argument, setting or member at fault, or "" */
-  char message[480];    /**< one line */
+  char message[480];    /**< one line of UTF-8: the reason, then row and column, if there are any, counted from 0 */
+  char reason[416];     /**< the same without row and column, for languages that count from 1 */
 } knng_error;
 
 /** A setting, as shown by knng_option_get(). All strings are static. */
@@ -146,6 +157,7 @@ typedef struct knng_option {
   const char *fallback; /**< value when neither knng_set() nor the environment gives one */
   const char *range;    /**< the values it takes */
   const char *doc;      /**< one sentence */
+  const char *environment; /**< environment variable that replaces fallback, or NULL: none does */
 } knng_option;
 
 /** What a build or query would do, from knng_estimate(). */
@@ -179,13 +191,20 @@ typedef struct knng_device {
  * @param data  element (0, 0); a const pointer is fine for matrices that the library only reads
  * @return the view, with struct_size set; every member not named here is 0
  */
-static inline knng_matrix knng_host(int32_t dtype, int64_t rows, int64_t cols, const void *data) {
+static inline knng_matrix knng_packed(int32_t dtype, int64_t rows, int64_t cols, const void *data) {
   knng_matrix m = {(uint32_t)sizeof(knng_matrix), 0, KNNG_HOST, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL};
   m.dtype = dtype;
   m.rows = rows;
   m.cols = cols;
   m.data = (void *)(uintptr_t)data;
   return m;
+}
+
+/** An error for a call to fill in.
+ * @return no failure, with struct_size set */
+static inline knng_error knng_no_error(void) {
+  knng_error e = {(uint32_t)sizeof(knng_error), KNNG_OK, -1, -1, -1, -1, {0}, {0}, {0}};
+  return e;
 }
 
 #ifdef __cplusplus

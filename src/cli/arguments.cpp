@@ -21,7 +21,7 @@ std::string version_text() {
     return std::to_string(v >> 16) + "." + std::to_string((v >> 8) & 0xff) + "." + std::to_string(v & 0xff);
   };
   const std::string library = dotted(knng_version());
-  const std::string header = dotted(KNNG_VERSION);
+  const std::string header = dotted(KNNG_HEADER_VERSION);
   return "knng " + library + (library == header ? "" : " (command built for " + header + ")");
 }
 
@@ -65,7 +65,7 @@ void add_setting(CLI::App* app, Raw& raw, const char* names, const char* key, co
 
 void add_metric(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "-m,--metric", "metric", "what is small between near rows (euclidean)", "NAME");
-  add_setting(app, raw, "-p", "p", "exponent of minkowski (2)", "P");
+  add_setting(app, raw, "-p", "p", "exponent of minkowski (2); other metrics have none", "P");
   add_setting(app, raw, "--self", "self", "of a build: exclude, or first: each row itself before its neighbours",
               "WORD");
   add_setting(app, raw, "--value", "value", "distance or similarity", "WORD");

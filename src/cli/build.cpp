@@ -21,7 +21,7 @@ int run_build(const Arguments& a) {
   progress.expect(static_cast<double>(data.rows), "rows");
   const knng_control control = progress.control();
   knng_graph* raw = nullptr;
-  check(knng_build(h.get(), a.k, &control, &raw));
+  check(knng_build(h.get(), a.k, &control, &raw, nullptr));
   const Graph g(raw);
   deliver(g.get(), a, data, progress);
   if (report) {

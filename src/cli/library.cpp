@@ -25,20 +25,21 @@ std::string fetch(Get get) {
 
 Handle make_handle(const Settings& given, const Settings& from_graph) {
   knng* raw = nullptr;
-  check(knng_create(&raw, 0, 0));
+  check(knng_create(&raw, 0, 0, nullptr));
   Handle h(raw);
-  for (const Settings* settings : {&from_graph, &given})
-    for (const auto& [key, value] : *settings) check(knng_set(h.get(), key.c_str(), value.c_str()));
-  const std::string metric = setting(h.get(), "metric");
-  const auto p = std::find_if(given.begin(), given.end(), [](const auto& pair) { return pair.first == "p"; });
-  if (p != given.end() && metric != "minkowski")
-    throw Failure(kUsage, "p=" + p->second + ": it is the exponent of minkowski, and the metric is " + metric);
+  const auto set = [&](const Settings& settings) {
+    for (const auto& [key, value] : settings) check(knng_set(h.get(), key.c_str(), value.c_str(), nullptr));
+  };
+  set(from_graph);
+  if (std::any_of(given.begin(), given.end(), [](const auto& pair) { return pair.first == "metric"; }))
+    set({{"p", "auto"}});
+  set(given);
   return h;
 }
 
 Shape shape(const knng* h) {
   Shape s;
-  check(knng_shape(h, &s.rows, &s.dim, &s.dtype));
+  check(knng_shape(h, &s.rows, &s.dim, &s.dtype, nullptr));
   return s;
 }
 
@@ -55,53 +56,55 @@ const char* dtype_name(std::int32_t dtype) {
 }
 
 std::string setting(const knng* h, const char* name) {
-  return fetch([&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed); });
+  return fetch(
+      [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed, nullptr); });
 }
 
 knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k) {
   knng_plan p{};
   p.struct_size = sizeof p;
-  check(knng_estimate(h, queries, k, &p));
+  check(knng_estimate(h, queries, k, &p, nullptr));
   return p;
 }
 
 Graph load_graph(const std::string& path) {
   knng_graph* raw = nullptr;
-  check(knng_graph_load(&raw, path.c_str()));
+  check(knng_graph_load(&raw, path.c_str(), nullptr, nullptr));
   return Graph(raw);
 }
 
 std::string text(const knng_graph* g, const char* name) {
-  return fetch(
-      [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_graph_text(g, name, buf, cap, needed); });
+  return fetch([&](char* buf, std::int64_t cap, std::int64_t* needed) {
+    return knng_graph_text(g, name, buf, cap, needed, nullptr);
+  });
 }
 
 double stat(const knng_graph* g, const char* name) {
   double value = 0;
-  check(knng_graph_stat(g, name, &value));
+  check(knng_graph_stat(g, name, &value, nullptr));
   return value;
 }
 
 std::vector<std::int64_t> row_facts(const knng_graph* g, const char* what) {
   const bool per_column = std::string_view(what) == "indegree";
   std::vector<std::int64_t> facts(static_cast<std::size_t>(stat(g, per_column ? "columns" : "rows")));
-  knng_matrix out = knng_host(KNNG_I64, static_cast<std::int64_t>(facts.size()), 1, facts.data());
-  check(knng_graph_rows(g, what, &out));
+  knng_matrix out = knng_packed(KNNG_I64, static_cast<std::int64_t>(facts.size()), 1, facts.data());
+  check(knng_graph_rows(g, what, &out, nullptr));
   return facts;
 }
 
 std::vector<std::int64_t> components(const knng_graph* g) {
   std::vector<std::int64_t> component(static_cast<std::size_t>(stat(g, "rows")));
-  knng_matrix out = knng_host(KNNG_I64, static_cast<std::int64_t>(component.size()), 1, component.data());
-  const knng_status status = knng_graph_rows(g, "component", &out);
+  knng_matrix out = knng_packed(KNNG_I64, static_cast<std::int64_t>(component.size()), 1, component.data());
+  const knng_status status = knng_graph_rows(g, "component", &out, nullptr);
   if (status == KNNG_ERR_STATE) return {};
   check(status);
   return component;
 }
 
 std::vector<double> kth_values(const knng_graph* g) {
-  knng_matrix values = knng_host(KNNG_F32, 0, 0, nullptr);
-  check(knng_graph_view(g, nullptr, &values));
+  knng_matrix values = knng_packed(KNNG_F32, 0, 0, nullptr);
+  check(knng_graph_view(g, nullptr, &values, nullptr));
   std::vector<double> kth;
   kth.reserve(static_cast<std::size_t>(values.rows));
   for (std::int64_t row = 0; row < values.rows; ++row) {

@@ -20,8 +20,8 @@ using Graph = std::unique_ptr<knng_graph, Destroy>;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// A handle without rows, with what a graph says of itself and then what the user gave, each in its order. An exponent
-// given for a metric that has none is refused.
+// A handle without rows, with what a graph says of itself and then what the user gave, each in its order. A metric that
+// the user gave comes without the graph's exponent.
 Handle make_handle(const Settings& given, const Settings& from_graph = {});
 
 struct Shape {

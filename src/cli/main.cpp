@@ -1,4 +1,5 @@
 // The knng command: parses, runs one command, turns failures into one line and an exit code.
+#include <knng.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -9,7 +10,6 @@
 #include "commands.h"
 #include "failure.h"
 #include "interrupt.h"
-#include "matrix_tiles.h"
 
 namespace {
 
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   try {
     const auto arguments = cli::parse(argc, argv);
     cli::catch_interrupts();
-    cli::ask_for_matrix_tiles();
+    knng_use_matrix_tiles(nullptr);  // where there are none builds run without
     const int code = arguments ? run(*arguments) : cli::kDone;
     // A result that did not reach a full disk is no result.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

@@ -19,7 +19,7 @@ int run_query(const Arguments& a) {
   progress.expect(0, "");  // how many queries there are is known only when they are read
   const knng_control control = progress.control();
   knng_graph* raw = nullptr;
-  check(knng_query_file(h.get(), a.queries.c_str(), a.k, &control, &raw));
+  check(knng_query_file(h.get(), a.queries.c_str(), a.k, &control, &raw, nullptr));
   const Graph g(raw);
   deliver(g.get(), a, data, progress);
   if (a.report) {

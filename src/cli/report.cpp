@@ -77,7 +77,7 @@ void report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
   line("data", count(s.rows) + " rows x " + count(s.dim) + ", " + dtype_name(s.dtype));
   if (query_rows > 0) line("queries", count(query_rows) + " rows");
   std::string metric = setting(h, "metric");
-  if (metric == "minkowski") metric += ", p = " + setting(h, "p");
+  if (const std::string exponent = setting(h, "p"); exponent != "auto") metric += ", p = " + exponent;
   line("graph", "k = " + count(k) + ", " + metric + ", precision " + setting(h, "precision"));
   const long long most = std::atoll(setting(h, "max_host_bytes").c_str());
   if (most > 0 && p.host_bytes > most) {

@@ -31,11 +31,11 @@ void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std:
 }  // namespace
 
 void refuse_not_finite(double value, std::int64_t row, std::int64_t col, const char* argument) {
-  fail(KNNG_ERR_DATA, argument, {.row = row, .col = col}, "%s: row %lld, column %lld is %s; every value must be finite",
-       argument, static_cast<long long>(row), static_cast<long long>(col), std::isnan(value) ? "NaN" : "infinite");
+  fail(KNNG_ERR_DATA, argument, {.row = row, .col = col}, "%s: a value is %s; every value must be finite", argument,
+       std::isnan(value) ? "NaN" : "infinite");
 }
 
-void require_finite(const MatrixView& m, const char* argument) {
+void require_finite(const MatrixView& m, const char* argument, std::int64_t number) {
   visit_row_dtype(m.dtype, [&](auto* tag) {
     using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
     if constexpr (!std::is_integral_v<T>) {
@@ -51,7 +51,7 @@ void require_finite(const MatrixView& m, const char* argument) {
         for (std::int64_t t = 0; t < m.cols; ++t) {
           const double x = to_double(row[t * m.col_stride]);
           if (std::isfinite(x)) continue;
-          refuse_not_finite(x, i, t, argument);
+          refuse_not_finite(x, number + i, t, argument);
         }
       }
     }
@@ -163,14 +163,16 @@ void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const
   }
 }
 
-std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument) {
-  const std::int64_t size = row_dtype_bytes(m.dtype, argument);
-  Buffer<std::byte> data(checked_mul(checked_mul(m.rows, m.cols, argument), size, argument), &budget);
-  pack_rows(m, 0, m.rows, data.data());
+std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument, Monitor* monitor) {
+  const std::int64_t row_bytes = checked_mul(m.cols, row_dtype_bytes(m.dtype, argument), argument);
+  Buffer<std::byte> data(checked_mul(m.rows, row_bytes, argument), &budget);
+  in_blocks(m.rows, row_bytes, monitor, [&](std::int64_t first, std::int64_t count) {
+    std::byte* const to = data.data() + first * row_bytes;
+    pack_rows(m, first, count, to);
+    require_finite({m.dtype, count, m.cols, m.cols, 1, to}, argument, first);
+  });
   data.release_from_budget();  // counted by Dataset::held_bytes() from now on
-  auto chunk = std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
-  require_finite(chunk->view(), argument);
-  return chunk;
+  return std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
 }
 
 }  // namespace libknng

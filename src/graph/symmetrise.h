@@ -11,6 +11,6 @@ enum class Combine { mean, max, min, product };
 
 // Self entries are left out. Throws KNNG_ERR_RANGE if a combined value is not a number or too large for the type.
 // Linear in the entries but for putting each list in order. g must be square.
-Sparse symmetrise(const Graph& g, Pairs pairs, Combine combine);
+Sparse symmetrise(const Graph& g, Pairs pairs, Combine combine, const Work& work);
 
 }  // namespace libknng

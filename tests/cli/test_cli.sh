@@ -146,8 +146,8 @@ refused 2 'k=300 needs at least 301 rows' "$knng" build x.npy -k 300
 refused 2 'k=-1' "$knng" build x.npy -k -1 -o k.npz
 refused 2 'euclidean' "$knng" build x.npy -k 3 -m frob
 refused 2 'KEY=VALUE' "$knng" build x.npy -k 3 --set metric
-refused 2 'p=3: it is the exponent of minkowski, and the metric is euclidean' "$knng" build x.npy -k 3 -p 3
-refused 2 'p=3: it is the exponent of minkowski, and the metric is cosine' "$knng" check cosine.knng x.npy -p 3
+refused 2 'p=3 goes with metric=minkowski; metric=euclidean has no exponent' "$knng" build x.npy -k 3 -p 3
+refused 2 'p=3 goes with metric=minkowski; metric=cosine has no exponent' "$knng" check cosine.knng x.npy -p 3
 refused 2 "'frob'" "$knng" build x.npy -k 3 --set frob=1
 refused 2 'max_device_bytes=lots' "$knng" build x.npy -k 3 --max-device-memory lots
 refused 2 '--rows=-1' "$knng" check g.npz x.npy --rows -1

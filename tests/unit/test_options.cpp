@@ -86,7 +86,7 @@ void defaults_are_values_that_the_setting_takes(void**) {
     assert_true(settings.is(setting(i), o.fallback));
   }
   assert_true(settings.is(Setting::metric, "euclidean") && settings.is(Setting::self, "exclude"));
-  assert_true(settings.real(Setting::p) == 2);
+  assert_true(settings.is(Setting::p, "auto"));
   assert_int_equal(settings.integer(Setting::threads), 0);
 }
 
@@ -237,17 +237,19 @@ int exit_code_of(F&& f) {
 
 void environment_replaces_defaults(void**) {
   const int code = exit_code_of([] {
-    setenv("KNNG_METRIC", "cosine", 1);
+    setenv("KNNG_ENGINE", "direct", 1);
     setenv("KNNG_MAX_HOST_BYTES", "1GiB", 1);
     setenv("KNNG_THREADS", "", 1);
+    setenv("KNNG_METRIC", "cosine", 1);  // says what a result means: not for the environment
     Settings first;
-    if (!first.is(Setting::metric, "cosine")) return 1;
+    if (!first.is(Setting::engine, "direct")) return 1;
     if (first.integer(Setting::max_host_bytes) != 1 << 30) return 2;
     if (first.integer(Setting::threads) != 0) return 3;
-    first.set("metric", "manhattan");
-    if (!first.is(Setting::metric, "manhattan")) return 4;
-    setenv("KNNG_METRIC", "canberra", 1);  // too late: it was read once
-    if (!Settings().is(Setting::metric, "cosine")) return 5;
+    first.set("engine", "tiled");
+    if (!first.is(Setting::engine, "tiled")) return 4;
+    setenv("KNNG_ENGINE", "fused", 1);  // too late: it was read once
+    if (!Settings().is(Setting::engine, "direct")) return 5;
+    if (!first.is(Setting::metric, "euclidean")) return 6;
     return 42;
   });
   assert_int_equal(code, 42);
