@@ -189,6 +189,7 @@ struct Pair {
   Row x, y, x_second, y_second;  // without second pieces, or they are parts of x and y
   double lost = 0;
   int exponent = 0;
+  double residual = 0;  // operands are longer than the rows by so much
 };
 // The largest share of width(i) + width(j) that low is off by, to either side of the middle. No pair may exceed it.
 double share_of(const LowBound& bound, const Metric& metric, Pair pair) {
@@ -204,8 +205,10 @@ double share_of(const LowBound& bound, const Metric& metric, Pair pair) {
     q.square += pair.y[t] * pair.y[t];
     p.piece += pair.x_second[t] * pair.x_second[t];
     q.piece += pair.y_second[t] * pair.y_second[t];
-    product += pair.x[t] * pair.y[t] - pair.x_second[t] * pair.y_second[t];
+    product += (1 + pair.residual) * (1 + pair.residual) * pair.x[t] * pair.y[t] - pair.x_second[t] * pair.y_second[t];
   }
+  p.residual = pair.residual * pair.residual * p.square;
+  q.residual = pair.residual * pair.residual * q.square;
   const auto acc = static_cast<float>(product);
   if (static_cast<double>(acc) != product) return 0;
   const float b_p = round_up(bound.bound(p)), b_q = round_up(bound.bound(q));
@@ -258,6 +261,26 @@ void large_bounds_need_their_factor(void**) {
   }
   print_message("bounds larger than the points: %.9f\n", reached);
   assert_true(reached >= 1 - 0x1p-20);
+}
+
+// Operands that rounding has made longer by a quarter, and a unit that loses half of their lengths.
+void coarse_operands_use_their_bound(void**) {
+  const FloatEnv env;
+  const Metric metric = find_metric("sqeuclidean", 2);
+  constexpr double kRho = 0x1p-2, kGamma = 0x1p-1;
+  const auto reached = [&](double gamma, const Pair& pair) {
+    return share_of(LowBound(metric, 1, 0, {gamma, 0}, {kRho}), metric, pair);
+  };
+  // The canonical key is 0 or the largest; products are too large.
+  for (const double side : {1.0, -1.0}) {
+    assert_true(reached(0, {{1}, {side}, {}, {}, 0, 0, kRho}) >= 0.99);
+    assert_true(reached(kGamma, {{1}, {side}, {}, {}, side * kGamma * 1.25 * 1.25, 0, kRho}) >= 0.99);
+  }
+  // Points that lost more than most count as longer ones, as do those with longer second pieces.
+  share_of(LowBound(metric, 1, 0, {0, 0}, {kRho / 8}), metric, {{1}, {1}, {}, {}, 0, 0, kRho});
+  const LowBound::Ratios short_pieces{kNoRounding.residual, kRho / 8};
+  share_of(LowBound(metric, 1, 0, two_piece_unit({0, 0}, short_pieces), short_pieces), metric,
+           {{1}, {1}, {kRho}, {kRho}});
 }
 
 // Pieces far coarser than those of fp16: the product that is left out, and terms that are larger than the points.
@@ -313,6 +336,7 @@ int main() {
       cmocka_unit_test(attacks_come_close),
       cmocka_unit_test(roundings_of_low_use_half_of_8_f),
       cmocka_unit_test(large_bounds_need_their_factor),
+      cmocka_unit_test(coarse_operands_use_their_bound),
       cmocka_unit_test(products_of_pieces_use_their_bound),
       cmocka_unit_test(keys_may_vanish),
       cmocka_unit_test(a_lowered_bound_breaks),
