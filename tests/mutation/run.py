@@ -1,7 +1,7 @@
 """Lowers each constant of the error bound, one at a time, and runs the test that must fail.
 
     /usr/bin/python3 tests/mutation/run.py [--markdown] [--jobs N] FOLDER [WORD ...]    # minutes; FOLDER is kept
-    /usr/bin/python3 tests/mutation/run.py --check                                      # the table fits the source
+    /usr/bin/python3 tests/mutation/run.py --check       # the table fits the source, and bound-attacks.md the table
 
 table.txt has a line for each constant: name, file, text, what takes its place, test program; or name, file, text and
 `unattackable: reason`. The tree is copied to FOLDER and built there, with the tests that are needed and no others; each
@@ -19,6 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+PAGE = ROOT / "docs" / "internals" / "bound-attacks.md"
 COPIED = ("CMakeLists.txt", "include", "src", "tests", "pkgconfig", "docs", "LICENSE", "README.md")
 
 
@@ -46,6 +47,9 @@ class Line:
             folder, subject = self.program.split("_", 1)
             if not any((ROOT / "tests" / folder / f"test_{subject}.{end}").is_file() for end in ("cpp", "c", "cu")):
                 return f"no program {self.program}"
+        row = as_markdown(self, "")
+        if (row if self.reason else row.rsplit(":", 1)[0]) not in PAGE.read_text(encoding="utf-8"):
+            return f"{PAGE.name} has no such row (--markdown prints it)"
         return None
 
 
@@ -64,11 +68,7 @@ class Copy:
 
     def __init__(self, folder, jobs, gpu):
         self.source, self.build, self.jobs = folder / "source", folder / "build", jobs
-        shutil.rmtree(self.source, ignore_errors=True)
-        self.source.mkdir(parents=True)
-        for name in COPIED:
-            of = ROOT / name
-            (shutil.copytree if of.is_dir() else shutil.copy2)(of, self.source / name)
+        self.take_over_tree()
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DKNNG_BUILD_TESTS=ON", "-DKNNG_BUILD_CLI=OFF", "-DKNNG_FORMATS=OFF",
                    f"-DKNNG_CUDA={'ON' if gpu else 'OFF'}"]
         if gpu:
@@ -76,6 +76,18 @@ class Copy:
         if shutil.which("ccache"):
             options += [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX", "CUDA")]
         self.must(["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja", *options])
+
+    def take_over_tree(self):
+        """Writes what differs and no other file: an earlier run may have ended with a change in place, and what was
+        built of it must be older than the file."""
+        files = {f.relative_to(ROOT) for name in COPIED for f in [ROOT / name, *(ROOT / name).rglob("*")] if f.is_file()}
+        for old in [f for f in self.source.rglob("*") if f.is_file() and f.relative_to(self.source) not in files]:
+            old.unlink()
+        for file in files:
+            to = self.source / file
+            if not to.is_file() or to.read_bytes() != (ROOT / file).read_bytes():
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / file, to)  # with the time of now
 
     def must(self, command):
         done = subprocess.run(command, capture_output=True, text=True)
