@@ -47,10 +47,11 @@ class Line:
             folder, subject = self.program.split("_", 1)
             if not any((ROOT / "tests" / folder / f"test_{subject}.{end}").is_file() for end in ("cpp", "c", "cu")):
                 return f"no program {self.program}"
-        row = as_markdown(self, "")
-        if (row if self.reason else row.rsplit(":", 1)[0]) not in PAGE.read_text(encoding="utf-8"):
-            return f"{PAGE.name} has no such row (--markdown prints it)"
         return None
+
+    def is_on_page(self):
+        row = as_markdown(self, "")
+        return (row if self.reason else row.rsplit(":", 1)[0]) in PAGE.read_text(encoding="utf-8")
 
 
 def read_table():
@@ -80,7 +81,8 @@ class Copy:
     def take_over_tree(self):
         """Writes what differs and no other file: an earlier run may have ended with a change in place, and what was
         built of it must be older than the file."""
-        files = {f.relative_to(ROOT) for name in COPIED for f in [ROOT / name, *(ROOT / name).rglob("*")] if f.is_file()}
+        trees = [path for name in COPIED for path in (ROOT / name, *(ROOT / name).rglob("*"))]
+        files = {path.relative_to(ROOT) for path in trees if path.is_file()}
         for old in [f for f in self.source.rglob("*") if f.is_file() and f.relative_to(self.source) not in files]:
             old.unlink()
         for file in files:
@@ -137,6 +139,9 @@ def main():
 
     table = read_table()
     wrong = [f"table.txt:{line.number}: {line.name}: {line.wrong()}" for line in table if line.wrong()]
+    if arguments.check:
+        wrong += [f"{PAGE.name} has no such row as {line.name} (--markdown prints it)" for line in table
+                  if not line.wrong() and not line.is_on_page()]
     if wrong:
         sys.exit("\n".join(wrong))
     if arguments.check:
