@@ -59,6 +59,7 @@ constexpr Rule kRules[] = {
     {"union:max", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::max); }},
     {"union:min", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::min); }},
     {"union:product", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::product); }},
+    {"union:probabilistic", true, [](const Graph& g) { return symmetrise(g, Pairs::any, Combine::probabilistic); }},
     {"mutual", true, [](const Graph& g) { return symmetrise(g, Pairs::mutual, Combine::mean); }},
     {"mutual:mean", true, [](const Graph& g) { return symmetrise(g, Pairs::mutual, Combine::mean); }},
     {"mutual:max", true, [](const Graph& g) { return symmetrise(g, Pairs::mutual, Combine::max); }},
