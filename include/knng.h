@@ -26,6 +26,8 @@
  *   alone. Graphs and sparse forms never change after they are made: all their readers may run at the same time.
  * - Names differ in more than case, and constants are int: languages without case or unsigned numbers can mirror them.
  * - Nothing is printed, no signal handler is installed, no thread outlives the call that made it.
+ * - A thread must not end within a call: pthread_cancel() of a thread that is in one, and pthread_exit(), longjmp() or an
+ *   exception out of a callback, abort the process. knng_control.stop is how a call is ended.
  */
 #ifndef KNNG_H
 #define KNNG_H

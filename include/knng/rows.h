@@ -30,7 +30,7 @@ KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows, const knng_contr
  * knng_destroy() does not read them. Runs on the calling thread; c stops it.
  * @param h    the handle
  * @param rows as for knng_add(); `release(owner)` is called exactly once iff this call returns KNNG_OK, by the thread
- * that destroys the last handle that shows the rows
+ * that destroys the last handle that shows the rows, before knng_destroy() returns
  * @param c    progress and stop, or NULL
  * @param error NULL, or filled in
  * @return as knng_add(). @since 0.1 */

@@ -18,6 +18,9 @@ extern "C" {
  * - "union" = "union:mean", "union:max", "union:min", "union:product": (i, j) and (j, i) wherever i lists j or j lists
  *   i. If both do, the two values are combined (under a symmetric metric they are equal); if one does, its value
  *   stands.
+ * - "union:probabilistic": the same pairs with a + b - a b, the probabilistic sum: of two values from 0 to 1 it is the
+ *   probability that either holds if they are independent, and the union of fuzzy sets as UMAP makes it. If only one
+ *   row lists the other, its value stands (b = 0).
  * - "mutual" = "mutual:mean", also ":max", ":min", ":product": only pairs that list each other.
  * - "snn:number", "snn:jaccard", "snn" = "snn:rank": shared nearest neighbours. A(i) is row i and its neighbours, row i
  *   having rank 0 and its j-th neighbour (itself not counted) rank j. (i, j), i != j, is an entry if A(i) and A(j)
@@ -32,7 +35,8 @@ extern "C" {
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for another rule (the known ones are listed); KNNG_ERR_STATE for a graph of queries;
  * KNNG_ERR_RANGE for a combined value that the graph's value type cannot hold (":product"), with row and column;
- * KNNG_ERR_ARGUMENT; KNNG_ERR_BUDGET; KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY. @since 0.1 */
+ * KNNG_ERR_DATA for a value outside 0 to 1 (":probabilistic"), with row and column; KNNG_ERR_ARGUMENT; KNNG_ERR_BUDGET;
+ * KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY. @since 0.1 */
 KNNG_API knng_status knng_graph_sparse(const knng_graph *g, const char *rule, const knng_control *c, knng_sparse **out,
                                        knng_error *error);
 

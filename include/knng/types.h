@@ -106,14 +106,16 @@ typedef struct knng_matrix {
   uint64_t stream;      /**< CUDA stream after which the data is ready; 0: it is ready now; as in DLPack 1 is the
                              device's legacy default stream and 2 the thread's */
   void *data;           /**< element (0, 0) */
-  void (*release)(void *owner); /**< knng_borrow only: called once, and only if knng_borrow returned KNNG_OK */
+  void (*release)(void *owner); /**< knng_borrow only: called once, and only if knng_borrow returned KNNG_OK: within
+                                     knng_destroy() of the last handle that shows the rows, by the thread that calls it */
   void *owner;                  /**< argument of release */
 } knng_matrix;
 
 /** How a long call reports and how it is stopped. Pass NULL where none is wanted.
  *
- * Callbacks run on the calling thread, and must return: no longjmp, no exception. They may call knng functions on
- * other handles.
+ * Callbacks run on the calling thread, and must return: no longjmp, no exception, no pthread_exit(). They may call knng
+ * functions on other handles. The struct is copied when the call begins; what user and stop point to is used until the
+ * call returns.
  */
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
@@ -126,7 +128,8 @@ typedef struct knng_control {
   /** Called with one line of text without a newline; level: 0 information, 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);
   void *user;                   /**< first argument of both */
-  /** Polled; nonzero stops the call. A signal handler or another thread may set it. Must outlive the call. */
+  /** Polled by threads of the library; nonzero stops the call. A signal handler or another thread may set it. Must outlive
+   * the call. */
   const volatile int32_t *stop;
   /** Most host memory that a call without a handle may take (sparse forms, save, load); 0: no limit. Must be 0 for calls
    * with a handle, whose setting max_host_bytes says it. */

@@ -62,6 +62,8 @@ constexpr Rule kRules[] = {
     {"union:min", true, [](const Graph& g, const Work& w) { return symmetrise(g, Pairs::any, Combine::min, w); }},
     {"union:product", true,
      [](const Graph& g, const Work& w) { return symmetrise(g, Pairs::any, Combine::product, w); }},
+    {"union:probabilistic", true,
+     [](const Graph& g, const Work& w) { return symmetrise(g, Pairs::any, Combine::probabilistic, w); }},
     {"mutual", true, [](const Graph& g, const Work& w) { return symmetrise(g, Pairs::mutual, Combine::mean, w); }},
     {"mutual:mean", true, [](const Graph& g, const Work& w) { return symmetrise(g, Pairs::mutual, Combine::mean, w); }},
     {"mutual:max", true, [](const Graph& g, const Work& w) { return symmetrise(g, Pairs::mutual, Combine::max, w); }},

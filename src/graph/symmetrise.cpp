@@ -22,6 +22,8 @@ double combined(Combine combine, double a, double b) noexcept {
     case Combine::max: return std::max(a, b);
     case Combine::min: return std::min(a, b);
     case Combine::product: return a * b;
+    // a + b - a b, so that memberships stay within 1, and one of 1 gives 1.
+    case Combine::probabilistic: return std::max(a, b) + std::min(a, b) * (1 - std::max(a, b));
     case Combine::mean: break;
   }
   const double sum = a + b;
@@ -41,6 +43,17 @@ T combine_pair(Combine combine, std::int64_t i, std::int64_t j, T mine, T theirs
   return result;
 }
 
+// What a probability, or a membership of a fuzzy set, can be.
+template <class T, class Visit>
+void require_memberships(std::int64_t rows, Visit&& visit) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    visit(i, [i](std::int64_t j, T value) {
+      if (!(value >= 0 && value <= 1))
+        fail(KNNG_ERR_DATA, "rule", {.row = i, .col = j}, "rule=union:probabilistic takes values from 0 to 1, not %.9g",
+             static_cast<double>(value));
+    });
+}
+
 template <class T>
 Sparse symmetrise_as(const Graph& g, Pairs pairs, Combine combine, const Work& work) {
   work.begin("pairs", 2 * g.rows);
@@ -49,6 +62,7 @@ Sparse symmetrise_as(const Graph& g, Pairs pairs, Combine combine, const Work& w
     for (std::int64_t e = i * g.width; e < (i + 1) * g.width; ++e)
       if (g.ids[e] >= 0 && g.ids[e] != i) emit(g.ids[e], values[e]);
   };
+  if (combine == Combine::probabilistic) require_memberships<T>(g.rows, visit);
   const Reverse<T> listed_by = reverse_lists<T>(g.rows, work.budget, visit);
 
   Sparse s;

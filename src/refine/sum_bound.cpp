@@ -19,7 +19,7 @@ constexpr double kPower = 624;
 // 1 / (kPower f) gets no claim.
 constexpr double kApproximation = 5, kKey = 1;
 constexpr double kKeyError =
-    (2 * (kLargestFilterDim / 32 + 9) + 1) * 0x1p-52 + kPowError + 2 * 0x1p-53 / (kPower * kHalfUlp);
+    (2 * (kLargestFilterDim / 32.0 + 9) + 1) * 0x1p-52 + kPowError + 2 * 0x1p-53 / (kPower * kHalfUlp);
 static_assert(kKeyError < kHalfUlp / 2);
 
 // How many roundings of fp32, each a factor 1 + delta or its inverse, lie between the sum and the key.

@@ -71,6 +71,31 @@ static void estimates_are_what_is_measured(void** state) {
   }
 }
 
+/* docs/guide/memory-and-threads.md: without operands, and tiles that are small, lists and result are the peak. */
+static void lists_and_result_take_what_the_guide_tells(void** state) {
+  (void)state;
+  static const struct {
+    int64_t k, lists;
+    const char* value_type;
+    int64_t result;
+  } rows_of[] = {{10, 312, "f32", 12 * 10 + 2}, {100, 2424, "f32", 12 * 100 + 2}, {100, 2424, "f64", 16 * 100 + 2}};
+  enum { n = 3000 };
+  test_rows rows = rows_normal(KNNG_F32, n, 4, 134);
+  for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; ++i) {
+    knng* h = HANDLE(NULL, "device", "cpu", "engine", "direct", "threads", "1", "tile_rows", "64", "tile_cols", "64",
+                     "value_type", rows_of[i].value_type);
+    const knng_matrix m = matrix_of(&rows);
+    expect_ok(knng_borrow(h, &m, NULL, NULL), "knng_borrow");
+    const int64_t told = n * (rows_of[i].lists + rows_of[i].result);
+    assert_int_equal(planned(h, 0, rows_of[i].k).host_bytes, told);
+    knng_graph* g = built(h, rows_of[i].k);
+    assert_true(stat_of(g, "bytes_host_peak") == (double)told);
+    knng_graph_destroy(g);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
+}
+
 static void the_smallest_budget_works_and_one_byte_less_does_not(void** state) {
   (void)state;
   for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i) {
@@ -127,6 +152,7 @@ static void copies_count(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(estimates_are_what_is_measured),
+      cmocka_unit_test(lists_and_result_take_what_the_guide_tells),
       cmocka_unit_test(the_smallest_budget_works_and_one_byte_less_does_not),
       cmocka_unit_test(copies_count),
   };

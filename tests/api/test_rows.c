@@ -1,5 +1,6 @@
 /* Rows of a data set: copied, borrowed, shared, read back; any strides, several chunks, every element type. */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,42 @@ static void borrowed_rows_are_released_once(void** state) {
   rows_free(&rows);
 }
 
+typedef struct lent {
+  int released;
+  pthread_t by;
+} lent;
+static void note_release(void* owner) {
+  ((lent*)owner)->released++;
+  ((lent*)owner)->by = pthread_self();
+}
+static void* destroy_handle(void* h) {
+  knng_destroy(h);
+  return NULL;
+}
+
+/* As the header says: runtimes that need a lock of theirs in a callback know which thread takes it. */
+static void the_last_handle_s_thread_releases(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 300, 3, 8);
+  lent of = {0};
+  knng_matrix m = matrix_of(&rows);
+  m.release = note_release;
+  m.owner = &of;
+  knng *h = HANDLE(NULL, "device", "cpu"), *second = NULL;
+  expect_ok(knng_borrow(h, &m, NULL, NULL), "knng_borrow");
+  expect_ok(knng_share(&second, h, NULL), "knng_share");
+  knng_graph_destroy(built(h, 2)); /* whose threads have let the rows go */
+  pthread_t first, last;
+  assert_int_equal(pthread_create(&first, NULL, destroy_handle, h), 0);
+  pthread_join(first, NULL);
+  assert_int_equal(of.released, 0);
+  assert_int_equal(pthread_create(&last, NULL, destroy_handle, second), 0);
+  pthread_join(last, NULL);
+  assert_int_equal(of.released, 1);
+  assert_true(pthread_equal(of.by, last));
+  rows_free(&rows);
+}
+
 static void destroy_does_not_read_borrowed_rows(void** state) {
   (void)state;
   float* x = malloc(20 * sizeof(float));
@@ -293,6 +330,7 @@ int main(void) {
       cmocka_unit_test(any_strides_will_do),
       cmocka_unit_test(layout_does_not_change_the_graph),
       cmocka_unit_test(borrowed_rows_are_released_once),
+      cmocka_unit_test(the_last_handle_s_thread_releases),
       cmocka_unit_test(destroy_does_not_read_borrowed_rows),
       cmocka_unit_test(shared_handles_go_their_own_ways),
       cmocka_unit_test(reading_converts_or_refuses),

@@ -144,6 +144,29 @@ static void asymmetric_values(void** state) {
   knng_graph_destroy(g);
 }
 
+/* Memberships in eighths, one row of which lists nobody back. */
+static void fuzzy_union(void** state) {
+  (void)state;
+  static const int64_t ids[] = {1, 2, /**/ 0, -1, /**/ 1, -1};
+  static const double memberships[] = {0.5, 0.75, /**/ 0.25, INFINITY, /**/ 1, INFINITY};
+  const knng_matrix im = knng_packed(KNNG_I64, 3, 2, ids), vm = knng_packed(KNNG_F64, 3, 2, memberships);
+  knng_graph* g = NULL;
+  expect_ok(knng_graph_import(&g, &im, &vm, 0, 3, 1, NULL), "import");
+  const char present[] = {0, 1, 1, 1, 0, 1, 1, 1, 0};
+  const double value[] = {0, 0.625, 0.75, 0.625, 0, 1, 0.75, 1, 0};
+  expect_sparse(g, "union:probabilistic", 3, 3, present, value, KNNG_F64);
+  knng_graph_destroy(g);
+
+  static const double distances[] = {0.5, 0.75, /**/ 2, INFINITY, /**/ 1, INFINITY};
+  const knng_matrix dm = knng_packed(KNNG_F64, 3, 2, distances);
+  expect_ok(knng_graph_import(&g, &im, &dm, 0, 3, 1, NULL), "import");
+  knng_sparse* s = NULL;
+  EXPECT_ERROR(knng_graph_sparse(g, "union:probabilistic", NULL, &s, &reported), KNNG_ERR_DATA, "from 0 to 1, not 2");
+  assert_null(s);
+  assert_true(reported.row == 1 && reported.col == 0);
+  knng_graph_destroy(g);
+}
+
 static void queries_have_only_the_directed_form(void** state) {
   (void)state;
   static const int64_t ids[] = {7, 2, /**/ 1, -1};
@@ -279,6 +302,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_rule),
       cmocka_unit_test(asymmetric_values),
+      cmocka_unit_test(fuzzy_union),
       cmocka_unit_test(queries_have_only_the_directed_form),
       cmocka_unit_test(forms_outlive_their_graph),
       cmocka_unit_test(copies_of_forms),

@@ -1,8 +1,8 @@
 #include "machine.h"
 
+#include <knng.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

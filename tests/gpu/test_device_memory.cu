@@ -296,7 +296,7 @@ void work_comes_after_the_stream() {
     check(cudaGetLastError());
     knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
     knng* h = handle("cuda:0", "euclidean");
-    if (apart) expect(knng_borrow(h, &m, nullptr, &e) == KNNG_ERR_DATA, "what is not ready was not read at once");
+    if (apart) expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_ERR_DATA, "what is not ready was not read at once");
     m.stream = legacy ? 1 : reinterpret_cast<std::uintptr_t>(own);
     expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "after the stream: %s", knng_last_error());
     expect(built(h, 8, "after the stream") == expected, "after the stream: another graph");
