@@ -1,6 +1,7 @@
 // knng build: the graph of all rows.
 #include "commands.h"
 #include "failure.h"
+#include "interrupt.h"
 #include "output.h"
 #include "progress.h"
 #include "read.h"
@@ -11,7 +12,7 @@ namespace cli {
 
 int run_build(const Arguments& a) {
   const Handle h = make_handle(a.settings);
-  if (!a.out.empty()) require_writable(a.out);
+  if (!a.out.empty()) on_signal(OnSignal::finish, [&] { require_writable(a.out); });
   Progress progress(a.quiet);
   const double read_seconds = read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());
@@ -21,7 +22,7 @@ int run_build(const Arguments& a) {
   progress.expect(static_cast<double>(data.rows), "rows");
   const knng_control control = progress.control();
   knng_graph* raw = nullptr;
-  check(knng_build(h.get(), a.k, &control, &raw));
+  on_signal(OnSignal::stop, [&] { check(knng_build(h.get(), a.k, &control, &raw)); });
   const Graph g(raw);
   deliver(g.get(), a, data, progress);
   if (report) {

@@ -9,16 +9,17 @@
 
 namespace cli {
 
+// 1 is left to others: libgomp ends the process with it if a thread cannot start.
 enum Exit : int {
   kDone = 0,
-  kDiffers = 1,      // check: a row differs
-  kUsage = 2,        // arguments that make no sense, alone or for this data
-  kData = 3,         // values or files that are not what they should be
-  kIo = 4,           // a file could not be opened, read or written
-  kMemory = 5,       // not enough, or not enough allowed
-  kUnavailable = 6,  // not in this build, or no such device
-  kDefect = 7,       // a defect of the library
-  kInterrupted = 130
+  kUsage = 2,         // arguments that make no sense, alone or for this data
+  kData = 3,          // values or files that are not what they should be
+  kIo = 4,            // a file could not be opened, read or written
+  kMemory = 5,        // not enough, or not enough allowed
+  kUnavailable = 6,   // not in this build, or no such device
+  kDefect = 7,        // a defect of the library
+  kDiffers = 9,       // check: a row differs
+  kInterrupted = 128  // and the number of the signal
 };
 
 class Failure : public std::runtime_error {
@@ -35,7 +36,8 @@ constexpr int exit_code(knng_status status) {
     case KNNG_OK: return kDone;
     case KNNG_ERR_ARGUMENT:
     case KNNG_ERR_RANGE:
-    case KNNG_ERR_OPTION: return kUsage;
+    case KNNG_ERR_OPTION:
+    case KNNG_ERR_STATE: return kUsage;
     case KNNG_ERR_DATA:
     case KNNG_ERR_FORMAT: return kData;
     case KNNG_ERR_IO: return kIo;

@@ -1,4 +1,6 @@
 // The knng command: parses, runs one command, turns failures into one line and an exit code.
+#include <signal.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -34,12 +36,18 @@ int fail(int code, const char* line) {
   return code;
 }
 
+// By a signal; after SIGPIPE nobody reads what would be said.
+int leave_interrupted(const char* line) {
+  const int number = cli::signal_received(), code = cli::kInterrupted + number;
+  return number == SIGPIPE ? code : fail(code, line);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
+    cli::catch_signals();
     const auto arguments = cli::parse(argc, argv);
-    cli::catch_interrupts();
     cli::ask_for_matrix_tiles();
     const int code = arguments ? run(*arguments) : cli::kDone;
     // A result that did not reach a full disk is no result.
@@ -47,7 +55,7 @@ int main(int argc, char** argv) {
       return fail(cli::kIo, (std::string("standard output cannot be written: ") + std::strerror(errno)).c_str());
     return code;
   } catch (const cli::Failure& e) {
-    return fail(e.exit_code(), e.what());
+    return e.exit_code() == cli::kInterrupted ? leave_interrupted(e.what()) : fail(e.exit_code(), e.what());
   } catch (const std::bad_alloc&) {
     return fail(cli::kMemory, "out of memory");
   } catch (const std::exception& e) {

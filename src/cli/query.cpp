@@ -1,6 +1,7 @@
 // knng query: the nearest rows of a data set for the rows of another file.
 #include "commands.h"
 #include "failure.h"
+#include "interrupt.h"
 #include "output.h"
 #include "progress.h"
 #include "read.h"
@@ -11,7 +12,7 @@ namespace cli {
 
 int run_query(const Arguments& a) {
   const Handle h = make_handle(a.settings);
-  require_writable(a.out);
+  on_signal(OnSignal::finish, [&] { require_writable(a.out); });
   Progress progress(a.quiet);
   const double read_seconds = read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());
@@ -19,7 +20,7 @@ int run_query(const Arguments& a) {
   progress.expect(0, "");  // how many queries there are is known only when they are read
   const knng_control control = progress.control();
   knng_graph* raw = nullptr;
-  check(knng_query_file(h.get(), a.queries.c_str(), a.k, &control, &raw));
+  on_signal(OnSignal::stop, [&] { check(knng_query_file(h.get(), a.queries.c_str(), a.k, &control, &raw)); });
   const Graph g(raw);
   deliver(g.get(), a, data, progress);
   if (a.report) {

@@ -29,9 +29,19 @@ diff all_help all_manual >out || die "options of the help (<) and of the manual 
 expect 0 "$knng" --version
 grep -q "^\.TH KNNG 1 .* \"$(cat out)\" " manual || die "the manual page is not of this version: $(cat out)"
 
-for code in 0 1 2 3 4 5 6 7 130; do
-  sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' manual | grep -qx ".B $code" || die "exit code $code is not in the manual page"
-done
+# The codes of the source, and how a signal is told, are in the manual page, in the guide and in the command's help.
+sed -n '/^enum Exit/,/^}/s/^ *k.* = \([0-9]*\).*/\1/p' "$source_root/src/cli/failure.h" >codes
+[ "$(wc -l <codes)" -ge 9 ] || die "no exit codes in failure.h: $(cat codes)"
+sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/s/^\.B \([0-9].*\)/\1/p' manual >manual_codes
+sed -n '/^## The command/,$s/^| \([0-9][0-9 +N]*\) |.*/\1/p' "$source_root/docs/guide/errors.md" >guide_codes
+expect 0 "$knng" --help
+while read -r code; do
+  if [ "$code" -eq 128 ]; then code='128 [+] N'; fi
+  grep -qx "$code" manual_codes || die "exit code $code is not in the manual page"
+  grep -qx "$code" guide_codes || die "exit code $code is not in errors.md"
+  sed -n '/^Exit codes/,$p' out | grep -qE "(^|[:;] *)$code " || die "exit code $code is not in the help"
+done <codes
+diff manual_codes guide_codes >out || die "exit codes of the manual page (<) and of errors.md (>) differ"
 
 if command -v man >/dev/null 2>&1 && command -v groff >/dev/null 2>&1; then
   man --warnings -l "$source_root/docs/knng.1" >/dev/null 2>err
