@@ -15,7 +15,7 @@ namespace {
 Settings graph_settings(const knng_graph* g) {
   Settings all;
   for (const char* name : {"metric", "p", "value", "self"})
-    if (const std::string value = text(g, name); !value.empty() && value != "unknown") all.emplace_back(name, value);
+    if (const std::string value = text(g, name); !value.empty() && value != "unknown") all.push_back({name, value, ""});
   return all;
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace cli {
 
@@ -24,11 +25,15 @@ enum Exit : int {
 
 class Failure : public std::runtime_error {
  public:
-  Failure(int exit_code, const std::string& line) : std::runtime_error(line), exit_code_(exit_code) {}
+  // `setting`: the argument of the library at fault, such as the name of a setting; "" if there is none.
+  Failure(int exit_code, const std::string& line, std::string setting = "")
+      : std::runtime_error(line), exit_code_(exit_code), setting_(std::move(setting)) {}
   int exit_code() const noexcept { return exit_code_; }
+  const std::string& setting() const noexcept { return setting_; }
 
  private:
   int exit_code_;
+  std::string setting_;
 };
 
 constexpr int exit_code(knng_status status) {
@@ -50,10 +55,18 @@ constexpr int exit_code(knng_status status) {
   }
 }
 
-// Passes success; a failure of the library becomes a Failure with the library's own line.
+// A failure of the library, with the library's own line.
+inline Failure last_failure(knng_status status) {
+  if (status == KNNG_ERR_CANCELLED) return {kInterrupted, "interrupted"};
+  knng_error e{};
+  e.struct_size = sizeof e;
+  knng_last_error_get(&e);
+  return {exit_code(status), e.message, e.argument};
+}
+
+// Passes success.
 inline void check(knng_status status) {
-  if (status == KNNG_OK) return;
-  throw Failure(exit_code(status), status == KNNG_ERR_CANCELLED ? "interrupted" : knng_last_error());
+  if (status != KNNG_OK) throw last_failure(status);
 }
 
 }  // namespace cli

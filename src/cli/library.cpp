@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "failure.h"
+#include "nearest.h"
 
 namespace cli {
 namespace {
@@ -21,18 +22,56 @@ std::string fetch(Get get) {
   return value;
 }
 
+// The words that a setting takes; not what it says of numbers and the like.
+std::vector<std::string> words_of(std::string_view range) {
+  std::vector<std::string> words;
+  while (!range.empty()) {
+    const std::size_t end = std::min(range.find(", "), range.size());
+    const std::string_view word = range.substr(0, end);
+    if (word.find_first_of(" :.") == std::string_view::npos) words.emplace_back(word);
+    range.remove_prefix(std::min(end + 2, range.size()));
+  }
+  return words;
+}
+
+// Of a setting that the library refused: what may have been meant.
+std::string suggestion(const Given& refused) {
+  std::vector<std::string> names;
+  knng_option o{};
+  o.struct_size = sizeof o;
+  for (std::int32_t i = 0; knng_option_get(i, &o) == KNNG_OK; ++i) {
+    if (refused.key == o.name) return did_you_mean(refused.value, words_of(o.range));
+    names.emplace_back(o.name);
+  }
+  return did_you_mean(refused.key, names);
+}
+
+void set(knng* h, const Given& given) {
+  const knng_status status = knng_set(h, given.key.c_str(), given.value.c_str());
+  if (status == KNNG_OK) return;
+  const Failure why = last_failure(status);
+  throw Failure(why.exit_code(), why.what() + suggestion(given), why.setting());
+}
+
 }  // namespace
+
+std::string as_typed(const std::string& line, const std::string& setting, const Settings& given) {
+  const auto last = std::find_if(given.rbegin(), given.rend(), [&](const Given& g) { return g.key == setting; });
+  const std::string name = setting + "=";
+  if (last == given.rend() || last->option.empty() || !line.starts_with(name)) return line;
+  return last->option + " " + line.substr(name.size());
+}
 
 Handle make_handle(const Settings& given, const Settings& from_graph) {
   knng* raw = nullptr;
   check(knng_create(&raw, 0, 0));
   Handle h(raw);
   for (const Settings* settings : {&from_graph, &given})
-    for (const auto& [key, value] : *settings) check(knng_set(h.get(), key.c_str(), value.c_str()));
+    for (const Given& one : *settings) set(h.get(), one);
   const std::string metric = setting(h.get(), "metric");
-  const auto p = std::find_if(given.begin(), given.end(), [](const auto& pair) { return pair.first == "p"; });
+  const auto p = std::find_if(given.begin(), given.end(), [](const Given& one) { return one.key == "p"; });
   if (p != given.end() && metric != "minkowski")
-    throw Failure(kUsage, "p=" + p->second + ": it is the exponent of minkowski, and the metric is " + metric);
+    throw Failure(kUsage, "p=" + p->value + ": it is the exponent of minkowski, and the metric is " + metric, "p");
   return h;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using cli::Command;
 
-int run(const cli::Arguments& a) {
+int run_command(const cli::Arguments& a) {
   switch (a.command) {
     case Command::build: return cli::run_build(a);
     case Command::query: return cli::run_query(a);
@@ -28,6 +28,14 @@ int run(const cli::Arguments& a) {
     case Command::settings: return cli::run_settings();
   }
   return cli::kDefect;
+}
+
+int run(const cli::Arguments& a) {
+  try {
+    return run_command(a);
+  } catch (const cli::Failure& e) {
+    throw cli::Failure(e.exit_code(), cli::as_typed(e.what(), e.setting(), a.settings));
+  }
 }
 
 int fail(int code, const char* line) {

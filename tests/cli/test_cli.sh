@@ -143,20 +143,44 @@ out_has '^knng [0-9]+\.[0-9]+\.[0-9]+'
 
 # Usage
 refused 2 'a command is needed' "$knng"
-refused 2 'frob' "$knng" frob
-refused 2 '--frob' "$knng" build x.npy -k 3 --frob
+refused 2 "unknown command 'frob' (see 'knng --help')" "$knng" frob
+refused 2 "unknown command 'frob'" "$knng" frob --help
+refused 2 "unknown command 'biuld'; did you mean 'build'?" "$knng" biuld x.npy -k 3
+refused 2 "unknown command 'est'; did you mean 'estimate'?" "$knng" est x.npy -k 3
+refused 2 "unknown option '--versoin'; did you mean '--version'?" "$knng" --versoin
+refused 2 "build has no option '--frob' (see 'knng build --help')" "$knng" build x.npy -k 3 --frob
+refused 2 "build has no option '--metrc'; did you mean '--metric'?" "$knng" build x.npy -k 3 --metrc=cosine
+refused 2 "build has no option '--k'; did you mean '-k'?" "$knng" build x.npy --k 3
+refused 2 "build has no option '--max_memory'; did you mean '--max-memory'?" "$knng" build x.npy -k 3 --max_memory 1G
+refused 2 "it is a setting: --set tile_rows=VALUE" "$knng" build x.npy -k 3 --tile-rows 16
+refused 2 "unknown option '-metric'; did you mean '--metric'?" "$knng" build x.npy -k 3 -metric cosine
+refused 2 '-q: options come behind the command, build' "$knng" -q build x.npy -k 3
+refused 2 "info: one argument too many, 'a.npy'" "$knng" info x.npy a.npy
 refused 2 '-k' "$knng" build x.npy
 refused 2 'DATA' "$knng" build -k 3
 refused 2 '-k=5.5' "$knng" build x.npy -k 5.5
 refused 2 'k=300 needs at least 301 rows' "$knng" build x.npy -k 300
 refused 2 'k=-1' "$knng" build x.npy -k -1 -o k.npz
-refused 2 'euclidean' "$knng" build x.npy -k 3 -m frob
+refused 2 '--metric frob: it takes sqeuclidean, euclidean,' "$knng" build x.npy -k 3 -m frob
+! grep -q 'did you mean' err || die 'nothing is near frob'
+refused 2 "did you mean 'cosine'?" "$knng" build x.npy -k 3 -m Cosin
+refused 2 "metric=cosin: it takes" "$knng" build x.npy -k 3 --set metric=cosin
+grep -q "did you mean 'cosine'?" err || die 'cosin is near cosine'
+refused 2 "did you mean 'metric'?" "$knng" build x.npy -k 3 --set metrik=cosine
+refused 2 '--value similarity goes with metric=cosine' "$knng" build x.npy -k 3 --value similarity
+# A short option with its value behind =, as a long one has it.
+expect 0 "$knng" build x.npy -k=7 -m=minkowski -p=3 -o=equals.npz -q
+expect 0 "$knng" check equals.npz x.npy -m=minkowski -p=3 -q
+refused 2 'k=-1' "$knng" build x.npy -k=-1
+refused 2 '-o=: there is no value behind it' "$knng" build x.npy -k 3 -o=
 refused 2 'KEY=VALUE' "$knng" build x.npy -k 3 --set metric
-refused 2 'p=3: it is the exponent of minkowski, and the metric is euclidean' "$knng" build x.npy -k 3 -p 3
-refused 2 'p=3: it is the exponent of minkowski, and the metric is cosine' "$knng" check cosine.knng x.npy -p 3
+refused 2 '-p 3: it is the exponent of minkowski, and the metric is euclidean' "$knng" build x.npy -k 3 -p 3
+refused 2 '-p 3: it is the exponent of minkowski, and the metric is cosine' "$knng" check cosine.knng x.npy -p 3
 refused 2 "'frob'" "$knng" build x.npy -k 3 --set frob=1
+refused 2 '--max-memory 0.5 is less than 1 byte' "$knng" build x.npy -k 3 --max-memory 0.5
+expect 0 "$knng" build x.npy -k 3 --max-memory 0 -q
 refused 2 'max_host_bytes=0.5 is less than 1 byte' "$knng" build x.npy -k 3 --set max_host_bytes=0.5
-refused 2 'max_device_bytes=lots' "$knng" build x.npy -k 3 --max-device-memory lots
+refused 2 '--max-device-memory lots: it takes' "$knng" build x.npy -k 3 --max-device-memory lots
 refused 2 '--rows=-1' "$knng" check g.npz x.npy --rows -1
 refused 2 '--queries=0' "$knng" estimate x.npy -k 3 --queries 0
 refused 2 'QUERIES' "$knng" query x.npy -k 3 -o never.npz
