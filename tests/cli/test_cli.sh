@@ -114,10 +114,7 @@ expect 9 "$knng" check bit.npz x.npy -q
 silent check -q
 expect 9 "$knng" check g.npz b.npy a.npy
 # libgomp ends the process with 1 where a thread cannot start, here for want of room for its stack: that is no answer.
-(
-  ulimit -v 4000000
-  expect 1 env KNNG_DEVICE=cpu OMP_STACKSIZE=8G "$knng" check g.npz x.npy -q --threads 2
-)
+expect 1 env KNNG_DEVICE=cpu OMP_STACKSIZE=8G prlimit --as=4000000000 "$knng" check g.npz x.npy -q --threads 2
 grep -q 'libgomp' err || die "it was not libgomp that ended it"
 
 # estimate, devices, settings, version
