@@ -6,6 +6,7 @@ knng=$1
 need_numpy
 
 "$python" - <<'PY'
+import gzip
 import numpy as np
 r = np.random.default_rng(7)
 x = r.standard_normal((300, 12))
@@ -19,6 +20,8 @@ np.save("negative.npy", x)
 np.save("counts.npy", r.integers(0, 3, (200, 4)).astype("u1"))
 open("truncated.npy", "wb").write(open("x.npy", "rb").read()[:-100])
 open("empty.npy", "wb")
+np.save("wide.npy", r.standard_normal((300, 4000)))  # most of what is needed is the rows themselves
+gzip.open("x.npy.gz", "wb").write(open("x.npy", "rb").read())
 PY
 
 # build: several files are one data set; the archive is NumPy's; nothing on standard output without --report.
@@ -124,9 +127,30 @@ out_has '^memory  *[0-9]'
 least=$(sed -n 's/^memory.* --max-memory \([0-9]*\) would do$/\1/p' out)
 expect 0 "$knng" build x.npy -k 7 --device cpu --max-memory "$least" -q -o least.npz
 refused 5 "the smallest that works is $least" "$knng" build x.npy -k 7 --device cpu --max-memory "$((least - 1))" -o less.npz
-expect 0 "$knng" estimate x.npy -k 7 --device cpu --max-memory 20KB
-out_has '^memory  *more than --max-memory 20000: the smallest that works is [0-9]+$'
-! grep '^plan' out || die 'a plan above its limit is shown'
+expect 5 "$knng" estimate x.npy -k 7 --device cpu --max-memory 20KB
+grep -qE '^knng: --max-memory 20000 is too small: the smallest that works is [0-9]+$' err || die 'not what would work'
+! grep -q '^plan' out || die 'a plan above its limit is shown'
+expect 5 "$knng" estimate x.npy -k 7 --device cpu --set max_host_bytes=20KB
+grep -q '^knng: max_host_bytes=20000 is too small' err || die 'not named as it was typed'
+# A plan above all memory that this machine has is shown, and told not to fit.
+expect 5 "$knng" estimate x.npy -k 300 --device cpu --queries 100000000000
+out_has '^memory .* [TP]iB planned'
+grep -q 'this machine has' err || die 'does not say that the machine is too small'
+# However small the limit is, the message has what works for all of the command, and that is the smallest.
+for command in "build x.npy -k 7" "build x.npy.gz -k 7" "estimate x.npy -k 7" "build wide.npy -k 3"; do
+  # shellcheck disable=SC2086 # words
+  expect 5 "$knng" $command --device cpu --max-memory 1 -q
+  least=$(sed -n 's/^knng: --max-memory 1 is too small: the smallest that works is \([0-9]*\)$/\1/p' err)
+  # shellcheck disable=SC2086
+  expect 0 "$knng" $command --device cpu --max-memory "$least" -q
+  # shellcheck disable=SC2086
+  expect 5 "$knng" $command --device cpu --max-memory "$((least - 1))" -q
+done
+for data in x.npy x.npy.gz; do
+  refused 5 'would do' "$knng" query $data q.npy -k 7 -o least.npz --device cpu --max-memory 1 -q
+  least=$(sed -n 's/^knng: --max-memory 1 is too small: \([0-9]*\) would do$/\1/p' err)
+  expect 0 "$knng" query $data q.npy -k 7 -o least.npz --device cpu --max-memory "$least" -q
+done
 expect 0 "$knng" estimate x.npy -k 7 --queries 1000000
 out_has "^memory .* would do, beside the queries' own rows\$"
 out_has '^queries  *1,000,000 rows'
@@ -193,7 +217,7 @@ refused 3 'x.npy' "$knng" check x.npy x.npy
 refused 4 'missing.npy' "$knng" info missing.npy
 refused 4 'missing.npz' "$knng" info missing.npz
 refused 2 '11' "$knng" build x.npy other.npy -k 3
-refused 5 'smallest that works' "$knng" build x.npy -k 7 --max-memory 30KB -o never.npz
+refused 5 '--max-memory 30000 is too small: the smallest that works' "$knng" build x.npy -k 7 --max-memory 30KB -o never.npz
 refused 6 'cuda' "$knng" build x.npy -k 3 --device cuda:1000 -o never.npz
 if [ -w /dev/full ]; then
   code=0
