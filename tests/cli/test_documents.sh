@@ -57,7 +57,9 @@ if command -v bash >/dev/null 2>&1; then
       source "$1"; shift
       compopt() { :; }
       COMP_WORDS=(knng "$@"); COMP_CWORD=$#
-      _knng knng "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+      current=${COMP_WORDS[COMP_CWORD]}
+      [ "$current" != = ] || current="" # as readline has it
+      _knng knng "$current" "${COMP_WORDS[COMP_CWORD-1]}"
       echo "${COMPREPLY[@]}"' bash "$source_root/src/cli/knng.bash" "$@" >out 2>err
     [ "$(cat out)" = "$wanted" ] || die "completion of 'knng $*' is '$(cat out)' instead of '$wanted'"
   }
@@ -67,4 +69,23 @@ if command -v bash >/dev/null 2>&1; then
   completes 'similarity' build --value s
   completes 'max_host_bytes= max_device_bytes=' build --set max_
   completes '--rows' check --ro
+  completes 'estimate' es
+  # Words are broken at = or not, as COMP_WORDBREAKS says.
+  completes 'minkowski' build x.npy --set metric = mi
+  completes 'metric=minkowski' build x.npy --set metric=mi
+  completes 'quick' build x.npy --selector = q
+  completes '--selector=quick' build x.npy --selector=q
+  completes 'auto cpu cuda' build x.npy --device ''
+  completes 'f32 f64' build x.npy --set value_type=auto --set value_type = f
+  : >x.data
+  completes 'x.data' build x.npy --output = x.d
+  # What every setting takes, as the library has it; nothing of numbers.
+  expect 0 "$knng" settings
+  sed -n 's/^\([a-z_]*\)=.*/\1/p' out >names
+  sed -n 's/^    takes //p' out | sed 's/, cuda:N,M,\.\.\.//; s/^[0-9].*//; s/,//g' >values
+  [ "$(grep -c . values)" -ge 8 ] || die "few settings take words: $(cat values)"
+  paste -d: names values >settings
+  while IFS=: read -r name values; do
+    completes "$values" build x.npy --set "$name" = </dev/null
+  done <settings
 fi
