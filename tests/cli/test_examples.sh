@@ -54,6 +54,7 @@ if ! command -v cc >/dev/null 2>&1; then
   echo "no cc: the guide's program is not tried"
   exit 0
 fi
+# shellcheck disable=SC2016 # a line of the guide
 sed -n '/^```c$/,/^```$/p' "$source_root/docs/guide/first-graph.md" | sed '/^```/d' >neighbours.c
 lib=$bin/../lib
 cc -std=c99 -pedantic-errors -Wall -Wextra -Werror -I"$source_root/include" neighbours.c -L"$lib" -lknng \
