@@ -1,9 +1,11 @@
 #!/bin/sh
-# The manual page and the completion know the same commands and options as the command's own help.
+# The manual page and the completion know the same commands and options as the command's own help, and what the
+# documents show works.
 #   test_documents.sh KNNG
 knng=$1
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname -- "$0")/common.sh"
+need_numpy
 
 sed 's/\\-/-/g; s/\\fR//g; s/\\fP//g' "$source_root/docs/knng.1" >manual
 expect 0 "$knng" --help
@@ -47,6 +49,26 @@ if command -v man >/dev/null 2>&1 && command -v groff >/dev/null 2>&1; then
   man --warnings -l "$source_root/docs/knng.1" >/dev/null 2>err
   [ ! -s err ] || die "the manual page has warnings"
 fi
+
+# Every command line that README, guide and manual page show works as it is shown; on the CPU, as there may be no GPU.
+"$python" - <<'PY'
+import numpy as np, struct
+x = np.random.default_rng(1).normal(size=(1000, 16)).astype("float32")
+np.save("points.npy", x)
+np.save("genes.npy", x)
+open("large.fbin", "wb").write(struct.pack("<II", *x.shape) + x.tobytes())
+PY
+for page in "$source_root"/README.md "$source_root"/docs/guide/*.md; do
+  # shellcheck disable=SC2016 # a line of the page
+  sed -n '/^```sh$/,/^```$/p' "$page"
+done >shown
+sed -n '/^\.EX$/,/^\.EE$/p' manual >>shown
+grep '^knng ' shown | sed 's/--device cuda[:0-9,]*/--device cpu/' >lines
+[ "$(wc -l <lines)" -ge 9 ] || die "few command lines are shown: $(cat lines)"
+ln -s "$knng" knng
+while read -r line; do
+  expect 0 env PATH="$work:$PATH" sh -c "$line"
+done <lines
 
 if command -v bash >/dev/null 2>&1; then
   completes() { # complete EXPECTED WORD...: the last word is being written
