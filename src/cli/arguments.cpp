@@ -9,6 +9,7 @@
 
 #include "failure.h"
 #include "nearest.h"
+#include "words.h"
 
 namespace cli {
 namespace {
@@ -234,7 +235,7 @@ std::vector<std::string> words_of(int argc, char** argv, const CLI::App& app) {
       if (word.size() == 3) throw Failure(kUsage, word + ": there is no value behind it");
       word.erase(2, 1);
     } else if (has("-" + word, 0)) {
-      throw Failure(kUsage, "unknown option '" + word + "'; did you mean '-" + word + "'?");
+      throw Failure(kUsage, print("unknown option '%s'; did you mean '-%s'?", word.c_str(), word.c_str()));
     }
   }
   return words;
