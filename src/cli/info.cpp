@@ -20,7 +20,7 @@ bool ends_with(std::string_view path, std::string_view suffix) { return path.end
 void describe_graph(const Arguments& a) {
   const Graph g = load_graph(a.graph);
   knng_matrix ids = knng_packed(KNNG_I64, 0, 0, nullptr), values = ids;
-  check(knng_graph_view(g.get(), &ids, &values, nullptr));
+  check(knng_graph_view(g.get(), &ids, &values, error()));
   line("file", a.graph);
   line("kind", "graph");
   line("neighbours", ids.cols);

@@ -72,9 +72,12 @@ const Option& find(std::string_view key) {
 // The metric table has the metrics' names.
 const char* range_of(const Option& o) { return o.range ? o.range : metric_names(); }
 
+// For %.*s.
+int shown_length(std::string_view value) { return static_cast<int>(std::min<std::size_t>(value.size(), 80)); }
+
 [[noreturn]] void refuse(const Option& o, std::string_view value, const char* source, const Where& where = {}) {
-  fail(KNNG_ERR_OPTION, o.name, where, "%s%s=%.*s: it takes %s", source, o.name,
-       static_cast<int>(std::min<std::size_t>(value.size(), 80)), value.data(), range_of(o));
+  fail(KNNG_ERR_OPTION, o.name, where, "%s%s=%.*s: it takes %s", source, o.name, shown_length(value), value.data(),
+       range_of(o));
 }
 
 bool is_word_of(std::string_view words, std::string_view value) {
@@ -153,6 +156,9 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
         if (u.name != unit) continue;
         const double bytes = std::floor(number * u.bytes);
         if (!(number >= 0 && bytes <= o.high)) refuse(o, value, source);
+        if (number > 0 && bytes == 0)  // 0 has a meaning of its own
+          fail(KNNG_ERR_OPTION, o.name, "%s%s=%.*s is less than 1 byte: it takes %s", source, o.name,
+               shown_length(value), value.data(), range_of(o));
         return {buf, std::to_chars(buf, buf + sizeof buf, static_cast<std::int64_t>(bytes)).ptr};
       }
       refuse(o, value, source);

@@ -132,6 +132,7 @@ static void numbers_have_limits(void** state) {
       {"p", "0x10"},
       {"p", "two"},
       {"max_host_bytes", "-1"},
+      {"max_host_bytes", "0.5"},
       {"max_host_bytes", "4 gigs"},
       {"max_host_bytes", "1e300"},
       {"max_host_bytes", "nan"},

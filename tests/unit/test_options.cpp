@@ -183,6 +183,9 @@ void bytes_have_units(void**) {
               {"0.3KiB", "307"},  // rounded down: never more than was allowed
               {"1e9", "1000000000"},
               {"9007199254740992", "9007199254740992"},
+              {"0.0", "0"},
+              {"0GiB", "0"},
+              {"1.9B", "1"},
               {"8192TiB", "9007199254740992"}};
   const char* wrong[] = {"",     "-1",     "-1GiB",   "GiB",   "4gib",
                          "4 Gi", "4GiB ",  " 4GiB",   "4XB",   "nan",
@@ -194,6 +197,11 @@ void bytes_have_units(void**) {
     for (const auto& [text, kept] : good) assert_kept_as(settings, key, text, kept);
     assert_int_equal(settings.integer(Setting::max_host_bytes), std::int64_t{1} << 53);
     for (const char* text : wrong) assert_refused(settings, key, text);
+    // Rounded down they would be 0, which is no limit at all.
+    for (const char* text : {"0.5", "0.9B", "0.0009KiB", "1e-300", "5e-13 TiB"}) {
+      assert_refused(settings, key, text);
+      assert_non_null(std::strstr(error_of_set(settings, key, text).message, "less than 1 byte"));
+    }
   }
 }
 
