@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 
 #include "failure.h"
@@ -22,21 +21,40 @@ std::int64_t machine_memory() {
   return pages > 0 && page > 0 ? std::int64_t{pages} * page : INT64_MAX;
 }
 
-// What works for rows read under `limit` (they stay in their files where it is small): of a build the smallest.
-std::int64_t enough_under(std::int64_t limit, const Arguments& a, Progress& progress) {
+bool by_host_limit(const Failure& why) { return why.exit_code() == kMemory && why.setting() == "max_host_bytes"; }
+
+// What is missing under `limit`: at least as much is needed, for the rows or, where these have room, for all. Where
+// nothing is, the smallest that this plan would do with, `limit` or less.
+std::int64_t needed_under(std::int64_t limit, const Arguments& a, Progress& progress) {
   Settings settings = a.settings;
   settings.push_back({"max_host_bytes", std::to_string(limit), ""});
   const Handle h = make_handle(settings);
-  read_files(h.get(), a.data, progress);
-  std::int64_t queries = a.query_rows, query_bytes = 0;
-  if (a.command == Command::query) {
-    const Handle q = make_handle(settings);
-    read_files(q.get(), {a.queries}, progress);
-    const Shape s = shape(q.get());
-    queries = s.rows;
-    query_bytes = s.rows * (s.dim * ((s.dtype & 0xff) / 8) + 8);  // 8: should they, too, stay in their file
+  try {
+    read_files(h.get(), a.data, progress);
+    std::int64_t queries = a.query_rows, query_bytes = 0;
+    if (a.command == Command::query) {
+      const Handle q = make_handle(settings);
+      read_files(q.get(), {a.queries}, progress);
+      const Shape s = shape(q.get());
+      queries = s.rows;
+      query_bytes = s.rows * (s.dim * ((s.dtype & 0xff) / 8) + 8);  // 8: should they, too, stay in their file
+    }
+    return plan(h.get(), queries, a.k).smallest_host + query_bytes;
+  } catch (const Failure& why) {
+    if (!by_host_limit(why) || why.limit() > kAside) throw;
+    return why.limit();
   }
-  return plan(h.get(), queries, a.k).smallest_host + query_bytes;
+}
+
+// The smallest limit under which the whole command works, found from below: rows stay in their files under a small one,
+// and take other plans. Of a query it may be somewhat more.
+std::int64_t enough_for(std::int64_t limit, const Arguments& a, Progress& progress) {
+  while (limit <= kAside) {
+    const std::int64_t needed = needed_under(limit, a, progress);
+    if (needed <= limit) return needed < limit && needed_under(needed, a, progress) <= needed ? needed : limit;
+    limit = needed;
+  }
+  return limit;
 }
 
 std::string too_small(const char* name, std::int64_t limit) {
@@ -51,18 +69,19 @@ double read_for_work(knng* h, const Arguments& a, Progress& progress) {
   try {
     return read_files(h, a.data, progress);
   } catch (const Failure& why) {
-    if (why.exit_code() != kMemory || why.setting() != "max_host_bytes") throw;
+    if (!by_host_limit(why)) throw;
+    const std::int64_t given = limit_of(h, "max_host_bytes");
     std::int64_t enough = 0;
     try {
-      enough = enough_under(kAside, a, progress);
-      if (enough <= kAside) enough = enough_under(enough, a, progress);
+      enough = enough_for(given, a, progress);
     } catch (const Failure& other) {
-      if (other.exit_code() != kMemory) throw;
-      throw Failure(kMemory, std::string(why.what()) + " for the rows alone; 'knng estimate' says how much in all",
+      if (!by_host_limit(other)) throw;
+      throw Failure(kMemory,
+                    std::string(why.what()) + " for the rows alone; 'knng estimate' without it says how much in all",
                     why.setting());
     }
     throw Failure(kMemory,
-                  too_small("max_host_bytes", limit_of(h, "max_host_bytes")) +
+                  too_small("max_host_bytes", given) +
                       (a.command == Command::query ? std::to_string(enough) + " would do" : smallest(enough)),
                   why.setting());
   }

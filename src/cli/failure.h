@@ -4,6 +4,7 @@
 
 #include <knng.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,15 +26,18 @@ enum Exit : int {
 
 class Failure : public std::runtime_error {
  public:
-  // `setting`: the argument of the library at fault, such as the name of a setting; "" if there is none.
-  Failure(int exit_code, const std::string& line, std::string setting = "")
-      : std::runtime_error(line), exit_code_(exit_code), setting_(std::move(setting)) {}
+  // `setting`: the argument of the library at fault, such as the name of a setting; "" if there is none. `limit`: what
+  // it would have to be at least or at most; -1 if there is no such number.
+  Failure(int exit_code, const std::string& line, std::string setting = "", std::int64_t limit = -1)
+      : std::runtime_error(line), exit_code_(exit_code), setting_(std::move(setting)), limit_(limit) {}
   int exit_code() const noexcept { return exit_code_; }
   const std::string& setting() const noexcept { return setting_; }
+  std::int64_t limit() const noexcept { return limit_; }
 
  private:
   int exit_code_;
   std::string setting_;
+  std::int64_t limit_;
 };
 
 constexpr int exit_code(knng_status status) {
@@ -64,7 +68,7 @@ inline knng_error* error() {
 // A failure of the library, which has filled in error(), with the library's own line.
 inline Failure last_failure(knng_status status) {
   if (status == KNNG_ERR_CANCELLED) return {kInterrupted, "interrupted"};
-  return {exit_code(status), error()->message, error()->argument};
+  return {exit_code(status), error()->message, error()->argument, error()->limit};
 }
 
 // Passes success.

@@ -92,7 +92,8 @@ const char* dtype_name(std::int32_t dtype) {
 }
 
 std::string setting(const knng* h, const char* name) {
-  return fetch([&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed, error()); });
+  return fetch(
+      [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed, error()); });
 }
 
 knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k) {
@@ -109,8 +110,9 @@ Graph load_graph(const std::string& path) {
 }
 
 std::string text(const knng_graph* g, const char* name) {
-  return fetch(
-      [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_graph_text(g, name, buf, cap, needed, error()); });
+  return fetch([&](char* buf, std::int64_t cap, std::int64_t* needed) {
+    return knng_graph_text(g, name, buf, cap, needed, error());
+  });
 }
 
 double stat(const knng_graph* g, const char* name) {

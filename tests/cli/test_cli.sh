@@ -146,6 +146,10 @@ for command in "build x.npy -k 7" "build x.npy.gz -k 7" "estimate x.npy -k 7" "b
   # shellcheck disable=SC2086
   expect 5 "$knng" $command --device cpu --max-memory "$((least - 1))" -q
 done
+"$python" -c 'import numpy as np; np.save("long.npy", np.zeros((5000000, 1), "u1"))'
+refused 5 "for the rows alone; 'knng estimate' without it says how much in all" \
+  "$knng" build long.npy -k 3 --device cpu --max-memory 1 -o least.npz
+rm long.npy
 for data in x.npy x.npy.gz; do
   refused 5 'would do' "$knng" query $data q.npy -k 7 -o least.npz --device cpu --max-memory 1 -q
   least=$(sed -n 's/^knng: --max-memory 1 is too small: \([0-9]*\) would do$/\1/p' err)

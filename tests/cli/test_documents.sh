@@ -104,7 +104,7 @@ if command -v bash >/dev/null 2>&1; then
   # What every setting takes, as the library has it; nothing of numbers.
   expect 0 "$knng" settings
   sed -n 's/^\([a-z_]*\)=.*/\1/p' out >names
-  sed -n 's/^    takes //p' out | sed 's/, cuda:N,M,\.\.\.//; s/^[0-9].*//; s/,//g' >values
+  sed -n 's/^    takes //p' out | sed 's/, cuda:N,M,\.\.\.//; s/, [0-9.]* to [0-9]*//; s/^[0-9].*//; s/,//g' >values
   [ "$(grep -c . values)" -ge 8 ] || die "few settings take words: $(cat values)"
   paste -d: names values >settings
   while IFS=: read -r name values; do
