@@ -70,7 +70,7 @@ KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k,
  * settings metric, p, self and value. Meant for graphs from anywhere: files, other libraries, other machines.
  * @param h      handle with the rows from which the graph is said to come
  * @param g      a graph with as many rows as h
- * @param sample how many rows to check, spread evenly; 0: all
+ * @param sample how many rows to check, spread evenly; 0, or more than there are: all; negative: KNNG_ERR_RANGE
  * @param c      progress, log (a warning if the graph was made with other settings; how many rows differ, and how the
  * first one does) and stop, or NULL
  * @param[out] first_wrong the first row, among those checked, that differs; -1: none does. Set only if the call

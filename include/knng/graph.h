@@ -81,7 +81,7 @@ KNNG_API knng_status knng_graph_rows(const knng_graph *g, const char *what, knng
  * another program, only rows and columns are known; the others are 0.
  * @param g    the graph
  * @param name which
- * @param[out] out the number
+ * @param[out] out the number; counts are exact up to 2^53
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for an unknown name (the known ones are listed); KNNG_ERR_ARGUMENT. @since 0.1 */
 KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, double *out, knng_error *error);

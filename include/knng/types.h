@@ -91,8 +91,12 @@ enum {
  * Work with a matrix comes after what is in `stream` when the call is made: the call waits for that, never for a whole
  * device, and has read or written the matrix itself before it returns, but for rows that are borrowed.
  *
- * As an output that shows memory (the view functions) dtype, space, rows, cols, strides and data are set by the
- * library. As an output that is written to (the copy functions) they describe the caller's memory.
+ * There is at least one row and one column (KNNG_ERR_RANGE), and data is aligned to its elements (KNNG_ERR_ARGUMENT);
+ * struct_size reaches to `release` at least, and what is behind it then counts as 0.
+ *
+ * As an output that shows memory (the view functions) all members but struct_size are set by the library, whatever they
+ * were: packed rows, 64-byte aligned, with rows 0 for a sparse matrix without entries. As an output that is written to
+ * (the copy functions) they describe the caller's memory.
  */
 typedef struct knng_matrix {
   uint32_t struct_size; /**< sizeof(knng_matrix) */
@@ -113,19 +117,20 @@ typedef struct knng_matrix {
 
 /** How a long call reports and how it is stopped. Pass NULL where none is wanted.
  *
- * Callbacks run on the calling thread, and must return: no longjmp, no exception, no pthread_exit(). They may call knng
- * functions on other handles. The struct is copied when the call begins; what user and stop point to is used until the
- * call returns.
+ * Callbacks run on the calling thread, and must return: no longjmp, no exception, no pthread_exit(). They may call
+ * knng functions, but none that changes the handle at work. The struct is copied when the call begins; what user and
+ * stop point to is used until the call returns.
  */
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
   uint32_t interval_ms; /**< longest time between two calls of progress; 0: 100 ms */
   /** Called with the stage's name, such as "distances" (for people: names may change between versions; the text lasts as
-   * long as the call that reports), and how much of its work is done, in units that are only good for a ratio. A stage
-   * that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
+   * long as the call that reports), and how much of its work is done, in units that are only good for a ratio (total
+   * may be 0). A stage that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
    * the call with KNNG_ERR_CANCELLED; progress is then not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
-  /** Called with one line of text without a newline; level: 0 information, 1 warning. */
+  /** Called with one line of text without a newline, which lasts until the callback returns; level: 0 information,
+   * 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);
   void *user;                   /**< first argument of both */
   /** Polled by threads of the library; nonzero stops the call. A signal handler or another thread may set it. Must outlive
