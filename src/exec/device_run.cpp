@@ -383,7 +383,6 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     unproved = part.rows;
   }
   if (unproved > 0) redo_rows(team, part, unproved, *results, monitor);
-  if (ladder.empty()) team.each([&](std::size_t i) { team[i].settle(); });  // rows that break a rule of the metric
   stats[Stat::seconds_refine] += watch.lap();
   stats[Stat::redone_fp64] += static_cast<double>(std::max(redone, unproved));
   stats[Stat::refined] += direct || ladder.empty() ? 0 : static_cast<double>(part.rows);
