@@ -1,0 +1,21 @@
+// Whether a device's product units add up as bounds suppose (refine/unit_probe.h): known products, by the calls that
+// tiles are made with, whatever cuBLAS was told to do. Knows nothing of problems.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+struct FoundUnits {
+  knng_backend_units units;  // `usable`: of those asked for
+  std::string objection;     // what one that is not usable did
+};
+
+// KNNG_UNIT bits of a device, which is current. Each is probed when it is first asked for in a process, with memory of
+// its own, some 33 MiB, which is given back. Any threads may ask at the same time; a failure is not remembered.
+FoundUnits find_units(int device, std::int32_t units);
+
+}  // namespace libknng::cuda
