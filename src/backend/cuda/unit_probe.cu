@@ -12,7 +12,6 @@
 #include "backend/cuda/device_properties.cuh"
 #include "backend/cuda/kit.cuh"
 #include "backend/cuda/product.cuh"
-#include "backend/cuda/unit.h"
 #include "core/dtype.h"
 #include "refine/unit_probe.h"
 
@@ -102,8 +101,23 @@ std::string objection_of(Precision precision, const Shape& shape, const TensorCo
   return {};
 }
 
-std::string objection_of(std::int32_t unit, int device) {
-  const TensorCores chip = chip_of(device);
+// "" if nothing is said against it.
+std::string known_objection(std::int32_t unit, int device, const TensorCores& chip) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::pair<int, std::int32_t>, std::string>;  // as long as there are threads
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto at = known.find({device, unit}); at != known.end()) return at->second;
+  }
+  std::string objection =
+      objection_to_unit(unit, device, chip);  // without the lock, as a fork meanwhile would leave it locked
+  const std::lock_guard lock(mutex);
+  return known.try_emplace({device, unit}, std::move(objection)).first->second;
+}
+
+}  // namespace
+
+std::string objection_to_unit(std::int32_t unit, int device, const TensorCores& chip) {
   Home home(device, std::numeric_limits<std::int64_t>::max());
   Kit kit(device, home.stream);
   Products products(kit, home);
@@ -117,27 +131,12 @@ std::string objection_of(std::int32_t unit, int device) {
   return {};
 }
 
-// "" if nothing is said against it.
-std::string known_objection(std::int32_t unit, int device) {
-  static std::mutex mutex;
-  static auto& known = *new std::map<std::pair<int, std::int32_t>, std::string>;  // as long as there are threads
-  {
-    const std::lock_guard lock(mutex);
-    if (const auto at = known.find({device, unit}); at != known.end()) return at->second;
-  }
-  std::string objection = objection_of(unit, device);  // without the lock, as a fork meanwhile would leave it locked
-  const std::lock_guard lock(mutex);
-  return known.try_emplace({device, unit}, std::move(objection)).first->second;
-}
-
-}  // namespace
-
 FoundUnits find_units(int device, std::int32_t units) {
   const TensorCores chip = chip_of(device);
   FoundUnits found{{0, chip.lost, chip.shortest}, {}};
   for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES}) {
     if ((units & unit) == 0) continue;
-    std::string objection = known_objection(unit, device);
+    std::string objection = known_objection(unit, device, chip);
     if (objection.empty())
       found.units.usable |= unit;
     else

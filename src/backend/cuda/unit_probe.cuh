@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/cuda/unit.h"
 #include "backend/seam.h"
 
 namespace libknng::cuda {
@@ -15,7 +16,9 @@ struct FoundUnits {
 };
 
 // KNNG_UNIT bits of a device, which is current. Each is probed when it is first asked for in a process, with memory of
-// its own, some 33 MiB, which is given back. Any threads may ask at the same time; a failure is not remembered.
+// its own, some 35 MiB, which is given back. Any threads may ask at the same time; a failure is not remembered.
 FoundUnits find_units(int device, std::int32_t units);
+// What one of them does that is not of such a chip, probed anew; "": nothing.
+std::string objection_to_unit(std::int32_t unit, int device, const TensorCores& chip);
 
 }  // namespace libknng::cuda
