@@ -1,6 +1,7 @@
 #include "exec/device_team.h"
 
 #include <array>
+#include <iterator>
 #include <string>
 
 #include "backend/units.h"
@@ -41,8 +42,8 @@ knng_backend_units Team::find_units(const Job& job, const std::vector<std::int32
   std::vector<Found> found(devices.size());
   each([&](std::size_t i) {
     knng_backend_error error{};
-    const std::int32_t status = job.backend.find_units(devices[i], &job.problem, &found[i].units,
-                                                       found[i].objection.data(), found[i].objection.size(), &error);
+    const std::int32_t status = job.backend.find_units(
+        devices[i], &job.problem, &found[i].units, found[i].objection.data(), std::ssize(found[i].objection), &error);
     if (status != KNNG_OK) fail_on(job.backend, devices[i], status, error);
   });
   knng_backend_units units = found.front().units;
