@@ -28,12 +28,13 @@ enum class Setting : int {
   max_device_bytes,
   tile_rows,
   tile_cols,
+  check_rows,
   count_
 };
 inline constexpr int kSettings = static_cast<int>(Setting::count_);
 
 struct Option {
-  enum class Kind { word, device, integer, bytes, real };
+  enum class Kind { word, device, integer, integer_or_auto, bytes, real };
   Setting setting;
   const char* name;
   Kind kind;
