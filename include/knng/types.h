@@ -47,7 +47,8 @@ enum {
   KNNG_ERR_FORMAT = -10,     /**< a file is not what its format asks for: hostile, truncated or of another kind */
   KNNG_ERR_UNSUPPORTED = -11,/**< valid, but not available in this build or version */
   KNNG_ERR_DEVICE = -12,     /**< a GPU failed, is not usable, or has too little free memory */
-  KNNG_ERR_INTERNAL = -13    /**< a defect of the library: please report it */
+  KNNG_ERR_INTERNAL = -13,   /**< a defect of the library: please report it */
+  KNNG_ERR_CHECK = -14       /**< a row was found wrong when it was checked (check_rows): please report it */
 };
 
 /** Element types, numbered as in DLPack: type code << 8 | bits. Rows are of one of six: KNNG_F32, KNNG_F64, KNNG_F16,

@@ -123,6 +123,10 @@ typedef struct knng_backend_problem {
    * tiles are evaluated. */
   int64_t blocks_held;
   int64_t max_bytes; /* of device memory */
+  /* Rows that check() will be asked for, ascending. Before open() only their number counts, which is the most of them.
+   */
+  const int64_t* checked;
+  int64_t checked_count;
   /* Those that work on the problem together, each with a session. */
   const int32_t* devices;
   int64_t device_count;
@@ -238,6 +242,12 @@ typedef struct knng_backend_seam {
   /* Neighbours of rows [first, first + count) among all columns, proved by canonical keys alone. */
   int32_t (*answer)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
                     knng_backend_error* error);
+  /* When all rows are done, whoever has done them: whether the lists of those of the problem's checked rows that lie in
+   * [first, first + count) are, in ids, bits and ties, those of all their canonical keys, excluded columns aside.
+   * wrong: the first that is not, -1: none. If not all points stay on the device, keys() was called for those rows and
+   * every column after one begin_keys(); all their canonical keys were evaluated meanwhile. */
+  int32_t (*check)(knng_backend_session* session, int64_t first, int64_t count, const knng_backend_result* result,
+                   int64_t* wrong, knng_backend_error* error);
   /* Returns when nothing of the session is under way any more, whatever happened. When a build fails this comes for all
    * of its sessions before close() does for one: another's kernels may be reading its lists. */
   void (*quiet)(knng_backend_session* session);

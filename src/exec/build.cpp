@@ -20,18 +20,24 @@
 #include "exec/emit.h"
 #include "exec/file_rows.h"
 #include "exec/host_rows.h"
+#include "exec/self_check.h"
 #include "exec/task.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {
 namespace {
 
-// Fills the graph on the CPU: lists are filled by an engine and made a result.
-void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
+// Rows of the data set for the CPU, in that order.
+std::unique_ptr<const CanonicalRows> prepare(const Task& task, const TaskPlan& plan, const Dataset& data,
+                                             RowOrder order, Budget* budget, Monitor& monitor) {
+  return std::make_unique<const CanonicalRows>(data, task.metric, plan.threads, budget, monitor, "rows",
+                                               std::move(order));
+}
+
+// Lists are filled by an engine and made a result.
+void fill_on_cpu(const Task& task, const TaskPlan& plan, const CanonicalRows& columns, const Dataset* queries,
+                 const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
   Stopwatch watch;
-  const CanonicalRows columns(data, task.metric, plan.threads, budget, monitor, "rows",
-                              plan.engine->shuffles ? RowOrder(data.rows(), budget) : RowOrder());
   std::optional<CanonicalRows> query_rows;
   if (queries) query_rows.emplace(*queries, task.metric, plan.threads, budget, monitor, "q");
   const CanonicalRows& rows = queries ? *query_rows : columns;
@@ -58,6 +64,32 @@ void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, con
                       (plan.threads == 1 ? " thread" : " threads");
 }
 
+// Fills the graph on the CPU, and looks at some rows again.
+void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
+                const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
+  Stopwatch watch;
+  const bool shuffles = plan.engine->shuffles;
+  auto columns = prepare(task, plan, data, shuffles ? RowOrder(data.rows(), budget) : RowOrder(), budget, monitor);
+  graph.stats[Stat::seconds_prepare] += watch.lap();
+  fill_on_cpu(task, plan, *columns, queries, leave_out, k, budget, monitor, graph);
+  if (plan.checked == 0) return;
+  if (shuffles) {
+    columns.reset();
+    columns = prepare(task, plan, data, RowOrder(), budget, monitor);
+  }
+  check_rows(task, plan, plan.checked, queries ? *queries : data, *columns, leave_out, budget, monitor, graph);
+}
+
+// The same of a graph whose distinct rows were made on the CPU.
+void check_expanded(const Task& task, const TaskPlan& plan, double pairs, const Dataset& data, Budget* budget,
+                    Monitor& monitor, Graph& graph) {
+  if (plan.checked == 0) return;
+  const std::int64_t checked =
+      rows_to_check(task.check_rows, data.rows(), pairs, data.rows(), plan.engine->pairs_per_key);
+  const auto columns = prepare(task, plan, data, RowOrder(), budget, monitor);
+  check_rows(task, plan, checked, data, *columns, nullptr, budget, monitor, graph);
+}
+
 // The distinct rows of a build with many duplicates, and what is asked about them.
 struct Distinct {
   Groups groups;
@@ -80,10 +112,12 @@ struct Distinct {
         kept(whole.kept_bytes(data.rows(), k_of_whole)) {
     // Where the whole is: a device has what it needs, and the CPU copies of rows.
     task.chosen = of_whole.device.set;
-    if (task.chosen.backend)
+    if (task.chosen.backend) {
       task.free_device_bytes = of_whole.device.bytes;
-    else
+    } else {
       task.device = "cpu";
+      task.check_rows = 0;  // rows of the whole are looked at, when equal ones are put back
+    }
     if (k > 0) plan = plan_task(task, rows, 0, 0, k, data.held_bytes() + Groups::bytes(data.rows()));
     host_bytes = graph_bytes_of_distinct(task, groups.count(), k);
     if (!whole.keep_on_device) {
@@ -100,7 +134,8 @@ struct Distinct {
     if (plan.device.crowded && !of_whole.device.crowded) return false;
     // While it is made, or while it becomes the result.
     const std::int64_t held = data.held_bytes() + Groups::bytes(data.rows());
-    return plan.host_bytes <= of_whole.host_bytes && plan.device.bytes <= of_whole.device.bytes &&
+    return checked_add(held, checked_add(result, of_whole.check_bytes, "k"), "k") <= of_whole.host_bytes &&
+           plan.host_bytes <= of_whole.host_bytes && plan.device.bytes <= of_whole.device.bytes &&
            device_bytes <= of_whole.device.bytes &&
            checked_add(held, checked_add(host_bytes, result - kept, "k"), "k") <= of_whole.host_bytes;
   }
@@ -187,6 +222,7 @@ void run_distinct(const Distinct& distinct, const Dataset& data, const Task& tas
   graph.stats[Stat::seconds_emit] += watch.lap();
   if (graph.stats[Stat::refined] > 0) graph.stats[Stat::refined] = static_cast<double>(graph.rows);
   graph.text = of_distinct.text;
+  if (!plan.device.set.backend) check_expanded(task, plan, distinct.plan.grid.pairs(), data, budget, monitor, graph);
 }
 
 // beside_sessions: on devices that have work, whose memory rows are compared in.

@@ -22,6 +22,7 @@
 #include "exec/emit.h"
 #include "exec/host_copy.h"
 #include "exec/host_lists.h"
+#include "exec/self_check.h"
 #include "exec/session_rows.h"
 #include "plan/device_plan.h"
 #include "plan/integer_products.h"
@@ -405,6 +406,31 @@ std::string device_text(const DeviceSet& set) {
   return text.append(numbered ? "" : ": ").append(numbered ? name.substr(number.size()) : name);
 }
 
+// Each device looks again at rows of its share, of which it has met all columns if points come block by block.
+void check_lists(Team& team, const TaskPlan& plan, const Part& part, std::span<const std::int64_t> checked,
+                 Results& results, Monitor& monitor) {
+  if (checked.empty()) return;
+  Stopwatch watch;
+  monitor.stage(part.named("check"), static_cast<double>(checked.size()));
+  std::vector<std::int64_t> wrong(team.size(), -1);
+  team.each([&](std::size_t i) {
+    const Share share(plan, i, team.size());
+    auto at = std::lower_bound(checked.begin(), checked.end(), share.first);
+    const auto end = std::lower_bound(at, checked.end(), share.first + share.count);
+    while (at != end && wrong[i] < 0 && !monitor.stopped() && !team.failed()) {
+      const auto next = at + std::min<std::ptrdiff_t>(kRedoneTogether, end - at);
+      wrong[i] = team[i].check(*at, next[-1] + 1 - *at, results[i]);
+      monitor.advance(static_cast<double>(next - at));
+      at = next;
+    }
+  });
+  monitor.check();
+  for (const std::int64_t row : wrong)
+    if (row >= 0) refuse_list(part.first + row);
+  part.graph.stats[Stat::checked] += static_cast<double>(checked.size());
+  part.graph.stats[Stat::seconds_check] += watch.lap();
+}
+
 // What all parts of a run have in common.
 struct Run {
   const Task& task;
@@ -412,8 +438,17 @@ struct Run {
   std::int64_t k;
   const std::atomic<int>& copiers;  // threads of each device
   Output& output;
+  std::span<const std::int64_t> checked;  // rows that are looked at again
   Budget* budget;
   Monitor& monitor;
+
+  // Those of a part, counted from its first row.
+  std::vector<std::int64_t> checked_of(const Part& part) const {
+    std::vector<std::int64_t> rows;
+    for (const std::int64_t row : checked)
+      if (row >= part.first && row < part.first + part.rows) rows.push_back(row - part.first);
+    return rows;
+  }
 };
 
 // The points of a part that are not the data: queries, or a slice of the data's own rows.
@@ -464,6 +499,9 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   job.problem.wanted = &Wanted::ask;
   job.problem.wanted_user = &wanted;
   job.problem.leave_out = queries.leave_out;
+  const std::vector<std::int64_t> checked = run.checked_of(part);
+  job.problem.checked = checked.data();
+  job.problem.checked_count = std::ssize(checked);
   // What is kept beside all parts.
   if (job.problem.max_bytes != INT64_MAX) job.problem.max_bytes -= run.output.kept_bytes();
   std::int64_t session_host = 0;
@@ -485,6 +523,7 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
     return false;
   }
   take_counts(run, part, results->total(), team);
+  check_lists(team, plan, part, checked, *results, run.monitor);
   return true;
 }
 
@@ -517,7 +556,9 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
                     Graph& graph) {
   std::atomic<int> copiers;
   Output output(task, plan.threads, plan.device.set, ask, budget, graph, copiers);
-  const Run run{task, data, k, copiers, output, budget, monitor};
+  const Charge numbers(budget, checked_mul(plan.checked, 16, "check_rows"));
+  const std::vector<std::int64_t> checked = spread_rows(plan.checked, graph.rows);
+  const Run run{task, data, k, copiers, output, checked, budget, monitor};
   const Queries points{queries, queries ? "q" : "rows", leave_out};
   graph.stats[Stat::pairs] = plan.grid.pairs();
   const bool done = plan.device.slice > 0 ? run_slices(run, plan, points, graph)

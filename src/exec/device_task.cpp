@@ -21,6 +21,10 @@ constexpr double kPays = 0x1p36, kPaysOnEach = 0x1p42;
 // Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
 constexpr std::int64_t kBoxesPay = 8;
 
+// A key of a row that is looked at again costs so much more than one of a tile of keys, which the devices are asked
+// for, and products of a tile come so near to what they can.
+constexpr double kCheckedAlone = 8;
+
 // Whether engine=tiled has a filter: products, or sums of values that single precision holds.
 bool has_filter(const Metric& metric, const knng_backend_problem& p) {
   if (p.columns.dim > kLargestFilterDim) return false;
@@ -100,6 +104,7 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
   p.devices = plan.device.set.devices.data();
   p.device_count = std::ssize(plan.device.set.devices);
   p.max_bytes = task.max_device_bytes;
+  p.checked_count = plan.checked;
   return p;
 }
 
@@ -145,6 +150,8 @@ class Planning {
     p.rows_at_a_time = rows_at_a_time_;
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
+    pairs_per_key_ = kCheckedAlone * static_cast<double>(p.pairs_at_a_time) /
+                     static_cast<double>(backend().pairs_at_a_time(&problem_, KNNG_RUNG_FP64));
     if (p.square && (p.tile_rows || p.tile_cols)) {
       if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)
         fail(KNNG_ERR_OPTION, "tile_cols", {.given = p.tile_cols, .limit = p.tile_rows},
@@ -166,7 +173,17 @@ class Planning {
     const std::int64_t sessions =
         checked_mul(session_bytes(rows, made.grid.tile_rows, made.grid.tile_cols, made.capacity, made.blocks_held).host,
                     problem_.device_count, "devices");
-    return checked_add(sessions, 8 * made.slice, "rows");
+    // Numbers of rows: of a slice, and of those that are looked at again, of all and of a slice.
+    return checked_add(sessions, 8 * made.slice + checked_mul(checked(made.blocks_held), 16, "check_rows"), "rows");
+  }
+  // Rows that are looked at again, if so many blocks of points are held.
+  std::int64_t checked(std::int64_t held) const {
+    if (plan_.device.engine == "direct" && !plan_.device.by_rows) return 0;
+    // How much boxes leave out is the data's matter; and where points come in blocks all keys of these rows are kept.
+    const bool few = plan_.device.by_rows || held > 0;
+    const std::int64_t asked = few && task_.check_rows == kCheckedByCost ? kFewestChecked : task_.check_rows;
+    const TileGrid all{problem_.rows.count, problem_.columns.count, 1, 1, queries_ == 0};
+    return rows_to_check(asked, all.rows, all.pairs(), all.columns, pairs_per_key_);
   }
 
  private:
@@ -195,6 +212,7 @@ class Planning {
     problem.tile_cols = tile_cols;
     problem.capacity = capacity;
     problem.blocks_held = held;
+    problem.checked_count = std::min(checked(held), rows);
     Bytes bytes{};
     bytes.device = backend().session_bytes(&problem, &bytes.host);
     return bytes;
@@ -209,6 +227,7 @@ class Planning {
   TaskPlan& plan_;
   knng_backend_problem problem_{};
   std::int64_t rows_at_a_time_ = 0;
+  double pairs_per_key_ = 1;
 };
 
 }  // namespace
@@ -260,6 +279,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   device.bytes = made.bytes;
   device.smallest = made.smallest;
   device.crowded = made.crowded;
+  plan.checked = planning.checked(made.blocks_held);
   const std::int64_t session_host = planning.host_bytes(made);
   const std::int64_t rows = made.grid.rows;
   const bool square = queries == 0;

@@ -70,6 +70,12 @@ class Session {
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
     require(job_.backend.answer(session_.get(), first, count, &result, &error_));
   }
+  // The first row whose list is wrong, -1: none.
+  std::int64_t check(std::int64_t first, std::int64_t count, const knng_backend_result& result) {
+    std::int64_t wrong = -1;
+    require(job_.backend.check(session_.get(), first, count, &result, &wrong, &error_));
+    return wrong;
+  }
   void quiet() noexcept { job_.backend.quiet(session_.get()); }
   std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_.get()); }
 

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "exec/device_task.h"
+#include "exec/self_check.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {
@@ -34,6 +35,8 @@ const CpuEngine* asked_engine(const Task& task, std::int64_t dim) {
   }
   fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s is not available on the CPU", task.engine.c_str());
 }
+
+double pairs_of(const Problem& p) { return TileGrid{p.rows, p.columns, 1, 1, p.square}.pairs(); }
 
 // The plan for engines of the CPU.
 TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
@@ -66,11 +69,28 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     if (!problem.square)
       problem.operand_bytes = checked_add(
           problem.operand_bytes, engine.operand_bytes(task.metric, dtype, problem.rows, problem.dim, false), "q");
+    const std::int64_t checked =
+        engine.pairs_per_key == 0
+            ? 0
+            : rows_to_check(task.check_rows, problem.rows, pairs_of(problem), problem.columns, engine.pairs_per_key);
+    problem.check_bytes = check_bytes(task, checked, problem.dim, k);
+    problem.check_thread_bytes = [checked, dim = problem.dim](std::int64_t tile_rows, std::int64_t tile_cols) {
+      return check_thread_bytes(checked, tile_rows, tile_cols, dim);
+    };
     problem.workspace_bytes = [&engine, &task, dtype, with, dim = problem.dim](std::int64_t tile_rows,
                                                                                std::int64_t tile_cols) {
       return engine.workspace_bytes(task.metric, dtype, with, tile_rows, tile_cols, dim);
     };
-    return TaskPlan{make_plan(problem), &engine, with, {}};
+    TaskPlan plan{make_plan(problem), &engine, with, {}};
+    plan.checked = checked;
+    plan.check_bytes = checked_add(
+        checked_mul(problem.columns, problem.prepared_bytes, "rows"),
+        checked_add(
+            problem.check_bytes,
+            checked_mul(problem.check_thread_bytes(plan.grid.tile_rows, plan.grid.tile_cols), plan.threads, "threads"),
+            "check_rows"),
+        "check_rows");
+    return plan;
   };
   if (const CpuEngine* engine = asked_engine(task, problem.dim)) return plan_for(*engine);
   // engine=auto takes the first engine that pays and fits; the smallest budget is that of whichever needs least.
@@ -118,6 +138,7 @@ Task make_task(const Settings& settings, const Dataset& data, bool query) {
   if (const std::int64_t limit = settings.integer(Setting::max_host_bytes)) task.max_host_bytes = limit;
   task.tile_rows = settings.integer(Setting::tile_rows);
   task.tile_cols = settings.integer(Setting::tile_cols);
+  if (!settings.is(Setting::check_rows, "auto")) task.check_rows = settings.integer(Setting::check_rows);
   if (const std::int64_t limit = settings.integer(Setting::max_device_bytes)) task.max_device_bytes = limit;
   task.device = settings.text(Setting::device);
   task.engine = settings.text(Setting::engine);

@@ -10,6 +10,7 @@
 #include "dataset/dataset.h"
 #include "metric/metric.h"
 #include "options/options.h"
+#include "plan/checked_rows.h"
 #include "plan/plan.h"
 
 namespace libknng {
@@ -25,6 +26,7 @@ struct Task {
   std::int64_t max_host_bytes = INT64_MAX;
   bool limited_by_machine = false;  // max_host_bytes is the machine's memory, as nobody limited it
   std::int64_t tile_rows = 0, tile_cols = 0;
+  std::int64_t check_rows = kCheckedByCost;  // plan/checked_rows.h
   std::int64_t max_device_bytes = INT64_MAX;
   std::int64_t free_device_bytes = -1;    // known to be free on each device; -1: they are asked
   std::string device, engine, selector;   // as they were asked for
@@ -67,6 +69,9 @@ struct TaskPlan : Plan {
   const Selector* selector = nullptr;  // of an engine that selects
   DeviceTask device;
   std::int64_t held_bytes = 0;  // that it was made with
+  std::int64_t checked = 0;     // rows that are looked at again when their lists are done
+  // Of the CPU, of that: prepared rows included, beside the graph.
+  std::int64_t check_bytes = 0;
 
   // Of all slices.
   std::int64_t tiles() const noexcept;

@@ -19,6 +19,8 @@ constexpr std::array<StatInfo, kStats> kTable = {{
     {"redone_fp32", "rows that the first filter could not prove, redone in fp32"},
     {"redone_fp64", "rows that no filter could prove, redone with canonical keys of all pairs"},
     {"bound_violations", "candidates whose key lay outside the proved bounds: 0, or the build fails"},
+    {"checked",
+     "rows compared with all of their canonical keys after they were proved (check_rows): equal, or the build fails"},
     {"ties_at_k", "rows for which a row that was not returned is exactly as far as the k-th neighbour"},
     {"duplicates", "rows that are equal to an earlier row, value by value"},
     {"bytes_host_peak", "most host memory that the library held, its copy of the rows included"},
@@ -29,6 +31,7 @@ constexpr std::array<StatInfo, kStats> kTable = {{
     {"seconds_merge", "time to merge lists"},
     {"seconds_refine", "time to refine and prove"},
     {"seconds_emit", "time to assemble the result; on devices a part of seconds_refine"},
+    {"seconds_check", "time to compare rows with all of their canonical keys (check_rows)"},
     {"seconds_total", "time of the whole call"},
 }};
 

@@ -18,6 +18,7 @@ enum class Stat : int {
   redone_fp32,
   redone_fp64,
   bound_violations,
+  checked,
   ties_at_k,
   duplicates,
   bytes_host_peak,
@@ -28,6 +29,7 @@ enum class Stat : int {
   seconds_merge,
   seconds_refine,
   seconds_emit,
+  seconds_check,
   seconds_total,
   count_
 };

@@ -28,12 +28,13 @@ enum class Setting : int {
   max_device_bytes,
   tile_rows,
   tile_cols,
+  check_rows,
   count_
 };
 inline constexpr int kSettings = static_cast<int>(Setting::count_);
 
 struct Option {
-  enum class Kind { word, metric, device, integer, bytes, exponent };
+  enum class Kind { word, metric, device, integer, integer_or_auto, bytes, exponent };
   Setting setting;
   const char* name;
   Kind kind;

@@ -29,9 +29,15 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
   const std::int64_t tiling =
       checked_add(p.operand_bytes, checked_mul(p.workspace_bytes(tile_rows, tile_cols), threads, "threads"), "rows");
   // Ids, values, ties and proof.
-  std::int64_t emitting = checked_add(checked_mul(entries, 8 + p.value_bytes, "k"), 2 * p.rows, "k");
-  if (p.self_first) emitting = checked_add(emitting, checked_mul(p.dim, 8 * threads, "threads"), "k");
-  const std::int64_t working = checked_add(checked_add(prepared, lists, "k"), std::max(tiling, emitting), "k");
+  const std::int64_t result = checked_add(checked_mul(entries, 8 + p.value_bytes, "k"), 2 * p.rows, "k");
+  const std::int64_t emitting =
+      p.self_first ? checked_add(result, checked_mul(p.dim, 8 * threads, "threads"), "k") : result;
+  // Rows are looked at again when the result is there and the lists are gone.
+  const std::int64_t of_threads =
+      p.check_bytes > 0 ? checked_mul(p.check_thread_bytes(tile_rows, tile_cols), threads, "threads") : 0;
+  const std::int64_t checking = checked_add(result, checked_add(p.check_bytes, of_threads, "check_rows"), "k");
+  const std::int64_t listing = checked_add(lists, std::max(tiling, emitting), "k");
+  const std::int64_t working = checked_add(prepared, std::max(listing, checking), "k");
   const std::int64_t fingerprint = p.square ? fingerprint_bytes(p.rows, p.dim, threads, RowLoader::kTogether) : 0;
   return checked_add(p.held_bytes, std::max(working, fingerprint), "rows");
 }

@@ -25,6 +25,9 @@ struct Problem {
   std::int64_t block_bytes = 2 << 20;  // rows of a tile are best as large, in fp64
   // Working memory of one thread of the engine, for tiles of that size.
   std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols)> workspace_bytes;
+  // When lists are done, of rows that are looked at again: beside the graph, and of one thread.
+  std::int64_t check_bytes = 0;
+  std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols)> check_thread_bytes;
   int threads = 1;
   bool threads_fixed = false;  // asked for: keep them even if fewer would fit better
   std::int64_t max_host_bytes = INT64_MAX;

@@ -45,9 +45,9 @@ struct Failure {
   std::int64_t row = -1;
 };
 
-inline constexpr std::array<const char*, 13> kCalls = {"open",   "begin",  "sample",     "tile", "heed",
-                                                       "settle", "absorb", "begin_keys", "keys", "refine",
-                                                       "redo",   "answer", "expand"};
+inline constexpr std::array<const char*, 14> kCalls = {"open",   "begin",  "sample",     "tile",  "heed",
+                                                       "settle", "absorb", "begin_keys", "keys",  "refine",
+                                                       "redo",   "answer", "check",      "expand"};
 enum Call : std::size_t {
   kOpen,
   kBegin,
@@ -61,6 +61,7 @@ enum Call : std::size_t {
   kRefine,
   kRedo,
   kAnswer,
+  kCheck,
   kExpand
 };
 

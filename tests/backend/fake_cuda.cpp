@@ -6,11 +6,11 @@
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
 // with the words lost=N (of products, in 2^-24; else 16), without=UNITS (KNNG_UNIT bits that are not usable), slow
 // (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable, lies (its bounds are
-// none), samples (sample() tells something), coarse_hashes (four of them, of rows in its memory), fails_to_fetch,
-// fails_to_compare, no_memory_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session
-// fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo or answer, or expand,
-// of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile
-// should have at most.
+// none), drops=ID (no row gets that neighbour), samples (sample() tells something), coarse_hashes (four of them, of rows
+// in its memory), fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N:
+// the N-th such call of a session fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys,
+// refine, redo, answer or check, or expand, of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build.
+// KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -240,6 +240,16 @@ std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t co
   });
 }
 
+std::int32_t check(knng_backend_session* s, std::int64_t first, std::int64_t count, const knng_backend_result* result,
+                   std::int64_t* wrong, knng_backend_error* error) {
+  return on(s, fake::kCheck, error, [&] {
+    require_wanted(*s);
+    *wrong = s->check(first, count, *result);
+    for (std::int64_t c = 0; c < s->p.checked_count; ++c)
+      fake::rows_checked += s->p.checked[c] >= first && s->p.checked[c] < first + count;
+  });
+}
+
 std::int64_t peak_bytes(const knng_backend_session* s) { return s->held; }
 
 std::int64_t expansion_bytes(const knng_backend_expansion* e, std::int64_t* host_bytes) {
@@ -289,6 +299,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &refine,
                                    &redo,
                                    &answer,
+                                   &check,
                                    &quiet,
                                    &peak_bytes,
                                    &close,
@@ -312,7 +323,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
 // For tests: "sessions" that are open, "bytes" that they hold, "blocks" of points that came, "cut-offs" that were
 // heeded, "failures" that were told, "tiles" that a device has done so far; how often it was asked where memory is
 // ("located"), how many rows were read from the host ("read") or brought to it ("fetched"), how many pairs of them were
-// compared ("compared"), of how many was told whether they have a direction ("judged").
+// compared ("compared"), of how many was told whether they have a direction ("judged"), how many were "checked".
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
   return word == "sessions"   ? fake::live_sessions.load()
@@ -324,6 +335,7 @@ extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(c
          : word == "read"     ? fake::rows_read.load()
          : word == "fetched"  ? fake::rows_fetched.load()
          : word == "compared" ? fake::pairs_compared.load()
+         : word == "checked"  ? fake::rows_checked.load()
          : word == "judged"   ? fake::rows_judged.load()
                               : fake::tiles_done[static_cast<std::size_t>(device)].load();
 }

@@ -29,7 +29,7 @@ inline constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0}
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_heeded{0};
+inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_heeded{0}, rows_checked{0};
 inline std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
 
 inline Metric metric_of(const knng_backend_metric& m) {
@@ -64,6 +64,7 @@ class Session {
         columns(problem.columns, problem.metric, 1, problem.blocks_held == 0,
                 problem.blocks_held > 0 ? in_host_memory : held),
         blocks(block_values(problem), held),
+        all_keys(kept_keys(problem), held),
         keys_of_lists(problem.blocks_held > 0 ? checked_mul(listed(problem), problem.capacity, "capacity") : 0, held),
         lists(checked_mul(listed(problem), problem.capacity, "capacity"), held),
         counts(listed(problem), held),
@@ -80,6 +81,7 @@ class Session {
     std::int64_t sum = p.square ? 0 : Points::bytes(p.rows);
     sum = checked_add(sum, p.blocks_held > 0 ? DeviceArray<double>::bytes(entries) : Points::bytes(p.columns), "rows");
     sum = checked_add(sum, DeviceArray<double>::bytes(block_values(p)), "rows");
+    sum = checked_add(sum, DeviceArray<double>::bytes(kept_keys(p)), "rows");
     sum = checked_add(sum, DeviceArray<Candidate>::bytes(entries), "rows");
     sum = checked_add(sum, DeviceArray<std::int64_t>::bytes(listed(p)) + 2 * DeviceArray<double>::bytes(listed(p)),
                       "rows");
@@ -98,6 +100,10 @@ class Session {
 
   static std::int64_t block_values(const knng_backend_problem& p) {
     return checked_mul(checked_mul(p.blocks_held, p.tile_cols, "rows"), p.columns.dim, "rows");
+  }
+  // Of checked rows with all columns, where these come in blocks.
+  static std::int64_t kept_keys(const knng_backend_problem& p) {
+    return p.blocks_held > 0 ? checked_mul(p.checked_count, p.columns.count, "rows") : 0;
   }
   // A block of points is wanted on the device.
   void use_block(std::int64_t first) {
@@ -156,6 +162,7 @@ class Session {
   }
   // The candidates of a row as a heap, the one to go first.
   void offer(std::int64_t row, Candidate c) {
+    if (behaviour(number, "drops") == c.id) return;
     if (c.low > cutoffs[row].load()) return;
     Candidate* const list = lists.at(row * p.capacity);
     std::int64_t& count = counts[row];
@@ -236,6 +243,7 @@ class Session {
     if (p.blocks_held == 0) throw Failure{KNNG_ERR_INTERNAL, "all points are there"};
     recent.clear();
     for (std::int64_t i = 0; i < p.rows.count * p.capacity; ++i) keys_of_lists[i] = kUnknown;
+    for (std::int64_t i = 0; i < kept_keys(p); ++i) all_keys[i] = kUnknown;
   }
   void keys(std::int64_t first_row, std::int64_t n, std::int64_t first_column, std::int64_t m) {
     if (p.square) use_block(first_row);
@@ -246,6 +254,39 @@ class Session {
           if (!std::isnan(keys_of_lists[at])) throw Failure{KNNG_ERR_INTERNAL, "keys asked for twice"};
           keys_of_lists[at] = key(row, id);
         }
+    for (std::int64_t c = 0; c < p.checked_count; ++c)
+      if (const std::int64_t row = p.checked[c]; row >= first_row && row < first_row + n)
+        for (std::int64_t id = first_column; id < first_column + m; ++id)
+          all_keys[c * p.columns.count + id] = key(row, id);
+  }
+  // Whether the list of a checked row in a result is that of all its keys.
+  bool is_right(std::int64_t checked, const knng_backend_result& result) const {
+    const std::int64_t row = p.checked[checked], width = p.k + p.self_first;
+    std::vector<Candidate> all;
+    for (std::int64_t id = 0; id < p.columns.count; ++id) {
+      const double k = p.blocks_held > 0 ? all_keys[checked * p.columns.count + id] : key(row, id);
+      if (std::isnan(k)) throw Failure{KNNG_ERR_INTERNAL, "a checked row has not met all columns"};
+      if (!excluded(row, id)) all.push_back({k, id});
+    }
+    std::sort(all.begin(), all.end());
+    const auto k = static_cast<std::size_t>(p.k);
+    bool right = (result.ties[row] != 0) == (all.size() > k && all[k].low == all[k - 1].low);
+    const auto* const ids = reinterpret_cast<const std::int64_t*>(fake::reach(result.ids)) + row * width + p.self_first;
+    const std::byte* const values = fake::reach(result.values);
+    for (std::size_t t = 0; t < k; ++t) {
+      const double value = reported_value(metric, all[t].low, p.metric.similarity != 0);
+      const std::size_t at = static_cast<std::size_t>(row * width + p.self_first) + t;
+      const bool same = p.value_dtype == KNNG_F64
+                            ? reinterpret_cast<const double*>(values)[at] == value
+                            : reinterpret_cast<const float*>(values)[at] == static_cast<float>(value);
+      right = right && ids[t] == all[t].id && same;
+    }
+    return right;
+  }
+  std::int64_t check(std::int64_t first, std::int64_t n, const knng_backend_result& result) const {
+    for (std::int64_t c = 0; c < p.checked_count; ++c)
+      if (p.checked[c] >= first && p.checked[c] < first + n && !is_right(c, result)) return p.checked[c];
+    return -1;
   }
   // The key of an entry of a list.
   double listed_key(std::int64_t row, std::int64_t at) const {
@@ -324,7 +365,7 @@ class Session {
     for (std::int64_t i = 0; i < n; ++i) {
       std::vector<Candidate> found;
       for (std::int64_t j = 0; j < m; ++j)
-        if (!excluded(first + i, j)) found.push_back({lows[i * m + j], j});
+        if (!excluded(first + i, j) && behaviour(number, "drops") != j) found.push_back({lows[i * m + j], j});
       result.keys += static_cast<std::int64_t>(found.size());
       store(first + i, found, result);
       result.proof[first + i] = KNNG_RUNG_FP64;
@@ -345,7 +386,8 @@ class Session {
   struct Block {
     std::int64_t first, place;
   };
-  std::vector<Block> recent;  // those there, the last used first
+  std::vector<Block> recent;     // those there, the last used first
+  DeviceArray<double> all_keys;  // of checked rows
   DeviceArray<double> keys_of_lists;
   DeviceArray<Candidate> lists;
   DeviceArray<std::int64_t> counts;
@@ -353,8 +395,8 @@ class Session {
   DeviceArray<std::atomic<double>> cutoffs;  // above which no pair is wanted; others read them
   DeviceArray<double> lows;                  // of a tile
   std::int32_t rung = 0;
-  std::int64_t tiles = 0;                // so far
-  std::array<std::int64_t, 12> calls{};  // so far, of each kind
+  std::int64_t tiles = 0;                           // so far
+  std::array<std::int64_t, kCalls.size()> calls{};  // so far, of each kind
 };
 
 }  // namespace libknng::fake

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backend/seam.h"
@@ -223,6 +224,20 @@ std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t co
                     knng_backend_error* error) {
   return on_tile(s, fake::kAnswer, error, [&] { return real().answer(s->session, first, count, result, error); });
 }
+// One word of its own: spoils=ROW, whose last neighbour is another when it is checked.
+std::int32_t check(knng_backend_session* s, std::int64_t first, std::int64_t count, const knng_backend_result* result,
+                   std::int64_t* wrong, knng_backend_error* error) {
+  return on(s, fake::kCheck, error, [&] {
+    const std::int64_t spoilt = behaviour(s->device, "spoils"), width = s->of.get()->k + s->of.get()->self_first;
+    if (spoilt < first || spoilt >= first + count || result->device >= 0)
+      return real().check(s->session, first, count, result, wrong, error);
+    std::int64_t& id = result->ids[spoilt * width + width - 1];
+    const std::int64_t kept = std::exchange(id, (id + 1) % s->of.get()->columns.count);
+    const std::int32_t status = real().check(s->session, first, count, result, wrong, error);
+    id = kept;
+    return status;
+  });
+}
 
 void quiet(knng_backend_session* s) { real().quiet(s->session); }
 std::int64_t peak_bytes(const knng_backend_session* s) { return real().peak_bytes(s->session); }
@@ -253,6 +268,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
     s.refine = &refine;
     s.redo = &redo;
     s.answer = &answer;
+    s.check = &check;
     s.quiet = &quiet;
     s.peak_bytes = &peak_bytes;
     s.close = &close;

@@ -26,12 +26,16 @@ constexpr std::int64_t kPackedBlock = 2 << 20;
 // 2,000 in fp32 with k = 1,000 take 17.7 s with 480 rows and 480 columns, 19.2 s with 96 and 96.
 constexpr std::int64_t kOperandBlock = 8 << 20;
 
+// 10,000 x 784 in fp32 take 2.4 s direct, 0.70 s fused and 1.24 s tiled (AVX-512, 2 threads); matrix tiles, which are
+// four times as fast as fp32, count for fused.
+constexpr double kFusedPairs = 16, kTiledPairs = 2;
+
 constexpr CpuEngine kEngines[] = {
-    {"fused", kFilterPanel, kOperandBlock, false, false, fused_can_run, fused_pays, fused_operand_bytes,
+    {"fused", kFilterPanel, kOperandBlock, kFusedPairs, false, false, fused_can_run, fused_pays, fused_operand_bytes,
      fused_workspace_bytes, run_fused},
-    {"tiled", kFilterPanel, kPackedBlock, true, true, any_metric, never, tiled_operand_bytes, tiled_workspace_bytes,
-     run_tiled},
-    {"direct", kPanelRows, kPackedBlock, false, false, any_metric, always, no_operands, direct_workspace_bytes,
+    {"tiled", kFilterPanel, kPackedBlock, kTiledPairs, true, true, any_metric, never, tiled_operand_bytes,
+     tiled_workspace_bytes, run_tiled},
+    {"direct", kPanelRows, kPackedBlock, 0, false, false, any_metric, always, no_operands, direct_workspace_bytes,
      run_direct},
 };
 

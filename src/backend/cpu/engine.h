@@ -38,6 +38,7 @@ struct CpuEngine {
   const char* name;
   std::int64_t panel;        // sides of tiles are best a multiple of it
   std::int64_t block_bytes;  // rows of a tile are best as large, in fp64
+  double pairs_per_key;      // that it does in the time of a canonical key, at best; 0: it evaluates all keys
   bool selects;              // with a selector
   bool shuffles;             // columns come in a random order; else in that of their ids
   bool (*can_run)(const Metric& metric, std::int64_t dim);

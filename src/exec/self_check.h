@@ -1,0 +1,29 @@
+// Rows of a graph looked at again when it is made on the CPU: all of their pairs, by the engine that leaves none out. A
+// filter's own counts see only what it let through; this sees what it lost. On devices sessions do the same
+// (backend/seam.h, check).
+#pragma once
+
+#include <cstdint>
+
+#include "core/monitor.h"
+#include "exec/task.h"
+#include "graph/graph.h"
+#include "prepare/canonical_rows.h"
+
+namespace libknng {
+
+// Throws KNNG_ERR_CHECK for a row.
+[[noreturn]] void refuse_list(std::int64_t row);
+
+// Compares `checked` rows of the graph, spread over all, ids, bits and ties, with their lists of all canonical keys.
+// points: the rows that have lists. columns: in the order of their ids. leave_out: of queries. Throws KNNG_ERR_CHECK
+// for the first row that differs. Runs on the calling thread's OpenMP team.
+void check_rows(const Task& task, const TaskPlan& plan, std::int64_t checked, const Dataset& points,
+                const CanonicalRows& columns, const std::int64_t* leave_out, Budget* budget, Monitor& monitor,
+                Graph& graph);
+
+// Host memory of that beside columns and graph: for all threads, and for each.
+std::int64_t check_bytes(const Task& task, std::int64_t checked, std::int64_t dim, std::int64_t k);
+std::int64_t check_thread_bytes(std::int64_t checked, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+
+}  // namespace libknng
