@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 done; 2 usage; 3 data or file content; 4 file cannot be opened, read or written;\n"
-    "5 memory; 6 not available here; 7 defect; 9 check found a row that differs; 128 + N ended by signal N.";
+    "5 memory; 6 not available here; 7 defect; 8 a list that was made is wrong; 9 check found a row that differs;\n"
+    "128 + N ended by signal N.";
 
 std::string version_text() {
   const auto dotted = [](std::int32_t v) {

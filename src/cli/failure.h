@@ -20,6 +20,7 @@ enum Exit : int {
   kMemory = 5,        // not enough, or not enough allowed
   kUnavailable = 6,   // not in this build, or no such device
   kDefect = 7,        // a defect of the library
+  kUnchecked = 8,     // a list that the library made is not what it checked it against
   kDiffers = 9,       // check: a row differs
   kInterrupted = 128  // and the number of the signal
 };
@@ -55,6 +56,7 @@ constexpr int exit_code(knng_status status) {
     case KNNG_ERR_UNSUPPORTED:
     case KNNG_ERR_DEVICE: return kUnavailable;
     case KNNG_ERR_CANCELLED: return kInterrupted;
+    case KNNG_ERR_CHECK: return kUnchecked;
     default: return kDefect;
   }
 }

@@ -232,8 +232,8 @@ std::int32_t begin_keys(knng_backend_session* session, knng_backend_error* error
 }
 
 std::int32_t keys(knng_backend_session* session, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
-                  std::int64_t, knng_backend_error* error) {
-  return on(session, error, [&](cuda::Session& s) { s.keys(first_row, rows, first_column); });
+                  std::int64_t columns, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.keys(first_row, rows, first_column, columns); });
 }
 
 std::int32_t refine(knng_backend_session* session, std::int64_t first, std::int64_t count, knng_backend_result* result,
@@ -249,6 +249,11 @@ std::int32_t redo(knng_backend_session* session, const std::int64_t* rows, std::
 std::int32_t answer(knng_backend_session* session, std::int64_t first, std::int64_t count, knng_backend_result* result,
                     knng_backend_error* error) {
   return on(session, error, [&](cuda::Session& s) { s.answer(first, count, *result); });
+}
+
+std::int32_t check(knng_backend_session* session, std::int64_t first, std::int64_t count,
+                   const knng_backend_result* result, std::int64_t* wrong, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { *wrong = s.find_wrong(first, count, *result); });
 }
 
 void quiet(knng_backend_session* session) {
@@ -362,6 +367,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &refine,
                                          &redo,
                                          &answer,
+                                         &check,
                                          &quiet,
                                          &peak_bytes,
                                          &close,

@@ -104,6 +104,7 @@ Session::Session(int device, const knng_backend_problem& problem)
     tree_.emplace(*columns_, home_);
   else
     make_lists();
+  if (paged_ && p.checked_count > 0) checked_keys_.emplace(p, home_);
   if (!paged_) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
   if (p.leave_out) leave_out_ = uploaded(std::span(p.leave_out, static_cast<std::size_t>(p.rows.count)), home_);
   if (!paged_) find_directionless();
@@ -541,7 +542,7 @@ void Session::begin_keys() {
       static_cast<std::size_t>(std::clamp<double>(soon, kFewestUnderWay, static_cast<double>(4 * blocks_held()))));
 }
 
-void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column) {
+void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   const knng_backend_problem& p = problem_;
   const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
   const std::int64_t together = queries_ ? evaluated_together(p) : rows;
@@ -566,6 +567,9 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
     job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + row : nullptr;
     listed_keys(job, home_.stream);
   }
+  if (checked_keys_)
+    checked_keys_->evaluate(metric_, row_place.view, first_row, rows, column_place.view, column_place.at, first_column,
+                            columns, key_parts_, home_.stream);
   blocks_used();
   under_way_.add(home_.stream);
   require_wanted();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "backend/cuda/checked_keys.cuh"
 #include "backend/cuda/direct.cuh"
 #include "backend/cuda/kit.cuh"
 #include "backend/cuda/memory.cuh"
@@ -51,10 +52,12 @@ class Session {
   void settle();
   void absorb(const Session& from, std::int64_t first, std::int64_t count);
   void begin_keys();
-  void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column);
+  void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result);
   void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result);
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result);
+  // The first checked row whose list is not that of all its keys, -1: none.
+  std::int64_t find_wrong(std::int64_t first, std::int64_t count, const knng_backend_result& result);
 
  private:
   static constexpr std::size_t kFewestUnderWay = 2, kTilesUnderWay = 4;
@@ -160,6 +163,7 @@ class Session {
   std::optional<Stage> stage_;
   DeviceArray<double> canonical_, keys_, self_keys_;
   std::optional<Slots> stored_;
+  std::optional<CheckedKeys> checked_keys_;
 };
 
 }  // namespace libknng::cuda

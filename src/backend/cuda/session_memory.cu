@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "backend/cuda/checked_keys.cuh"
 #include "backend/cuda/delivery.cuh"
 #include "backend/cuda/direct.cuh"
 #include "backend/cuda/paged_operands.cuh"
@@ -168,6 +169,11 @@ std::int64_t refined_together(const knng_backend_problem& p) {
 std::int64_t redone_together(const knng_backend_problem& p) {
   return std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
 }
+// Where rows are answered from a tree, no tile's memory is there for keys.
+std::int64_t checked_together(const knng_backend_problem& p) {
+  constexpr std::int64_t kBesideTree = 4;
+  return std::min(p.by_rows ? kBesideTree : redone_together(p), p.checked_count);
+}
 std::int64_t evaluated_together(const knng_backend_problem& p) { return rounded_together(p.tile_rows, p.columns.dim); }
 
 RefineJob refine_job(const knng_backend_problem& p, const Metric& metric) {
@@ -201,6 +207,16 @@ ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
   return job;
 }
 
+std::int64_t checked_bytes(const knng_backend_problem& p) { return width(p) * (8 + value_bytes(p)) + 1; }
+
+ExactJob check_job(const knng_backend_problem& p, const Metric& metric) {
+  constexpr std::int64_t kColumnsBesideTree = 1 << 16;
+  ExactJob job = exact_job(p, metric);
+  job.rows_at_a_time = job.count = checked_together(p);
+  if (p.by_rows) job.columns_at_a_time = std::min(kColumnsBesideTree, p.columns.count);
+  return job;
+}
+
 NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
   NearRowsJob job;
   job.rows = refine_job(p, metric).rows;
@@ -211,6 +227,13 @@ NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
   job.result.width = width(p);
   job.most_rows = p.tile_rows;
   return job;
+}
+
+// The stage of rows that are redone has room for it, as these are no fewer.
+std::int64_t check_workspace_bytes(const knng_backend_problem& p) {
+  if (p.checked_count == 0) return 0;
+  return ResultSpace(p, checked_together(p), nullptr).used + array_bytes(8 * checked_together(p)) +
+         exact_workspace_bytes(check_job(p, metric_of(p.metric)));
 }
 
 std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
@@ -238,8 +261,9 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
 
 std::int64_t workspace_bytes(const knng_backend_problem& p) {
   if (p.by_rows)
-    return ResultSpace(p, p.tile_rows, nullptr).used + kNearStateBytes +
-           near_rows_workspace_bytes(near_rows_job(p, metric_of(p.metric)));
+    return std::max(ResultSpace(p, p.tile_rows, nullptr).used + kNearStateBytes +
+                        near_rows_workspace_bytes(near_rows_job(p, metric_of(p.metric))),
+                    check_workspace_bytes(p));
   return std::max(
       {workspace_bytes(p, Stage::tiles), workspace_bytes(p, Stage::refine), workspace_bytes(p, Stage::redo)});
 }
@@ -271,7 +295,7 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
              array_bytes(Products::kWorkspaceBytes);
   // Lists.
   bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 4 * array_bytes(4 * n);
-  if (is_paged(p)) return bytes + paged_bytes(p);
+  if (is_paged(p)) return bytes + paged_bytes(p) + CheckedKeys::bytes(p);
   if (has_products(p) && !p.square) bytes += bytes_of_operands(p, p.columns.count);
   return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
 }
@@ -281,7 +305,9 @@ std::int64_t host_bytes(const knng_backend_problem& p) {
   // The order of columns, with leave_out also the other way round, and whom rows leave out.
   const std::int64_t order = shuffles_columns(p) ? RowOrder::bytes(p.columns.count) * (p.leave_out ? 2 : 1) : 0;
   const std::int64_t left_out = p.leave_out ? 4 * p.rows.count : 0;
-  return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out;
+  // Lists that are checked, as they were made and as all keys say.
+  const std::int64_t checked = 2 * checked_together(p) * checked_bytes(p);
+  return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out + checked;
 }
 
 }  // namespace libknng::cuda

@@ -31,6 +31,8 @@ inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; 
 RefineJob refine_job(const knng_backend_problem& p, const Metric& metric);
 ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);
 NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric);
+// Of rows that are checked.
+ExactJob check_job(const knng_backend_problem& p, const Metric& metric);
 
 std::int64_t leading_dimension(std::int64_t columns);
 // Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
@@ -42,7 +44,11 @@ inline constexpr int kResultSpaces = 4;
 std::int64_t refined_together(const knng_backend_problem& p);
 std::int64_t redone_together(const knng_backend_problem& p);
 std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.cuh
+std::int64_t checked_together(const knng_backend_problem& p);
 inline constexpr std::int64_t kNearStateBytes = array_bytes(sizeof(NearState));
+
+// Of a row that is checked: ids, values and whether there is a tie.
+std::int64_t checked_bytes(const knng_backend_problem& p);
 
 // Whether columns are compared in a random order of their own.
 bool shuffles_columns(const knng_backend_problem& p);
@@ -55,6 +61,7 @@ enum class Stage { tiles, keys, refine, redo };
 // Workspace of a stage, or of all of them.
 std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage);
 std::int64_t workspace_bytes(const knng_backend_problem& p);
+std::int64_t check_workspace_bytes(const knng_backend_problem& p);
 // Blocks of points that a stage holds, where they come in blocks; `precision` of tiles.
 std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision);
 

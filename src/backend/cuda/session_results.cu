@@ -1,5 +1,10 @@
-// What leaves a session: rows refined from their lists, rows of which all pairs are evaluated, rows answered at once.
+// What leaves a session: rows refined from their lists, rows of which all pairs are evaluated, rows answered at once;
+// and what is looked at again.
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstring>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -181,6 +186,84 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
     result.keys += job.count * p.columns.count;
   }
   delivery.findings();
+}
+
+namespace {
+
+// Some rows' lists and ties in host memory.
+struct HostRows {
+  HostRows(const knng_backend_problem& p, std::int64_t count)
+      : entries(width(p)),
+        value_bytes(entries * cuda::value_bytes(p)),
+        ids(static_cast<std::size_t>(count * entries)),
+        values(static_cast<std::size_t>(count * value_bytes)),
+        ties(static_cast<std::size_t>(count)) {}
+
+  // Ids and values, wherever they are, as what puts them at place `place` of these.
+  std::array<Outgoing, 2> lists(const std::int64_t* from_ids, const void* from_values, std::int64_t place,
+                                std::int64_t count) {
+    return {{{from_ids, ids.data() + place * entries, 8 * count * entries},
+             {from_values, values.data() + place * value_bytes, count * value_bytes}}};
+  }
+  bool same(const HostRows& other, std::int64_t place) const {
+    const auto equal = [](const auto& a, const auto& b, std::int64_t at, std::int64_t n) {
+      return std::equal(a.begin() + at, a.begin() + at + n, b.begin() + at);
+    };
+    return equal(ids, other.ids, place * entries, entries) &&
+           equal(values, other.values, place * value_bytes, value_bytes) && equal(ties, other.ties, place, 1);
+  }
+
+  const std::int64_t entries, value_bytes;  // of a row
+  std::vector<std::int64_t> ids;
+  std::vector<std::byte> values;
+  std::vector<std::uint8_t> ties;
+};
+
+}  // namespace
+
+std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const knng_backend_result& result) {
+  const knng_backend_problem& p = problem_;
+  const std::span<const std::int64_t> all(p.checked, static_cast<std::size_t>(p.checked_count));
+  const auto begin = std::lower_bound(all.begin(), all.end(), first);
+  const std::span<const std::int64_t> rows(begin, std::lower_bound(begin, all.end(), first + count));
+  if (rows.empty()) return -1;
+  enter(Stage::redo);
+  const ResultSpace space(p, checked_together(p), workspace_.data());
+  auto* const list = static_cast<std::int64_t*>(space.rest);
+  clear(space.rows.findings, home_.stream);
+  HostRows made(p, space.together), right(p, space.together);
+  const auto number = std::ssize(rows);
+  for (std::int64_t done = 0; done < number; done += space.together) {
+    ExactJob job = check_job(p, metric_);
+    job.rows = this->rows();
+    job.columns = columns();
+    job.list = list;
+    job.count = std::min(space.together, number - done);
+    job.parts = key_parts_;
+    if (checked_keys_) job.keys = checked_keys_->of(begin - all.begin() + done);
+    check(cudaMemcpyAsync(list, rows.data() + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
+                          home_.stream));
+    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
+    job.result = space.rows;
+    job.result.packed = true;
+    job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
+    exact_rows(job, home_.stream);
+
+    staging_.download(right.lists(space.rows.ids, space.rows.values, 0, job.count), home_.stream);
+    staging_.download(space.rows.ties, right.ties.data(), job.count, home_.stream);
+    for (std::int64_t i = 0; i < job.count; ++i) {
+      const std::int64_t row = rows[static_cast<std::size_t>(done + i)];
+      const auto lists = made.lists(result.ids + row * made.entries,
+                                    static_cast<const std::byte*>(result.values) + row * made.value_bytes, i, 1);
+      if (result.device >= 0)
+        staging_.download(lists, home_.stream);
+      else
+        for (const Outgoing& one : lists) std::memcpy(one.to, one.from, static_cast<std::size_t>(one.bytes));
+      made.ties[static_cast<std::size_t>(i)] = result.ties[row];
+      if (!made.same(right, i)) return row;
+    }
+  }
+  return -1;
 }
 
 }  // namespace libknng::cuda
