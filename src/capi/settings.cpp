@@ -52,8 +52,9 @@ knng_status knng_option_get(int32_t i, knng_option* out, knng_error* error) {
       fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = kSettings}, "i=%d: there are %d settings", i, kSettings);
     const auto setting = static_cast<Setting>(i);
     const Option& o = option(setting);
-    const bool integer = o.kind == Option::Kind::integer || o.kind == Option::Kind::bytes;
-    const int32_t type = integer ? KNNG_I64 : o.kind == Option::Kind::exponent ? KNNG_F64 : 0;
+    using Kind = Option::Kind;
+    const bool integer = o.kind == Kind::integer || o.kind == Kind::integer_or_auto || o.kind == Kind::bytes;
+    const int32_t type = integer ? KNNG_I64 : o.kind == Kind::exponent ? KNNG_F64 : 0;
     write_struct(
         knng_option{sizeof(knng_option), type, o.name, o.fallback, option_range(setting), o.doc, o.environment}, out,
         offsetof(knng_option, fallback), "out");

@@ -132,9 +132,9 @@ struct Distinct {
   // Whether it takes no more memory than the whole was planned with, and is as good a plan; result: bytes.
   bool fits(const TaskPlan& of_whole, const Dataset& data, std::int64_t result) const {
     if (plan.device.crowded && !of_whole.device.crowded) return false;
-    // While it is made, or while it becomes the result.
+    // While it is made, while it becomes the result, or while rows of that are checked.
     const std::int64_t held = data.held_bytes() + Groups::bytes(data.rows());
-    return checked_add(held, checked_add(result, of_whole.check_bytes, "k"), "k") <= of_whole.host_bytes &&
+    return checked_add(held, checked_add(result - kept, of_whole.check_bytes, "k"), "k") <= of_whole.host_bytes &&
            plan.host_bytes <= of_whole.host_bytes && plan.device.bytes <= of_whole.device.bytes &&
            device_bytes <= of_whole.device.bytes &&
            checked_add(held, checked_add(host_bytes, result - kept, "k"), "k") <= of_whole.host_bytes;

@@ -559,7 +559,7 @@ bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data,
   std::atomic<int> copiers;
   Output output(task, plan.threads, plan.device.set, ask, budget, graph, copiers);
   const Charge numbers(budget, checked_mul(plan.checked, 16, "check_rows"));
-  const std::vector<std::int64_t> checked = spread_rows(plan.checked, graph.rows);
+  const std::vector<std::int64_t> checked = SpreadRows(plan.checked, graph.rows).list();
   const Run run{task, data, k, copiers, output, checked, budget, monitor};
   const Queries points{queries, queries ? "q" : "rows", leave_out};
   graph.stats[Stat::pairs] = plan.grid.pairs();

@@ -212,7 +212,7 @@ class Planning {
     problem.tile_cols = tile_cols;
     problem.capacity = capacity;
     problem.blocks_held = held;
-    problem.checked_count = std::min(checked(held), rows);
+    problem.checked_count = SpreadRows(checked(held), problem_.rows.count).most_in(rows);
     Bytes bytes{};
     bytes.device = backend().session_bytes(&problem, &bytes.host);
     return bytes;

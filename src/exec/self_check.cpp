@@ -64,7 +64,7 @@ void check_rows(const Task& task, const TaskPlan& plan, std::int64_t checked, co
   monitor.stage("check", 1);
   Monitor beside(monitor);  // the engine has stages of its own
   const Charge numbers(budget, checked_mul(checked, 8, "check_rows"));
-  const std::vector<std::int64_t> listed = spread_rows(checked, graph.rows);
+  const std::vector<std::int64_t> listed = SpreadRows(checked, graph.rows).list();
   const Dataset picked(points, listed);
   const CanonicalRows rows(picked, task.metric, plan.threads, budget, beside, graph.square ? "rows" : "q");
   Buffer<std::int64_t> left_out(checked, -1, budget);

@@ -25,18 +25,42 @@ inline std::int64_t rows_to_check(std::int64_t asked, std::int64_t rows, double 
   return std::min(std::max(count, kFewestChecked), rows);
 }
 
-// One row of each of `count` equal parts of [0, rows), where a hash of the part's number says: ascending.
-inline std::vector<std::int64_t> spread_rows(std::int64_t count, std::int64_t rows) {
-  std::vector<std::int64_t> picked(static_cast<std::size_t>(count));
-  const auto begin = [&](std::int64_t part) {
-    return static_cast<std::int64_t>(static_cast<__int128>(part) * rows / count);
-  };
-  for (std::int64_t part = 0; part < count; ++part) {
+// One row of each of `count` equal parts of [0, rows), where a hash of the part's number says.
+class SpreadRows {
+ public:
+  SpreadRows(std::int64_t count, std::int64_t rows) noexcept : count_(count), rows_(rows) {}
+
+  std::int64_t row_of(std::int64_t part) const noexcept {
     const auto room = static_cast<std::uint64_t>(begin(part + 1) - begin(part));
-    picked[static_cast<std::size_t>(part)] =
-        begin(part) + static_cast<std::int64_t>(random_bits(static_cast<std::uint64_t>(part)) % room);
+    return begin(part) + static_cast<std::int64_t>(random_bits(static_cast<std::uint64_t>(part)) % room);
   }
-  return picked;
-}
+  // How many are below `row`.
+  std::int64_t below(std::int64_t row) const noexcept {
+    if (count_ == 0 || row >= rows_) return count_;
+    auto part = static_cast<std::int64_t>(static_cast<__int128>(row) * count_ / rows_);
+    while (begin(part + 1) <= row) ++part;
+    return part + (row_of(part) < row ? 1 : 0);
+  }
+  // The most that any slice of so many rows has.
+  std::int64_t most_in(std::int64_t slice) const noexcept {
+    std::int64_t most = 0;
+    for (std::int64_t first = 0; first < rows_; first += slice)
+      most = std::max(most, below(first + slice) - below(first));
+    return most;
+  }
+  // All, ascending.
+  std::vector<std::int64_t> list() const {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(count_));
+    for (std::int64_t part = 0; part < count_; ++part) rows[static_cast<std::size_t>(part)] = row_of(part);
+    return rows;
+  }
+
+ private:
+  std::int64_t begin(std::int64_t part) const noexcept {
+    return static_cast<std::int64_t>(static_cast<__int128>(part) * rows_ / count_);
+  }
+
+  std::int64_t count_, rows_;
+};
 
 }  // namespace libknng

@@ -72,7 +72,7 @@ void table_is_complete(void**) {
   }
   const std::set<std::string> documented = {
       "metric",  "p",          "selector", "engine",         "device",           "self",      "precision", "value",
-      "threads", "value_type", "graph",    "max_host_bytes", "max_device_bytes", "tile_rows", "tile_cols"};
+      "threads", "value_type", "graph",    "max_host_bytes", "max_device_bytes", "tile_rows", "tile_cols", "check_rows"};
   assert_true(names == documented);
 }
 
