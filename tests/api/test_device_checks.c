@@ -82,6 +82,7 @@ static void as_many_as_were_asked_for(void** state) {
   static const char* const numbers[] = {"0", "auto", "23", "100000"};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     const way* w = &ways[i];
+    if (told_devices && w->on_device) continue; /* they have no memory of their own */
     problem p;
     make(&p, w);
     knng_graph* expected = graph_of_cpu(&p.q);

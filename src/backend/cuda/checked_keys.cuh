@@ -19,9 +19,8 @@ class CheckedKeys {
   CheckedKeys(const knng_backend_problem& p, Home& home);
   static std::int64_t bytes(const knng_backend_problem& p);
 
-  // Those of checked rows in [first_row, first_row + rows) with `columns` columns from first_column on, which is row
-  // `at` of their view. Row numbers of a square problem count from the start of the rows' view, a block of tile_cols.
-  // Asynchronous.
+  // Those of checked rows in [first_row, first_row + row_count) with `column_count` columns from first_column on, which
+  // is row `at` of their view. Asynchronous.
   void evaluate(const Metric& metric, const CanonicalView& rows, std::int64_t first_row, std::int64_t row_count,
                 const CanonicalView& columns, std::int64_t at, std::int64_t first_column, std::int64_t column_count,
                 const DirectParts& parts, cudaStream_t stream);
@@ -31,10 +30,9 @@ class CheckedKeys {
 
  private:
   const std::span<const std::int64_t> checked_;
-  const std::int64_t columns_, rows_together_, columns_together_;
+  const std::int64_t columns_, dim_;
   DeviceArray<std::int64_t> in_view_;  // at which row of its view each of them is
-  DeviceArray<double> keys_;
-  DeviceArray<std::byte> row_operand_, column_operand_;
+  DeviceArray<double> keys_, u_;
 };
 
 }  // namespace libknng::cuda

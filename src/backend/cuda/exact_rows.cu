@@ -182,7 +182,8 @@ void exact_rows(const ExactJob& job, cudaStream_t stream) {
   Arrays arrays{};
   lay_out(job, job.workspace, arrays);
   DirectOperand columns;
-  const auto evaluate = [&](std::int64_t done, std::int64_t count) {
+  for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
+    const std::int64_t count = std::min(job.rows_at_a_time, job.count - done);
     const std::int64_t* list = job.list + done;
     const DirectOperand rows = job.rows_picked
                                    ? make_direct_operand(job.rows, nullptr, done, count, arrays.rows, stream)
@@ -193,13 +194,7 @@ void exact_rows(const ExactJob& job, cudaStream_t stream) {
                                       job.columns_from ? 0 : first, std::min(step, n - first), arrays.columns, stream);
       direct_tile(job.metric, rows, columns, arrays.keys + first, n, job.parts, stream);
     }
-  };
-  for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
-    const std::int64_t count = std::min(job.rows_at_a_time, job.count - done);
-    const std::int64_t* list = job.list + done;
-    if (!job.keys) evaluate(done, count);
-    const double* keys = job.keys ? job.keys + done * n : arrays.keys;
-    const Batch batch{keys, list, job.leave_out, job.square, job.k, n, arrays.entries};
+    const Batch batch{arrays.keys, list, job.leave_out, job.square, job.k, n, arrays.entries};
     smallest_keys<<<static_cast<unsigned>(count), kThreads, 0, stream>>>(batch);
     check_launch();
     if (arrays.entries.self_keys) {

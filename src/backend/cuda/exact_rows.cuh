@@ -1,5 +1,5 @@
-// Rows answered by all of their canonical keys: the last rung of the ladder, for those that no filter could prove, and
-// what lists are checked against. Knows nothing of why a row came here.
+// The last rung of the ladder: rows that no filter could prove, answered by all of their canonical keys. Knows nothing
+// of why a row came here.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,6 @@ struct ExactJob {
   // column `first`, for what is put on the stream until it is called again.
   std::function<CanonicalView(std::int64_t first)> columns_from;
   DirectParts parts;  // of keys
-  // All of them, count x columns in device memory; null: they are evaluated.
-  const double* keys = nullptr;
   std::int64_t count = 0;
   bool square = false;                      // rows and columns are the same
   const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none

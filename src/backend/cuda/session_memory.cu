@@ -15,6 +15,7 @@
 #include "backend/cuda/slots.cuh"
 #include "backend/cuda/staging.cuh"
 #include "backend/cuda/sum_tile.cuh"
+#include "backend/cuda/workspace.cuh"
 #include "plan/integer_products.h"
 #include "prepare/row_order.h"
 
@@ -207,16 +208,6 @@ ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
   return job;
 }
 
-std::int64_t checked_bytes(const knng_backend_problem& p) { return width(p) * (8 + value_bytes(p)) + 1; }
-
-ExactJob check_job(const knng_backend_problem& p, const Metric& metric) {
-  constexpr std::int64_t kColumnsBesideTree = 1 << 16;
-  ExactJob job = exact_job(p, metric);
-  job.rows_at_a_time = job.count = checked_together(p);
-  if (p.by_rows) job.columns_at_a_time = std::min(kColumnsBesideTree, p.columns.count);
-  return job;
-}
-
 NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
   NearRowsJob job;
   job.rows = refine_job(p, metric).rows;
@@ -229,11 +220,16 @@ NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
   return job;
 }
 
-// The stage of rows that are redone has room for it, as these are no fewer.
-std::int64_t check_workspace_bytes(const knng_backend_problem& p) {
-  if (p.checked_count == 0) return 0;
-  return ResultSpace(p, checked_together(p), nullptr).used + array_bytes(8 * checked_together(p)) +
-         exact_workspace_bytes(check_job(p, metric_of(p.metric)));
+CheckSpace::CheckSpace(const knng_backend_problem& p, void* memory) : together(checked_together(p)) {
+  Workspace space(memory);
+  const std::int64_t entries = together * width(p);
+  rows = space.take<std::int64_t>(together);
+  u = space.take<double>(together * p.columns.dim);
+  keys = space.take<double>(is_paged(p) ? 0 : together * p.columns.count);
+  ids = space.take<std::int64_t>(entries);
+  listed = space.take<double>(entries);
+  counts = space.take<KeyCounts>(together);
+  used = space.used();
 }
 
 std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
@@ -254,8 +250,9 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
       return kResultSpaces * ResultSpace(p, refined_together(p), nullptr).used +
              refine_workspace_bytes(refine_job(p, metric));
     default:
-      return ResultSpace(p, redone_together(p), nullptr).used + exact_workspace_bytes(exact_job(p, metric)) +
-             array_bytes(8 * redone_together(p));
+      return std::max(ResultSpace(p, redone_together(p), nullptr).used + exact_workspace_bytes(exact_job(p, metric)) +
+                          array_bytes(8 * redone_together(p)),
+                      CheckSpace(p, nullptr).used);
   }
 }
 
@@ -263,7 +260,7 @@ std::int64_t workspace_bytes(const knng_backend_problem& p) {
   if (p.by_rows)
     return std::max(ResultSpace(p, p.tile_rows, nullptr).used + kNearStateBytes +
                         near_rows_workspace_bytes(near_rows_job(p, metric_of(p.metric))),
-                    check_workspace_bytes(p));
+                    CheckSpace(p, nullptr).used);
   return std::max(
       {workspace_bytes(p, Stage::tiles), workspace_bytes(p, Stage::refine), workspace_bytes(p, Stage::redo)});
 }
@@ -305,8 +302,8 @@ std::int64_t host_bytes(const knng_backend_problem& p) {
   // The order of columns, with leave_out also the other way round, and whom rows leave out.
   const std::int64_t order = shuffles_columns(p) ? RowOrder::bytes(p.columns.count) * (p.leave_out ? 2 : 1) : 0;
   const std::int64_t left_out = p.leave_out ? 4 * p.rows.count : 0;
-  // Lists that are checked, as they were made and as all keys say.
-  const std::int64_t checked = 2 * checked_together(p) * checked_bytes(p);
+  // Lists that are checked, and what their keys say.
+  const std::int64_t checked = checked_together(p) * (width(p) * (16 + value_bytes(p)) + 16);
   return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out + checked;
 }
 

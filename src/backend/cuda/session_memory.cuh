@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/cuda/exact_rows.cuh"
+#include "backend/cuda/list_check.cuh"
 #include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/operands.cuh"
 #include "backend/cuda/refine.cuh"
@@ -31,8 +32,6 @@ inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; 
 RefineJob refine_job(const knng_backend_problem& p, const Metric& metric);
 ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);
 NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric);
-// Of rows that are checked.
-ExactJob check_job(const knng_backend_problem& p, const Metric& metric);
 
 std::int64_t leading_dimension(std::int64_t columns);
 // Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
@@ -47,21 +46,32 @@ std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.
 std::int64_t checked_together(const knng_backend_problem& p);
 inline constexpr std::int64_t kNearStateBytes = array_bytes(sizeof(NearState));
 
-// Of a row that is checked: ids, values and whether there is a tie.
-std::int64_t checked_bytes(const knng_backend_problem& p);
-
 // Whether columns are compared in a random order of their own.
 bool shuffles_columns(const knng_backend_problem& p);
 
 // What one side of a tile takes that is not made of products.
 std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count);
 
+// What rows that are checked take in memory, which is 256-byte aligned; without memory it counts. Where points come in
+// blocks, all keys of all of them have come with these (CheckedKeys).
+struct CheckSpace {
+  CheckSpace(const knng_backend_problem& p, void* memory);
+
+  std::int64_t together;  // rows
+  std::int64_t* rows;
+  double* u;
+  double* keys;
+  std::int64_t* ids;
+  double* listed;
+  KeyCounts* counts;
+  std::int64_t used;
+};
+
 // What a session works in.
 enum class Stage { tiles, keys, refine, redo };
 // Workspace of a stage, or of all of them.
 std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage);
 std::int64_t workspace_bytes(const knng_backend_problem& p);
-std::int64_t check_workspace_bytes(const knng_backend_problem& p);
 // Blocks of points that a stage holds, where they come in blocks; `precision` of tiles.
 std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision);
 

@@ -1,7 +1,6 @@
 // What leaves a session: rows refined from their lists, rows of which all pairs are evaluated, rows answered at once;
 // and what is looked at again.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <span>
@@ -10,10 +9,12 @@
 
 #include "backend/cuda/delivery.cuh"
 #include "backend/cuda/exact_rows.cuh"
+#include "backend/cuda/list_check.cuh"
 #include "backend/cuda/near_rows.cuh"
 #include "backend/cuda/portions.cuh"
 #include "backend/cuda/refine.cuh"
 #include "backend/cuda/session.cuh"
+#include "backend/cuda/whole_keys.cuh"
 
 namespace libknng::cuda {
 
@@ -190,34 +191,37 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
 
 namespace {
 
-// Some rows' lists and ties in host memory.
-struct HostRows {
-  HostRows(const knng_backend_problem& p, std::int64_t count)
+// Some rows' lists on the host, as they were made, and what their keys say.
+struct CheckedLists {
+  CheckedLists(const knng_backend_problem& p, std::int64_t count)
       : entries(width(p)),
         value_bytes(entries * cuda::value_bytes(p)),
         ids(static_cast<std::size_t>(count * entries)),
         values(static_cast<std::size_t>(count * value_bytes)),
-        ties(static_cast<std::size_t>(count)) {}
-
-  // Ids and values, wherever they are, as what puts them at place `place` of these.
-  std::array<Outgoing, 2> lists(const std::int64_t* from_ids, const void* from_values, std::int64_t place,
-                                std::int64_t count) {
-    return {{{from_ids, ids.data() + place * entries, 8 * count * entries},
-             {from_values, values.data() + place * value_bytes, count * value_bytes}}};
-  }
-  bool same(const HostRows& other, std::int64_t place) const {
-    const auto equal = [](const auto& a, const auto& b, std::int64_t at, std::int64_t n) {
-      return std::equal(a.begin() + at, a.begin() + at + n, b.begin() + at);
-    };
-    return equal(ids, other.ids, place * entries, entries) &&
-           equal(values, other.values, place * value_bytes, value_bytes) && equal(ties, other.ties, place, 1);
-  }
+        listed(static_cast<std::size_t>(count * entries)),
+        counts(static_cast<std::size_t>(count)) {}
 
   const std::int64_t entries, value_bytes;  // of a row
   std::vector<std::int64_t> ids;
   std::vector<std::byte> values;
-  std::vector<std::uint8_t> ties;
+  std::vector<double> listed;
+  std::vector<KeyCounts> counts;
 };
+
+// Lists of these rows to the host, wherever they are.
+void fetch_lists(std::span<const std::int64_t> rows, const knng_backend_result& result, Staging& staging,
+                 const Stream& stream, CheckedLists& to) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t row = rows[i], place = static_cast<std::int64_t>(i);
+    const Outgoing lists[] = {{result.ids + row * to.entries, to.ids.data() + place * to.entries, 8 * to.entries},
+                              {static_cast<const std::byte*>(result.values) + row * to.value_bytes,
+                               to.values.data() + place * to.value_bytes, to.value_bytes}};
+    if (result.device >= 0)
+      staging.download(lists, stream);
+    else
+      for (const Outgoing& one : lists) std::memcpy(one.to, one.from, static_cast<std::size_t>(one.bytes));
+  }
+}
 
 }  // namespace
 
@@ -225,42 +229,59 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
   const knng_backend_problem& p = problem_;
   const std::span<const std::int64_t> all(p.checked, static_cast<std::size_t>(p.checked_count));
   const auto begin = std::lower_bound(all.begin(), all.end(), first);
-  const std::span<const std::int64_t> rows(begin, std::lower_bound(begin, all.end(), first + count));
-  if (rows.empty()) return -1;
+  const std::span<const std::int64_t> checked(begin, std::lower_bound(begin, all.end(), first + count));
+  if (checked.empty()) return -1;
   enter(Stage::redo);
-  const ResultSpace space(p, checked_together(p), workspace_.data());
-  auto* const list = static_cast<std::int64_t*>(space.rest);
-  clear(space.rows.findings, home_.stream);
-  HostRows made(p, space.together), right(p, space.together);
-  const auto number = std::ssize(rows);
-  for (std::int64_t done = 0; done < number; done += space.together) {
-    ExactJob job = check_job(p, metric_);
-    job.rows = this->rows();
-    job.columns = columns();
-    job.list = list;
-    job.count = std::min(space.together, number - done);
-    job.parts = key_parts_;
-    if (checked_keys_) job.keys = checked_keys_->of(begin - all.begin() + done);
-    check(cudaMemcpyAsync(list, rows.data() + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
-                          home_.stream));
+  const CheckSpace space(p, workspace_.data());
+  CheckedLists lists(p, space.together);
+  for (std::size_t done = 0; done < checked.size(); done += static_cast<std::size_t>(space.together)) {
+    const auto rows = checked.subspan(done, std::min(checked.size() - done, static_cast<std::size_t>(space.together)));
+    const auto number = std::ssize(rows);
+    fetch_lists(rows, result, staging_, home_.stream, lists);
+    const auto upload = [&](std::int64_t* to, const std::int64_t* from, std::int64_t values) {
+      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(8 * values), cudaMemcpyHostToDevice, home_.stream));
+    };
+    upload(space.rows, rows.data(), number);
+    upload(space.ids, lists.ids.data(), number * lists.entries);
+    ListCheckJob job;
+    job.count = number;
+    job.columns = p.columns.count;
+    job.k = p.k;
+    job.width = lists.entries;
+    job.rows = space.rows;
+    job.square = p.square != 0;
     job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
-    job.result = space.rows;
-    job.result.packed = true;
-    job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
-    exact_rows(job, home_.stream);
-
-    staging_.download(right.lists(space.rows.ids, space.rows.values, 0, job.count), home_.stream);
-    staging_.download(space.rows.ties, right.ties.data(), job.count, home_.stream);
-    for (std::int64_t i = 0; i < job.count; ++i) {
-      const std::int64_t row = rows[static_cast<std::size_t>(done + i)];
-      const auto lists = made.lists(result.ids + row * made.entries,
-                                    static_cast<const std::byte*>(result.values) + row * made.value_bytes, i, 1);
-      if (result.device >= 0)
-        staging_.download(lists, home_.stream);
-      else
-        for (const Outgoing& one : lists) std::memcpy(one.to, one.from, static_cast<std::size_t>(one.bytes));
-      made.ties[static_cast<std::size_t>(i)] = result.ties[row];
-      if (!made.same(right, i)) return row;
+    job.ids = space.ids;
+    job.listed = space.listed;
+    job.counts = space.counts;
+    if (checked_keys_) {
+      job.keys = checked_keys_->of(begin - all.begin() + static_cast<std::ptrdiff_t>(done));
+    } else {
+      WholeKeysJob of_rows;
+      of_rows.rows = this->rows();
+      of_rows.list = space.rows;
+      of_rows.count = number;
+      of_rows.columns = columns();
+      of_rows.column_count = p.columns.count;
+      of_rows.metric = metric_;
+      of_rows.keys = space.keys;
+      of_rows.ld = p.columns.count;
+      of_rows.u = space.u;
+      of_rows.parts = key_parts_;
+      whole_keys(of_rows, home_.stream);
+      job.keys = space.keys;
+    }
+    count_keys(job, home_.stream);
+    const Outgoing found[] = {{space.listed, lists.listed.data(), 8 * number * lists.entries},
+                              {space.counts, lists.counts.data(), number * std::int64_t{sizeof(KeyCounts)}}};
+    staging_.download(found, home_.stream);
+    for (std::int64_t i = 0; i < number; ++i) {
+      const std::int64_t row = rows[static_cast<std::size_t>(i)];
+      const ListClaim claim{lists.ids.data() + i * lists.entries, lists.values.data() + i * lists.value_bytes,
+                            result.ties[row] != 0, p.square ? row : -1, p.leave_out ? p.leave_out[row] : -1};
+      if (!is_right(p, metric_, claim, lists.listed.data() + i * lists.entries,
+                    lists.counts[static_cast<std::size_t>(i)]))
+        return row;
     }
   }
   return -1;
