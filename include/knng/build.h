@@ -12,7 +12,7 @@ extern "C" {
 
 /** Plans a build or a query without running it: memory, tiles, devices.
  * @param h  handle with rows
- * @param nq number of query rows; 0: a build
+ * @param nq number of query rows, of whichever type needs most; 0: a build
  * @param k  neighbours per row
  * @param out written; struct_size set by the caller
  * @param error NULL, or filled in

@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+
+#include "io/file.h"
 
 namespace libknng {
 namespace {
@@ -62,20 +65,22 @@ std::vector<std::string> plugin_directories() {
   return found;
 }
 
-const void* Plugin::try_file(const std::string& path, std::string& why_not) const {
+const void* Plugin::try_file(const std::string& path, std::string& why_not, bool& no_memory) const {
   if (::access(path.c_str(), F_OK) != 0) {
     why_not = path + " is not there";
     return nullptr;
   }
+  errno = 0;
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
+    no_memory = no_memory || errno == ENOMEM;
     const char* const reason = ::dlerror();
     why_not = path + " cannot be loaded: " + (reason ? reason : "no reason given");
+    no_memory = no_memory || why_not.find(system_text(ENOMEM)) != std::string::npos;
     return nullptr;
   }
-  using Entry = const void* (*)();
-  const auto entry = reinterpret_cast<Entry>(::dlsym(handle, entry_));
-  const void* const table = entry ? entry() : nullptr;
+  void* const entry = ::dlsym(handle, entry_);
+  const void* const table = entry ? call_(entry) : nullptr;
   std::string objection = table ? judge_(table) : std::string("has no ") + entry_;
   if (objection.empty()) return table;
   why_not = path + " " + objection;  // a copy: nothing of the library is there any more
@@ -83,13 +88,16 @@ const void* Plugin::try_file(const std::string& path, std::string& why_not) cons
   return nullptr;
 }
 
-const void* Plugin::load(std::string& why_not) {
+const void* Plugin::load(std::string& why_not, bool* no_memory) {
   const std::lock_guard lock(mutex_);
+  bool ignored = false;
+  bool& lacks_memory = no_memory ? *no_memory : ignored;
+  lacks_memory = false;
   if (table_) return table_;
   std::string reasons;
   for (const std::string& directory : plugin_directories()) {
     std::string reason;
-    table_ = try_file(directory + "/" + file_, reason);
+    table_ = try_file(directory + "/" + file_, reason, lacks_memory);
     if (table_) return table_;
     reasons.append(reasons.empty() ? "" : "; ").append(reason);
   }

@@ -196,7 +196,7 @@ std::string refuse_all(const void*) { return "is of another build"; }
 void plugins_that_cannot_be_used(void**) {
   const scratch::Directory dir;
   const Environment chosen("KNNG_BACKEND_DIR", dir.path());
-  Plugin missing("libknng_none.so", "knng_none_entry", &accept_all);
+  Plugin missing("libknng_none.so", "knng_none_entry", &call_entry<knng_formats_seam>, &accept_all);
   std::string why;
   assert_null(missing.load(why));
   assert_true(why.find((dir / "libknng_none.so") + " is not there") != std::string::npos);
@@ -218,7 +218,7 @@ bool formats_are_loaded() {
 // Before a test takes it, as then it stays.
 void refused_plugins_are_closed(void**) {
   assert_false(formats_are_loaded());
-  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, [](const void*) -> std::string {
+  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, [](const void*) -> std::string {
     assert_true(formats_are_loaded());
     return "is of another build";
   });
@@ -228,7 +228,7 @@ void refused_plugins_are_closed(void**) {
     assert_true(why.find(KNNG_FORMATS_FILE " is of another build") != std::string::npos);
     assert_false(formats_are_loaded());
   }
-  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &accept_all);
+  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &call_entry<knng_formats_seam>, &accept_all);
   assert_null(nameless.load(why));
   assert_false(formats_are_loaded());
 }
@@ -236,13 +236,13 @@ void refused_plugins_are_closed(void**) {
 // With the real formats library, whose directory the test suite names.
 void plugins_that_are_there(void**) {
   std::string why;
-  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &refuse_all);
+  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, &refuse_all);
   assert_null(refused.load(why));
   assert_true(why.find(KNNG_FORMATS_FILE " is of another build") != std::string::npos);
-  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &accept_all);
+  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &call_entry<knng_formats_seam>, &accept_all);
   assert_null(nameless.load(why));
   assert_true(why.find("has no no_such_entry") != std::string::npos);
-  Plugin good(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &seam_objection);
+  Plugin good(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, &seam_objection);
   const void* const table = good.load(why);
   assert_non_null(table);
   const Environment nowhere("KNNG_BACKEND_DIR", "/nonexistent");
@@ -251,7 +251,7 @@ void plugins_that_are_there(void**) {
 
 void formats_library_of_another_build(void**) {
   std::string why;
-  Plugin good(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &seam_objection);
+  Plugin good(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, &seam_objection);
   const auto* const real = static_cast<const knng_formats_seam*>(good.load(why));
   assert_non_null(real);
   assert_string_equal(seam_objection(real).c_str(), "");
