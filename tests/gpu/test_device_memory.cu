@@ -395,7 +395,7 @@ void results_to_devices() {
         }
       expect(same, "%s, space %d: other numbers", l.name, space);
       knng_graph* again = nullptr;
-      expect(knng_graph_import(&again, &to_ids, &to_values, 0, to_ids.rows, 1, nullptr) == KNNG_OK, "%s: %s", l.name,
+      expect(knng_graph_import(&again, &to_ids, &to_values, 1, to_ids.rows, 1, nullptr) == KNNG_OK, "%s: %s", l.name,
              knng_last_error());
       knng_graph_destroy(again);
     }

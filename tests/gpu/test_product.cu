@@ -221,9 +221,10 @@ void check_tile(const Case& c, Size size, std::int64_t dim, Home& home, Products
   home.stream.wait();
   const std::vector<float> found = tile.values();
 
+  const TensorCores chip = tensor_cores_of(c.compute_major);
   const ProductUnit unit = Products::unit(
       c.precision, dim, {LowBound::kSmallestRatio, c.precision == Precision::two_piece ? kPieceRatio : 0},
-      c.compute_major);
+      {unit_of(c.precision), chip.lost, chip.shortest});
   // Below it a length counts as so much: tensor cores align factors as if they were no smaller (unit.h).
   const double shortest = c.precision == Precision::fp32 ? 0 : kSmallestNormalHalf;
   const double underflow = c.precision == Precision::fp32 ? unit.eta : 0x1p-148;

@@ -81,7 +81,8 @@ long double share(const Route& route, const Row& a, const Row& b, std::size_t pa
     bb += b[t] * b[t];
   }
   error.add(-product(route, a, b, parts));
-  const ProductUnit unit = cuda::fp16_unit(static_cast<std::int64_t>(a.size()), route.compute_major);
+  const cuda::TensorCores chip = cuda::tensor_cores_of(route.compute_major);
+  const ProductUnit unit = cuda::fp16_unit(static_cast<std::int64_t>(a.size()), chip.lost, chip.shortest);
   const long double off = std::fabs(error.value()), tau = cuda::kSmallestNormalHalf;
   // The bound by squares, that low rests on, and the one that it comes from.
   assert_true(off <= unit.gamma * (aa + bb) / 2 + unit.eta);

@@ -31,11 +31,24 @@ inline constexpr double kLostBefore = std::max(lost_by_groups_of(4, 0x1p-23), kL
 static_assert(kLostOnHopper == 17 * 0x1p-24 && kLostBefore == 56 * 0x1p-24);
 static_assert((3 * kLargestFilterDim / 16 + 2) * kLostBefore < 1);  // in two pieces three terms a coordinate
 
-inline ProductUnit fp16_unit(std::int64_t terms, int compute_major) noexcept {
+// What the bound and the probe (refine/unit_probe.h) take a chip's tensor cores to be. A problem on several devices has
+// the largest of each constant that bounds are made of, `lost` and `shortest`.
+struct TensorCores {
+  double lost;      // of 16 terms, relative to the points' lengths
+  double shortest;  // a shorter point counts as so long
+  double aligned;   // what is below it is cut off, relative to the largest addend
+  int group;        // terms that are added at once, at least
+};
+constexpr TensorCores tensor_cores_of(int compute_major) noexcept {
+  return compute_major == 9 ? TensorCores{kLostOnHopper, kSmallestNormalHalf, 0x1p-25, 8}
+                            : TensorCores{kLostBefore, kSmallestNormalHalf, 0x1p-23, 4};
+}
+
+inline ProductUnit fp16_unit(std::int64_t terms, double lost_of_16, double shortest) noexcept {
   const std::int64_t groups = (terms + 15) / 16 + 1;  // of 16 terms, and one of zeros behind the last
-  const double lost = static_cast<double>(groups) * (compute_major == 9 ? kLostOnHopper : kLostBefore);
+  const double lost = static_cast<double>(groups) * lost_of_16;
   const double gamma = lost / (1 - lost) * (1 + 0x1p-50);
-  return {gamma, gamma * kSmallestNormalHalf * kSmallestNormalHalf + 0x1p-148};
+  return {gamma, gamma * shortest * shortest + 0x1p-148};
 }
 
 }  // namespace libknng::cuda
