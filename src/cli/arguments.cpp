@@ -78,9 +78,13 @@ void add_metric(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "--value", "value", "distance or similarity", "WORD");
 }
 
+void add_max_memory(CLI::App* app, Raw& raw) {
+  add_setting(app, raw, "--max-memory", "max_host_bytes", "most host memory, e.g. 4GiB (no limit)", "SIZE");
+}
+
 void add_work(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "--threads", "threads", "CPU threads (all)", "N");
-  add_setting(app, raw, "--max-memory", "max_host_bytes", "most host memory, e.g. 4GiB (no limit)", "SIZE");
+  add_max_memory(app, raw);
   app->add_option("--set", raw.set, "any setting that 'knng settings' lists; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
@@ -154,6 +158,7 @@ void describe(CLI::App& app, Raw& raw) {
   CLI::App* info = add_command(app, raw, Command::info, "info", "what a graph file or a data file holds");
   info->add_option("FILE", raw.arguments.graph, "a graph (.npz, .knng) or a data file")->required()->type_name("");
   add_report(info, raw, "of a graph: also components, hubs and distances");
+  add_max_memory(info, raw);
 
   CLI::App* check =
       add_command(app, raw, Command::check, "check", "whether a graph is right, by plain fp64 evaluation");

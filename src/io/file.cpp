@@ -91,10 +91,12 @@ bool brought_to_disk(int fd) noexcept {
 
 std::string shown(const std::string& path) {
   constexpr std::size_t kMost = 160;
-  if (path.size() <= kMost) return "'" + plain_text(path) + "'";
-  std::size_t begin = path.size() - kMost + 3;
-  while (begin < path.size() && (static_cast<unsigned char>(path[begin]) & 0xc0) == 0x80) ++begin;
-  return "'..." + plain_text(path.substr(begin)) + "'";
+  std::size_t begin = path.size() <= kMost ? 0 : path.size() - kMost + 3;
+  // Not in the middle of a character.
+  while (begin > 0 && begin < path.size() && (static_cast<unsigned char>(path[begin]) & 0xc0) == 0x80) ++begin;
+  std::string text(begin > 0 ? "'..." : "'");
+  text.append(plain_text(path.substr(begin))).append("'");
+  return text;
 }
 
 std::string system_text(int error) {
@@ -116,7 +118,6 @@ File::File(std::string path)
   if (!S_ISREG(opened_.st_mode))
     fail(KNNG_ERR_IO, "path", "cannot read %s: it is %s, only regular files are read", shown(path_).c_str(),
          kind_of(opened_.st_mode));
-  wait_while_young();
 }
 
 // A file's times move in steps, with a clock that ticks every few milliseconds, and a write sets them when it begins.
@@ -256,9 +257,8 @@ void OutputFile::commit() {
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
   temporary_.clear();
   // The new name as well. The file is there and whole, whatever comes of it.
-  std::string directory = directory_of(target_);
-  if (directory.empty()) directory = ".";
-  const Descriptor at(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::string directory = directory_of(target_);
+  const Descriptor at(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (at.get() >= 0) brought_to_disk(at.get());
 }
 

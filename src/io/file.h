@@ -42,9 +42,12 @@ class Descriptor {
 // A regular file open for reading. Reads at different offsets may run at the same time.
 class File {
  public:
-  // Throws KNNG_ERR_IO if there is no such file, it cannot be read, or it is a directory, a pipe or a device. A file that
-  // was written just now is waited for until its times tell whether it is written again (docs/guide/files.md).
+  // Throws KNNG_ERR_IO if there is no such file, it cannot be read, or it is a directory, a pipe or a device.
   explicit File(std::string path);
+
+  // For who has nothing but its times to tell that a file changes, no checksum: of one that was written just now, waits
+  // until they would tell it (docs/guide/files.md).
+  void wait_while_young();
 
   const std::string& path() const noexcept { return path_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(opened_.st_size); }
@@ -61,8 +64,6 @@ class File {
   [[noreturn]] void fail_changed() const;
 
  private:
-  void wait_while_young();
-
   std::string path_;
   Descriptor fd_;
   struct stat opened_ {};

@@ -48,7 +48,9 @@ void Source::finish() {
 }
 
 std::unique_ptr<Source> open_plain(const std::string& path) {
-  return std::make_unique<PlainSource>(std::make_shared<const File>(path));
+  auto file = std::make_shared<File>(path);
+  file->wait_while_young();
+  return std::make_unique<PlainSource>(std::move(file));
 }
 
 void require_size(const Source& source, std::int64_t claimed, const char* claim) {

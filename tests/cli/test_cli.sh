@@ -83,6 +83,31 @@ fingerprint=$(sed -n 's/^fingerprint *//p' out)
 expect 0 "$knng" info g.npz --report
 out_has "^fingerprint  *$fingerprint\$"
 out_has '^components  *1,'
+# Within a limit: of the file, then of the report, whose in-degrees take as much as the graph says it has columns.
+"$python" - <<'PY'
+import numpy as np, zipfile
+ids = np.array([[5, 1], [499999999, 2]], dtype="i8")
+np.savez("columns.npz", indices=ids, distances=np.ones((2, 2), "f4"))
+ids[1, 0] = 2 ** 62
+np.savez("far.npz", indices=ids, distances=np.ones((2, 2), "f4"))
+with zipfile.ZipFile("bomb.npz", "w", zipfile.ZIP_DEFLATED) as z:
+    for name, kind in (("indices", "<i8"), ("distances", "<f8")):
+        with z.open(name + ".npy", "w") as member:
+            np.lib.format.write_array_header_1_0(member, {"descr": kind, "fortran_order": False, "shape": (1000000, 40)})
+            for _ in range(40):
+                member.write(bytes(8000000))
+PY
+refused 5 '--max-memory 1000 is too small: at least' "$knng" info g.npz --max-memory 1KB
+refused 5 'max_host_bytes=1000 is too small: at least' env KNNG_MAX_HOST_BYTES=1000 "$knng" info g.npz
+refused 5 '--max-memory 1000 is too small: at least' "$knng" check g.npz x.npy --max-memory 1KB
+refused 5 '--max-memory 100000000 is too small: at least 643000320' prlimit --as=500000000 "$knng" info bomb.npz --max-memory 100MB
+expect 0 "$knng" info columns.npz --max-memory 1MB
+expect 5 "$knng" info columns.npz --report --max-memory 100MB
+grep -qF -- '--max-memory 100000000 is too small: the smallest that works is 8000000052' err || die "no limit for columns"
+expect 0 "$knng" info far.npz
+expect 5 "$knng" info far.npz --report
+grep -qF -- 'to report on 4611686018427387905 columns' err || die "2^62 columns are not told"
+expect 0 "$knng" info g.npz --report --max-memory 100KB
 expect 0 "$knng" info x.npy
 out_has '^rows  *300$'
 out_has '^dimension  *12$'
