@@ -120,29 +120,31 @@ File::File(std::string path)
          kind_of(opened_.st_mode));
 }
 
-// A file's times move in steps, with a clock that ticks every few milliseconds, and a write sets them when it begins.
-// So a file that was written a moment ago can be written again, or still, without another time. Once its times have not
-// moved for longer than a step and than a write of all of it takes, every later write moves them.
+// A file's times move in steps, and a write sets them when it begins. So a file that was written a moment ago can be
+// written again, or still, without another time. Once it is older than a step, and than a write of all of it takes,
+// every later write moves them.
 void File::wait_while_young() {
-  constexpr std::int64_t kStep = 20'000'000;                     // in ns; clocks tick at 100 Hz or more often
-  constexpr std::int64_t kLongestWrite = std::int64_t{1} << 31;  // bytes that a call moves at most; 1 ns each
-  constexpr std::int64_t kPatience = 5'000'000'000;
-  const std::int64_t enough = kStep + std::min(size(), kLongestWrite);
-  const auto since = [](const timespec& then) {
+  constexpr std::int64_t kSecond = 1'000'000'000, kPatience = 5 * kSecond, kNap = kSecond / 1000;
+  constexpr std::int64_t kLongestWrite = std::int64_t{1} << 31;  // bytes that a call moves at most; 2 GB/s
+  // In ns. Whole seconds are those of a file system that has no others.
+  const auto enough = [&] {
+    return std::min(size(), kLongestWrite) / 2 + (opened_.st_ctim.tv_nsec == 0 ? kSecond : 0);
+  };
+  // By the clock that files get their times of: it moves when a step is over.
+  const auto age = [&] {
     timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return (now.tv_sec - then.tv_sec) * std::int64_t{1'000'000'000} + now.tv_nsec - then.tv_nsec;
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (now.tv_sec - opened_.st_ctim.tv_sec) * kSecond + now.tv_nsec - opened_.st_ctim.tv_nsec;
   };
   const auto steady = [] { return std::chrono::steady_clock::now(); };
-  const auto deadline = steady() + std::chrono::nanoseconds(kPatience);
-  for (auto seen = steady();;) {
-    const std::int64_t age = since(opened_.st_ctim);
-    if (age >= enough || age < -kPatience) return;  // or times of a clock that is not ours
+  const auto begun = steady();
+  for (auto seen = begun;;) {
+    const std::int64_t old = age();
     const std::int64_t watched = (steady() - seen) / std::chrono::nanoseconds(1);
-    if (watched >= enough) return;
-    if (steady() > deadline) fail(KNNG_ERR_IO, "path", "%s is being written", shown(path_).c_str());
-    const std::int64_t rest = std::min(enough - std::max(age, watched), kStep);
-    std::this_thread::sleep_for(std::chrono::nanoseconds(rest));
+    if (old > enough() || watched > enough() + kSecond / 50) return;  // watched: where the times are another clock's
+    if (steady() > begun + std::chrono::nanoseconds(kPatience))
+      fail(KNNG_ERR_IO, "path", "%s is being written", shown(path_).c_str());
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::clamp(enough() - old, kNap, 20 * kNap)));
     struct stat now {};
     if (::fstat(fd_.get(), &now) != 0) fail_changed();
     if (same_state(now, opened_)) continue;
