@@ -111,7 +111,11 @@ void add_data(CLI::App* app, Raw& raw, const char* doc) {
 }
 
 void add_output(CLI::App* app, Raw& raw, bool required) {
-  app->add_option("-o,--output", raw.arguments.out, "file for the graph: name.npz (NumPy) or name.knng")
+  const auto take = [&raw](const std::string& path) {
+    if (path.empty()) throw Failure(kUsage, "--output: the name of the file is empty");
+    raw.arguments.out = path;
+  };
+  app->add_option_function<std::string>("-o,--output", take, "file for the graph: name.npz (NumPy) or name.knng")
       ->required(required)
       ->type_name("OUT");
 }

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "core/error.h"
@@ -59,12 +59,9 @@ std::string directory_of(const std::string& path) {
 std::string end_of_links(std::string path) {
   constexpr int kMostLinks = 40;  // as the kernel
   for (int links = 0; links < kMostLinks; ++links) {
-    struct stat at {};
-    if (::lstat(path.c_str(), &at) != 0 || !S_ISLNK(at.st_mode)) return path;
-    std::string to(static_cast<std::size_t>(PATH_MAX), '\0');
-    const ssize_t length = ::readlink(path.c_str(), to.data(), to.size());
-    if (length < 0) return path;
-    to.resize(static_cast<std::size_t>(length));
+    std::error_code none;
+    const std::string to = std::filesystem::read_symlink(path, none);
+    if (none) return path;
     path = to.starts_with('/') ? to : directory_of(path) + to;
   }
   return path;  // a ring of links, which cannot be opened

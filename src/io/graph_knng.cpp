@@ -240,6 +240,7 @@ class GraphFileReader {
 }  // namespace
 
 void save_knng(const Graph& g, const std::string& path, const Work& work) {
+  OutputFile file(path);  // whether it can be written is known before anything is done
   const std::string facts = write_facts(g);
   const std::vector<Part> parts = {
       {"ids", KNNG_I64, g.ids.data(), g.ids.bytes()},
@@ -275,7 +276,6 @@ void save_knng(const Graph& g, const std::string& path, const Work& work) {
   });
   header.checksum = sum.value();
 
-  OutputFile file(path);
   file.write(&header, sizeof header);
   work.begin("write", end);
   each_piece(table, parts, [&](const void* data, std::int64_t bytes) {

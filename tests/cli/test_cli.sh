@@ -258,7 +258,40 @@ fi
 mkdir directory.npz
 refused 4 'nowhere/g.npz' "$knng" build missing.npy -k 3 -o nowhere/g.npz
 refused 4 'directory' "$knng" build missing.npy -k 3 -o directory.npz
-refused 4 'regular file' "$knng" build missing.npy -k 3 -o /dev/null
+ln -s /dev/null null.npz
+refused 4 'a device' "$knng" build missing.npy -k 3 -o null.npz
+refused 2 'tells no format' "$knng" build missing.npy -k 3 -o /dev/null
+refused 2 '--output: the name of the file is empty' "$knng" build x.npy -k 3 -o ''
+refused 2 '--output: the name of the file is empty' "$knng" query x.npy q.npy -k 3 --output ''
+# An output that is an input by another name: through a link of either kind.
+cp x.npy input.npy
+ln -s input.npy soft.npz
+ln input.npy hard.knng
+for other in soft.npz hard.knng; do
+  refused 2 "--output $other is the file 'input.npy', which is to be read" "$knng" build x.npy input.npy -k 3 -o "$other"
+  refused 2 "--output $other is the file 'input.npy', which is to be read" "$knng" query x.npy input.npy -k 3 -o "$other"
+done
+cmp -s x.npy input.npy || die "an input was written over"
+# A link stays one, also where what it points to is not there yet; what is replaced keeps its mode.
+mkdir elsewhere
+ln -s elsewhere/there.npz link.npz
+expect 0 "$knng" build x.npy -k 3 -q -o link.npz
+[ -L link.npz ] && [ -f elsewhere/there.npz ] || die "a dangling link was replaced"
+chmod 640 elsewhere/there.npz
+expect 0 "$knng" build x.npy -k 3 -q -o link.npz
+[ "$(stat -c %a elsewhere/there.npz)" = 640 ] || die "the output has another mode"
+if [ "$(id -u)" -eq 0 ]; then
+  # A file of somebody else, in a directory where only owners replace files.
+  chmod 755 .
+  mkdir -m 1777 sticky
+  cp g.npz sticky/g.npz
+  chown 1:1 sticky/g.npz
+  chmod 666 sticky/g.npz
+  refused 4 "only owners replace" setpriv --reuid=65534 --regid=65534 --clear-groups \
+    env LD_LIBRARY_PATH= "$knng" build missing.npy -k 3 -o sticky/g.npz
+  expect 0 "$knng" build x.npy -k 3 -q -o sticky/g.npz
+  [ "$(stat -c %u:%g:%a sticky/g.npz)" = 1:1:666 ] || die "the output has another owner"
+fi
 refused 2 'g.txt' "$knng" build missing.npy -k 3 -o g.txt
 refused 4 'nowhere/g.npz' "$knng" query missing.npy q.npy -k 3 -o nowhere/g.npz
 if [ "$(id -u)" -ne 0 ]; then
@@ -267,6 +300,7 @@ if [ "$(id -u)" -ne 0 ]; then
   refused 4 'locked/g.npz' "$knng" build missing.npy -k 3 -o locked/g.npz
 fi
 rmdir directory.npz
+rm -rf null.npz soft.npz hard.knng input.npy link.npz elsewhere sticky
 
 # A refused build leaves an earlier output as it was, and nothing beside it.
 cp g.npz kept.npz
