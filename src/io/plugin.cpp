@@ -1,6 +1,7 @@
 #include "io/plugin.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-
-#include "io/file.h"
 
 namespace libknng {
 namespace {
@@ -50,6 +49,16 @@ std::string own_directory() {
   return slash == std::string::npos ? "" : file.substr(0, slash);
 }
 
+// The loader keeps to itself that a library could not be mapped for want of room. With all that it needs, a library of
+// ours takes less than this.
+bool room_for_library() noexcept {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  void* const room = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  ::munmap(room, kBytes);
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> plugin_directories() {
@@ -73,10 +82,9 @@ const void* Plugin::try_file(const std::string& path, std::string& why_not, bool
   errno = 0;
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
-    no_memory = no_memory || errno == ENOMEM;
+    no_memory = no_memory || errno == ENOMEM || !room_for_library();
     const char* const reason = ::dlerror();
     why_not = path + " cannot be loaded: " + (reason ? reason : "no reason given");
-    no_memory = no_memory || why_not.find(system_text(ENOMEM)) != std::string::npos;
     return nullptr;
   }
   void* const entry = ::dlsym(handle, entry_);

@@ -108,6 +108,16 @@ expect 0 "$knng" info far.npz
 expect 5 "$knng" info far.npz --report
 grep -qF -- 'to report on 4611686018427387905 columns' err || die "2^62 columns are not told"
 expect 0 "$knng" info g.npz --report --max-memory 100KB
+# Without memory for the archive or the library that reads it, nothing is said of the file or of a package.
+for kilobytes in $(seq 6000 250 16000); do
+  code=0
+  prlimit --as="${kilobytes}000" "$knng" info g.npz >out 2>err || code=$?
+  case $code in
+    0 | 5 | 127) ;; # 127: the command itself could not be loaded
+    1) grep -q libgomp err || die "with $kilobytes KB: 1" ;;
+    *) die "with $kilobytes KB: $code" ;;
+  esac
+done
 expect 0 "$knng" info x.npy
 out_has '^rows  *300$'
 out_has '^dimension  *12$'
