@@ -23,7 +23,7 @@ void describe_graph(const Arguments& a) {
   const Graph g = read_graph(a, progress);
   knng_matrix ids = knng_packed(KNNG_I64, 0, 0, nullptr), values = ids;
   check(knng_graph_view(g.get(), &ids, &values, error()));
-  line("file", a.graph);
+  line("file", plain(a.graph));
   line("kind", "graph");
   line("neighbours", ids.cols);
   line("value_type", dtype_name(values.dtype));
@@ -44,7 +44,7 @@ void describe_data(const Arguments& a) {
   Progress progress(false);
   read_files(h.get(), {a.graph}, progress);
   const Shape s = shape(h.get());
-  line("file", a.graph);
+  line("file", plain(a.graph));
   line("kind", "data");
   line("rows", s.rows);
   line("dimension", s.dim);

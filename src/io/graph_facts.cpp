@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/text.h"
+
 namespace libknng {
 namespace {
 
@@ -57,7 +59,7 @@ bool read_fact(std::string_view name, std::string_view value, Graph& g) {
   }
   if (name.starts_with(kText)) {
     for (const GraphTextField& field : graph_texts())
-      if (name.substr(kText.size()) == field.name) g.text.*field.text = unescaped(value);
+      if (name.substr(kText.size()) == field.name) g.text.*field.text = plain_text(unescaped(value));
   } else if (name.starts_with(kStat)) {
     for (int i = 0; i < kStats; ++i)
       if (name.substr(kStat.size()) == stat_table()[static_cast<std::size_t>(i)].name)

@@ -14,7 +14,8 @@ namespace libknng {
 inline constexpr std::int64_t kMostFactBytes = std::int64_t{1} << 20;
 
 std::string write_facts(const Graph& g);
-// Sets what the lines name and this version knows. Returns "", or what is wrong with the lines.
+// Sets what the lines name and this version knows; texts become plain ones (core/text.h), as a build makes them.
+// Returns "", or what is wrong with the lines.
 std::string read_facts(std::string_view lines, Graph& g);
 
 // "" if the graph holds together, else what is wrong: ids in [-1, columns), no id twice in a row, no NaN, +inf exactly

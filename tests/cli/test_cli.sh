@@ -108,6 +108,25 @@ expect 0 "$knng" info far.npz
 expect 5 "$knng" info far.npz --report
 grep -qF -- 'to report on 4611686018427387905 columns' err || die "2^62 columns are not told"
 expect 0 "$knng" info g.npz --report --max-memory 100KB
+# What a terminal would obey comes neither out of a file nor out of its name.
+"$python" - <<'PY'
+import numpy as np
+text = b"text.metric=euclidean\\nproved 100 %\x1b[2J\xc2\x9b\xe2\x80\xae\n"
+np.savez("texts.npz", indices=np.array([[1], [0]]), distances=np.ones((2, 1), "f4"), knng_text=np.frombuffer(text, "u1"))
+PY
+evil=$(printf 'a\nknng: b\033[2J\302\233\342\200\256\303\251.npz')
+cp texts.npz "$evil"
+expect 0 "$knng" info "$evil"
+LC_ALL=C grep -qE '^metric +euclidean.proved 100 %.\[2J...?$' out || die "the metric's name is not there"
+grep -qF 'a?knng: b?[2J??é.npz' out || die "the file's name is not there"
+expect 4 "$knng" info "missing $evil"
+grep -qF 'a?knng: b?[2J??é.npz' err || die "the missing file's name is not there"
+expect 0 "$knng" build x.npy -k 3 -o "$evil"
+refused 2 "unknown command 'a?knng" "$knng" "$evil"
+for file in out err; do
+  LC_ALL=C grep -nE "$(printf '[\001-\011\013-\037\177]|\302\233|\342\200\256')" "$file" && die "raw in $file"
+done
+rm -f "$evil"
 # Without memory for the archive or the library that reads it, nothing is said of the file or of a package.
 for kilobytes in $(seq 6000 250 16000); do
   code=0

@@ -93,6 +93,13 @@ void long_and_odd_names_stay_one_line(void**) {
   const std::string text = shown("/a\nb\x7f/" + std::string(3000, 'x') + "/end");
   assert_true(text.size() < 200 && text.find('\n') == std::string::npos && text.ends_with("/end'"));
   assert_string_equal(shown("a\nb").c_str(), "'a?b'");
+  // Whole characters, wherever the beginning is cut.
+  for (std::size_t more = 0; more < 4; ++more) {
+    std::string name;
+    for (int i = 0; i < 100; ++i) name += "\u20ac";
+    const std::string cut = shown(name + std::string(more, 'x'));
+    assert_true(cut.starts_with("'...\u20ac") && cut.find('?') == std::string::npos && cut.size() <= 164);
+  }
 }
 
 void written_whole_or_not_at_all(void**) {

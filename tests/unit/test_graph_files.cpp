@@ -49,7 +49,7 @@ Graph full_sample() {
           std::string(stat_table()[static_cast<std::size_t>(i)].name).starts_with("seconds_") ? i / 7.0 : i % 4;
   g.stats[Stat::keys] = 0x1p60 + 512;
   g.text.metric = "minkowski";
-  g.text.device = "cpu: a=b\nsecond line \\n \\";
+  g.text.device = "cpu: a=b \\n \\ \u00e9";
   g.text.fingerprint = "";
   return g;
 }
@@ -290,6 +290,8 @@ void facts(void**) {
   for (const char* lines : {"", "unknown=1\n", "stat.unknown=x\ntext.unknown=\n", "text.metric=a=b\n"})
     assert_string_equal(read_facts(lines, g).c_str(), "");
   assert_string_equal(g.text.metric.c_str(), "a=b");
+  assert_string_equal(read_facts("text.metric=a\\nforged b\x1b[2J\u202ec\n", g).c_str(), "");
+  assert_string_equal(g.text.metric.c_str(), "a?forged b?[2J?c");
   for (const char* lines : {"x", "x=1", "\n", "stat.rows=\n", "stat.rows=1x\n", "square=2\n", "columns=1.5\n"})
     assert_true(!read_facts(lines, g).empty());
 }
