@@ -13,8 +13,8 @@ std::string rate(double per_second);          // 3.21, 950, 12.3k, 4.56M
 std::string number(double value);             // whole numbers in full, others with 6 digits
 std::string percent(double part, double of);  // 12.3 %
 
-// Names of files, as a line of a terminal: what would be obeyed there, or would turn the direction of text, becomes '?'.
-// Texts of the library come like this already.
+// Names of files, as a line of a terminal: what would be obeyed there, or would turn the direction of text, becomes
+// '?'. Texts of the library come like this already.
 std::string plain(const std::string& text);
 
 [[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...);
