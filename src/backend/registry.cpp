@@ -8,7 +8,7 @@
 namespace libknng {
 namespace {
 
-Plugin cuda(KNNG_CUDA_FILE, KNNG_CUDA_ENTRY, &backend_objection);
+Plugin cuda(KNNG_CUDA_FILE, KNNG_CUDA_ENTRY, &call_entry<knng_backend_seam>, &backend_objection);
 
 }  // namespace
 

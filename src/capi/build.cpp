@@ -1,6 +1,8 @@
 // knng/build.h
 #include "knng/build.h"
 
+#include <algorithm>
+
 #include "capi/guard.h"
 #include "capi/left_out.h"
 #include "capi/objects.h"
@@ -26,7 +28,15 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out, 
            static_cast<long long>(most));
     require_k(data, k, nq > 0, false);
     const Task task = make_task(h->settings, data, nq > 0);
-    const TaskPlan plan = plan_task(task, data, nq, data.dtype(), k, data.held_bytes());
+    TaskPlan plan = plan_task(task, data, nq, data.dtype(), k, data.held_bytes());
+    if (nq > 0 && plan.engine) {
+      // Queries may have any type. On the CPU it matters whether it is that of the rows: bytes have integer products.
+      const std::int32_t another = data.dtype() == KNNG_F64 ? KNNG_F32 : KNNG_F64;
+      const TaskPlan other = plan_task(task, data, nq, another, k, data.held_bytes());
+      const std::int64_t smallest = std::max(plan.smallest_host, other.smallest_host);
+      if (other.engine && other.host_bytes > plan.host_bytes) plan = other;
+      if (other.engine) plan.smallest_host = smallest;
+    }
     knng_plan result{};
     result.struct_size = sizeof result;
     result.devices = plan.device.set.backend ? static_cast<std::uint32_t>(plan.device.set.devices.size()) : 1;

@@ -6,6 +6,7 @@
 #include "capi/guard.h"
 #include "capi/objects.h"
 #include "capi/structs.h"
+#include "core/monitor.h"
 #include "exec/device_copy.h"
 #include "exec/host_lists.h"
 #include "graph/copy.h"
@@ -98,17 +99,21 @@ knng_status knng_graph_text(const knng_graph* g, const char* name, char* buf, in
 
 knng_status knng_graph_save(const knng_graph* g, const char* path, const char* format, const knng_control* c,
                             knng_error* error) {
-  return guard(error, [&](const FloatEnv&) {
-    read_control_with_limit(c);
-    save_graph(require(g, "g").with_lists(), &require(path, "path"), format);
+  return guard(error, [&](const FloatEnv& env) {
+    const knng_control control = read_control_with_limit(c);
+    Monitor monitor(control, env);
+    Budget budget = budget_of(control);
+    save_graph(require(g, "g").with_lists(), &require(path, "path"), format, {&budget, &monitor});
   });
 }
 
 knng_status knng_graph_load(knng_graph** out, const char* path, const knng_control* c, knng_error* error) {
-  return guard(error, [&](const FloatEnv&) {
+  return guard(error, [&](const FloatEnv& env) {
     require(out, "out") = nullptr;
-    read_control_with_limit(c);
-    *out = new knng_graph{load_graph(&require(path, "path"))};
+    const knng_control control = read_control_with_limit(c);
+    Monitor monitor(control, env);
+    Budget budget = budget_of(control);
+    *out = new knng_graph{load_graph(&require(path, "path"), {&budget, &monitor})};
   });
 }
 

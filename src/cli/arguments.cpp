@@ -79,9 +79,13 @@ void add_metric(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "--value", "value", "distance or similarity", "WORD");
 }
 
+void add_max_memory(CLI::App* app, Raw& raw) {
+  add_setting(app, raw, "--max-memory", "max_host_bytes", "most host memory, e.g. 4GiB (no limit)", "SIZE");
+}
+
 void add_work(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "--threads", "threads", "CPU threads (all)", "N");
-  add_setting(app, raw, "--max-memory", "max_host_bytes", "most host memory, e.g. 4GiB (no limit)", "SIZE");
+  add_max_memory(app, raw);
   app->add_option("--set", raw.set, "any setting that 'knng settings' lists; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
@@ -108,7 +112,11 @@ void add_data(CLI::App* app, Raw& raw, const char* doc) {
 }
 
 void add_output(CLI::App* app, Raw& raw, bool required) {
-  app->add_option("-o,--output", raw.arguments.out, "file for the graph: name.npz (NumPy) or name.knng")
+  const auto take = [&raw](const std::string& path) {
+    if (path.empty()) throw Failure(kUsage, "--output: the name of the file is empty");
+    raw.arguments.out = path;
+  };
+  app->add_option_function<std::string>("-o,--output", take, "file for the graph: name.npz (NumPy) or name.knng")
       ->required(required)
       ->type_name("OUT");
 }
@@ -155,6 +163,7 @@ void describe(CLI::App& app, Raw& raw) {
   CLI::App* info = add_command(app, raw, Command::info, "info", "what a graph file or a data file holds");
   info->add_option("FILE", raw.arguments.graph, "a graph (.npz, .knng) or a data file")->required()->type_name("");
   add_report(info, raw, "of a graph: also components, hubs and distances");
+  add_max_memory(info, raw);
 
   CLI::App* check =
       add_command(app, raw, Command::check, "check", "whether a graph is right, by plain fp64 evaluation");

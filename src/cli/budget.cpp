@@ -13,8 +13,6 @@ namespace {
 // What a process takes beside the memory that --max-memory counts: nobody who sets it will miss as much.
 constexpr std::int64_t kAside = std::int64_t{32} << 20;
 
-std::int64_t limit_of(const knng* h, const char* name) { return std::stoll(setting(h, name)); }
-
 // INT64_MAX where it is not known.
 std::int64_t machine_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
@@ -100,6 +98,25 @@ void require_machine(const knng_plan& p) {
     throw Failure(kMemory, std::to_string(p.host_bytes) + " bytes are planned, this machine has " +
                                std::to_string(machine_memory()) + "; the smallest --max-memory that works is " +
                                std::to_string(p.smallest_host));
+}
+
+void require_report_room(const knng_graph* g, std::int64_t limit) {
+  std::int64_t rows = 0, columns = 0, width = 0;
+  check(knng_graph_shape(g, &rows, &columns, &width, nullptr, error()));
+  knng_matrix values = knng_packed(KNNG_F32, 0, 0, nullptr);
+  check(knng_graph_view(g, nullptr, &values, error()));
+  // The lists with their marks; then of each column or row a number of the library's and one of ours, and of rows the
+  // sizes of components.
+  const std::int64_t graph = rows * (width * (values.dtype == KNNG_F32 ? 12 : 16) + 2);
+  constexpr std::int64_t kColumn = 16, kRow = 24;
+  std::int64_t all = 0;
+  if (__builtin_mul_overflow(columns, kColumn, &all) || __builtin_add_overflow(std::max(all, rows * kRow), graph, &all))
+    all = INT64_MAX;
+  if (limit > 0 && all > limit)
+    throw Failure(kMemory, too_small("max_host_bytes", limit) + smallest(all), "max_host_bytes");
+  if (all > machine_memory())
+    throw Failure(kMemory, std::to_string(all) + " bytes are needed to report on " + std::to_string(columns) +
+                               " columns, this machine has " + std::to_string(machine_memory()));
 }
 
 }  // namespace cli

@@ -17,4 +17,7 @@ double read_for_work(knng* h, const Arguments& a, Progress& progress);
 void require_fit(const knng* h, const knng_plan& p);
 void require_machine(const knng_plan& p);
 
+// The same unless report_shape() has the memory that it takes. limit: 0, what this machine has.
+void require_report_room(const knng_graph* g, std::int64_t limit);
+
 }  // namespace cli

@@ -12,7 +12,7 @@ namespace cli {
 
 int run_build(const Arguments& a) {
   const Handle h = make_handle(a.settings);
-  if (!a.out.empty()) on_signal(OnSignal::finish, [&] { require_writable(a.out); });
+  if (!a.out.empty()) on_signal(OnSignal::finish, [&] { require_writable(a); });
   Progress progress(a.quiet);
   const double read_seconds = read_for_work(h.get(), a, progress);
   const Shape data = shape(h.get());

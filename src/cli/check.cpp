@@ -22,9 +22,9 @@ Settings graph_settings(const knng_graph* g) {
 }  // namespace
 
 int run_check(const Arguments& a) {
-  const Graph g = load_graph(a.graph);
-  const Handle h = make_handle(a.settings, graph_settings(g.get()));
   Progress progress(a.quiet);
+  const Graph g = read_graph(a, progress);
+  const Handle h = make_handle(a.settings, graph_settings(g.get()));
   read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());
   const std::int64_t checked = a.sample == 0 || a.sample > data.rows ? data.rows : a.sample;

@@ -18,7 +18,7 @@ int run_devices() {
     if (d.memory >= 0) line += ", " + bytes(static_cast<double>(d.memory));
     if (d.memory_free >= 0) line += " (" + bytes(static_cast<double>(d.memory_free)) + " free)";
     if (d.usable == 0) line += ": not usable: " + std::string(d.why_not);
-    std::puts(line.c_str());
+    std::puts(plain(line).c_str());
   }
 }
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "budget.h"
 #include "commands.h"
 #include "failure.h"
 #include "progress.h"
@@ -18,10 +19,11 @@ void line(const char* name, std::int64_t value) { line(name, std::to_string(valu
 bool ends_with(std::string_view path, std::string_view suffix) { return path.ends_with(suffix); }
 
 void describe_graph(const Arguments& a) {
-  const Graph g = load_graph(a.graph);
+  Progress progress(false);
+  const Graph g = read_graph(a, progress);
   knng_matrix ids = knng_packed(KNNG_I64, 0, 0, nullptr), values = ids;
   check(knng_graph_view(g.get(), &ids, &values, error()));
-  line("file", a.graph);
+  line("file", plain(a.graph));
   line("kind", "graph");
   line("neighbours", ids.cols);
   line("value_type", dtype_name(values.dtype));
@@ -31,15 +33,18 @@ void describe_graph(const Arguments& a) {
   const char* name = nullptr;
   for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr, nullptr) == KNNG_OK; ++i)
     line(name, number(stat(g.get(), name)));
-  if (a.report) report_shape(g.get());
+  if (!a.report) return;
+  std::fflush(stdout);
+  require_report_room(g.get(), limit_of(make_handle(a.settings).get(), "max_host_bytes"));
+  report_shape(g.get());
 }
 
 void describe_data(const Arguments& a) {
-  const Handle h = make_handle({});
+  const Handle h = make_handle(a.settings);
   Progress progress(false);
   read_files(h.get(), {a.graph}, progress);
   const Shape s = shape(h.get());
-  line("file", a.graph);
+  line("file", plain(a.graph));
   line("kind", "data");
   line("rows", s.rows);
   line("dimension", s.dim);

@@ -96,6 +96,8 @@ std::string setting(const knng* h, const char* name) {
       [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed, error()); });
 }
 
+std::int64_t limit_of(const knng* h, const char* name) { return std::stoll(setting(h, name)); }
+
 knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k) {
   knng_plan p{};
   p.struct_size = sizeof p;
@@ -103,10 +105,17 @@ knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k) {
   return p;
 }
 
-Graph load_graph(const std::string& path) {
+Graph load_graph(const std::string& path, knng_control control, std::int64_t max_host_bytes) {
+  control.max_bytes = max_host_bytes;
   knng_graph* raw = nullptr;
-  check(knng_graph_load(&raw, path.c_str(), nullptr, error()));
-  return Graph(raw);
+  const knng_status status = knng_graph_load(&raw, path.c_str(), &control, error());
+  if (status == KNNG_OK) return Graph(raw);
+  const Failure why = last_failure(status);
+  // The control's limit is the command's setting, by whose name it is told.
+  const std::string line = why.what();
+  if (constexpr std::string_view kLimit = "max_bytes="; status == KNNG_ERR_BUDGET && line.starts_with(kLimit))
+    throw Failure(why.exit_code(), "max_host_bytes=" + line.substr(kLimit.size()), "max_host_bytes", why.limit());
+  throw why;
 }
 
 std::string text(const knng_graph* g, const char* name) {
@@ -122,15 +131,18 @@ double stat(const knng_graph* g, const char* name) {
 }
 
 std::vector<std::int64_t> row_facts(const knng_graph* g, const char* what) {
-  const bool per_column = std::string_view(what) == "indegree";
-  std::vector<std::int64_t> facts(static_cast<std::size_t>(stat(g, per_column ? "columns" : "rows")));
+  std::int64_t rows = 0, columns = 0;
+  check(knng_graph_shape(g, &rows, &columns, nullptr, nullptr, error()));
+  std::vector<std::int64_t> facts(static_cast<std::size_t>(std::string_view(what) == "indegree" ? columns : rows));
   knng_matrix out = knng_packed(KNNG_I64, static_cast<std::int64_t>(facts.size()), 1, facts.data());
   check(knng_graph_rows(g, what, &out, error()));
   return facts;
 }
 
 std::vector<std::int64_t> components(const knng_graph* g) {
-  std::vector<std::int64_t> component(static_cast<std::size_t>(stat(g, "rows")));
+  std::int64_t rows = 0;
+  check(knng_graph_shape(g, &rows, nullptr, nullptr, nullptr, error()));
+  std::vector<std::int64_t> component(static_cast<std::size_t>(rows));
   knng_matrix out = knng_packed(KNNG_I64, static_cast<std::int64_t>(component.size()), 1, component.data());
   const knng_status status = knng_graph_rows(g, "component", &out, error());
   if (status == KNNG_ERR_STATE) return {};

@@ -39,9 +39,12 @@ Shape shape(const knng* h);
 const char* dtype_name(std::int32_t dtype);
 
 std::string setting(const knng* h, const char* name);
+// A limit of memory in bytes; 0: none.
+std::int64_t limit_of(const knng* h, const char* name);
 knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k);
 
-Graph load_graph(const std::string& path);
+// max_host_bytes: 0, no limit.
+Graph load_graph(const std::string& path, knng_control control, std::int64_t max_host_bytes);
 std::string text(const knng_graph* g, const char* name);
 double stat(const knng_graph* g, const char* name);
 // One number per row, or per column for "indegree".

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "interrupt.h"
+#include "words.h"
 
 namespace {
 
@@ -39,7 +40,7 @@ int run(const cli::Arguments& a) {
 
 int fail(int code, const char* line) {
   std::fflush(stdout);
-  std::fprintf(stderr, "knng: %s\n", line);
+  std::fprintf(stderr, "knng: %s\n", cli::plain(line).c_str());
   return code;
 }
 

@@ -1,46 +1,15 @@
-// A rehearsal: a graph of two rows is saved under the same name in a fresh directory beside the target, and removed. So
-// the directory, the suffix and the formats library are tried by the very call that comes at the end.
+// A rehearsal: a graph of two rows is saved under the name, by the very call that comes at the end, which stops before
+// the file is there. So the name, the directory, the format and the formats library are tried, and nothing changes.
 #include "output.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 
 #include "failure.h"
-#include "library.h"
 
 namespace cli {
 namespace {
-
-[[noreturn]] void refuse(const std::string& path, const char* why) {
-  throw Failure(kIo, "output '" + path + "' cannot be written: " + why);
-}
-
-class FreshDirectory {
- public:
-  explicit FreshDirectory(const std::string& parent) : name_(parent + ".knng-XXXXXX") {
-    made_ = mkdtemp(name_.data()) != nullptr;
-  }
-  ~FreshDirectory() {
-    if (!made_) return;
-    unlink(file_.c_str());
-    rmdir(name_.c_str());
-  }
-  FreshDirectory(const FreshDirectory&) = delete;
-  FreshDirectory& operator=(const FreshDirectory&) = delete;
-
-  bool made() const noexcept { return made_; }
-  const std::string& place(const std::string& base) { return file_ = name_ + "/" + base; }
-
- private:
-  std::string name_;
-  std::string file_;
-  bool made_;
-};
 
 Graph two_rows() {
   static constexpr std::int64_t kIds[] = {1, 0};
@@ -50,30 +19,31 @@ Graph two_rows() {
   return Graph(raw);
 }
 
+// By whatever name or link.
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat one {
+  }, other{};
+  return stat(a.c_str(), &one) == 0 && stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+void require_other_file(const std::string& out, const std::string& input) {
+  if (same_file(out, input))
+    throw Failure(kUsage, "--output " + out + " is the file '" + input + "', which is to be read");
+}
+
 }  // namespace
 
-void require_writable(const std::string& path) {
-  struct stat target {};
-  if (stat(path.c_str(), &target) == 0) {
-    // The finished file is renamed over the target, which must not replace a device or a pipe.
-    if (S_ISDIR(target.st_mode)) refuse(path, "it is a directory");
-    if (!S_ISREG(target.st_mode)) refuse(path, "it is not a regular file");
-    if (access(path.c_str(), W_OK) != 0) refuse(path, std::strerror(errno));
-  }
-  const std::size_t slash = path.rfind('/');
-  const std::string parent = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  const std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (base.empty()) refuse(path, "it names no file");
-
-  FreshDirectory beside(parent);
-  if (!beside.made()) refuse(path, std::strerror(errno));
-  const std::string& trial = beside.place(base);
+void require_writable(const Arguments& a) {
+  for (const std::string& input : a.data) require_other_file(a.out, input);
+  require_other_file(a.out, a.queries);
   const Graph graph = two_rows();
-  const knng_status status = knng_graph_save(graph.get(), trial.c_str(), nullptr, nullptr, error());
-  if (status == KNNG_OK) return;
-  std::string message = error()->message;
-  if (const std::size_t at = message.find(trial); at != std::string::npos) message.replace(at, trial.size(), path);
-  throw Failure(exit_code(status), message);
+  static constexpr std::int32_t kStop = 1;
+  knng_control control{};
+  control.struct_size = sizeof control;
+  control.stop = &kStop;
+  const knng_status status = knng_graph_save(graph.get(), a.out.c_str(), nullptr, &control, error());
+  if (status != KNNG_ERR_CANCELLED) check(status);
 }
 
 }  // namespace cli

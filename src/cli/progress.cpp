@@ -120,7 +120,7 @@ void Progress::show(const char* stage, double fraction) {
 void Progress::note(const std::string& line) {
   if (quiet_) return;
   clear();
-  std::fprintf(stderr, "knng: %s\n", line.c_str());
+  std::fprintf(stderr, "knng: %s\n", plain(line).c_str());
 }
 
 void Progress::clear() {

@@ -8,6 +8,17 @@
 #include "interrupt.h"
 
 namespace cli {
+namespace {
+
+// The others may mean nothing before the graph has told its metric.
+Settings memory_settings(const Arguments& a) {
+  Settings found;
+  for (const Given& given : a.settings)
+    if (given.key == "max_host_bytes") found.push_back(given);
+  return found;
+}
+
+}  // namespace
 
 double read_files(knng* h, const std::vector<std::string>& paths, Progress& progress) {
   const auto start = std::chrono::steady_clock::now();
@@ -19,6 +30,15 @@ double read_files(knng* h, const std::vector<std::string>& paths, Progress& prog
   }
   progress.clear();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Graph read_graph(const Arguments& a, Progress& progress) {
+  progress.expect(0, "");
+  const std::int64_t limit = limit_of(make_handle(memory_settings(a)).get(), "max_host_bytes");
+  Graph g;
+  on_signal(OnSignal::stop, [&] { g = load_graph(a.graph, progress.control(), limit); });
+  progress.clear();
+  return g;
 }
 
 }  // namespace cli

@@ -1,9 +1,10 @@
-// Data files into a handle, with progress.
+// Data files into a handle and graphs, with progress.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "library.h"
 #include "progress.h"
 
@@ -11,5 +12,8 @@ namespace cli {
 
 // Adds the files one after the other. Returns the seconds that it took.
 double read_files(knng* h, const std::vector<std::string>& paths, Progress& progress);
+
+// The graph that the command names, within its --max-memory.
+Graph read_graph(const Arguments& a, Progress& progress);
 
 }  // namespace cli

@@ -10,7 +10,11 @@ void deliver(const knng_graph* g, const Arguments& a, const Shape& data, Progres
   progress.clear();
   if (!a.out.empty()) {
     const SignalScope scope(OnSignal::finish);
-    check(knng_graph_save(g, a.out.c_str(), nullptr, nullptr, error()));
+    progress.expect(0, "");
+    knng_control control = progress.control();
+    control.stop = nullptr;  // a result that is there is kept
+    check(knng_graph_save(g, a.out.c_str(), nullptr, &control, error()));
+    progress.clear();
   }
   std::string line = count(static_cast<std::int64_t>(stat(g, "rows"))) + " x " + count(data.dim) + ", k=" + count(a.k) +
                      ", " + text(g, "metric") + ": " + seconds(stat(g, "seconds_total")) + " on " + text(g, "device");

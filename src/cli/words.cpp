@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <iterator>
+#include <string_view>
 
 namespace cli {
 namespace {
@@ -64,6 +66,31 @@ std::string seconds(double s) {
 std::string number(double value) {
   constexpr double kExact = 9007199254740992.0;  // 2^53
   return print(value == std::floor(value) && std::fabs(value) < kExact ? "%.0f" : "%.6g", value);
+}
+
+std::string plain(const std::string& text) {
+  // In UTF-8; the last byte of each is one of a range. C1, then marks of direction and line separators.
+  struct Obeyed {
+    std::string_view begin;
+    char first, last;
+  };
+  static constexpr Obeyed kObeyed[] = {{"\xc2", '\x80', '\x9f'},
+                                       {"\xd8", '\x9c', '\x9c'},
+                                       {"\xe2\x80", '\x8e', '\x8f'},
+                                       {"\xe2\x80", '\xa8', '\xae'},
+                                       {"\xe2\x81", '\xa6', '\xa9'}};
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(at);
+    const auto* const found = std::find_if(std::begin(kObeyed), std::end(kObeyed), [&](const Obeyed& o) {
+      return rest.size() > o.begin.size() && rest.starts_with(o.begin) && rest[o.begin.size()] >= o.first &&
+             rest[o.begin.size()] <= o.last;
+    });
+    const bool control = static_cast<unsigned char>(rest[0]) < 0x20 || rest[0] == 0x7f;
+    out += control || found != std::end(kObeyed) ? '?' : rest[0];
+    at += found != std::end(kObeyed) ? found->begin.size() + 1 : 1;
+  }
+  return out;
 }
 
 std::string percent(double part, double of) { return print("%.1f %%", of > 0 ? 100 * part / of : 0.0); }

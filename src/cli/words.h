@@ -1,4 +1,4 @@
-// Numbers as people read them. Pure.
+// Numbers and names as people read them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,10 @@ std::string seconds(double s);                // 0.42 s, 12.3 s, 3 min 05 s, 2 h
 std::string rate(double per_second);          // 3.21, 950, 12.3k, 4.56M
 std::string number(double value);             // whole numbers in full, others with 6 digits
 std::string percent(double part, double of);  // 12.3 %
+
+// Names of files, as a line of a terminal: what would be obeyed there, or would turn the direction of text, becomes
+// '?'. Texts of the library come like this already.
+std::string plain(const std::string& text);
 
 [[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...);
 

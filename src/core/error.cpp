@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/text.h"
+
 namespace libknng {
 namespace {
 
@@ -15,16 +17,10 @@ knng_error make(knng_status code, const char* argument, const Where& where) noex
   return e;
 }
 
-// What callers gave may hold line ends and escapes.
-void keep_one_line(char* text) noexcept {
-  for (; *text; ++text)
-    if ((*text > 0 && *text < ' ') || *text == 127) *text = '?';
-}
-
 // The message is the reason with its position, which counts from 0 like everything in C.
 void word(knng_error& e, const char* format, std::va_list args) noexcept {
   std::vsnprintf(e.reason, sizeof e.reason, format, args);
-  keep_one_line(e.reason);
+  keep_plain(e.reason);  // what callers and files gave may hold line ends and escapes
   const auto row = static_cast<long long>(e.row), col = static_cast<long long>(e.col);
   if (e.row >= 0 && e.col >= 0)
     std::snprintf(e.message, sizeof e.message, "%s (row %lld, column %lld)", e.reason, row, col);

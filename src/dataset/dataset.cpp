@@ -5,6 +5,7 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "dataset/fingerprint.h"
 
 namespace libknng {
 namespace {
@@ -67,6 +68,16 @@ void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept {
     else
       for (std::int64_t t = 0; t < m.cols; ++t) out[t] = to_double(x[t * m.col_stride]);
   });
+}
+
+void Chunk::read(std::int64_t first, std::int64_t count, std::byte* out) const {
+  file_->read(first, count, out);
+  const std::int64_t dim = view_.cols;
+  Buffer<double> x(dim);
+  for (std::int64_t i = 0; i < count; ++i) {
+    load_row({view_.dtype, count, dim, dim, 1, out}, i, x.data());
+    if (row_hash(x.data(), dim) != hashes_[first + i]) file_->fail_changed();
+  }
 }
 
 std::int64_t Dataset::held_bytes() const noexcept {
@@ -143,7 +154,7 @@ std::int64_t Dataset::run_of(std::int64_t first, std::int64_t count) const noexc
 
 void Dataset::load_from_file(const Chunk& chunk, std::int64_t row, double* out) const {
   Buffer<std::byte> stored(dim_ * find_dtype(dtype_)->bytes);
-  chunk.file()->read(row, 1, stored.data());
+  chunk.read(row, 1, stored.data());
   load_row({dtype_, 1, dim_, dim_, 1, stored.data()}, 0, out);
 }
 
@@ -153,8 +164,8 @@ void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const
     const std::int64_t row = original(first);
     const std::size_t c = chunk_of(row);
     const std::int64_t here = run_of(first, count);
-    if (const RowFile* file = chunks_[c]->file())
-      file->read(row - firsts_[c], here, out);
+    if (chunks_[c]->file())
+      chunks_[c]->read(row - firsts_[c], here, out);
     else
       pack_rows(chunks_[c]->view(), row - firsts_[c], here, out);
     out += here * row_bytes;

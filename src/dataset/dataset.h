@@ -68,6 +68,9 @@ class Chunk {
   std::int64_t held_bytes() const noexcept { return owned_.bytes() + hashes_.bytes(); }
   // Of rows that stay in a file; else nullptr.
   const RowFile* file() const noexcept { return file_.get(); }
+  // Rows of the file as they are stored, packed row-major. Throws KNNG_ERR_IO, also for a row whose hash is not what it
+  // was: no time of a file tells everything that is written to it.
+  void read(std::int64_t first, std::int64_t count, std::byte* out) const;
   const std::uint64_t* hashes() const noexcept { return hashes_.data(); }
 
  private:

@@ -104,7 +104,7 @@ std::shared_ptr<const Chunk> leave_in_file(std::unique_ptr<const RowFile> file, 
   const MatrixView shape{dtype, rows, cols, cols, 1, nullptr, kInFile};
   Buffer<std::uint64_t> hashes(rows, &budget);
   monitor.run([&] { hash_rows(*file, shape, threads, budget, monitor, hashes); });
-  file->require_unchanged();
+  file->require_untouched();
   hashes.release_from_budget();
   return std::make_shared<Chunk>(std::move(file), std::move(hashes), dtype, rows, cols);
 }

@@ -41,10 +41,9 @@ Buffer<std::byte> fetch_from_device(const MatrixView& m, Budget* budget, const M
 // The chunk's rows from `first` on, as many as `m` has.
 Buffer<std::byte> fetch_rows(const Chunk& chunk, std::int64_t first, const MatrixView& m, Budget* budget,
                              const Monitor* monitor, const char* argument) {
-  const RowFile* const file = chunk.file();
-  if (!file) return fetch_from_device(m, budget, monitor, argument);
+  if (!chunk.file()) return fetch_from_device(m, budget, monitor, argument);
   return fetch(m, budget, monitor, argument,
-               [&](std::int64_t row, std::int64_t count, std::byte* to) { file->read(first + row, count, to); });
+               [&](std::int64_t row, std::int64_t count, std::byte* to) { chunk.read(first + row, count, to); });
 }
 
 }  // namespace

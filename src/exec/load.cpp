@@ -68,7 +68,7 @@ Budget budget_for(const Settings& settings, const Dataset& data) {
 
 void add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
   naming_file(path, [&] {
-    const auto reader = open_reader(path);
+    const auto reader = open_reader(path, Young::wait);
     data.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
     data.append(read_rows(*reader, data, settings, monitor));
   });
@@ -76,7 +76,7 @@ void add_file(Dataset& data, const Settings& settings, const std::string& path, 
 
 Dataset load_queries(const Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
   return naming_file(path, [&] {
-    const auto reader = open_reader(path);
+    const auto reader = open_reader(path, Young::wait);
     Dataset queries(data.dim(), 0);
     queries.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
     queries.append(read_rows(*reader, data, settings, monitor));

@@ -1,6 +1,7 @@
 // How this library reports: an exception inside, status and text at the seam. Knows nothing of formats.
 #pragma once
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -25,9 +26,14 @@ struct Failure {
   throw failure;
 }
 
+// Whether malloc failed since the call came through the seam. libzip forgets it: of an archive whose directory it has
+// no memory for it says that it is none, and of others nothing at all.
+inline bool out_of_memory() noexcept { return errno == ENOMEM; }
+
 // Runs `work` and turns what it throws into a status: nothing else leaves through the seam.
 template <class Work>
 std::int32_t at_seam(knng_formats_error* error, Work&& work) noexcept {
+  errno = 0;  // out_of_memory() looks at it
   try {
     work();
     return KNNG_OK;

@@ -75,6 +75,7 @@ zip_int64_t input_call(void* user, void* data, zip_uint64_t bytes, zip_source_cm
 }  // namespace
 
 void fail_zip(zip_error_t* error, std::int32_t otherwise) {
+  if (out_of_memory()) throw std::bad_alloc();
   fail(status_of(zip_error_code_zip(error), otherwise), "zip archive: %s", zip_error_strerror(error));
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "core/checked.h"
 #include "core/dtype.h"
@@ -60,9 +61,9 @@ void require_distinct(const std::int64_t* row, std::int64_t width, std::int64_t 
 
 // Takes ids, counted from 0 already, as they may be: -1 to `last`. Returns the largest, -1 if there is none.
 std::int64_t check_ids(const Buffer<std::int64_t>& ids, std::int64_t rows, std::int64_t width, std::int32_t base,
-                       std::int64_t last) {
+                       std::int64_t last, const Work& work) {
   std::int64_t largest = -1;
-  Buffer<std::int64_t> sorted(width);
+  Buffer<std::int64_t> sorted(width, work.budget);
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t* row = ids.data() + i * width;
     for (std::int64_t t = 0; t < width; ++t) {
@@ -74,6 +75,7 @@ std::int64_t check_ids(const Buffer<std::int64_t>& ids, std::int64_t rows, std::
       largest = std::max(largest, row[t]);
     }
     require_distinct(row, width, i, base, sorted.data());
+    work.row_done();
   }
   return largest;
 }
@@ -102,10 +104,10 @@ void check_values(const Graph& g) {
   }
 }
 
-void zero_values(Graph& g) {
-  float* value = reinterpret_cast<float*>(g.values.data());
-  for (std::int64_t e = 0; e < g.entries(); ++e)
-    value[e] = g.ids[e] < 0 ? std::numeric_limits<float>::infinity() : 0.0f;
+void zero_values(Lists& l) {
+  float* value = reinterpret_cast<float*>(l.values.data());
+  for (std::int64_t e = 0; e < l.ids.size(); ++e)
+    value[e] = l.ids[e] < 0 ? std::numeric_limits<float>::infinity() : 0.0f;
 }
 
 bool first_entries_are_self(const Graph& g) {
@@ -116,41 +118,24 @@ bool first_entries_are_self(const Graph& g) {
 
 }  // namespace
 
-Graph import_graph(const MatrixView& ids, const MatrixView* values, const std::optional<IdMeaning>& meaning) {
-  require_shapes(ids, values);
-  if (meaning) require_meaning(*meaning, ids.rows);
+Graph adopt_lists(Lists lists, const std::optional<IdMeaning>& meaning, const Work& work) {
+  work.begin("check", lists.rows);
   Graph g;
-  g.rows = ids.rows;
-  g.width = ids.cols;
-  const std::int64_t entries = checked_mul(g.rows, g.width, "ids");
-
-  g.ids = Buffer<std::int64_t>(entries);
-  if (ids.dtype == KNNG_I32)
-    copy_packed<std::int32_t>(ids, g.ids.data());
-  else
-    copy_packed<std::int64_t>(ids, g.ids.data());
-  const std::int32_t base = meaning ? meaning->base : 0;
-  constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
-  if (base != 0)
-    for (std::int64_t& id : g.ids) id = id == smallest ? smallest : id - base;
-  const std::int64_t largest = check_ids(g.ids, g.rows, g.width, base,
-                                         meaning ? meaning->columns - 1 : std::numeric_limits<std::int64_t>::max() - 1);
+  g.rows = lists.rows;
+  g.width = lists.width;
+  g.ids = std::move(lists.ids);
+  g.value_dtype = lists.value_dtype;
+  g.values = std::move(lists.values);
+  const std::int64_t largest =
+      check_ids(g.ids, g.rows, g.width, meaning ? meaning->base : 0,
+                meaning ? meaning->columns - 1 : std::numeric_limits<std::int64_t>::max() - 1, work);
   g.square = meaning ? meaning->same_points : largest < g.rows;
   g.columns = meaning ? meaning->columns : g.square ? g.rows : largest + 1;
   g.self_first = g.square && g.width > 1 && first_entries_are_self(g);
-
-  g.value_dtype = values ? values->dtype : KNNG_F32;
-  g.values = Buffer<std::byte>(checked_mul(entries, find_dtype(g.value_dtype)->bytes, "values"));
-  if (!values)
-    zero_values(g);
-  else if (values->dtype == KNNG_F32)
-    copy_packed<float>(*values, reinterpret_cast<float*>(g.values.data()));
-  else
-    copy_packed<double>(*values, reinterpret_cast<double*>(g.values.data()));
   check_values(g);
 
-  g.ties = Buffer<std::uint8_t>(g.rows, std::uint8_t{0});
-  g.proof = Buffer<std::uint8_t>(g.rows, static_cast<std::uint8_t>(Proof::none));
+  g.ties = Buffer<std::uint8_t>(g.rows, std::uint8_t{0}, work.budget);
+  g.proof = Buffer<std::uint8_t>(g.rows, static_cast<std::uint8_t>(Proof::none), work.budget);
   g.stats[Stat::rows] = static_cast<double>(g.rows);
   g.stats[Stat::columns] = static_cast<double>(g.columns);
   for (std::string* text : {&g.text.metric, &g.text.precision, &g.text.engine, &g.text.selector, &g.text.device,
@@ -159,6 +144,34 @@ Graph import_graph(const MatrixView& ids, const MatrixView* values, const std::o
   g.text.value = "distance";
   g.text.self = g.self_first ? "first" : "exclude";
   return g;
+}
+
+Graph import_graph(const MatrixView& ids, const MatrixView* values, const std::optional<IdMeaning>& meaning) {
+  require_shapes(ids, values);
+  if (meaning) require_meaning(*meaning, ids.rows);
+  Lists lists;
+  lists.rows = ids.rows;
+  lists.width = ids.cols;
+  const std::int64_t entries = checked_mul(ids.rows, ids.cols, "ids");
+
+  lists.ids = Buffer<std::int64_t>(entries);
+  if (ids.dtype == KNNG_I32)
+    copy_packed<std::int32_t>(ids, lists.ids.data());
+  else
+    copy_packed<std::int64_t>(ids, lists.ids.data());
+  constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
+  if (meaning && meaning->base != 0)
+    for (std::int64_t& id : lists.ids) id = id == smallest ? smallest : id - meaning->base;
+
+  lists.value_dtype = values ? values->dtype : KNNG_F32;
+  lists.values = Buffer<std::byte>(checked_mul(entries, find_dtype(lists.value_dtype)->bytes, "values"));
+  if (!values)
+    zero_values(lists);
+  else if (values->dtype == KNNG_F32)
+    copy_packed<float>(*values, reinterpret_cast<float*>(lists.values.data()));
+  else
+    copy_packed<double>(*values, reinterpret_cast<double*>(lists.values.data()));
+  return adopt_lists(std::move(lists), meaning);
 }
 
 }  // namespace libknng

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/matrix_view.h"
+#include "core/work.h"
 #include "graph/graph.h"
 
 namespace libknng {
@@ -19,5 +20,16 @@ struct IdMeaning {
 // As documented at knng_graph_import(); values may be nullptr. Without a meaning, as in files of other programs, ids
 // count from 0, and a graph whose ids are all below its number of rows is taken for one of the rows among themselves.
 Graph import_graph(const MatrixView& ids, const MatrixView* values, const std::optional<IdMeaning>& meaning = {});
+
+// Lists that are packed already, with ids that count from 0 and -1 for none.
+struct Lists {
+  std::int64_t rows = 0, width = 0;
+  Buffer<std::int64_t> ids;
+  std::int32_t value_dtype = 0;  // KNNG_F32 or KNNG_F64
+  Buffer<std::byte> values;
+};
+
+// The same without a copy. A meaning's base is that of the caller, for failures.
+Graph adopt_lists(Lists lists, const std::optional<IdMeaning>& meaning = {}, const Work& work = {});
 
 }  // namespace libknng

@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/buffer.h"
-#include "core/monitor.h"
+#include "core/work.h"
 #include "graph/graph.h"
 
 namespace libknng {
@@ -23,20 +22,6 @@ struct Sparse {
   Buffer<std::byte> values;      // entries of value_dtype
 
   std::int64_t entries() const noexcept { return col.size(); }
-};
-
-// What making one may take, and who follows and stops it; the calling thread does the work.
-struct Work {
-  Budget* budget = nullptr;    // of all memory, the result included, until it is done
-  Monitor* monitor = nullptr;  // nullptr: nobody
-  void begin(const char* stage, std::int64_t rows) const {
-    if (monitor) monitor->stage(stage, static_cast<double>(rows));
-  }
-  void row_done() const {
-    if (!monitor) return;
-    monitor->advance(1);
-    monitor->poll();
-  }
 };
 
 // As documented at knng_graph_sparse().

@@ -8,11 +8,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <filesystem>
+#include <thread>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace libknng {
 namespace {
@@ -25,6 +26,18 @@ const char* kind_of(mode_t mode) noexcept {
   if (S_ISFIFO(mode)) return "a pipe";
   if (S_ISSOCK(mode)) return "a socket";
   return "a device";
+}
+
+bool same_time(const timespec& a, const timespec& b) noexcept { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+// Whether nothing says that the bytes are others.
+bool same_content(const struct stat& a, const struct stat& b) noexcept {
+  return a.st_size == b.st_size && same_time(a.st_mtim, b.st_mtim);
+}
+
+// Whether nobody touched the file at all, be it to give it another name: nobody can put that time back.
+bool same_state(const struct stat& a, const struct stat& b) noexcept {
+  return same_content(a, b) && same_time(a.st_ctim, b.st_ctim);
 }
 
 // Another name for every call of every process that writes here.
@@ -42,14 +55,45 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
+// What is at the end of symbolic links, whether it is there or not.
+std::string end_of_links(std::string path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  for (int links = 0; links < kMostLinks; ++links) {
+    std::error_code none;
+    const std::string to = std::filesystem::read_symlink(path, none);
+    if (none) return path;
+    path = to.starts_with('/') ? to : directory_of(path) + to;
+  }
+  return path;  // a ring of links, which cannot be opened
+}
+
+// Whether rename() may put a file in place of this one: of a directory with the sticky bit only its owner may.
+bool may_replace(const struct stat& file, const std::string& directory) {
+  struct stat in {};
+  if (::stat(directory.empty() ? "." : directory.c_str(), &in) != 0 || (in.st_mode & S_ISVTX) == 0) return true;
+  const uid_t self = ::geteuid();
+  return self == 0 || self == file.st_uid || self == in.st_uid;
+}
+
+// So that a file whose name is there after a crash has its bytes. Some file systems have no such call.
+bool brought_to_disk(int fd) noexcept {
+  while (::fsync(fd) != 0) {
+    if (errno == EINTR) continue;
+    return errno == EINVAL || errno == ENOSYS || errno == ENOTSUP || errno == EROFS;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string shown(const std::string& path) {
   constexpr std::size_t kMost = 160;
-  std::string text = path.size() <= kMost ? path : "..." + path.substr(path.size() - kMost + 3);
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return "'" + text + "'";
+  std::size_t begin = path.size() <= kMost ? 0 : path.size() - kMost + 3;
+  // Not in the middle of a character.
+  while (begin > 0 && begin < path.size() && (static_cast<unsigned char>(path[begin]) & 0xc0) == 0x80) ++begin;
+  std::string text(begin > 0 ? "'..." : "'");
+  text.append(plain_text(path.substr(begin))).append("'");
+  return text;
 }
 
 std::string system_text(int error) {
@@ -71,6 +115,39 @@ File::File(std::string path)
   if (!S_ISREG(opened_.st_mode))
     fail(KNNG_ERR_IO, "path", "cannot read %s: it is %s, only regular files are read", shown(path_).c_str(),
          kind_of(opened_.st_mode));
+}
+
+// A file's times move in steps, and a write sets them when it begins. So a file that was written a moment ago can be
+// written again, or still, without another time. Once it is older than a step, and than a write of all of it takes,
+// every later write moves them.
+void File::wait_while_young() {
+  constexpr std::int64_t kSecond = 1'000'000'000, kPatience = 5 * kSecond, kNap = kSecond / 1000;
+  constexpr std::int64_t kLongestWrite = std::int64_t{1} << 31;  // bytes that a call moves at most; 2 GB/s
+  // In ns. Whole seconds are those of a file system that has no others.
+  const auto enough = [&] {
+    return std::min(size(), kLongestWrite) / 2 + (opened_.st_ctim.tv_nsec == 0 ? kSecond : 0);
+  };
+  // By the clock that files get their times of: it moves when a step is over.
+  const auto age = [&] {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (now.tv_sec - opened_.st_ctim.tv_sec) * kSecond + now.tv_nsec - opened_.st_ctim.tv_nsec;
+  };
+  const auto steady = [] { return std::chrono::steady_clock::now(); };
+  const auto begun = steady();
+  for (auto seen = begun;;) {
+    const std::int64_t old = age();
+    const std::int64_t watched = (steady() - seen) / std::chrono::nanoseconds(1);
+    if (old > enough() || watched > enough() + kSecond / 50) return;  // watched: where the times are another clock's
+    if (steady() > begun + std::chrono::nanoseconds(kPatience))
+      fail(KNNG_ERR_IO, "path", "%s is being written", shown(path_).c_str());
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::clamp(enough() - old, kNap, 20 * kNap)));
+    struct stat now {};
+    if (::fstat(fd_.get(), &now) != 0) fail_changed();
+    if (same_state(now, opened_)) continue;
+    opened_ = now;
+    seen = steady();
+  }
 }
 
 std::int64_t File::read_some(std::int64_t offset, std::byte* dst, std::int64_t bytes) const {
@@ -103,27 +180,39 @@ void File::read(std::int64_t offset, std::byte* dst, std::int64_t bytes) const {
 
 void File::require_unchanged() const {
   struct stat now {};
-  if (::fstat(fd_.get(), &now) != 0 || now.st_size != opened_.st_size || now.st_mtim.tv_sec != opened_.st_mtim.tv_sec ||
-      now.st_mtim.tv_nsec != opened_.st_mtim.tv_nsec)
-    fail_changed();
+  if (::fstat(fd_.get(), &now) != 0 || !same_state(now, opened_)) fail_changed();
+}
+
+void File::require_not_written() const {
+  struct stat now {};
+  if (::fstat(fd_.get(), &now) != 0 || !same_content(now, opened_)) fail_changed();
 }
 
 void File::fail_changed() const { fail(KNNG_ERR_IO, "path", "%s changed since it was opened", shown(path_).c_str()); }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)), target_(path_) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) fail(KNNG_ERR_ARGUMENT, "path", "path is empty: it names no file");
+  target_ = end_of_links(path_);
+  const std::string directory = directory_of(target_);
   struct stat there {};
-  if (::stat(path_.c_str(), &there) == 0) {
+  replaces_ = ::stat(target_.c_str(), &there) == 0;
+  if (!replaces_ && errno != ENOENT) fail_with(errno);
+  if (replaces_) {
     // rename() would put a file in place of /dev/null as readily as in place of an old result.
     if (!S_ISREG(there.st_mode))
       fail(KNNG_ERR_IO, "path", "cannot write %s: it is %s", shown(path_).c_str(), kind_of(there.st_mode));
-    if (::access(path_.c_str(), W_OK) != 0) fail_with(errno);
-    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path_.c_str(), nullptr), &std::free);
-    if (resolved) target_ = resolved.get();
+    if (::access(target_.c_str(), W_OK) != 0) fail_with(errno);
+    if (!may_replace(there, directory))
+      fail(KNNG_ERR_IO, "path", "cannot write %s: it is another user's, in a directory whose files only owners replace",
+           shown(path_).c_str());
+    mode_ = there.st_mode & 0777;
+    owner_ = there.st_uid;
+    group_ = there.st_gid;
   }
-  const std::string directory = directory_of(target_);
+  const mode_t mode = replaces_ ? 0600 : 0666;  // nobody reads it who may not read what it replaces
   for (int attempt = 0; fd_.get() < 0; ++attempt) {
     std::string name = directory + temporary_name();
-    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd >= 0) {
       fd_ = Descriptor(fd);
       temporary_ = std::move(name);
@@ -155,10 +244,21 @@ void OutputFile::write_at(std::int64_t offset, const void* src, std::int64_t byt
 }
 
 void OutputFile::commit() {
+  if (replaces_) {
+    // Only root gives files away; members of a group may give theirs to it.
+    if (::fchown(fd_.get(), owner_, group_) != 0)
+      static_cast<void>(::fchown(fd_.get(), static_cast<uid_t>(-1), group_) == 0);
+    if (::fchmod(fd_.get(), mode_) != 0) fail_with(errno);
+  }
+  if (!brought_to_disk(fd_.get())) fail_with(errno);
   // Network file systems report a full disk only here. After EINTR the descriptor is gone all the same.
   if (::close(fd_.release()) != 0 && errno != EINTR) fail_with(errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
   temporary_.clear();
+  // The new name as well. The file is there and whole, whatever comes of it.
+  const std::string directory = directory_of(target_);
+  const Descriptor at(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (at.get() >= 0) brought_to_disk(at.get());
 }
 
 void OutputFile::fail_with(int error) const {

@@ -45,6 +45,10 @@ class File {
   // Throws KNNG_ERR_IO if there is no such file, it cannot be read, or it is a directory, a pipe or a device.
   explicit File(std::string path);
 
+  // For who has nothing but its times to tell that a file changes, no checksum: of one that was written just now, waits
+  // until they would tell it (docs/guide/files.md).
+  void wait_while_young();
+
   const std::string& path() const noexcept { return path_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(opened_.st_size); }
 
@@ -52,21 +56,25 @@ class File {
   std::int64_t read_some(std::int64_t offset, std::byte* dst, std::int64_t bytes) const;
   // All of them: KNNG_ERR_FORMAT where the file ends too early.
   void read(std::int64_t offset, std::byte* dst, std::int64_t bytes) const;
-  // Throws KNNG_ERR_IO if size or time of change are not those at opening.
+  // Throws KNNG_ERR_IO if size or times are not those at opening; the time of the last change of any kind is one of
+  // them.
   void require_unchanged() const;
-
- private:
+  // The same without that time, for who can tell otherwise that bytes are the same: the file may have got another name.
+  void require_not_written() const;
   [[noreturn]] void fail_changed() const;
 
+ private:
   std::string path_;
   Descriptor fd_;
   struct stat opened_ {};
 };
 
-// A file that is written beside its target and renamed by commit(); without commit() nothing of it stays.
+// A file that is written beside its target and renamed by commit(); without commit() nothing of it stays. A symbolic
+// link stays one, what it points to is written; what is replaced keeps its mode, and its owner where that is allowed.
 class OutputFile {
  public:
-  // Throws KNNG_ERR_IO if the directory cannot be written or the target is there and is no writable regular file.
+  // Throws KNNG_ERR_IO if the directory cannot be written or the target is there and is no writable regular file, or
+  // one that this user may not replace; KNNG_ERR_ARGUMENT for an empty path.
   explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -82,6 +90,10 @@ class OutputFile {
 
   std::string path_;       // as the caller names it
   std::string target_;     // where it goes: path_, or what the symbolic link path_ points to
+  bool replaces_ = false;  // a file with this mode, owner and group
+  mode_t mode_ = 0;
+  uid_t owner_ = 0;
+  gid_t group_ = 0;
   std::string temporary_;  // "" once there is none
   Descriptor fd_;
   std::int64_t end_ = 0;

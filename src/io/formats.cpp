@@ -10,7 +10,7 @@
 namespace libknng {
 namespace {
 
-Plugin plugin(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &seam_objection);
+Plugin plugin(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, &seam_objection);
 
 }  // namespace
 
@@ -28,7 +28,11 @@ std::string seam_objection(const void* table) {
 
 const knng_formats_seam& formats_seam(const std::string& path) {
   std::string why_not;
-  if (const void* table = plugin.load(why_not)) return *static_cast<const knng_formats_seam*>(table);
+  bool no_memory = false;
+  if (const void* table = plugin.load(why_not, &no_memory)) return *static_cast<const knng_formats_seam*>(table);
+  if (no_memory)
+    fail(KNNG_ERR_MEMORY, "path", "%s needs the formats library, for which there is no memory (%s)",
+         shown(path).c_str(), why_not.c_str());
   fail(KNNG_ERR_UNSUPPORTED, "path",
        "%s needs the formats library: install the package that has " KNNG_FORMATS_FILE ", e.g. libknng-formats (%s)",
        shown(path).c_str(), why_not.c_str());

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <vector>
+
+#include "core/text.h"
 
 namespace libknng {
 namespace {
@@ -47,14 +48,18 @@ std::string unescaped(std::string_view text) {
 
 bool read_fact(std::string_view name, std::string_view value, Graph& g) {
   constexpr std::string_view kText = "text.", kStat = "stat.";
-  if (name == "columns") return read_number(value, g.columns);
+  if (name == "columns") {
+    const bool valid = read_number(value, g.columns);
+    g.stats[Stat::columns] = static_cast<double>(g.columns);
+    return valid;
+  }
   if (name == "square" || name == "self_first") {
     (name == "square" ? g.square : g.self_first) = value == "1";
     return value == "0" || value == "1";
   }
   if (name.starts_with(kText)) {
     for (const GraphTextField& field : graph_texts())
-      if (name.substr(kText.size()) == field.name) g.text.*field.text = unescaped(value);
+      if (name.substr(kText.size()) == field.name) g.text.*field.text = plain_text(unescaped(value));
   } else if (name.starts_with(kStat)) {
     for (int i = 0; i < kStats; ++i)
       if (name.substr(kStat.size()) == stat_table()[static_cast<std::size_t>(i)].name)
@@ -63,11 +68,46 @@ bool read_fact(std::string_view name, std::string_view value, Graph& g) {
   return true;  // from a later version
 }
 
-bool has_repeats(const std::int64_t* row, std::vector<std::int64_t>& scratch) {
+bool has_repeats(const std::int64_t* row, Buffer<std::int64_t>& scratch) {
   std::copy(row, row + scratch.size(), scratch.begin());
   std::sort(scratch.begin(), scratch.end());
   const auto first = std::lower_bound(scratch.begin(), scratch.end(), 0);
   return std::adjacent_find(first, scratch.end()) != scratch.end();
+}
+
+// Numbers that a statistic of this graph can be. All but times are whole; each is one that an int64_t can hold.
+struct Range {
+  double least, most;
+  bool whole;
+};
+
+Range range_of(Stat s, const Graph& g) {
+  constexpr double kAny = 0x1p62;
+  const auto rows = static_cast<double>(g.rows), columns = static_cast<double>(g.columns);
+  switch (s) {
+    case Stat::rows: return {rows, rows, true};
+    case Stat::columns: return {columns, columns, true};
+    case Stat::pairs: return {0, rows * columns, true};
+    case Stat::proved:
+    case Stat::refined:
+    case Stat::ties_at_k: return {0, rows, true};
+    case Stat::duplicates: return {0, std::max(rows, columns), true};
+    case Stat::bound_violations: return {0, 0, true};
+    case Stat::seconds_copy:
+    case Stat::seconds_prepare:
+    case Stat::seconds_tile:
+    case Stat::seconds_merge:
+    case Stat::seconds_refine:
+    case Stat::seconds_emit:
+    case Stat::seconds_total: return {0, kAny, false};
+    default: return {0, kAny, true};
+  }
+}
+
+bool possible(Stat s, const Graph& g) {
+  const Range range = range_of(s, g);
+  const double x = g.stats[s];
+  return x >= range.least && x <= range.most && (!range.whole || x == std::floor(x));  // NaN is in no range
 }
 
 std::string at_row(std::int64_t row, const char* what) { return "row " + std::to_string(row) + " " + what; }
@@ -103,11 +143,16 @@ std::string read_facts(std::string_view lines, Graph& g) {
   return "";
 }
 
-std::string graph_objection(const Graph& g) {
+std::string graph_objection(const Graph& g, const Work& work) {
   if (g.columns < 1) return "it has no columns";
   if (g.square && g.rows != g.columns) return "it is marked square, but has other counts of rows and columns";
   if (g.self_first && (!g.square || g.width < 2)) return "it is marked self_first, which it cannot be";
-  std::vector<std::int64_t> scratch(static_cast<std::size_t>(g.width));
+  for (int i = 0; i < kStats; ++i)
+    if (const auto s = static_cast<Stat>(i); !possible(s, g))
+      return std::string("its statistic ") + stat_table()[static_cast<std::size_t>(i)].name + "=" +
+             number_text(g.stats[s]) + " is none that such a graph can have";
+  work.begin("check", g.rows);
+  Buffer<std::int64_t> scratch(g.width, work.budget);
   for (std::int64_t i = 0; i < g.rows; ++i) {
     const std::int64_t* const row = g.ids.data() + i * g.width;
     for (std::int64_t t = 0; t < g.width; ++t) {
@@ -120,6 +165,7 @@ std::string graph_objection(const Graph& g) {
     if (g.self_first && row[0] != i) return at_row(i, "does not start with itself, although it is marked self_first");
     if (g.ties[i] > 1) return at_row(i, "has a mark for ties that is neither 0 nor 1");
     if (g.proof[i] > static_cast<std::uint8_t>(Proof::fp64)) return at_row(i, "has an unknown kind of proof");
+    work.row_done();
   }
   return "";
 }

@@ -5,16 +5,22 @@
 #include <string>
 #include <string_view>
 
+#include "core/work.h"
 #include "graph/graph.h"
 
 namespace libknng {
 
+// No graph says as much about itself; what a file claims is held against this before memory is asked for.
+inline constexpr std::int64_t kMostFactBytes = std::int64_t{1} << 20;
+
 std::string write_facts(const Graph& g);
-// Sets what the lines name and this version knows. Returns "", or what is wrong with the lines.
+// Sets what the lines name and this version knows; texts become plain ones (core/text.h), as a build makes them.
+// Returns "", or what is wrong with the lines.
 std::string read_facts(std::string_view lines, Graph& g);
 
 // "" if the graph holds together, else what is wrong: ids in [-1, columns), no id twice in a row, no NaN, +inf exactly
-// where there is no neighbour, flags that fit. For graphs that come from files.
-std::string graph_objection(const Graph& g);
+// where there is no neighbour, flags that fit, marks that exist, statistics that such a graph can have. For graphs that
+// come from files. Takes the memory of one list beside the graph.
+std::string graph_objection(const Graph& g, const Work& work = {});
 
 }  // namespace libknng

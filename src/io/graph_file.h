@@ -3,15 +3,16 @@
 
 #include <string>
 
+#include "core/work.h"
 #include "graph/graph.h"
 
 namespace libknng {
 
 // format: "knng", "npz", or nullptr: told by the suffix of path. Throws KNNG_ERR_OPTION for another format or suffix,
-// KNNG_ERR_IO, KNNG_ERR_UNSUPPORTED.
-void save_graph(const Graph& g, const std::string& path, const char* format);
+// KNNG_ERR_IO, KNNG_ERR_UNSUPPORTED, KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED.
+void save_graph(const Graph& g, const std::string& path, const char* format, const Work& work = {});
 
-// Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_MEMORY.
-Graph load_graph(const std::string& path);
+// Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_MEMORY, KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED.
+Graph load_graph(const std::string& path, const Work& work = {});
 
 }  // namespace libknng

@@ -70,22 +70,24 @@ struct Part {
 };
 
 constexpr std::byte kZeros[kAlignment] = {};
+constexpr std::int64_t kBlock = std::int64_t{1} << 20;  // small enough to be hashed while it is in cache
 
-// Everything behind the header, in the order of the file.
+// Everything behind the header, in the order of the file and in blocks.
 template <class Sink>
 void each_piece(const std::vector<FileSection>& table, const std::vector<Part>& parts, Sink&& sink) {
   sink(table.data(), static_cast<std::int64_t>(table.size() * sizeof(FileSection)));
   std::int64_t at = static_cast<std::int64_t>(sizeof(FileHeader) + table.size() * sizeof(FileSection));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     sink(kZeros, table[i].offset - at);
-    sink(parts[i].data, parts[i].bytes);
+    for (std::int64_t done = 0; done < parts[i].bytes; done += kBlock)
+      sink(static_cast<const std::byte*>(parts[i].data) + done, std::min(kBlock, parts[i].bytes - done));
     at = table[i].offset + parts[i].bytes;
   }
 }
 
 class GraphFileReader {
  public:
-  explicit GraphFileReader(const std::string& path) : file_(path) {}
+  GraphFileReader(const std::string& path, const Work& work) : file_(path), work_(work) {}
 
   Graph read() {
     read_header();
@@ -106,24 +108,29 @@ class GraphFileReader {
     expect("proof", KNNG_U8, g.rows);
     const FileSection& facts_at = section("facts");
     expect("facts", KNNG_U8, facts_at.bytes);
+    if (facts_at.bytes > kMostFactBytes) refuse("its facts are longer than 1 MiB");
+    // All sections end with the file, so that their sum is a count of bytes; the last is the list that is checked.
+    work_.require_room(section("ids").bytes + section("values").bytes + 2 * g.rows + facts_at.bytes + g.width * 8);
 
-    g.ids = Buffer<std::int64_t>(entries);
-    g.values = Buffer<std::byte>(section("values").bytes);
-    g.ties = Buffer<std::uint8_t>(g.rows);
-    g.proof = Buffer<std::uint8_t>(g.rows);
-    Buffer<std::byte> facts(facts_at.bytes);
+    g.ids = Buffer<std::int64_t>(entries, work_.budget);
+    g.values = Buffer<std::byte>(section("values").bytes, work_.budget);
+    g.ties = Buffer<std::uint8_t>(g.rows, work_.budget);
+    g.proof = Buffer<std::uint8_t>(g.rows, work_.budget);
+    Buffer<std::byte> facts(facts_at.bytes, work_.budget);
+    work_.begin("read", file_.size());
     read_sections({{"ids", g.ids.data()},
                    {"values", g.values.data()},
                    {"ties", g.ties.data()},
                    {"proof", g.proof.data()},
                    {"facts", facts.data()}});
     file_.require_unchanged();
+    g.stats[Stat::rows] = static_cast<double>(g.rows);
     std::string objection =
         read_facts({reinterpret_cast<const char*>(facts.data()), static_cast<std::size_t>(facts.size())}, g);
     if (objection.empty() && (g.columns != header_.columns || g.square != ((header_.flags & kSquare) != 0) ||
                               g.self_first != ((header_.flags & kSelfFirst) != 0)))
       objection = "its header and its facts contradict each other";
-    if (objection.empty()) objection = graph_objection(g);
+    if (objection.empty()) objection = graph_objection(g, work_);
     if (!objection.empty()) refuse(objection.c_str());
     return g;
   }
@@ -210,11 +217,11 @@ class GraphFileReader {
     if (sum_.value() != header_.checksum) refuse("its checksum is wrong, so its content has changed");
   }
   void read_into(std::int64_t offset, std::byte* dst, std::int64_t bytes) {
-    constexpr std::int64_t kBlock = std::int64_t{1} << 20;  // hashed while it is in cache
     for (std::int64_t done = 0; done < bytes; done += kBlock) {
       const std::int64_t now = std::min(kBlock, bytes - done);
       file_.read(offset + done, dst + done, now);
       sum_.add(dst + done, now);
+      work_.done(now);
     }
   }
   void skip(std::int64_t from, std::int64_t to) {
@@ -224,6 +231,7 @@ class GraphFileReader {
   }
 
   File file_;
+  const Work work_;
   FileHeader header_ = {};
   std::vector<FileSection> table_;
   Checksum sum_;
@@ -231,7 +239,8 @@ class GraphFileReader {
 
 }  // namespace
 
-void save_knng(const Graph& g, const std::string& path) {
+void save_knng(const Graph& g, const std::string& path, const Work& work) {
+  OutputFile file(path);  // whether it can be written is known before anything is done
   const std::string facts = write_facts(g);
   const std::vector<Part> parts = {
       {"ids", KNNG_I64, g.ids.data(), g.ids.bytes()},
@@ -260,15 +269,22 @@ void save_knng(const Graph& g, const std::string& path) {
   header.sections = static_cast<std::uint32_t>(table.size());
   Checksum sum;
   sum.header(header);
-  each_piece(table, parts, [&](const void* data, std::int64_t bytes) { sum.add(data, bytes); });
+  work.begin("check", end);
+  each_piece(table, parts, [&](const void* data, std::int64_t bytes) {
+    sum.add(data, bytes);
+    work.done(bytes);
+  });
   header.checksum = sum.value();
 
-  OutputFile file(path);
   file.write(&header, sizeof header);
-  each_piece(table, parts, [&](const void* data, std::int64_t bytes) { file.write(data, bytes); });
+  work.begin("write", end);
+  each_piece(table, parts, [&](const void* data, std::int64_t bytes) {
+    file.write(data, bytes);
+    work.done(bytes);
+  });
   file.commit();
 }
 
-Graph load_knng(const std::string& path) { return GraphFileReader(path).read(); }
+Graph load_knng(const std::string& path, const Work& work) { return GraphFileReader(path, work).read(); }
 
 }  // namespace libknng

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/work.h"
 #include "graph/graph.h"
 
 namespace libknng {
@@ -11,9 +12,9 @@ namespace libknng {
 inline constexpr char kGraphFileMagic[] = "\x89KNNG\r\n\x1a";
 inline constexpr int kGraphFileMagicBytes = 8;
 
-// Throws KNNG_ERR_IO.
-void save_knng(const Graph& g, const std::string& path);
+// As save_graph() and load_graph(), whose failures these are.
+void save_knng(const Graph& g, const std::string& path, const Work& work);
 // Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED for a later version of the layout, KNNG_ERR_MEMORY.
-Graph load_knng(const std::string& path);
+Graph load_knng(const std::string& path, const Work& work);
 
 }  // namespace libknng

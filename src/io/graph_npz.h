@@ -4,14 +4,15 @@
 
 #include <string>
 
+#include "core/work.h"
 #include "graph/graph.h"
 
 namespace libknng {
 
 // Throws KNNG_ERR_IO, KNNG_ERR_UNSUPPORTED without the formats library.
-void save_npz(const Graph& g, const std::string& path);
+void save_npz(const Graph& g, const std::string& path, const Work& work);
 // Also archives of others: indices int32 or int64, distances float32 or float64. Throws KNNG_ERR_IO, KNNG_ERR_FORMAT,
 // KNNG_ERR_UNSUPPORTED, KNNG_ERR_MEMORY.
-Graph load_npz(const std::string& path);
+Graph load_npz(const std::string& path, const Work& work);
 
 }  // namespace libknng

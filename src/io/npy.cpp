@@ -67,8 +67,8 @@ class COrderReader final : public NpyReader {
 // back, the block is the whole matrix.
 class FortranOrderReader final : public NpyReader {
  public:
-  FortranOrderReader(std::unique_ptr<Source> source, const NpyHeader& header, std::int32_t dtype)
-      : NpyReader(std::move(source), header, dtype), first_item_(source_->position()) {
+  FortranOrderReader(std::unique_ptr<Source> source, const NpyHeader& header, std::int32_t dtype, Budget* budget)
+      : NpyReader(std::move(source), header, dtype), first_item_(source_->position()), budget_(budget) {
     capacity_ = rows_;
     if (source_->plain() && row_bytes() > 0)
       capacity_ = std::clamp<std::int64_t>(kColumnBytes / row_bytes(), 1, std::max<std::int64_t>(rows_, 1));
@@ -91,7 +91,7 @@ class FortranOrderReader final : public NpyReader {
 
  private:
   void fetch() {
-    if (block_.empty()) block_ = Buffer<std::byte>(capacity_ * row_bytes());
+    if (block_.empty()) block_ = Buffer<std::byte>(capacity_ * row_bytes(), budget_);
     first_row_ += held_;
     held_ = std::min(capacity_, rows_ - first_row_);
     served_ = 0;
@@ -123,6 +123,7 @@ class FortranOrderReader final : public NpyReader {
   }
 
   const std::int64_t first_item_;
+  Budget* const budget_;
   std::int64_t capacity_;
   Buffer<std::byte> block_;     // held_ items of each column
   std::int64_t first_row_ = 0;  // of block_
@@ -138,7 +139,7 @@ std::string names_of(std::span<const NpyType> types) {
 
 }  // namespace
 
-std::unique_ptr<RowReader> open_npy(std::unique_ptr<Source> source, std::span<const NpyType> types) {
+std::unique_ptr<RowReader> open_npy(std::unique_ptr<Source> source, std::span<const NpyType> types, Budget* budget) {
   const NpyHeader header = read_npy_header(*source);
   const auto type = std::find_if(types.begin(), types.end(), [&](const NpyType& t) {
     return t.kind == header.kind && t.item_bytes == header.item_bytes;
@@ -158,7 +159,7 @@ std::unique_ptr<RowReader> open_npy(std::unique_ptr<Source> source, std::span<co
   std::int64_t whole = 0;
   if (__builtin_add_overflow(data_bytes, source->position(), &whole)) whole = INT64_MAX;
   require_size(*source, whole, claim);
-  if (header.fortran_order) return std::make_unique<FortranOrderReader>(std::move(source), header, type->dtype);
+  if (header.fortran_order) return std::make_unique<FortranOrderReader>(std::move(source), header, type->dtype, budget);
   return std::make_unique<COrderReader>(std::move(source), header, type->dtype);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/buffer.h"
 #include "io/reader.h"
 #include "io/source.h"
 
@@ -32,8 +33,9 @@ struct NpyType {
 // Reads up to the first item. Throws KNNG_ERR_FORMAT.
 NpyHeader read_npy_header(Source& source);
 // Rows of a two-dimensional array of one of `types`: KNNG_ERR_UNSUPPORTED for another type, KNNG_ERR_FORMAT for another
-// number of dimensions or a size that does not fit the data.
-std::unique_ptr<RowReader> open_npy(std::unique_ptr<Source> source, std::span<const NpyType> types);
+// number of dimensions or a size that does not fit the data. budget: of what is held beside the rows.
+std::unique_ptr<RowReader> open_npy(std::unique_ptr<Source> source, std::span<const NpyType> types,
+                                    Budget* budget = nullptr);
 // Data sets: f4 f8 f2 u1 i1.
 std::unique_ptr<RowReader> open_npy(std::unique_ptr<Source> source);
 

@@ -15,7 +15,9 @@ class PackedRows final : public RowFile {
   void read(std::int64_t first, std::int64_t count, std::byte* out) const override {
     file_->read(first_byte_ + first * row_bytes_, out, count * row_bytes_);
   }
-  void require_unchanged() const override { file_->require_unchanged(); }
+  void require_unchanged() const override { file_->require_not_written(); }
+  void require_untouched() const override { file_->require_unchanged(); }
+  [[noreturn]] void fail_changed() const override { file_->fail_changed(); }
 
  private:
   std::shared_ptr<const File> file_;

@@ -1,9 +1,11 @@
 #include "io/plugin.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -47,6 +49,16 @@ std::string own_directory() {
   return slash == std::string::npos ? "" : file.substr(0, slash);
 }
 
+// The loader keeps to itself that a library could not be mapped for want of room. With all that it needs, a library of
+// ours takes less than this.
+bool room_for_library() noexcept {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  void* const room = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  ::munmap(room, kBytes);
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> plugin_directories() {
@@ -62,20 +74,21 @@ std::vector<std::string> plugin_directories() {
   return found;
 }
 
-const void* Plugin::try_file(const std::string& path, std::string& why_not) const {
+const void* Plugin::try_file(const std::string& path, std::string& why_not, bool& no_memory) const {
   if (::access(path.c_str(), F_OK) != 0) {
     why_not = path + " is not there";
     return nullptr;
   }
+  errno = 0;
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
+    no_memory = no_memory || errno == ENOMEM || !room_for_library();
     const char* const reason = ::dlerror();
     why_not = path + " cannot be loaded: " + (reason ? reason : "no reason given");
     return nullptr;
   }
-  using Entry = const void* (*)();
-  const auto entry = reinterpret_cast<Entry>(::dlsym(handle, entry_));
-  const void* const table = entry ? entry() : nullptr;
+  void* const entry = ::dlsym(handle, entry_);
+  const void* const table = entry ? call_(entry) : nullptr;
   std::string objection = table ? judge_(table) : std::string("has no ") + entry_;
   if (objection.empty()) return table;
   why_not = path + " " + objection;  // a copy: nothing of the library is there any more
@@ -83,13 +96,16 @@ const void* Plugin::try_file(const std::string& path, std::string& why_not) cons
   return nullptr;
 }
 
-const void* Plugin::load(std::string& why_not) {
+const void* Plugin::load(std::string& why_not, bool* no_memory) {
   const std::lock_guard lock(mutex_);
+  bool ignored = false;
+  bool& lacks_memory = no_memory ? *no_memory : ignored;
+  lacks_memory = false;
   if (table_) return table_;
   std::string reasons;
   for (const std::string& directory : plugin_directories()) {
     std::string reason;
-    table_ = try_file(directory + "/" + file_, reason);
+    table_ = try_file(directory + "/" + file_, reason, lacks_memory);
     if (table_) return table_;
     reasons.append(reasons.empty() ? "" : "; ").append(reason);
   }

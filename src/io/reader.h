@@ -8,6 +8,7 @@
 #include <string>
 
 #include "dataset/row_file.h"
+#include "io/source.h"
 
 namespace libknng {
 
@@ -33,6 +34,6 @@ class RowReader {
 };
 
 // Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED (with the package to install where that helps).
-std::unique_ptr<RowReader> open_reader(const std::string& path);
+std::unique_ptr<RowReader> open_reader(const std::string& path, Young young = Young::read);
 
 }  // namespace libknng

@@ -47,8 +47,10 @@ void Source::finish() {
   require_unchanged();
 }
 
-std::unique_ptr<Source> open_plain(const std::string& path) {
-  return std::make_unique<PlainSource>(std::make_shared<const File>(path));
+std::unique_ptr<Source> open_plain(const std::string& path, Young young) {
+  auto file = std::make_shared<File>(path);
+  if (young == Young::wait) file->wait_while_young();
+  return std::make_unique<PlainSource>(std::move(file));
 }
 
 void require_size(const Source& source, std::int64_t claimed, const char* claim) {

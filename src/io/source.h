@@ -46,8 +46,12 @@ class Source {
   std::int64_t position_ = 0;
 };
 
+// Of a file that was written a moment ago: whether to read it at once, or when its times would tell that it is written
+// again (File::wait_while_young).
+enum class Young { read, wait };
+
 // Throws KNNG_ERR_IO.
-std::unique_ptr<Source> open_plain(const std::string& path);
+std::unique_ptr<Source> open_plain(const std::string& path, Young young = Young::read);
 
 // Throws KNNG_ERR_FORMAT unless `claimed` bytes (header included) can come, or, of a plain source, are exactly there.
 void require_size(const Source& source, std::int64_t claimed, const char* claim);

@@ -40,7 +40,9 @@ class VecsRows final : public RowFile {
       }
     }
   }
-  void require_unchanged() const override { file_->require_unchanged(); }
+  void require_unchanged() const override { file_->require_not_written(); }
+  void require_untouched() const override { file_->require_unchanged(); }
+  [[noreturn]] void fail_changed() const override { file_->fail_changed(); }
 
  private:
   std::shared_ptr<const File> file_;

@@ -17,12 +17,14 @@ const knng_formats_seam& seam_with_zip(const std::string& path) {
 // An OutputFile lent to the formats library.
 struct LentOutput {
   OutputFile& file;
+  const Work& work;
   std::exception_ptr failure;
 
   static std::int32_t write_at(void* user, std::int64_t offset, const void* src, std::int64_t bytes) noexcept {
     auto& self = *static_cast<LentOutput*>(user);
     try {
       self.file.write_at(offset, src, bytes);
+      self.work.done(bytes);
       return 0;
     } catch (...) {
       self.failure = std::current_exception();
@@ -77,12 +79,12 @@ std::unique_ptr<Source> ZipReader::open(const std::string& name) const {
   return std::make_unique<SeamSource>(whole_name, member->bytes, seam_, file_, archive_, std::move(owned));
 }
 
-void write_zip(OutputFile& file, std::span<const ZipMember> members) {
+void write_zip(OutputFile& file, std::span<const ZipMember> members, const Work& work) {
   const knng_formats_seam& seam = seam_with_zip(file.path());
   std::vector<knng_formats_new_member> list;
   for (const ZipMember& m : members)
     list.push_back({m.name.c_str(), m.pieces.data(), static_cast<std::int64_t>(m.pieces.size())});
-  LentOutput lent{file, nullptr};
+  LentOutput lent{file, work, nullptr};
   const knng_formats_output output = {&lent, &LentOutput::write_at};
   knng_formats_error error = {};
   if (seam.zip->write(&output, list.data(), static_cast<std::int64_t>(list.size()), &error) != KNNG_OK)

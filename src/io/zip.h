@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/work.h"
 #include "io/formats.h"
 
 namespace libknng {
@@ -40,6 +41,6 @@ struct ZipMember {
 };
 
 // Writes the archive into `file`, uncompressed; commit() is the caller's.
-void write_zip(OutputFile& file, std::span<const ZipMember> members);
+void write_zip(OutputFile& file, std::span<const ZipMember> members, const Work& work = {});
 
 }  // namespace libknng

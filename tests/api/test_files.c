@@ -125,6 +125,64 @@ static void damage_is_noticed(void** state) {
   rows_free(&rows);
 }
 
+static int32_t count_calls(void* user, const char* stage, double done, double total) {
+  assert_true(*stage && done >= 0 && done <= total);
+  return ++*(int*)user < 0;
+}
+
+/* As soon as there is a file that is half done. */
+static int32_t stop_in_file(void* user, const char* stage, double done, double total) {
+  ++*(int*)user;
+  assert_true(done >= 0 && done <= total);
+  return strcmp(stage, "write") == 0 || strcmp(stage, "read") == 0;
+}
+
+/* Saving and loading tell how far they are, stop when they are asked to, and keep to a byte limit. */
+static void files_under_a_control(void** state) {
+  (void)state;
+  enum { points = 40000, width = 8 };
+  static int64_t ids[points * width];
+  for (int64_t e = 0; e < points * width; ++e) ids[e] = (e / width + 1 + e % width) % points;
+  const knng_matrix m = knng_packed(KNNG_I64, points, width, ids);
+  knng_graph *g = NULL, *back = NULL;
+  expect_ok(knng_graph_import(&g, &m, NULL, 0, points, 1, NULL), "import");
+  static const char* const files[] = {"controlled.knng", "controlled.npz"};
+  for (int f = 0; f < 2; ++f) {
+    int calls = 0;
+    volatile int32_t up = 1;
+    const knng_control stopped = {.struct_size = sizeof stopped, .stop = &up};
+    EXPECT_ERROR(knng_graph_save(g, files[f], NULL, &stopped, &reported), KNNG_ERR_CANCELLED, "stopped");
+    const knng_control stops = {.struct_size = sizeof stops, .progress = stop_in_file, .user = &calls};
+    EXPECT_ERROR(knng_graph_save(g, files[f], NULL, &stops, &reported), KNNG_ERR_CANCELLED, "stopped");
+    assert_int_not_equal(access(files[f], F_OK), 0);
+    calls = 0;
+    knng_control told = {.struct_size = sizeof told, .interval_ms = 1, .progress = count_calls, .user = &calls};
+    expect_ok(knng_graph_save(g, files[f], NULL, &told, NULL), files[f]);
+    assert_true(calls > 0);
+    EXPECT_ERROR(knng_graph_load(&back, files[f], &stopped, &reported), KNNG_ERR_CANCELLED, "stopped");
+    calls = 0;
+    EXPECT_ERROR(knng_graph_load(&back, files[f], &stops, &reported), KNNG_ERR_CANCELLED, "stopped");
+    assert_null(back);
+    calls = 0;
+    expect_ok(knng_graph_load(&back, files[f], &told, NULL), files[f]);
+    assert_true(calls > 0);
+    expect_same_graph(g, back, files[f]);
+    knng_graph_destroy(back);
+    back = NULL;
+
+    knng_control limited = {.struct_size = sizeof limited, .max_bytes = 1000};
+    EXPECT_ERROR(knng_graph_load(&back, files[f], &limited, &reported), KNNG_ERR_BUDGET, "max_bytes=1000", "at least");
+    assert_null(back);
+    const int64_t needed = reported.limit;
+    assert_true(needed > points * width * 12 && needed < points * width * 13);
+    limited.max_bytes = needed;
+    expect_ok(knng_graph_load(&back, files[f], &limited, NULL), "with as much as it said");
+    knng_graph_destroy(back);
+    back = NULL;
+  }
+  knng_graph_destroy(g);
+}
+
 /* A file system that is full, played by a limit on file sizes. */
 static void failed_writes_leave_the_old_file(void** state) {
   (void)state;
@@ -279,13 +337,10 @@ static void bad_row_files(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_come_back_whole),
-      cmocka_unit_test(damage_is_noticed),
-      cmocka_unit_test(failed_writes_leave_the_old_file),
-      cmocka_unit_test(rows_from_numpy_files),
-      cmocka_unit_test(rows_from_idx_files),
-      cmocka_unit_test(queries_from_a_file),
-      cmocka_unit_test(bad_row_files),
+      cmocka_unit_test(graphs_come_back_whole), cmocka_unit_test(damage_is_noticed),
+      cmocka_unit_test(files_under_a_control),  cmocka_unit_test(failed_writes_leave_the_old_file),
+      cmocka_unit_test(rows_from_numpy_files),  cmocka_unit_test(rows_from_idx_files),
+      cmocka_unit_test(queries_from_a_file),    cmocka_unit_test(bad_row_files),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

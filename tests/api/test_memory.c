@@ -132,6 +132,40 @@ static void the_smallest_budget_works_and_one_byte_less_does_not(void** state) {
   }
 }
 
+/* Queries of any type fit an estimate, and one type is what it is for. */
+static void estimates_of_queries_hold_for_every_type(void** state) {
+  (void)state;
+  enum { n = 900, d = 128, nq = 300, k = 5 };
+  static const int32_t types[] = {KNNG_U8, KNNG_I8, KNNG_F32, KNNG_F64};
+  for (int r = 0; r < 4; ++r)
+    for (int e = 0; e < 2; ++e) {
+      test_rows rows = rows_grid(types[r], n, d, 5, 136);
+      knng* h =
+          HANDLE(&rows, "device", "cpu", "metric", "sqeuclidean", "engine", e ? "tiled" : "fused", "threads", "2");
+      const knng_plan plan = planned(h, nq, k);
+      int least_fails = 0;
+      for (int t = 0; t < 4; ++t) {
+        test_rows queries = rows_grid(types[t], nq, d, 5, 137);
+        const knng_matrix q = matrix_of(&queries);
+        knng_graph* g = NULL;
+        set_bytes(h, "max_host_bytes", 0);
+        expect_ok(knng_query(h, &q, NULL, 0, k, NULL, &g, NULL), "no limit");
+        assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.host_bytes);
+        knng_graph_destroy(g);
+        set_bytes(h, "max_host_bytes", plan.smallest_host);
+        expect_ok(knng_query(h, &q, NULL, 0, k, NULL, &g, NULL), "the smallest that is told");
+        knng_graph_destroy(g);
+        set_bytes(h, "max_host_bytes", plan.smallest_host - 1);
+        least_fails += knng_query(h, &q, NULL, 0, k, NULL, &g, &reported) == KNNG_ERR_BUDGET;
+        knng_graph_destroy(g);
+        rows_free(&queries);
+      }
+      assert_true(least_fails > 0);
+      knng_destroy(h);
+      rows_free(&rows);
+    }
+}
+
 static void copies_count(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F32, 1000, 10, 135);
@@ -152,6 +186,7 @@ static void copies_count(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(estimates_are_what_is_measured),
+      cmocka_unit_test(estimates_of_queries_hold_for_every_type),
       cmocka_unit_test(lists_and_result_take_what_the_guide_tells),
       cmocka_unit_test(the_smallest_budget_works_and_one_byte_less_does_not),
       cmocka_unit_test(copies_count),

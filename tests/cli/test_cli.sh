@@ -83,6 +83,60 @@ fingerprint=$(sed -n 's/^fingerprint *//p' out)
 expect 0 "$knng" info g.npz --report
 out_has "^fingerprint  *$fingerprint\$"
 out_has '^components  *1,'
+# Within a limit: of the file, then of the report, whose in-degrees take as much as the graph says it has columns.
+"$python" - <<'PY'
+import numpy as np, zipfile
+ids = np.array([[5, 1], [499999999, 2]], dtype="i8")
+np.savez("columns.npz", indices=ids, distances=np.ones((2, 2), "f4"))
+ids[1, 0] = 2 ** 62
+np.savez("far.npz", indices=ids, distances=np.ones((2, 2), "f4"))
+with zipfile.ZipFile("bomb.npz", "w", zipfile.ZIP_DEFLATED) as z:
+    for name, kind in (("indices", "<i8"), ("distances", "<f8")):
+        with z.open(name + ".npy", "w") as member:
+            np.lib.format.write_array_header_1_0(member, {"descr": kind, "fortran_order": False, "shape": (1000000, 40)})
+            for _ in range(40):
+                member.write(bytes(8000000))
+PY
+refused 5 '--max-memory 1000 is too small: at least' "$knng" info g.npz --max-memory 1KB
+refused 5 'max_host_bytes=1000 is too small: at least' env KNNG_MAX_HOST_BYTES=1000 "$knng" info g.npz
+refused 5 '--max-memory 1000 is too small: at least' "$knng" check g.npz x.npy --max-memory 1KB
+refused 5 '--max-memory 100000000 is too small: at least 643000320' prlimit --as=500000000 "$knng" info bomb.npz --max-memory 100MB
+expect 0 "$knng" info columns.npz --max-memory 1MB
+expect 5 "$knng" info columns.npz --report --max-memory 100MB
+grep -qF -- '--max-memory 100000000 is too small: the smallest that works is 8000000052' err || die "no limit for columns"
+expect 0 "$knng" info far.npz
+expect 5 "$knng" info far.npz --report
+grep -qF -- 'to report on 4611686018427387905 columns' err || die "2^62 columns are not told"
+expect 0 "$knng" info g.npz --report --max-memory 100KB
+# What a terminal would obey comes neither out of a file nor out of its name.
+"$python" - <<'PY'
+import numpy as np
+text = b"text.metric=euclidean\\nproved 100 %\x1b[2J\xc2\x9b\xe2\x80\xae\n"
+np.savez("texts.npz", indices=np.array([[1], [0]]), distances=np.ones((2, 1), "f4"), knng_text=np.frombuffer(text, "u1"))
+PY
+evil=$(printf 'a\nknng: b\033[2J\302\233\342\200\256\303\251.npz')
+cp texts.npz "$evil"
+expect 0 "$knng" info "$evil"
+LC_ALL=C grep -qE '^metric +euclidean.proved 100 %.\[2J...?$' out || die "the metric's name is not there"
+grep -qF 'a?knng: b?[2J??é.npz' out || die "the file's name is not there"
+expect 4 "$knng" info "missing $evil"
+grep -qF 'a?knng: b?[2J??é.npz' err || die "the missing file's name is not there"
+expect 0 "$knng" build x.npy -k 3 -o "$evil"
+refused 2 "unknown command 'a?knng" "$knng" "$evil"
+for file in out err; do
+  LC_ALL=C grep -nE "$(printf '[\001-\011\013-\037\177]|\302\233|\342\200\256')" "$file" && die "raw in $file"
+done
+rm -f "$evil"
+# Without memory for the archive or the library that reads it, nothing is said of the file or of a package.
+for kilobytes in $(seq 6000 250 16000); do
+  code=0
+  prlimit --as="${kilobytes}000" "$knng" info g.npz >out 2>err || code=$?
+  case $code in
+    0 | 5 | 127) ;; # 127: the command itself could not be loaded
+    1) grep -q libgomp err || die "with $kilobytes KB: 1" ;;
+    *) die "with $kilobytes KB: $code" ;;
+  esac
+done
 expect 0 "$knng" info x.npy
 out_has '^rows  *300$'
 out_has '^dimension  *12$'
@@ -233,7 +287,41 @@ fi
 mkdir directory.npz
 refused 4 'nowhere/g.npz' "$knng" build missing.npy -k 3 -o nowhere/g.npz
 refused 4 'directory' "$knng" build missing.npy -k 3 -o directory.npz
-refused 4 'regular file' "$knng" build missing.npy -k 3 -o /dev/null
+ln -s /dev/null null.npz
+refused 4 'a device' "$knng" build missing.npy -k 3 -o null.npz
+refused 2 'tells no format' "$knng" build missing.npy -k 3 -o /dev/null
+refused 2 '--output: the name of the file is empty' "$knng" build x.npy -k 3 -o ''
+refused 2 '--output: the name of the file is empty' "$knng" query x.npy q.npy -k 3 --output ''
+# An output that is an input by another name: through a link of either kind.
+cp x.npy input.npy
+ln -s input.npy soft.npz
+ln input.npy hard.knng
+for other in soft.npz hard.knng; do
+  refused 2 "--output $other is the file 'input.npy', which is to be read" "$knng" build x.npy input.npy -k 3 -o "$other"
+  refused 2 "--output $other is the file 'input.npy', which is to be read" "$knng" query x.npy input.npy -k 3 -o "$other"
+done
+cmp -s x.npy input.npy || die "an input was written over"
+# A link stays one, also where what it points to is not there yet; what is replaced keeps its mode.
+mkdir elsewhere
+ln -s elsewhere/there.npz link.npz
+expect 0 "$knng" build x.npy -k 3 -q -o link.npz
+[ -L link.npz ] || die "a dangling link was replaced"
+[ -f elsewhere/there.npz ] || die "what a dangling link points to was not written"
+chmod 640 elsewhere/there.npz
+expect 0 "$knng" build x.npy -k 3 -q -o link.npz
+[ "$(stat -c %a elsewhere/there.npz)" = 640 ] || die "the output has another mode"
+if [ "$(id -u)" -eq 0 ]; then
+  # A file of somebody else, in a directory where only owners replace files.
+  chmod 755 .
+  mkdir -m 1777 sticky
+  cp g.npz sticky/g.npz
+  chown 1:1 sticky/g.npz
+  chmod 666 sticky/g.npz
+  refused 4 "only owners replace" setpriv --reuid=65534 --regid=65534 --clear-groups \
+    env LD_LIBRARY_PATH= "$knng" build missing.npy -k 3 -o sticky/g.npz
+  expect 0 "$knng" build x.npy -k 3 -q -o sticky/g.npz
+  [ "$(stat -c %u:%g:%a sticky/g.npz)" = 1:1:666 ] || die "the output has another owner"
+fi
 refused 2 'g.txt' "$knng" build missing.npy -k 3 -o g.txt
 refused 4 'nowhere/g.npz' "$knng" query missing.npy q.npy -k 3 -o nowhere/g.npz
 if [ "$(id -u)" -ne 0 ]; then
@@ -242,6 +330,7 @@ if [ "$(id -u)" -ne 0 ]; then
   refused 4 'locked/g.npz' "$knng" build missing.npy -k 3 -o locked/g.npz
 fi
 rmdir directory.npz
+rm -rf null.npz soft.npz hard.knng input.npy link.npz elsewhere sticky
 
 # A refused build leaves an earlier output as it was, and nothing beside it.
 cp g.npz kept.npz

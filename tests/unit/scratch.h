@@ -70,6 +70,7 @@ inline std::string read(const std::string& path) {
 struct Outcome {
   std::int32_t code = KNNG_OK;
   std::string message;
+  std::int64_t limit = -1;
   bool says(const char* part) const { return message.find(part) != std::string::npos; }
 };
 
@@ -80,7 +81,7 @@ Outcome outcome(Call&& call) {
     call();
     return {};
   } catch (const libknng::Error& e) {
-    return {e.code(), e.what()};
+    return {e.code(), e.what(), e.info().limit};
   }
 }
 

@@ -16,6 +16,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/float_env.h"
+#include "core/text.h"
 #include "values.h"
 
 #include "harness/cmocka.h"
@@ -329,6 +330,43 @@ void errors_carry_numbers_and_fit_their_members(void**) {
   }
 }
 
+// ---- text
+
+void text_is_made_plain(void**) {
+  struct Case {
+    std::string given, plain;
+  };
+  const Case cases[] = {
+      {"plain \u00e9 \u20ac \U0001f600", "plain \u00e9 \u20ac \U0001f600"},
+      {"a\nb\rc\td\x1b[2Je\x7f", "a?b?c?d?[2Je?"},
+      {"c1 \xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "c1 ???\xc2\xa0"},
+      {"turn \u061c\u200e\u200f\u202a\u202e\u2066\u2069", "turn ???????"},
+      {"lines \u2028\u2029", "lines ??"},
+      {"\u200d\u2010\u202f\u2065", "\u200d\u2010\u202f\u2065"},  // beside them
+      {"bytes \x80\xff\xc3(\xe2\x82(", std::string("bytes ???") + "(?" + "?("},
+      {"too long \xc0\xaf \xe0\x80\xaf \xf0\x80\x80\xaf", "too long ?? ??? ????"},
+      {"surrogate \xed\xa0\x80 and beyond \xf4\x90\x80\x80\xf5", "surrogate ??? and beyond ?????"},
+      {"cut \xc3", "cut "},
+      {"cut \xe2\x82", "cut "},
+      {"cut \xf0\x9f\x98", "cut "},
+      {std::string("zero\0end", 8), "zero?end"},
+      {"", ""},
+  };
+  for (const Case& c : cases) assert_string_equal(plain_text(c.given).c_str(), c.plain.c_str());
+}
+
+void messages_end_with_a_whole_character(void**) {
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    std::string name(shift, 'x');
+    while (name.size() < 600) name += "\u20ac";
+    const knng_error e = error_of([&] { (fail)(KNNG_ERR_IO, "path", {.row = 1}, "%s", name.c_str()); });
+    const std::string reason = e.reason;
+    assert_true(reason.size() > 400 && reason.find('?') == std::string::npos);
+    assert_int_equal((reason.size() - shift) % 3, 0);
+    assert_true(std::string(e.message).starts_with(reason) && std::string(e.message).ends_with("(row 1)"));
+  }
+}
+
 void last_error_is_the_threads_own(void**) {
   set_last_error(plain_error(KNNG_ERR_RANGE, "k", "here"));
   knng_status first_there = KNNG_ERR_INTERNAL;
@@ -456,6 +494,8 @@ int main() {
       cmocka_unit_test(budget_is_shared_by_threads),
       cmocka_unit_test(checked_arithmetic_stops_where_64_bits_end),
       cmocka_unit_test(errors_carry_numbers_and_fit_their_members),
+      cmocka_unit_test(text_is_made_plain),
+      cmocka_unit_test(messages_end_with_a_whole_character),
       cmocka_unit_test(last_error_is_the_threads_own),
       cmocka_unit_test(rounding_is_to_nearest_inside_and_put_back),
       cmocka_unit_test(flags_and_traps_of_the_host_stay_its_own),

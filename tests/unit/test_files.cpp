@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/file.h"
@@ -26,6 +29,14 @@ using scratch::Outcome;
 using scratch::outcome;
 
 namespace {
+
+// What fsync() is called for while a target is watched, and what it fails with then.
+struct Disk {
+  std::string target;
+  int error = 0;
+  std::vector<std::string> seen;
+};
+Disk disk;
 
 // Sets an environment variable and puts it back.
 class Environment {
@@ -82,6 +93,13 @@ void long_and_odd_names_stay_one_line(void**) {
   const std::string text = shown("/a\nb\x7f/" + std::string(3000, 'x') + "/end");
   assert_true(text.size() < 200 && text.find('\n') == std::string::npos && text.ends_with("/end'"));
   assert_string_equal(shown("a\nb").c_str(), "'a?b'");
+  // Whole characters, wherever the beginning is cut.
+  for (std::size_t more = 0; more < 4; ++more) {
+    std::string name;
+    for (int i = 0; i < 100; ++i) name += "\u20ac";
+    const std::string cut = shown(name + std::string(more, 'x'));
+    assert_true(cut.starts_with("'...\u20ac") && cut.find('?') == std::string::npos && cut.size() <= 164);
+  }
 }
 
 void written_whole_or_not_at_all(void**) {
@@ -116,19 +134,6 @@ void written_whole_or_not_at_all(void**) {
   assert_string_equal(scratch::read(dir / "x").c_str(), "new");
 }
 
-void a_link_stays_a_link(void**) {
-  const scratch::Directory dir;
-  scratch::write(dir / "real", "old");
-  assert_int_equal(::symlink("real", (dir / "link").c_str()), 0);
-  OutputFile file(dir / "link");
-  file.write("new", 3);
-  file.commit();
-  struct stat now {};
-  assert_int_equal(::lstat((dir / "link").c_str(), &now), 0);
-  assert_true(S_ISLNK(now.st_mode));
-  assert_string_equal(scratch::read(dir / "real").c_str(), "new");
-}
-
 void where_nothing_can_be_written(void**) {
   const scratch::Directory dir;
   Outcome o = outcome([&] { OutputFile file(dir / "none/x"); });
@@ -146,6 +151,90 @@ void where_nothing_can_be_written(void**) {
     assert_int_equal(::chmod(dir.path().c_str(), 0700), 0);
     assert_true(o.code == KNNG_ERR_IO && o.says("Permission denied"));
   }
+}
+
+void what_is_replaced_keeps_its_mode_and_owner(void**) {
+  const scratch::Directory dir;
+  const std::string path = dir / "x";
+  scratch::write(path, "old");
+  assert_int_equal(::chmod(path.c_str(), 0604), 0);
+  const bool root = ::geteuid() == 0;
+  if (root) assert_int_equal(::chown(path.c_str(), 3, 4), 0);
+  OutputFile file(path);
+  file.write("new", 3);
+  struct stat at {};
+  for (const std::string& name : dir.names()) {  // nobody may look at the half of it who may not look at the whole
+    assert_int_equal(::stat((dir / name).c_str(), &at), 0);
+    if (name != "x") assert_int_equal(at.st_mode & 0777, 0600);
+  }
+  file.commit();
+  assert_string_equal(scratch::read(path).c_str(), "new");
+  assert_int_equal(::stat(path.c_str(), &at), 0);
+  assert_int_equal(at.st_mode & 07777, 0604);
+  if (root) assert_true(at.st_uid == 3 && at.st_gid == 4);
+}
+
+// Of another user, where only owners may replace files, for a user who may write it.
+void files_of_others(void**) {
+  if (::geteuid() != 0) skip();
+  const scratch::Directory dir;
+  const std::string path = dir / "x";
+  scratch::write(path, "old");
+  assert_int_equal(::chmod(path.c_str(), 0666), 0);
+  for (const mode_t mode : {0777, 01777}) {
+    assert_int_equal(::chmod(dir.path().c_str(), mode), 0);
+    assert_int_equal(::seteuid(65534), 0);
+    const Outcome o = outcome([&] { OutputFile file(path); });
+    assert_int_equal(::seteuid(0), 0);
+    if (mode == 0777)
+      assert_int_equal(o.code, KNNG_OK);
+    else
+      assert_true(o.code == KNNG_ERR_IO && o.says("only owners replace"));
+  }
+}
+
+void links_stay_links(void**) {
+  const scratch::Directory dir;
+  assert_int_equal(::mkdir((dir / "below").c_str(), 0700), 0);
+  assert_int_equal(::symlink("below/second", (dir / "first").c_str()), 0);
+  assert_int_equal(::symlink("../third", (dir / "below/second").c_str()), 0);
+  for (const char* content : {"dangling", "there"}) {
+    OutputFile file(dir / "first");
+    file.write(content, static_cast<std::int64_t>(std::strlen(content)));
+    file.commit();
+    assert_string_equal(scratch::read(dir / "third").c_str(), content);
+    for (const char* link : {"first", "below/second"}) {
+      struct stat at {};
+      assert_int_equal(::lstat((dir / link).c_str(), &at), 0);
+      assert_true(S_ISLNK(at.st_mode));
+    }
+  }
+  assert_int_equal(::symlink("ring", (dir / "ring").c_str()), 0);
+  assert_int_equal(outcome([&] { OutputFile file(dir / "ring"); }).code, KNNG_ERR_IO);
+  const Outcome empty = outcome([&] { OutputFile file(""); });
+  assert_true(empty.code == KNNG_ERR_ARGUMENT && empty.says("empty"));
+}
+
+// The bytes are on disk before the name is, and the name before commit() returns; where the disk fails, nothing
+// changes.
+void files_are_on_disk_before_they_have_their_name(void**) {
+  const scratch::Directory dir;
+  scratch::write(dir / "x", "old");
+  for (const int error : {EIO, 0}) {
+    OutputFile file(dir / "x");
+    file.write("new", 3);
+    disk = {dir / "x", error, {}};
+    const Outcome o = outcome([&] { file.commit(); });
+    const std::vector<std::string> seen = std::exchange(disk, {}).seen;
+    if (error != 0) {
+      assert_true(o.code == KNNG_ERR_IO && o.says("Input/output error"));
+      assert_string_equal(scratch::read(dir / "x").c_str(), "old");
+    } else {
+      assert_int_equal(o.code, KNNG_OK);
+      assert_true(seen == (std::vector<std::string>{"file while x is old", "directory while x is new"}));
+    }
+  }
+  assert_int_equal(dir.names().size(), 1);
 }
 
 // A limit on file sizes stands for a full disk.
@@ -196,7 +285,7 @@ std::string refuse_all(const void*) { return "is of another build"; }
 void plugins_that_cannot_be_used(void**) {
   const scratch::Directory dir;
   const Environment chosen("KNNG_BACKEND_DIR", dir.path());
-  Plugin missing("libknng_none.so", "knng_none_entry", &accept_all);
+  Plugin missing("libknng_none.so", "knng_none_entry", &call_entry<knng_formats_seam>, &accept_all);
   std::string why;
   assert_null(missing.load(why));
   assert_true(why.find((dir / "libknng_none.so") + " is not there") != std::string::npos);
@@ -218,7 +307,7 @@ bool formats_are_loaded() {
 // Before a test takes it, as then it stays.
 void refused_plugins_are_closed(void**) {
   assert_false(formats_are_loaded());
-  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, [](const void*) -> std::string {
+  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, [](const void*) -> std::string {
     assert_true(formats_are_loaded());
     return "is of another build";
   });
@@ -228,7 +317,7 @@ void refused_plugins_are_closed(void**) {
     assert_true(why.find(KNNG_FORMATS_FILE " is of another build") != std::string::npos);
     assert_false(formats_are_loaded());
   }
-  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &accept_all);
+  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &call_entry<knng_formats_seam>, &accept_all);
   assert_null(nameless.load(why));
   assert_false(formats_are_loaded());
 }
@@ -236,13 +325,13 @@ void refused_plugins_are_closed(void**) {
 // With the real formats library, whose directory the test suite names.
 void plugins_that_are_there(void**) {
   std::string why;
-  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &refuse_all);
+  Plugin refused(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, &refuse_all);
   assert_null(refused.load(why));
   assert_true(why.find(KNNG_FORMATS_FILE " is of another build") != std::string::npos);
-  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &accept_all);
+  Plugin nameless(KNNG_FORMATS_FILE, "no_such_entry", &call_entry<knng_formats_seam>, &accept_all);
   assert_null(nameless.load(why));
   assert_true(why.find("has no no_such_entry") != std::string::npos);
-  Plugin good(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &seam_objection);
+  Plugin good(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, &seam_objection);
   const void* const table = good.load(why);
   assert_non_null(table);
   const Environment nowhere("KNNG_BACKEND_DIR", "/nonexistent");
@@ -251,7 +340,7 @@ void plugins_that_are_there(void**) {
 
 void formats_library_of_another_build(void**) {
   std::string why;
-  Plugin good(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &seam_objection);
+  Plugin good(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_seam>, &seam_objection);
   const auto* const real = static_cast<const knng_formats_seam*>(good.load(why));
   assert_non_null(real);
   assert_string_equal(seam_objection(real).c_str(), "");
@@ -299,6 +388,17 @@ void many_threads_load_it_once(void**) {
 
 }  // namespace
 
+// In place of the system's.
+extern "C" int fsync(int fd) {
+  if (disk.target.empty()) return 0;
+  struct stat at {};
+  ::fstat(fd, &at);
+  disk.seen.push_back(std::string(S_ISDIR(at.st_mode) ? "directory" : "file") + " while x is " +
+                      scratch::read(disk.target));
+  errno = disk.error;
+  return disk.error == 0 ? 0 : -1;
+}
+
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(formats_library_missing),
@@ -308,7 +408,10 @@ int main() {
       cmocka_unit_test(reading),
       cmocka_unit_test(long_and_odd_names_stay_one_line),
       cmocka_unit_test(written_whole_or_not_at_all),
-      cmocka_unit_test(a_link_stays_a_link),
+      cmocka_unit_test(links_stay_links),
+      cmocka_unit_test(what_is_replaced_keeps_its_mode_and_owner),
+      cmocka_unit_test(files_of_others),
+      cmocka_unit_test(files_are_on_disk_before_they_have_their_name),
       cmocka_unit_test(where_nothing_can_be_written),
       cmocka_unit_test(no_room_left),
       cmocka_unit_test(plugins_are_looked_for_in_order),

@@ -43,16 +43,20 @@ Graph full_sample() {
   g.ties[1] = 1;
   g.proof[0] = 4;
   g.proof[2] = 1;
-  for (int i = 0; i < kStats; ++i) g.stats[static_cast<Stat>(i)] = i / 7.0;
-  g.stats[Stat::pairs] = 0x1p60 + 512;
+  for (int i = 0; i < kStats; ++i)
+    if (const auto s = static_cast<Stat>(i); s != Stat::rows && s != Stat::columns && s != Stat::bound_violations)
+      g.stats[s] =
+          std::string(stat_table()[static_cast<std::size_t>(i)].name).starts_with("seconds_") ? i / 7.0 : i % 4;
+  g.stats[Stat::keys] = 0x1p60 + 512;
   g.text.metric = "minkowski";
-  g.text.device = "cpu: a=b\nsecond line \\n \\";
+  g.text.device = "cpu: a=b \\n \\ \u00e9";
   g.text.fingerprint = "";
   return g;
 }
 Graph query_sample() {
   Graph g = graph_of<float>(2, 3, {7, 1, 3, 900, 5, -1}, {0.5f, 1.5f, 2.5f, 0.0f, 1e30f, HUGE_VALF});
   g.columns = 1000;
+  g.stats[Stat::columns] = 1000;
   return g;
 }
 
@@ -248,6 +252,11 @@ void archives_of_others(void**) {
   const std::string below = scratch::npy("<i4", false, "(2, 1)", bytes_of(1) + bytes_of(-2));
   const std::string wide = scratch::npy("<f4", false, "(1, 2)", bytes_of(2.5f) + bytes_of(2.5f));
   const std::string text = scratch::npy("|u1", false, "(10,)", "stat.rows\n");
+  const auto marks = [](std::uint8_t mark) {
+    return scratch::npy("|u1", false, "(2,)", bytes_of(std::uint8_t{0}) + bytes_of(mark));
+  };
+  const std::string long_text = scratch::npy("|u1", false, "(1048577,)", std::string(1048577, '\n'));
+  const std::string none = scratch::npy("<f4", false, "(0, 1)", ""), none32 = scratch::npy("<i4", false, "(0, 1)", "");
   struct Case {
     std::vector<std::pair<std::string, std::string>> members;
     std::int32_t code;
@@ -264,6 +273,10 @@ void archives_of_others(void**) {
       {{{"distances.npy", f4 + "x"}, {"indices.npy", ids32}}, KNNG_ERR_FORMAT, "more data"},
       {{{"distances.npy", f4}, {"indices.npy", ids32}, {"ties.npy", ids32}}, KNNG_ERR_FORMAT, "uint8"},
       {{{"distances.npy", f4}, {"indices.npy", ids32}, {"knng_text.npy", text}}, KNNG_ERR_FORMAT, "name=value"},
+      {{{"distances.npy", f4}, {"indices.npy", ids32}, {"ties.npy", marks(7)}}, KNNG_ERR_FORMAT, "mark for ties"},
+      {{{"distances.npy", f4}, {"indices.npy", ids32}, {"proof.npy", marks(200)}}, KNNG_ERR_FORMAT, "kind of proof"},
+      {{{"distances.npy", f4}, {"indices.npy", ids32}, {"knng_text.npy", long_text}}, KNNG_ERR_FORMAT, "1048576"},
+      {{{"distances.npy", none}, {"indices.npy", none32}}, KNNG_ERR_FORMAT, "0 x 1"},
   };
   for (const Case& c : cases) {
     const std::string path = archive_of(dir, c.members);
@@ -277,10 +290,67 @@ void facts(void**) {
   for (const char* lines : {"", "unknown=1\n", "stat.unknown=x\ntext.unknown=\n", "text.metric=a=b\n"})
     assert_string_equal(read_facts(lines, g).c_str(), "");
   assert_string_equal(g.text.metric.c_str(), "a=b");
+  assert_string_equal(read_facts("text.metric=a\\nforged b\x1b[2J\u202ec\n", g).c_str(), "");
+  assert_string_equal(g.text.metric.c_str(), "a?forged b?[2J?c");
   for (const char* lines : {"x", "x=1", "\n", "stat.rows=\n", "stat.rows=1x\n", "square=2\n", "columns=1.5\n"})
     assert_true(!read_facts(lines, g).empty());
-  assert_string_equal(read_facts("stat.rows=nan\nstat.pairs=inf\n", g).c_str(), "");
-  assert_true(std::isnan(g.stats[Stat::rows]) && std::isinf(g.stats[Stat::pairs]));
+}
+
+// What no build can say of itself is refused, in both formats.
+void statistics(void**) {
+  const scratch::Directory dir;
+  struct Case {
+    Stat stat;
+    double value;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Case cases[] = {
+      {Stat::rows, nan},           {Stat::rows, 4},           {Stat::rows, 1e18},
+      {Stat::columns, 5e8},        {Stat::columns, -3},       {Stat::pairs, 10},
+      {Stat::proved, 4},           {Stat::proved, -1},        {Stat::refined, 1e18},
+      {Stat::ties_at_k, 1e18},     {Stat::ties_at_k, nan},    {Stat::duplicates, 4},
+      {Stat::bound_violations, 1}, {Stat::keys, -1},          {Stat::keys, 0.5},
+      {Stat::tiles, 1e19},         {Stat::tiles, HUGE_VAL},   {Stat::bytes_host_peak, -1e300},
+      {Stat::seconds_total, -1},   {Stat::seconds_emit, nan}, {Stat::seconds_copy, HUGE_VAL},
+  };
+  for (const Case& c : cases)
+    for (const char* name : {"g.knng", "g.npz"}) {
+      Graph g = full_sample();
+      g.stats[c.stat] = c.value;
+      save_graph(g, dir / name, nullptr);
+      const Outcome o = outcome([&] { load_graph(dir / name); });
+      const char* const stat = stat_table()[static_cast<std::size_t>(c.stat)].name;
+      if (o.code != KNNG_ERR_FORMAT || !o.says(stat))
+        fail_msg("%s=%g: %d %s", stat, c.value, o.code, o.message.c_str());
+    }
+}
+
+// With one byte less it fails and says what would do; with that much it works.
+void budgets(void**) {
+  const scratch::Directory dir;
+  constexpr std::int64_t rows = 3000, width = 20;
+  std::vector<std::int64_t> ids;
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t t = 1; t <= width; ++t) {
+      ids.push_back((i + t) % rows);
+      values.push_back(static_cast<double>(t));
+    }
+  const Graph g = graph_of(rows, width, ids, values);
+  for (const char* name : {"g.knng", "g.npz"}) {
+    save_graph(g, dir / name, nullptr);
+    Budget small(1000, 0, "control", "max_bytes");
+    const Outcome o = outcome([&] { load_graph(dir / name, {&small, nullptr}); });
+    assert_int_equal(o.code, KNNG_ERR_BUDGET);
+    assert_true(o.says("max_bytes=1000") && small.held() == 0);
+    const std::int64_t needed = o.limit;
+    assert_true(needed >= rows * width * 16 && needed < rows * width * 16 + 3 * rows + 4096);
+    Budget enough(needed);
+    assert_true(same(g, load_graph(dir / name, {&enough, nullptr})));
+    assert_true(enough.peak() <= needed && enough.held() == 0);
+    Budget less(needed - 1);
+    assert_int_equal(outcome([&] { load_graph(dir / name, {&less, nullptr}); }).code, KNNG_ERR_BUDGET);
+  }
 }
 
 }  // namespace
@@ -290,7 +360,8 @@ int main() {
       cmocka_unit_test(round_trips),    cmocka_unit_test(formats),
       cmocka_unit_test(cut_everywhere), cmocka_unit_test(flipped_everywhere),
       cmocka_unit_test(sealed_damage),  cmocka_unit_test(archives_of_others),
-      cmocka_unit_test(facts),
+      cmocka_unit_test(facts),          cmocka_unit_test(statistics),
+      cmocka_unit_test(budgets),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

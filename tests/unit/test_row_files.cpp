@@ -484,6 +484,42 @@ void changed_meanwhile(void**) {
   assert_int_equal(outcome([&] { reader->read(3, rows); }).code, KNNG_ERR_IO);
 }
 
+// The time of the last write can be put back; that of the last change cannot.
+void changed_and_dated_back(void**) {
+  const scratch::Directory dir;
+  const std::string path = dir / "x.npy";
+  scratch::write(path, scratch::npy("|u1", false, "(3, 2)", "abcdef"));
+  const auto reader = open_reader(path, Young::wait);
+  struct stat before {};
+  assert_int_equal(::stat(path.c_str(), &before), 0);
+  scratch::write(path, scratch::npy("|u1", false, "(3, 2)", "ABCDEF"));
+  const timespec times[2] = {before.st_atim, before.st_mtim};
+  assert_int_equal(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  std::byte rows[6];
+  reader->read(3, rows);
+  assert_int_equal(outcome([&] { reader->finish(); }).code, KNNG_ERR_IO);
+}
+
+// A file that is opened is older than a step of its times, and than a write of all of it takes.
+void young_files_are_waited_for(void**) {
+  const scratch::Directory dir;
+  for (const std::uint32_t rows : {1u, 100u}) {
+    constexpr std::uint32_t cols = 1u << 20;
+    const std::string path = dir / "x.u8bin";
+    scratch::write(path, bytes_of(rows) + bytes_of(cols));
+    const std::int64_t size = 8 + std::int64_t{rows} * cols;
+    assert_int_equal(::truncate(path.c_str(), size), 0);
+    const auto reader = open_reader(path, Young::wait);
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    struct stat file {};
+    assert_int_equal(::stat(path.c_str(), &file), 0);
+    const std::int64_t age =
+        (now.tv_sec - file.st_ctim.tv_sec) * std::int64_t{1000000000} + now.tv_nsec - file.st_ctim.tv_nsec;
+    assert_true(age > size / 2);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -502,6 +538,8 @@ int main() {
       cmocka_unit_test(cut_everywhere),
       cmocka_unit_test(names),
       cmocka_unit_test(changed_meanwhile),
+      cmocka_unit_test(changed_and_dated_back),
+      cmocka_unit_test(young_files_are_waited_for),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
