@@ -44,8 +44,17 @@ class SpreadRows {
   // The most that any slice of so many rows has.
   std::int64_t most_in(std::int64_t slice) const noexcept {
     std::int64_t most = 0;
-    for (std::int64_t first = 0; first < rows_; first += slice)
-      most = std::max(most, below(first + slice) - below(first));
+    if (rows_ / slice < count_) {
+      for (std::int64_t first = 0; first < rows_; first += slice)
+        most = std::max(most, below(first + slice) - below(first));
+      return most;
+    }
+    for (std::int64_t part = 0, run = 0, last = -1; part < count_; ++part) {  // many slices, of which few have one
+      const std::int64_t of = row_of(part) / slice;
+      run = of == last ? run + 1 : 1;
+      last = of;
+      most = std::max(most, run);
+    }
     return most;
   }
   // All, ascending.

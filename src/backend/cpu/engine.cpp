@@ -28,7 +28,7 @@ constexpr std::int64_t kOperandBlock = 8 << 20;
 
 // 10,000 x 784 in fp32 take 2.4 s direct, 0.70 s fused and 1.24 s tiled (AVX-512, 2 threads); matrix tiles, which are
 // four times as fast as fp32, count for fused.
-constexpr double kFusedPairs = 16, kTiledPairs = 2;
+constexpr double kFusedPairs = 16, kTiledPairs = 3;
 
 constexpr CpuEngine kEngines[] = {
     {"fused", kFilterPanel, kOperandBlock, kFusedPairs, false, false, fused_can_run, fused_pays, fused_operand_bytes,

@@ -12,7 +12,7 @@ namespace libknng::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kColumnsOfBlock = 8192;
+constexpr std::int64_t kColumnsOfBlock = 2048;
 
 __global__ void gather_listed(ListCheckJob job) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
