@@ -90,6 +90,7 @@ Range range_of(Stat s, const Graph& g) {
     case Stat::pairs: return {0, rows * columns, true};
     case Stat::proved:
     case Stat::refined:
+    case Stat::checked:
     case Stat::ties_at_k: return {0, rows, true};
     case Stat::duplicates: return {0, std::max(rows, columns), true};
     case Stat::bound_violations: return {0, 0, true};
@@ -99,6 +100,7 @@ Range range_of(Stat s, const Graph& g) {
     case Stat::seconds_merge:
     case Stat::seconds_refine:
     case Stat::seconds_emit:
+    case Stat::seconds_check:
     case Stat::seconds_total: return {0, kAny, false};
     default: return {0, kAny, true};
   }

@@ -312,6 +312,7 @@ void statistics(void**) {
       {Stat::bound_violations, 1}, {Stat::keys, -1},          {Stat::keys, 0.5},
       {Stat::tiles, 1e19},         {Stat::tiles, HUGE_VAL},   {Stat::bytes_host_peak, -1e300},
       {Stat::seconds_total, -1},   {Stat::seconds_emit, nan}, {Stat::seconds_copy, HUGE_VAL},
+      {Stat::checked, 4},          {Stat::seconds_check, -1},
   };
   for (const Case& c : cases)
     for (const char* name : {"g.knng", "g.npz"}) {
