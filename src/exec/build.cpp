@@ -199,9 +199,14 @@ void run_distinct(const Distinct& distinct, const Dataset& data, const Task& tas
   of_distinct.rows = of_distinct.columns = distinct.groups.count();
   of_distinct.width = distinct.k;
   if (distinct.k > 0) {
-    run_planned(
-        distinct.task, distinct.plan, distinct.rows, nullptr, nullptr, distinct.k, [](bool) { return Verdict::go_on; },
-        budget, monitor, of_distinct);
+    try {
+      run_planned(
+          distinct.task, distinct.plan, distinct.rows, nullptr, nullptr, distinct.k,
+          [](bool) { return Verdict::go_on; }, budget, monitor, of_distinct);
+    } catch (const Error& wrong) {  // the caller's number of a row that was found so
+      if (wrong.code() != KNNG_ERR_CHECK) throw;
+      refuse_list(distinct.groups.representatives()[static_cast<std::size_t>(wrong.info().row)]);
+    }
   } else {  // all rows are equal
     of_distinct.proof = Buffer<std::uint8_t>(1, static_cast<std::uint8_t>(Proof::fp64));
     const Dataset first = host_rows(data, 0, 1, budget, &monitor, "rows");
