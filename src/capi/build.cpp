@@ -58,7 +58,7 @@ knng_status knng_query(const knng* h, const knng_matrix* q, const int64_t* leave
     const MatrixView view = readable_rows(read_struct(q, offsetof(knng_matrix, release), "q"), "q");
     Dataset queries(data.dim(), 0);
     queries.require_fits(view.dtype, view.cols, view.rows, "q");
-    require_finite_anywhere(view, "q");
+    require_valid_anywhere(view, "q");
     for (std::int64_t i = 0; leave_out && i < view.rows; ++i)
       if (leave_out[i] < -1 || leave_out[i] >= data.rows())
         fail(KNNG_ERR_RANGE, "leave_out", {.row = i, .given = leave_out[i], .limit = data.rows() - 1},

@@ -29,7 +29,7 @@ knng_status knng_borrow(knng* h, const knng_matrix* rows) {
     const knng_matrix m = read_struct(rows, offsetof(knng_matrix, release), "rows");
     const MatrixView view = readable_rows(m, "rows");
     data.require_fits(view.dtype, view.cols, view.rows, "rows");
-    require_finite_anywhere(view, "rows");
+    require_valid_anywhere(view, "rows");
     Budget budget = budget_for(h->settings, data);
     data.borrow(view, hashes_of_device_rows(view, budget, "rows"), m.release, m.owner);
   });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "core/dtype.h"
 #include "core/error.h"
@@ -16,8 +18,7 @@ const T* element(const MatrixView& m, std::int64_t row) noexcept {
 
 // Rows [first, first + count), packed row-major.
 void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* out) noexcept {
-  visit_row_dtype(m.dtype, [&](auto* tag) {
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+  visit_width(dtype_bytes(m.dtype), [&]<class T>(T*) {
     T* to = reinterpret_cast<T*>(out);
     if (m.packed()) {
       std::memcpy(to, element<T>(m, first), static_cast<std::size_t>(count * m.cols) * sizeof(T));
@@ -30,32 +31,51 @@ void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std:
 
 }  // namespace
 
-void refuse_not_finite(double value, std::int64_t row, std::int64_t col, const char* argument) {
-  fail(KNNG_ERR_DATA, argument, {.row = row, .col = col}, "%s: row %lld, column %lld is %s; every value must be finite",
-       argument, static_cast<long long>(row), static_cast<long long>(col), std::isnan(value) ? "NaN" : "infinite");
+std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept {
+  return visit_row_dtype(m.dtype, [&](auto* tag) -> std::int64_t {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    if constexpr (!kAlwaysValid<T>) {
+      const T* x = element<T>(m, row);
+      // Nearly all rows are valid: one test a row.
+      bool valid = true;
+      for (std::int64_t t = 0; t < m.cols; ++t) valid &= is_valid(x[t * m.col_stride]);
+      if (valid) return -1;
+      for (std::int64_t t = 0; t < m.cols; ++t)
+        if (!is_valid(x[t * m.col_stride])) return t;
+    }
+    return -1;
+  });
 }
 
-void require_finite(const MatrixView& m, const char* argument) {
-  visit_row_dtype(m.dtype, [&](auto* tag) {
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
-    if constexpr (!std::is_integral_v<T>) {
-      for (std::int64_t i = 0; i < m.rows; ++i) {
-        const T* row = element<T>(m, i);
-        // x - x is 0 for every finite x and NaN for the others, and so is the sum: one test a row.
-        double sum = 0;
-        for (std::int64_t t = 0; t < m.cols; ++t) {
-          const double x = to_double(row[t * m.col_stride]);
-          sum += x - x;
-        }
-        if (sum == 0) continue;
-        for (std::int64_t t = 0; t < m.cols; ++t) {
-          const double x = to_double(row[t * m.col_stride]);
-          if (std::isfinite(x)) continue;
-          refuse_not_finite(x, i, t, argument);
-        }
-      }
+void require_valid(const MatrixView& m, const char* argument) {
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    if (const std::int64_t t = find_invalid(m, i); t >= 0) {
+      const std::int64_t at = (i * m.row_stride + t * m.col_stride) * dtype_bytes(m.dtype);
+      refuse_invalid(m.dtype, m.data + at, i, t, argument);
+    }
+}
+
+void refuse_invalid(std::int32_t dtype, const std::byte* stored, std::int64_t row, std::int64_t col,
+                    const char* argument) {
+  visit_row_dtype(dtype, [&](auto* tag) {
+    std::remove_cv_t<std::remove_pointer_t<decltype(tag)>> x;
+    std::memcpy(&x, stored, sizeof x);
+    if constexpr (std::is_same_v<decltype(x), Bool>) {
+      fail(KNNG_ERR_DATA, argument, {.row = row, .col = col, .given = x.byte, .limit = 1},
+           "%s: a bool is stored as %d; its byte must be 0 or 1", argument, x.byte);
+    } else if constexpr (std::is_integral_v<decltype(x)>) {
+      const std::int64_t limit = std::cmp_less(x, 0) ? -kLargestInteger : kLargestInteger;
+      const std::int64_t given = std::in_range<std::int64_t>(x) ? static_cast<std::int64_t>(x) : -1;
+      fail(KNNG_ERR_DATA, argument, {.row = row, .col = col, .given = given, .limit = limit},
+           "%s: %s is beyond %lld (%s2^53), up to which fp64 holds all integers", argument, std::to_string(x).c_str(),
+           static_cast<long long>(limit), limit < 0 ? "-" : "");
+    } else {
+      fail(KNNG_ERR_DATA, argument, {.row = row, .col = col},
+           "%s: row %lld, column %lld is %s; every value must be finite", argument, static_cast<long long>(row),
+           static_cast<long long>(col), std::isnan(to_double(x)) ? "NaN" : "infinite");
     }
   });
+  __builtin_unreachable();
 }
 
 void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept {
@@ -169,7 +189,7 @@ std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, cons
   pack_rows(m, 0, m.rows, data.data());
   data.release_from_budget();  // counted by Dataset::held_bytes() from now on
   auto chunk = std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
-  require_finite(chunk->view(), argument);
+  require_valid(chunk->view(), argument);
   return chunk;
 }
 

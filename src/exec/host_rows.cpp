@@ -53,7 +53,7 @@ std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, 
   Buffer<std::byte> rows = fetch_from_device(m, &budget, nullptr, argument);
   rows.release_from_budget();
   auto chunk = std::make_shared<Chunk>(std::move(rows), m.dtype, m.rows, m.cols);
-  require_finite(chunk->view(), argument);
+  require_valid(chunk->view(), argument);
   return chunk;
 }
 
@@ -79,11 +79,11 @@ Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, B
   return part;
 }
 
-void require_finite_anywhere(const MatrixView& m, const char* argument) {
+void require_valid_anywhere(const MatrixView& m, const char* argument) {
   if (m.on_host())
-    require_finite(m, argument);
+    require_valid(m, argument);
   else
-    require_finite_on_device(m, argument);
+    require_valid_on_device(m, argument);
 }
 
 Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument) {
