@@ -8,21 +8,38 @@
  * @code
  *   knng *h = NULL;
  *   knng_graph *g = NULL;
- *   knng_matrix rows = knng_host(KNNG_F32, n, d, x);
- *   if (knng_create(&h, d, KNNG_F32) || knng_borrow(h, &rows) || knng_build(h, 10, NULL, &g))
- *     fprintf(stderr, "%s\n", knng_last_error());
- *   knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL), distances = ids;
- *   if (g) knng_graph_view(g, &ids, &distances);
+ *   knng_error e = knng_no_error();
+ *   knng_matrix rows = knng_packed(KNNG_F32, n, d, x);
+ *   if (knng_create(&h, 0, 0, &e) || knng_borrow(h, &rows, NULL, &e) || knng_build(h, 10, NULL, &g, &e))
+ *     fprintf(stderr, "%s\n", e.message);
+ *   knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL), distances = ids;
+ *   if (g) knng_graph_view(g, &ids, &distances, NULL);
  * @endcode
  *
  * Conventions that hold for every function:
  * - A new object goes to the parameter `out`, which is set to NULL on failure.
- * - A function that returns a ::knng_status returns KNNG_OK (0) or a negative code; knng_last_error() then says
- *   what was wrong, naming the argument, its value and the limit. A failed or stopped call changes nothing.
+ * - A function that returns a ::knng_status returns KNNG_OK (0) or a negative code, and fills in its last parameter, a
+ *   ::knng_error, unless that is NULL: what was wrong, naming the argument, its value and the limit. A failed or
+ *   stopped call changes nothing.
+ * - A pointer must not be NULL unless its description says that it may be; that is KNNG_ERR_ARGUMENT. The destroy
+ *   functions take NULL and do nothing.
+ * - Structs and strings are copied by the call that gets them; only what a matrix shows stays the caller's. A matrix that
+ *   is written to is not changed itself: its memory is. In every struct struct_size comes first, set by the caller.
+ * - Texts are UTF-8 and end with 0; those in arrays of a struct are cut at their end where they are too long. File names
+ *   are the system's bytes. Text that a function shows by pointer is static unless its description says how long it
+ *   lives.
+ * - Objects belong to no thread: any thread may use and destroy them, one call at a time where the rules below ask for
+ *   it. Nothing may use an object while or after it is destroyed.
+ * - 64-bit little-endian machines with IEEE 754 arithmetic. A host's floating-point state (rounding, flush to zero) has
+ *   no influence and stays as it is.
  * - Counts, sizes and ids are int64_t. Ids count from 0 in the order in which rows were added.
  * - Calls that take a `const knng *` may run at the same time on one handle; any other call on that handle must run
  *   alone. Graphs and sparse forms never change after they are made: all their readers may run at the same time.
+ * - After fork() the child may use the library, on CPUs only: CUDA does not survive it (KNNG_ERR_DEVICE).
+ * - Names differ in more than case, and constants are int: languages without case or unsigned numbers can mirror them.
  * - Nothing is printed, no signal handler is installed, no thread outlives the call that made it.
+ * - A thread must not end within a call: pthread_cancel() of a thread that is in one, and pthread_exit(), longjmp() or an
+ *   exception out of a callback, abort the process. knng_control.stop is how a call is ended.
  */
 #ifndef KNNG_H
 #define KNNG_H

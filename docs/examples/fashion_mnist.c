@@ -101,8 +101,8 @@ static void fill(picture* p, int left, int top, int side, colour c) {
 /* One image with its frame. */
 static int draw(picture* p, int left, int top, const knng* h, int64_t row, colour frame) {
   unsigned char image[PIXELS];
-  knng_matrix pixels = knng_host(KNNG_U8, 1, PIXELS, image);
-  if (knng_read(h, row, &pixels)) return complain("image", knng_last_error());
+  knng_matrix pixels = knng_packed(KNNG_U8, 1, PIXELS, image);
+  if (knng_read(h, row, &pixels, NULL)) return complain("image", knng_last_error());
   fill(p, left, top, CELL, frame);
   for (int y = 0; y < SIDE; ++y)
     for (int x = 0; x < SIDE; ++x) {
@@ -169,13 +169,14 @@ int main(int argc, char** argv) {
   knng* h = NULL;
   knng_graph* g = NULL;
   unsigned char* labels = NULL;
-  knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL);
+  knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL);
   int64_t rows = 0, dim = 0, labelled = 0;
 
-  int failed = knng_create(&h, 0, KNNG_U8) ||
-               knng_add_file(h, in_directory(path, sizeof path, directory, "train-images-idx3-ubyte.gz"), NULL) ||
-               knng_add_file(h, in_directory(path, sizeof path, directory, "t10k-images-idx3-ubyte.gz"), NULL) ||
-               knng_shape(h, &rows, &dim, NULL) || knng_graph_load(&g, argv[1]) || knng_graph_view(g, &ids, NULL);
+  int failed = knng_create(&h, 0, KNNG_U8, NULL) ||
+               knng_add_file(h, in_directory(path, sizeof path, directory, "train-images-idx3-ubyte.gz"), NULL, NULL) ||
+               knng_add_file(h, in_directory(path, sizeof path, directory, "t10k-images-idx3-ubyte.gz"), NULL, NULL) ||
+               knng_shape(h, &rows, &dim, NULL, NULL) || knng_graph_load(&g, argv[1], NULL, NULL) ||
+               knng_graph_view(g, &ids, NULL, NULL);
   if (failed) {
     complain("graph and images", knng_last_error());
   } else if (dim != PIXELS || !ids_fit(&ids, rows)) {

@@ -5,15 +5,16 @@
 
 int main(void) {
   static const float points[8][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {5, 5}, {6, 5}, {5, 7}, {9, 9}};
-  const knng_matrix rows = knng_host(KNNG_F32, 8, 2, points);
+  const knng_matrix rows = knng_packed(KNNG_F32, 8, 2, points);
   knng* h = NULL;
   knng_graph* g = NULL;
-  knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL), distances = ids;
+  knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL), distances = ids;
+  knng_error e = knng_no_error();
 
   /* The points stay ours and must stay as they are while the handle is used. */
-  if (knng_create(&h, 0, 0) || knng_borrow(h, &rows) || knng_build(h, 2, NULL, &g) ||
-      knng_graph_view(g, &ids, &distances)) {
-    fprintf(stderr, "first_graph: %s\n", knng_last_error());
+  if (knng_create(&h, 0, 0, &e) || knng_borrow(h, &rows, NULL, &e) || knng_build(h, 2, NULL, &g, &e) ||
+      knng_graph_view(g, &ids, &distances, &e)) {
+    fprintf(stderr, "first_graph: %s\n", e.message);
     knng_destroy(h);
     return 1;
   }

@@ -10,18 +10,35 @@
 extern "C" {
 #endif
 
-/** Makes a graph from another library's result, by copying it. Lists stay in the order in which they are given.
- * A graph whose ids are all below its number of rows counts as one of the rows among themselves, otherwise as one of
- * queries against max id + 1 columns. If it is one of the rows, has more than one column, and every row's first entry
- * is the row itself, it counts as made with self=first. Queries whose ids are all below their number are therefore taken
- * for rows: do not ask for sparse forms of them. Texts that cannot be known are "unknown".
+/** Makes a graph from another library's result, by copying it. Lists stay in the order in which they are given. If rows
+ * and columns are the same points, there is more than one column of ids, and every row's first entry is the row itself,
+ * the graph counts as made with self=first. Texts that cannot be known are "unknown".
  * @param[out] out the graph; NULL on failure
- * @param ids    rows x k neighbours, KNNG_I32 or KNNG_I64; -1 where a row is shorter (its value must be +inf then)
+ * @param ids    rows x k neighbours, KNNG_I32 or KNNG_I64, any strides; base - 1 where a row is shorter (its value must
+ * be +inf then)
  * @param values rows x k distances, KNNG_F32 or KNNG_F64, not NaN; NULL: 0 for every neighbour
- * @return KNNG_OK; KNNG_ERR_ARGUMENT for shapes or dtypes; KNNG_ERR_DATA for an id below -1, a repeated id within a
- * row, a NaN, or a value other than +inf beside -1, with row and column; KNNG_ERR_RANGE for an id of 2^63 - 1;
- * KNNG_ERR_MEMORY. Thread safe. @since 0.1 */
-KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids, const knng_matrix *values);
+ * @param base    0 or 1: what ids count from. The graph's own count from 0
+ * @param columns number of points that could be neighbours: ids are in base - 1 to base + columns - 1
+ * @param same_points 1: row i and the neighbour of that number are the same point, and columns is the number of rows;
+ * 0: the rows are queries
+ * @param error NULL, or filled in
+ * @return KNNG_OK; KNNG_ERR_ARGUMENT for shapes or dtypes, or a same_points that is neither 0 nor 1; KNNG_ERR_RANGE for
+ * another base, and for columns that are not positive, or not the number of rows where they must be; KNNG_ERR_DATA for
+ * an id out of its range, a repeated id within a row, a NaN, or a value other than +inf beside base - 1, with row and
+ * column; KNNG_ERR_MEMORY. Thread safe. @since 0.1 */
+KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids, const knng_matrix *values,
+                                       int32_t base, int64_t columns, int32_t same_points, knng_error *error);
+
+/** Shape of a graph.
+ * @param g the graph
+ * @param[out] rows    points that have a list; may be NULL
+ * @param[out] columns points that could be neighbours: the rows of the data set; may be NULL
+ * @param[out] width   entries of a list: k, or k + 1 under self=first; may be NULL
+ * @param[out] same_points 1: rows and columns are the same points (a build), 0: the rows are queries; may be NULL
+ * @param error NULL, or filled in
+ * @return KNNG_OK, KNNG_ERR_ARGUMENT. @since 0.1 */
+KNNG_API knng_status knng_graph_shape(const knng_graph *g, int64_t *rows, int64_t *columns, int64_t *width,
+                                      int32_t *same_points, knng_error *error);
 
 /** Shows the graph's own arrays, packed row-major, valid until knng_graph_destroy(). Those of a graph that was made with
  * graph=device are in memory of a device, ready for any stream: space is KNNG_CUDA and device whose.
@@ -29,8 +46,9 @@ KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids,
  * @param ids    NULL, or filled in: rows x k, KNNG_I64 (k + 1 columns under self=first)
  * @param values NULL, or filled in: the same shape, KNNG_F32 or KNNG_F64; ascending for distances, descending for
  * similarities. Do not write to either.
+ * @param error NULL, or filled in
  * @return KNNG_OK, KNNG_ERR_ARGUMENT. @since 0.1 */
-KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng_matrix *values);
+KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng_matrix *values, knng_error *error);
 
 /** Copies the graph into the caller's memory. From a device to a device's memory nothing passes through the host.
  * @param g the graph
@@ -38,10 +56,12 @@ KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng
  * @param ids    NULL, or rows x k (k + 1 under self=first), KNNG_I16, KNNG_U16, KNNG_I32 or KNNG_I64, any strides
  * (column-major for Fortran, R, Julia)
  * @param values NULL, or the same shape, KNNG_F64, KNNG_F32, KNNG_F16 or KNNG_BF16, any strides; rounded to nearest
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE for another base, or for an id or a finite value that the dtype cannot hold;
- * KNNG_ERR_ARGUMENT for another shape or dtype; KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as knng_add(). On failure the memory may be
- * partly written. @since 0.1 */
-KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_matrix *ids, knng_matrix *values);
+ * KNNG_ERR_ARGUMENT for another shape or dtype; KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as knng_add(). On failure the
+ * memory may be partly written. @since 0.1 */
+KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_matrix *ids, knng_matrix *values,
+                                     knng_error *error);
 
 /** Copies one number per row (or column) of the graph.
  * @param g    the graph
@@ -52,17 +72,19 @@ KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_mat
  *   queries too);
  *   "component": number of its weakly connected component, from 0 in order of the smallest row; square graphs only
  * @param out  that many rows x 1, KNNG_I64, KNNG_I32, KNNG_U8 or any other integer type that holds the numbers
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for another word (the known ones are listed); KNNG_ERR_STATE for "component" of a
  * graph of queries; KNNG_ERR_ARGUMENT, KNNG_ERR_RANGE, KNNG_ERR_MEMORY. @since 0.1 */
-KNNG_API knng_status knng_graph_rows(const knng_graph *g, const char *what, knng_matrix *out);
+KNNG_API knng_status knng_graph_rows(const knng_graph *g, const char *what, knng_matrix *out, knng_error *error);
 
 /** A statistic of the build as a number; knng_stat_name() lists them. Of an imported graph, and of one from a file of
  * another program, only rows and columns are known; the others are 0.
  * @param g    the graph
  * @param name which
- * @param[out] out the number
+ * @param[out] out the number; counts are exact up to 2^53
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for an unknown name (the known ones are listed); KNNG_ERR_ARGUMENT. @since 0.1 */
-KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, double *out);
+KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, double *out, knng_error *error);
 
 /** A text of the build: "metric" "p" "precision" "engine" "selector" "device" "version" "fingerprint" "value" "self".
  * p is the exponent of minkowski and "" for the other metrics.
@@ -71,24 +93,32 @@ KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, doub
  * @param g    the graph
  * @param name which
  * @param buf, cap, needed as in knng_get()
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE if cap is too small; KNNG_ERR_OPTION for an unknown name; KNNG_ERR_ARGUMENT.
  * @since 0.1 */
-KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char *buf, int64_t cap, int64_t *needed);
+KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char *buf, int64_t cap, int64_t *needed,
+                                     knng_error *error);
 
 /** Writes the graph to a file, beside its target first, then renamed: an interrupted call leaves no half file.
  * @param g      the graph
  * @param path   file name
  * @param format "knng" (keeps everything, with a checksum), "npz" (NumPy archive: indices int64, distances; needs the
  * formats library), or NULL: told by the suffix
+ * @param c progress, stop and byte limit, or NULL
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_IO; KNNG_ERR_OPTION for an unknown format, or a suffix that tells none;
- * KNNG_ERR_UNSUPPORTED with what to install; KNNG_ERR_MEMORY. @since 0.1 */
-KNNG_API knng_status knng_graph_save(const knng_graph *g, const char *path, const char *format);
+ * KNNG_ERR_UNSUPPORTED with what to install; KNNG_ERR_BUDGET; KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY. @since 0.1 */
+KNNG_API knng_status knng_graph_save(const knng_graph *g, const char *path, const char *format, const knng_control *c,
+                                     knng_error *error);
 
 /** Reads a graph that knng_graph_save() wrote, in either format. Everything is checked before it is believed.
  * @param[out] out the graph; NULL on failure
  * @param path file name
- * @return KNNG_OK, KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_MEMORY. @since 0.1 */
-KNNG_API knng_status knng_graph_load(knng_graph **out, const char *path);
+ * @param c progress, stop and byte limit, or NULL
+ * @param error NULL, or filled in
+ * @return KNNG_OK, KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED,
+ * KNNG_ERR_MEMORY. @since 0.1 */
+KNNG_API knng_status knng_graph_load(knng_graph **out, const char *path, const knng_control *c, knng_error *error);
 
 /** Destroys a graph; sparse forms made from it live on. Any thread may call it, once. Work on a device
  * that reads what knng_graph_view() has shown of the graph must be done before.

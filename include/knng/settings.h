@@ -11,21 +11,25 @@ extern "C" {
 #endif
 
 /** Makes an empty data set with default settings.
- * An environment variable KNNG_<SETTING> (KNNG_THREADS=4), read once per process, replaces a default.
+ * An environment variable KNNG_<SETTING> (KNNG_THREADS=4), read once per process, replaces the default of a setting
+ * that says where and how fast work is done (knng_option.environment names it); never of one that says what a result
+ * means.
  * @param[out] out the new handle, to be given to knng_destroy(); NULL on failure
  * @param dim   dimension of the points, 1 to 2^31 - 1; 0: taken from the first rows
  * @param dtype element type of the rows, KNNG_F32 or any other; 0: taken from the first rows
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_ARGUMENT for a NULL out or an unknown dtype; KNNG_ERR_RANGE for dim; KNNG_ERR_OPTION if
  * an environment variable holds a value that its setting does not take; KNNG_ERR_MEMORY. Thread safe. @since 0.1 */
-KNNG_API knng_status knng_create(knng **out, int64_t dim, int32_t dtype);
+KNNG_API knng_status knng_create(knng **out, int64_t dim, int32_t dtype, knng_error *error);
 
 /** Makes a second handle on the rows that h has now, without copying them, with a copy of its settings, so that
  * e.g. a second metric can be used beside the first. Rows added to one handle later are not seen by the other.
  * Borrowed rows are released when the last handle that shows them is destroyed.
  * @param[out] out the new handle; NULL on failure. Not the variable that holds h, whose handle would be lost
  * @param h an existing handle, still to be destroyed
+ * @param error NULL, or filled in
  * @return KNNG_OK, KNNG_ERR_ARGUMENT, KNNG_ERR_MEMORY. @since 0.1 */
-KNNG_API knng_status knng_share(knng **out, const knng *h);
+KNNG_API knng_status knng_share(knng **out, const knng *h, knng_error *error);
 
 /** Destroys a handle. Reads no borrowed row, so that rows and handle may be freed in any order; calls the release
  * functions of borrowed rows that no other handle shows. Graphs live on. Any thread may call it, but no other call may
@@ -39,9 +43,10 @@ KNNG_API void knng_destroy(knng *h);
  * @param h     the handle
  * @param key   name, e.g. "metric"
  * @param value text, e.g. "cosine", "4GiB", "0.5"; numbers as in the C locale whatever the locale is
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for an unknown key (the known ones are listed) or a value outside the range (which
  * is named); KNNG_ERR_ARGUMENT for NULL. On failure the setting keeps its value. @since 0.1 */
-KNNG_API knng_status knng_set(knng *h, const char *key, const char *value);
+KNNG_API knng_status knng_set(knng *h, const char *key, const char *value, knng_error *error);
 
 /** Reads a setting back as text that knng_set() takes.
  * @param h   the handle
@@ -49,28 +54,51 @@ KNNG_API knng_status knng_set(knng *h, const char *key, const char *value);
  * @param buf where the text goes, with its terminating 0; may be NULL if cap is 0
  * @param cap bytes of buf
  * @param[out] needed bytes needed, terminating 0 included; may be NULL
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE if cap is too small (needed is set, buf untouched); KNNG_ERR_OPTION for an unknown
  * key; KNNG_ERR_ARGUMENT. @since 0.1 */
-KNNG_API knng_status knng_get(const knng *h, const char *key, char *buf, int64_t cap, int64_t *needed);
+KNNG_API knng_status knng_get(const knng *h, const char *key, char *buf, int64_t cap, int64_t *needed,
+                              knng_error *error);
 
 /** Describes the i-th setting.
  * @param i   from 0
  * @param out written; struct_size set by the caller
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE past the last (limit is their number); KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
-KNNG_API knng_status knng_option_get(int32_t i, knng_option *out);
+KNNG_API knng_status knng_option_get(int32_t i, knng_option *out, knng_error *error);
 
 /** Describes the i-th device: 0 is the CPU. A backend that cannot be used appears with the reason in why_not.
  * @param i   from 0
  * @param out written; struct_size set by the caller
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE past the last; KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
-KNNG_API knng_status knng_device_get(int32_t i, knng_device *out);
+KNNG_API knng_status knng_device_get(int32_t i, knng_device *out, knng_error *error);
+
+/** Names the i-th metric.
+ * @param i from 0
+ * @param[out] name    static text, as knng_get() gives it
+ * @param[out] aliases static text: other names that knng_set() takes for it, separated by ", ", or "". Names and
+ * aliases are taken without regard to case; may be NULL
+ * @param error NULL, or filled in
+ * @return KNNG_OK; KNNG_ERR_RANGE past the last; KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
+KNNG_API knng_status knng_metric_name(int32_t i, const char **name, const char **aliases, knng_error *error);
+
+/** Asks the system to let this process, from now on and for as long as it lives, use the processor's matrix tiles
+ * (Intel AMX), with which builds on such a CPU are several times as fast. The library never asks by itself, since the
+ * permission is the process's own: each thread's saved state grows by 8 KiB, and a signal handler on an alternate stack
+ * needs as much more of it. Call it once, before the first build.
+ * @param error NULL, or filled in
+ * @return KNNG_OK, also if the permission was there already; KNNG_ERR_UNSUPPORTED where processor or system has no
+ * matrix tiles, or a thread's alternate signal stack is too small: builds run without them. Thread safe. @since 0.1 */
+KNNG_API knng_status knng_use_matrix_tiles(knng_error *error);
 
 /** Names the i-th statistic that knng_graph_stat() knows.
  * @param i from 0
  * @param[out] name static text
  * @param[out] doc  static text, one sentence; may be NULL
+ * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE past the last; KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
-KNNG_API knng_status knng_stat_name(int32_t i, const char **name, const char **doc);
+KNNG_API knng_status knng_stat_name(int32_t i, const char **name, const char **doc, knng_error *error);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** Version of this header: major << 16 | minor << 8 | patch. knng_version() gives the library's. */
-#define KNNG_VERSION 0x000100
+#define KNNG_HEADER_VERSION 0x000100
 
 /** Marks what the shared library exports. */
 #if defined(__GNUC__)
@@ -31,7 +31,8 @@ typedef struct knng_sparse knng_sparse;
 /** KNNG_OK or one of the negative codes below. */
 typedef int32_t knng_status;
 
-/** Status codes. They are never renumbered; the list may grow. */
+/** Status codes. They are never renumbered; the list may grow. These constants and those below are int on every compiler
+ * (each list has a negative member), so that they compare with int32_t without a conversion. */
 enum {
   KNNG_OK = 0,               /**< done */
   KNNG_ERR_ARGUMENT = -1,    /**< a null pointer, a wrong struct size, a shape or dtype that does not fit */
@@ -53,25 +54,27 @@ enum {
  * their values as binary64, which must hold them exactly, so that integers are taken from -2^53 to 2^53. Functions that
  * write ids, values or numbers per row say which types they write. */
 enum {
-  KNNG_I8 = 0x008,   /**< int8_t */
-  KNNG_I16 = 0x010,  /**< int16_t */
-  KNNG_I32 = 0x020,  /**< int32_t */
-  KNNG_I64 = 0x040,  /**< int64_t; in rows -2^53 to 2^53 */
-  KNNG_U8 = 0x108,   /**< uint8_t */
-  KNNG_U16 = 0x110,  /**< uint16_t */
-  KNNG_U32 = 0x120,  /**< uint32_t */
-  KNNG_U64 = 0x140,  /**< uint64_t; in rows at most 2^53 */
-  KNNG_F16 = 0x210,  /**< IEEE binary16 */
-  KNNG_F32 = 0x220,  /**< IEEE binary32, float */
-  KNNG_F64 = 0x240,  /**< IEEE binary64, double */
-  KNNG_BF16 = 0x410, /**< bfloat16: the upper half of a binary32 */
-  KNNG_BOOL = 0x608  /**< a byte that is 0 or 1, as C's _Bool and NumPy's bool */
+  KNNG_NO_DTYPE = -1, /**< no element type: no function takes it */
+  KNNG_I8 = 0x008,    /**< int8_t */
+  KNNG_I16 = 0x010,   /**< int16_t */
+  KNNG_I32 = 0x020,   /**< int32_t */
+  KNNG_I64 = 0x040,   /**< int64_t; in rows -2^53 to 2^53 */
+  KNNG_U8 = 0x108,    /**< uint8_t */
+  KNNG_U16 = 0x110,   /**< uint16_t */
+  KNNG_U32 = 0x120,   /**< uint32_t */
+  KNNG_U64 = 0x140,   /**< uint64_t; in rows at most 2^53 */
+  KNNG_F16 = 0x210,   /**< IEEE binary16 */
+  KNNG_F32 = 0x220,   /**< IEEE binary32, float */
+  KNNG_F64 = 0x240,   /**< IEEE binary64, double */
+  KNNG_BF16 = 0x410,  /**< bfloat16: the upper half of a binary32 */
+  KNNG_BOOL = 0x608   /**< a byte that is 0 or 1, as C's _Bool and NumPy's bool */
 };
 
 /** Where memory is, numbered as in DLPack. Every matrix may be in any of them. KNNG_HOST and KNNG_PINNED are
  * believed; KNNG_CUDA and KNNG_MANAGED are compared with what CUDA says of the address, and either name will do for both
  * kinds. */
 enum {
+  KNNG_NO_SPACE = -1, /**< no memory: no function takes it */
   KNNG_ANY = 0,     /**< found out by asking the backends that are loaded already; host memory otherwise */
   KNNG_HOST = 1,    /**< ordinary host memory */
   KNNG_CUDA = 2,    /**< device memory of the CUDA device knng_matrix.device */
@@ -83,7 +86,7 @@ enum {
  *
  * struct_size is set by the caller to sizeof(knng_matrix), as in every struct here. A struct of an older or newer
  * header is fine: bytes that the library does not know must be 0 in input (else KNNG_ERR_UNSUPPORTED), and of an
- * output struct only the part that both know is written. knng_host() fills one in for packed host memory.
+ * output struct only the part that both know is written. knng_packed() fills one in for packed host memory.
  *
  * Strides may be negative. Elements of an input may overlap, as in sliding windows; those of an output must not. Both
  * strides 0 stand for packed rows; where there are several rows or columns one of them alone must not be 0
@@ -92,8 +95,12 @@ enum {
  * Work with a matrix comes after what is in `stream` when the call is made: the call waits for that, never for a whole
  * device, and has read or written the matrix itself before it returns, but for rows that are borrowed.
  *
- * As an output that shows memory (the view functions) dtype, space, rows, cols, strides and data are set by the
- * library. As an output that is written to (the copy functions) they describe the caller's memory.
+ * There is at least one row and one column (KNNG_ERR_RANGE), and data is aligned to its elements (KNNG_ERR_ARGUMENT);
+ * struct_size reaches to `release` at least, and what is behind it then counts as 0.
+ *
+ * As an output that shows memory (the view functions) all members but struct_size are set by the library, whatever they
+ * were: packed rows, 64-byte aligned, with rows 0 for a sparse matrix without entries. As an output that is written to
+ * (the copy functions) they describe the caller's memory.
  */
 typedef struct knng_matrix {
   uint32_t struct_size; /**< sizeof(knng_matrix) */
@@ -107,39 +114,51 @@ typedef struct knng_matrix {
   uint64_t stream;      /**< CUDA stream after which the data is ready; 0: it is ready now; as in DLPack 1 is the
                              device's legacy default stream and 2 the thread's */
   void *data;           /**< element (0, 0) */
-  void (*release)(void *owner); /**< knng_borrow only: called once, and only if knng_borrow returned KNNG_OK */
+  void (*release)(void *owner); /**< knng_borrow only: called once, and only if knng_borrow returned KNNG_OK: within
+                                     knng_destroy() of the last handle that shows the rows, by the thread that calls it */
   void *owner;                  /**< argument of release */
 } knng_matrix;
 
 /** How a long call reports and how it is stopped. Pass NULL where none is wanted.
  *
- * Callbacks run on the calling thread, and must return: no longjmp, no exception. They may call knng functions on
- * other handles.
+ * Callbacks run on the calling thread, and must return: no longjmp, no exception, no pthread_exit(). They may call
+ * knng functions, but none that changes the handle at work. The struct is copied when the call begins; what user and
+ * stop point to is used until the call returns.
  */
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
   uint32_t interval_ms; /**< longest time between two calls of progress; 0: 100 ms */
   /** Called with the stage's name, such as "distances" (for people: names may change between versions; the text lasts as
-   * long as the call that reports), and how much of its work is done, in units that are only good for a ratio. A stage
-   * that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
+   * long as the call that reports), and how much of its work is done, in units that are only good for a ratio (total
+   * may be 0). A stage that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
    * the call with KNNG_ERR_CANCELLED; progress is then not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
-  /** Called with one line of text without a newline; level: 0 information, 1 warning. */
+  /** Called with one line of text without a newline, which lasts until the callback returns; level: 0 information,
+   * 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);
   void *user;                   /**< first argument of both */
-  const volatile int32_t *stop; /**< polled; nonzero stops the call. A signal handler or another thread may set it */
+  /** Polled by threads of the library; nonzero stops the call. A signal handler or another thread may set it. Must outlive
+   * the call. */
+  const volatile int32_t *stop;
+  /** Most host memory that a call without a handle may take (sparse forms, save, load); 0: no limit. Must be 0 for calls
+   * with a handle, whose setting max_host_bytes says it. */
+  int64_t max_bytes;
 } knng_control;
 
-/** The last failure of a thread. Rows and columns count from 0; -1 where the failure has none. */
+/** Why a call failed, filled in by the call: every function that returns a knng_status takes a pointer to one, or NULL.
+ * struct_size is set by the caller, as knng_no_error() does; one that is not set, or too small for the first two
+ * members, makes the call return KNNG_ERR_ARGUMENT and do nothing. A call that succeeds sets code to KNNG_OK, the
+ * numbers to -1 and the texts to "". Rows and columns count from 0; -1 where the failure has none. */
 typedef struct knng_error {
   uint32_t struct_size; /**< sizeof(knng_error) */
-  knng_status code;     /**< KNNG_OK if this thread has not seen a failure yet */
+  knng_status code;     /**< what the call returned */
   int64_t row;          /**< row of the data at fault, or -1 */
   int64_t col;          /**< column of the data at fault, or -1 */
   int64_t given;        /**< the number that was given, or -1 */
   int64_t limit;        /**< the limit that it broke, or -1 */
   char argument[32];    /**< name of the argument, setting or member at fault, or "" */
-  char message[480];    /**< one line */
+  char message[480];    /**< one line of UTF-8: the reason, then row and column, if there are any, counted from 0 */
+  char reason[416];     /**< the same without row and column, for languages that count from 1 */
 } knng_error;
 
 /** A setting, as shown by knng_option_get(). All strings are static. */
@@ -150,6 +169,7 @@ typedef struct knng_option {
   const char *fallback; /**< value when neither knng_set() nor the environment gives one */
   const char *range;    /**< the values it takes */
   const char *doc;      /**< one sentence */
+  const char *environment; /**< environment variable that replaces fallback, or NULL: none does */
 } knng_option;
 
 /** What a build or query would do, from knng_estimate(). */
@@ -183,13 +203,20 @@ typedef struct knng_device {
  * @param data  element (0, 0); a const pointer is fine for matrices that the library only reads
  * @return the view, with struct_size set; every member not named here is 0
  */
-static inline knng_matrix knng_host(int32_t dtype, int64_t rows, int64_t cols, const void *data) {
+static inline knng_matrix knng_packed(int32_t dtype, int64_t rows, int64_t cols, const void *data) {
   knng_matrix m = {(uint32_t)sizeof(knng_matrix), 0, KNNG_HOST, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL};
   m.dtype = dtype;
   m.rows = rows;
   m.cols = cols;
   m.data = (void *)(uintptr_t)data;
   return m;
+}
+
+/** An error for a call to fill in.
+ * @return no failure, with struct_size set */
+static inline knng_error knng_no_error(void) {
+  knng_error e = {(uint32_t)sizeof(knng_error), KNNG_OK, -1, -1, -1, -1, {0}, {0}, {0}};
+  return e;
 }
 
 #ifdef __cplusplus

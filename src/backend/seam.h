@@ -83,6 +83,17 @@ typedef struct knng_backend_metric {
   double largest; /* |x| beyond which a key could overflow */
 } knng_backend_metric;
 
+/* Product units, as bits: fp16 operands with fp32 sums, fp32, bytes. */
+enum { KNNG_UNIT_FP16 = 1, KNNG_UNIT_FP32 = 2, KNNG_UNIT_BYTES = 4 };
+
+/* What bounds are made with: a device's, or, of a problem, the weakest of its devices' (backend/units.h), so that each
+ * can take the lists of the others. All zeros: no products. */
+typedef struct knng_backend_units {
+  int32_t usable; /* KNNG_UNIT bits */
+  /* Of fp16 (backend/cuda/unit.h): what 16 terms may lose, and the shortest length that a point counts as. */
+  double lost, shortest;
+} knng_backend_units;
+
 /* Blocks of points that a device holds at least, where not all points stay there: two of a tile, and one on its way. */
 enum { KNNG_BACKEND_FEWEST_HELD = 3 };
 
@@ -115,6 +126,7 @@ typedef struct knng_backend_problem {
   /* Those that work on the problem together, each with a session. */
   const int32_t* devices;
   int64_t device_count;
+  knng_backend_units units;
 } knng_backend_problem;
 
 /* Precisions of the products, in the order in which they are tried; the numbers are those of Proof in graph/graph.h.
@@ -179,6 +191,11 @@ typedef struct knng_backend_seam {
   int64_t (*pairs_at_a_time)(const knng_backend_problem* problem, int32_t rung);
   /* Device memory that a session takes, and the host memory that it takes beside: pure. */
   int64_t (*session_bytes)(const knng_backend_problem* problem, int64_t* host_bytes);
+  /* The device's product units that the problem could use: those whose sums of known products are what bounds suppose.
+   * The others are left out, and objection (of `size` bytes) says of one of them what it did; else it is "". A device
+   * is probed once in a process, with memory of its own. The problem's own units are not looked at. */
+  int32_t (*find_units)(int32_t device, const knng_backend_problem* problem, knng_backend_units* units, char* objection,
+                        int64_t size, knng_backend_error* error);
   /* The problem, with what it points to, outlives the session. Brings the points to the device and prepares them. */
   int32_t (*open)(knng_backend_session** out, int32_t device, const knng_backend_problem* problem,
                   knng_backend_error* error);

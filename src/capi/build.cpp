@@ -2,6 +2,7 @@
 #include "knng/build.h"
 
 #include "capi/guard.h"
+#include "capi/left_out.h"
 #include "capi/objects.h"
 #include "capi/structs.h"
 #include "core/monitor.h"
@@ -13,8 +14,8 @@
 
 using namespace libknng;
 
-knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     const Dataset& data = require(h, "h").data;
     require(out, "out");
     if (nq < 0)
@@ -41,8 +42,8 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out) 
   });
 }
 
-knng_status knng_build(const knng* h, int64_t k, const knng_control* c, knng_graph** out) {
-  return guard([&](const FloatEnv& env) {
+knng_status knng_build(const knng* h, int64_t k, const knng_control* c, knng_graph** out, knng_error* error) {
+  return guard(error, [&](const FloatEnv& env) {
     require(out, "out") = nullptr;
     require(h, "h");
     Monitor monitor(read_control(c), env);
@@ -50,28 +51,26 @@ knng_status knng_build(const knng* h, int64_t k, const knng_control* c, knng_gra
   });
 }
 
-knng_status knng_query(const knng* h, const knng_matrix* q, const int64_t* leave_out, int64_t k, const knng_control* c,
-                       knng_graph** out) {
-  return guard([&](const FloatEnv& env) {
+knng_status knng_query(const knng* h, const knng_matrix* q, const knng_matrix* leave_out, int32_t base, int64_t k,
+                       const knng_control* c, knng_graph** out, knng_error* error) {
+  return guard(error, [&](const FloatEnv& env) {
     require(out, "out") = nullptr;
     const Dataset& data = require(h, "h").data;
     const MatrixView view = readable_rows(read_struct(q, offsetof(knng_matrix, release), "q"), "q");
     Dataset queries(data.dim(), 0);
     queries.require_fits(view.dtype, view.cols, view.rows, "q");
-    require_valid_anywhere(view, "q");
-    for (std::int64_t i = 0; leave_out && i < view.rows; ++i)
-      if (leave_out[i] < -1 || leave_out[i] >= data.rows())
-        fail(KNNG_ERR_RANGE, "leave_out", {.row = i, .given = leave_out[i], .limit = data.rows() - 1},
-             "leave_out[%lld]=%lld is not in -1 to %lld", static_cast<long long>(i),
-             static_cast<long long>(leave_out[i]), static_cast<long long>(data.rows() - 1));
-    queries.borrow(view, {}, nullptr, nullptr);
     Monitor monitor(read_control(c), env);
-    *out = new knng_graph{query_graph(data, h->settings, queries, leave_out, k, monitor)};
+    monitor.stage("check", static_cast<double>(view.rows));
+    require_valid_anywhere(view, "q", monitor);
+    const LeftOut left_out(leave_out, base, view.rows, data.rows());
+    queries.borrow(view, {}, nullptr, nullptr);
+    *out = new knng_graph{query_graph(data, h->settings, queries, left_out.ids(), k, monitor, left_out.held_bytes())};
   });
 }
 
-knng_status knng_query_file(const knng* h, const char* path, int64_t k, const knng_control* c, knng_graph** out) {
-  return guard([&](const FloatEnv& env) {
+knng_status knng_query_file(const knng* h, const char* path, int64_t k, const knng_control* c, knng_graph** out,
+                            knng_error* error) {
+  return guard(error, [&](const FloatEnv& env) {
     require(out, "out") = nullptr;
     const Dataset& data = require(h, "h").data;
     require(path, "path");
@@ -82,9 +81,9 @@ knng_status knng_query_file(const knng* h, const char* path, int64_t k, const kn
   });
 }
 
-knng_status knng_check(const knng* h, const knng_graph* g, int64_t sample, const knng_control* c,
-                       int64_t* first_wrong) {
-  return guard([&](const FloatEnv& env) {
+knng_status knng_check(const knng* h, const knng_graph* g, int64_t sample, const knng_control* c, int64_t* first_wrong,
+                       knng_error* error) {
+  return guard(error, [&](const FloatEnv& env) {
     require(h, "h");
     require(g, "g");
     require(first_wrong, "first_wrong");

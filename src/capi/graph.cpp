@@ -15,18 +15,34 @@
 
 using namespace libknng;
 
-knng_status knng_graph_import(knng_graph** out, const knng_matrix* ids, const knng_matrix* values) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_graph_import(knng_graph** out, const knng_matrix* ids, const knng_matrix* values, int32_t base,
+                              int64_t columns, int32_t same_points, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     require(out, "out") = nullptr;
     const Input of_ids(ids, "ids");
     std::optional<Input> of_values;
     if (values) of_values.emplace(values, "values");
-    *out = new knng_graph{import_graph(of_ids.view(), of_values ? &of_values->view() : nullptr)};
+    if (same_points != 0 && same_points != 1)
+      fail(KNNG_ERR_ARGUMENT, "same_points", {.given = same_points, .limit = 1}, "same_points=%d is neither 0 nor 1",
+           same_points);
+    *out = new knng_graph{import_graph(of_ids.view(), of_values ? &of_values->view() : nullptr,
+                                       IdMeaning{base, columns, same_points == 1})};
   });
 }
 
-knng_status knng_graph_view(const knng_graph* g, knng_matrix* ids, knng_matrix* values) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_graph_shape(const knng_graph* g, int64_t* rows, int64_t* columns, int64_t* width, int32_t* same_points,
+                             knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
+    const Graph& graph = require(g, "g").graph;
+    if (rows) *rows = graph.rows;
+    if (columns) *columns = graph.columns;
+    if (width) *width = graph.width;
+    if (same_points) *same_points = graph.square ? 1 : 0;
+  });
+}
+
+knng_status knng_graph_view(const knng_graph* g, knng_matrix* ids, knng_matrix* values, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     const Graph& graph = require(g, "g").graph;
     if (graph.kept_on_device()) {
       show(ids, kept_ids(graph), "ids");
@@ -37,8 +53,9 @@ knng_status knng_graph_view(const knng_graph* g, knng_matrix* ids, knng_matrix* 
   });
 }
 
-knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids, knng_matrix* values) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids, knng_matrix* values,
+                            knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     const Graph& graph = require(g, "g").graph;
     std::optional<Output> of_ids, of_values;
     if (ids) of_ids.emplace(ids, "ids");
@@ -55,8 +72,8 @@ knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids,
   });
 }
 
-knng_status knng_graph_rows(const knng_graph* g, const char* what, knng_matrix* out) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_graph_rows(const knng_graph* g, const char* what, knng_matrix* out, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     require(g, "g");
     Output numbers(out, "out");
     const bool lists = reads_lists(&require(what, "what"));
@@ -65,26 +82,32 @@ knng_status knng_graph_rows(const knng_graph* g, const char* what, knng_matrix* 
   });
 }
 
-knng_status knng_graph_stat(const knng_graph* g, const char* name, double* out) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_graph_stat(const knng_graph* g, const char* name, double* out, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     const Graph& graph = require(g, "g").graph;
     require(out, "out") = graph.stats[find_stat(&require(name, "name"))];
   });
 }
 
-knng_status knng_graph_text(const knng_graph* g, const char* name, char* buf, int64_t cap, int64_t* needed) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_graph_text(const knng_graph* g, const char* name, char* buf, int64_t cap, int64_t* needed,
+                            knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     copy_text(graph_text(require(g, "g").graph, &require(name, "name")).c_str(), buf, cap, needed);
   });
 }
 
-knng_status knng_graph_save(const knng_graph* g, const char* path, const char* format) {
-  return guard([&](const FloatEnv&) { save_graph(require(g, "g").with_lists(), &require(path, "path"), format); });
+knng_status knng_graph_save(const knng_graph* g, const char* path, const char* format, const knng_control* c,
+                            knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
+    read_control_with_limit(c);
+    save_graph(require(g, "g").with_lists(), &require(path, "path"), format);
+  });
 }
 
-knng_status knng_graph_load(knng_graph** out, const char* path) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_graph_load(knng_graph** out, const char* path, const knng_control* c, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     require(out, "out") = nullptr;
+    read_control_with_limit(c);
     *out = new knng_graph{load_graph(&require(path, "path"))};
   });
 }

@@ -1,7 +1,8 @@
-// The one wall between C++ and C: runs a call, maps what it throws to a status and this thread's last failure. Around
-// it the thread's floating-point state is ours.
+// The one wall between C++ and C: runs a call, maps what it throws to a status, and fills in the caller's knng_error
+// and this thread's last failure. Around it the thread's floating-point state is ours.
 #pragma once
 
+#include <cstddef>
 #include <new>
 #include <system_error>
 
@@ -10,29 +11,33 @@
 
 namespace libknng {
 
+// Writes `from` as far as the caller knows the struct. NULL does nothing.
+void fill_in(knng_error* error, const knng_error& from) noexcept;
+
+// Whether a knng_error can be filled in: NULL, or as large as its first two members at least.
+bool can_fill_in(const knng_error* error) noexcept;
+
+// What is being thrown, as a failure. Only in a catch block.
+knng_error failure_at_hand() noexcept;
+
 // f takes the FloatEnv, which knows the host's state.
 template <class F>
-knng_status guard(F&& f) noexcept {
+knng_status guard(knng_error* error, F&& f) noexcept {
+  knng_error result = plain_error(KNNG_OK, "", "");
+  if (!can_fill_in(error)) {
+    result = plain_error(KNNG_ERR_ARGUMENT, "error", "error: struct_size is not set to the size of the struct");
+    set_last_error(result);
+    return result.code;
+  }
   const FloatEnv env;
   try {
     f(env);
-    return KNNG_OK;
-  } catch (const Error& e) {
-    set_last_error(e.info());
-    return e.code();
-  } catch (const std::bad_alloc&) {
-    set_last_error(KNNG_ERR_MEMORY, "", "out of memory");
-    return KNNG_ERR_MEMORY;
-  } catch (const std::system_error&) {
-    set_last_error(KNNG_ERR_MEMORY, "", "the system has no thread left");
-    return KNNG_ERR_MEMORY;
-  } catch (const std::exception& e) {
-    set_last_error(KNNG_ERR_INTERNAL, "", e.what());
-    return KNNG_ERR_INTERNAL;
   } catch (...) {
-    set_last_error(KNNG_ERR_INTERNAL, "", "an unknown exception");
-    return KNNG_ERR_INTERNAL;
+    result = failure_at_hand();
+    set_last_error(result);
   }
+  fill_in(error, result);
+  return result.code;
 }
 
 // A pointer that must not be NULL.

@@ -12,39 +12,48 @@
 
 using namespace libknng;
 
-knng_status knng_add(knng* h, const knng_matrix* rows) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_add(knng* h, const knng_matrix* rows, const knng_control* c, knng_error* error) {
+  return guard(error, [&](const FloatEnv& env) {
     Dataset& data = require(h, "h").data;
     const knng_matrix m = read_struct(rows, offsetof(knng_matrix, release), "rows");
     const MatrixView view = readable_rows(m, "rows");
     data.require_fits(view.dtype, view.cols, view.rows, "rows");
+    Monitor monitor(read_control(c), env);
+    monitor.stage("add", static_cast<double>(view.rows));
     Budget budget = budget_for(h->settings, data);
-    data.append(view.on_host() ? copy_rows(view, budget, "rows") : fetch_to_keep(view, budget, "rows"));
+    auto chunk =
+        view.on_host() ? copy_rows(view, budget, "rows", &monitor) : fetch_to_keep(view, budget, "rows", monitor);
+    monitor.check();
+    data.append(std::move(chunk));
   });
 }
 
-knng_status knng_borrow(knng* h, const knng_matrix* rows) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_borrow(knng* h, const knng_matrix* rows, const knng_control* c, knng_error* error) {
+  return guard(error, [&](const FloatEnv& env) {
     Dataset& data = require(h, "h").data;
     const knng_matrix m = read_struct(rows, offsetof(knng_matrix, release), "rows");
     const MatrixView view = readable_rows(m, "rows");
     data.require_fits(view.dtype, view.cols, view.rows, "rows");
-    require_valid_anywhere(view, "rows");
+    Monitor monitor(read_control(c), env);
+    monitor.stage("check", static_cast<double>(view.rows));
+    require_valid_anywhere(view, "rows", monitor);
     Budget budget = budget_for(h->settings, data);
-    data.borrow(view, hashes_of_device_rows(view, budget, "rows"), m.release, m.owner);
+    Buffer<std::uint64_t> hashes = hashes_of_device_rows(view, budget, "rows");
+    monitor.check();
+    data.borrow(view, std::move(hashes), m.release, m.owner);
   });
 }
 
-knng_status knng_add_file(knng* h, const char* path, const knng_control* c) {
-  return guard([&](const FloatEnv& env) {
+knng_status knng_add_file(knng* h, const char* path, const knng_control* c, knng_error* error) {
+  return guard(error, [&](const FloatEnv& env) {
     Dataset& data = require(h, "h").data;
     Monitor monitor(read_control(c), env);
     add_file(data, h->settings, &require(path, "path"), monitor);
   });
 }
 
-knng_status knng_shape(const knng* h, int64_t* rows, int64_t* dim, int32_t* dtype) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_shape(const knng* h, int64_t* rows, int64_t* dim, int32_t* dtype, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     const Dataset& data = require(h, "h").data;
     if (rows) *rows = data.rows();
     if (dim) *dim = data.dim();
@@ -52,8 +61,8 @@ knng_status knng_shape(const knng* h, int64_t* rows, int64_t* dim, int32_t* dtyp
   });
 }
 
-knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     const Dataset& data = require(h, "h").data;
     Output to(dst, "dst");
     const MutableMatrixView& view = to.target();

@@ -1,27 +1,72 @@
 // knng/sparse.h
 #include "knng/sparse.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "capi/guard.h"
 #include "capi/objects.h"
 #include "capi/structs.h"
+#include "core/monitor.h"
+#include "graph/sparse_copy.h"
 
 using namespace libknng;
 
-knng_status knng_graph_sparse(const knng_graph* g, const char* rule, knng_sparse** out) {
-  return guard([&](const FloatEnv&) {
+knng_status knng_graph_sparse(const knng_graph* g, const char* rule, const knng_control* c, knng_sparse** out,
+                              knng_error* error) {
+  return guard(error, [&](const FloatEnv& env) {
     require(out, "out") = nullptr;
-    *out = new knng_sparse{make_sparse(require(g, "g").with_lists(), &require(rule, "rule"))};
+    const knng_control control = read_control_with_limit(c);
+    Monitor monitor(control, env);
+    Budget budget = budget_of(control);
+    *out = new knng_sparse{make_sparse(require(g, "g").with_lists(), &require(rule, "rule"), {&budget, &monitor})};
+  });
+}
+
+knng_status knng_sparse_shape(const knng_sparse* s, int64_t* rows, int64_t* cols, int64_t* entries, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
+    const Sparse& sparse = require(s, "s").sparse;
+    if (rows) *rows = sparse.rows;
+    if (cols) *cols = sparse.cols;
+    if (entries) *entries = sparse.entries();
   });
 }
 
 knng_status knng_sparse_view(const knng_sparse* s, knng_matrix* indptr, knng_matrix* row, knng_matrix* col,
-                             knng_matrix* value) {
-  return guard([&](const FloatEnv&) {
+                             knng_matrix* value, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
     const Sparse& sparse = require(s, "s").sparse;
     show(indptr, KNNG_I64, sparse.rows + 1, 1, sparse.indptr.data(), "indptr");
     show(row, KNNG_I64, sparse.entries(), 1, sparse.row.data(), "row");
     show(col, KNNG_I64, sparse.entries(), 1, sparse.col.data(), "col");
     show(value, sparse.value_dtype, sparse.entries(), 1, sparse.values.data(), "value");
+  });
+}
+
+knng_status knng_sparse_copy(const knng_sparse* s, int32_t base, knng_matrix* indptr, knng_matrix* row,
+                             knng_matrix* col, knng_matrix* value, knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
+    const Sparse& sparse = require(s, "s").sparse;
+    if (base != 0 && base != 1)
+      fail(KNNG_ERR_RANGE, "base", {.given = base, .limit = 1}, "base=%d: rows and columns count from 0 or 1", base);
+    std::optional<Output> outputs[4];
+    const auto open = [&](int i, const knng_matrix* m, const char* name, std::int64_t count) {
+      if (m) require_numbers(outputs[i].emplace(m, name).target(), std::max<std::int64_t>(count, 1), i == 3, name);
+    };
+    open(0, indptr, "indptr", sparse.rows + 1);
+    open(1, row, "row", sparse.entries());
+    open(2, col, "col", sparse.entries());
+    open(3, value, "value", sparse.entries());
+    const auto deliver = [&](int i, auto&& copy) {
+      if (!outputs[i]) return;
+      copy(outputs[i]->view());
+      outputs[i]->deliver();
+    };
+    deliver(0, [&](const MutableMatrixView& to) { copy_numbers(sparse.indptr, base, to, "indptr"); });
+    if (sparse.entries() == 0) return;
+    deliver(1, [&](const MutableMatrixView& to) { copy_numbers(sparse.row, base, to, "row"); });
+    deliver(2, [&](const MutableMatrixView& to) { copy_numbers(sparse.col, base, to, "col"); });
+    deliver(3, [&](const MutableMatrixView& to) { copy_values(sparse, to); });
   });
 }
 

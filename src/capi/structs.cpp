@@ -133,7 +133,7 @@ MatrixView readable_rows(const knng_matrix& m, const char* argument) {
 void show(knng_matrix* out, std::int32_t dtype, std::int64_t rows, std::int64_t cols, const void* data,
           const char* argument) {
   if (!out) return;
-  knng_matrix m = knng_host(dtype, rows, cols, data);
+  knng_matrix m = knng_packed(dtype, rows, cols, data);
   m.row_stride = cols;
   m.col_stride = 1;
   write_struct(m, out, kMatrixLeast, argument);
@@ -141,7 +141,7 @@ void show(knng_matrix* out, std::int32_t dtype, std::int64_t rows, std::int64_t 
 
 void show(knng_matrix* out, const MatrixView& view, const char* argument) {
   if (!out) return;
-  knng_matrix m = knng_host(view.dtype, view.rows, view.cols, view.data);
+  knng_matrix m = knng_packed(view.dtype, view.rows, view.cols, view.data);
   m.space = KNNG_CUDA;
   m.device = view.device;
   m.row_stride = view.row_stride;
@@ -149,9 +149,27 @@ void show(knng_matrix* out, const MatrixView& view, const char* argument) {
   write_struct(m, out, kMatrixLeast, argument);
 }
 
+knng_control read_control_with_limit(const knng_control* c) {
+  constexpr knng_control none = {sizeof(knng_control), 0, nullptr, nullptr, nullptr, nullptr, 0};
+  if (!c) return none;
+  const knng_control control = read_struct(c, offsetof(knng_control, max_bytes), "control");
+  if (control.max_bytes < 0)
+    fail(KNNG_ERR_RANGE, "control", {.given = control.max_bytes, .limit = 0},
+         "control: max_bytes=%lld must not be negative", static_cast<long long>(control.max_bytes));
+  return control;
+}
+
 knng_control read_control(const knng_control* c) {
-  constexpr knng_control none = {sizeof(knng_control), 0, nullptr, nullptr, nullptr, nullptr};
-  return c ? read_struct(c, sizeof(knng_control), "control") : none;
+  const knng_control control = read_control_with_limit(c);
+  if (control.max_bytes != 0)
+    fail(KNNG_ERR_ARGUMENT, "control", {.given = control.max_bytes, .limit = 0},
+         "control: max_bytes=%lld is for calls without a handle; this one has the setting max_host_bytes",
+         static_cast<long long>(control.max_bytes));
+  return control;
+}
+
+Budget budget_of(const knng_control& control) noexcept {
+  return control.max_bytes > 0 ? Budget(control.max_bytes, 0, "control", "max_bytes") : Budget();
 }
 
 void copy_text(const char* text, char* buf, std::int64_t cap, std::int64_t* needed) {

@@ -94,8 +94,12 @@ void show(knng_matrix* out, std::int32_t dtype, std::int64_t rows, std::int64_t 
 // The same for packed memory of ours that is on a device.
 void show(knng_matrix* out, const MatrixView& view, const char* argument);
 
-// The caller's control; nullptr gives one without callbacks.
+// The caller's control, of a call on a handle; nullptr gives one without callbacks. Throws KNNG_ERR_ARGUMENT for a byte
+// limit, which such calls have in a setting.
 knng_control read_control(const knng_control* c);
+// The same of a call on a graph, with its byte limit.
+knng_control read_control_with_limit(const knng_control* c);
+Budget budget_of(const knng_control& control) noexcept;
 
 // Copies text with its terminating 0 as knng_get() says.
 void copy_text(const char* text, char* buf, std::int64_t cap, std::int64_t* needed);

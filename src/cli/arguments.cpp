@@ -8,20 +8,22 @@
 #include <string_view>
 
 #include "failure.h"
+#include "nearest.h"
+#include "words.h"
 
 namespace cli {
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit codes: 0 done; 1 check found a row that differs; 2 usage; 3 data or file content;\n"
-    "4 file cannot be opened, read or written; 5 memory; 6 not available here; 7 defect; 130 interrupted.";
+    "Exit codes: 0 done; 2 usage; 3 data or file content; 4 file cannot be opened, read or written;\n"
+    "5 memory; 6 not available here; 7 defect; 9 check found a row that differs; 128 + N ended by signal N.";
 
 std::string version_text() {
   const auto dotted = [](std::int32_t v) {
     return std::to_string(v >> 16) + "." + std::to_string((v >> 8) & 0xff) + "." + std::to_string(v & 0xff);
   };
   const std::string library = dotted(knng_version());
-  const std::string header = dotted(KNNG_VERSION);
+  const std::string header = dotted(KNNG_HEADER_VERSION);
   return "knng " + library + (library == header ? "" : " (command built for " + header + ")");
 }
 
@@ -58,14 +60,19 @@ std::int64_t whole_number(const char* option, const std::string& given, std::int
 }
 
 void add_setting(CLI::App* app, Raw& raw, const char* names, const char* key, const char* doc, const char* type) {
+  const std::string all = names, option = all.substr(all.rfind(',') + 1);  // of a short and a long name, the long one
   app->add_option_function<std::string>(
-         names, [&raw, key](const std::string& value) { raw.arguments.settings.emplace_back(key, value); }, doc)
+         names,
+         [&raw, key, option](const std::string& value) {
+           raw.arguments.settings.push_back({key, value, option});
+         },
+         doc)
       ->type_name(type);
 }
 
 void add_metric(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "-m,--metric", "metric", "what is small between near rows (euclidean)", "NAME");
-  add_setting(app, raw, "-p", "p", "exponent of minkowski (2)", "P");
+  add_setting(app, raw, "-p", "p", "exponent of minkowski (2); other metrics have none", "P");
   add_setting(app, raw, "--self", "self", "of a build: exclude, or first: each row itself before its neighbours",
               "WORD");
   add_setting(app, raw, "--value", "value", "distance or similarity", "WORD");
@@ -185,7 +192,7 @@ Arguments finish(Raw& raw) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)
       throw Failure(kUsage, "--set=" + pair + ": it takes KEY=VALUE, with a KEY that 'knng settings' lists");
-    a.settings.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+    a.settings.push_back({pair.substr(0, equals), pair.substr(equals + 1), ""});
   }
   if (a.command == Command::query) {
     if (a.data.size() < 2) throw Failure(kUsage, "query: two files are needed, DATA and QUERIES; 1 was given");
@@ -193,6 +200,74 @@ Arguments finish(Raw& raw) {
     a.data.pop_back();
   }
   return a;
+}
+
+std::vector<std::string> names_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// -k=3 as -k3: the parser would take "=3" for the value. And -metric would be -m with the value "etric".
+std::vector<std::string> words_of(int argc, char** argv, const CLI::App& app) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto has = [&](const std::string& option, int values) {
+    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+    return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* sub) {
+      const CLI::Option* const found = sub->get_option_no_throw(option);
+      return found != nullptr && found->get_items_expected_max() >= values;
+    });
+  };
+  for (std::string& word : words) {
+    if (word == "--") break;
+    if (word.size() < 3 || word[0] != '-' || word[1] == '-') continue;
+    if (word[2] == '=' && has(word.substr(0, 2), 1)) {
+      if (word.size() == 3) throw Failure(kUsage, word + ": there is no value behind it");
+      word.erase(2, 1);
+    } else if (has("-" + word, 0)) {
+      throw Failure(kUsage, print("unknown option '%s'; did you mean '-%s'?", word.c_str(), word.c_str()));
+    }
+  }
+  return words;
+}
+
+// For an option that is spelt as a setting which has none of its own.
+std::string as_setting(const std::string& option) {
+  knng_option o{};
+  o.struct_size = sizeof o;
+  std::string key = option.substr(std::min(option.find_first_not_of('-'), option.size()));
+  std::replace(key.begin(), key.end(), '-', '_');
+  for (std::int32_t i = 0; knng_option_get(i, &o, nullptr) == KNNG_OK; ++i)
+    if (key == o.name) return "; it is a setting: --set " + key + "=VALUE";
+  return "";
+}
+
+// Of words that no command takes: what is wrong with the first. "" if there are none.
+std::string unexpected(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const std::vector<std::string> all = app.remaining(true);
+  if (all.empty()) return "";
+  const std::string word = all.front().substr(0, all.front().find('='));
+  const bool option = word.size() > 1 && word[0] == '-';
+  if (chosen.empty() && !option) return "unknown command '" + word + "'" + did_you_mean(word, names_of(app));
+  if (chosen.empty()) return "unknown option '" + word + "'" + did_you_mean(word, options_of(app));
+  const std::string command = chosen.front()->get_name();
+  if (!option) return command + ": one argument too many, '" + all.front() + "'";
+  const std::vector<std::string> names = options_of(*chosen.front());
+  if (std::find(names.begin(), names.end(), word) != names.end())
+    return word + ": options come behind the command, " + command;
+  const std::string setting = as_setting(word);
+  return command + " has no option '" + word + "'" + (setting.empty() ? did_you_mean(word, names) : setting);
 }
 
 std::string one_line(std::string text) {
@@ -208,9 +283,13 @@ std::optional<Arguments> parse(int argc, char** argv) {
   Raw raw;
   describe(app, raw);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = words_of(argc, argv, app);
+    std::reverse(words.begin(), words.end());  // as the parser wants them
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
+    if (const std::string wrong = unexpected(app); chosen.empty() && !wrong.empty())
+      throw Failure(kUsage, wrong + " (see 'knng --help')");
     std::fputs((chosen.empty() ? app.help() : chosen.front()->help()).c_str(), stdout);
     return std::nullopt;
   } catch (const CLI::CallForVersion&) {
@@ -219,7 +298,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     const auto chosen = app.get_subcommands();
     const std::string help = chosen.empty() ? "knng --help" : "knng " + chosen.front()->get_name() + " --help";
-    throw Failure(kUsage, one_line(e.what()) + " (see '" + help + "')");
+    const std::string wrong = unexpected(app);
+    throw Failure(kUsage, (wrong.empty() ? one_line(e.what()) : wrong) + " (see '" + help + "')");
   }
   if (app.get_subcommands().empty())
     throw Failure(kUsage,

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "failure.h"
+#include "interrupt.h"
 #include "progress.h"
 #include "read.h"
 #include "words.h"
@@ -14,7 +15,7 @@ namespace {
 Settings graph_settings(const knng_graph* g) {
   Settings all;
   for (const char* name : {"metric", "p", "value", "self"})
-    if (const std::string value = text(g, name); !value.empty() && value != "unknown") all.emplace_back(name, value);
+    if (const std::string value = text(g, name); !value.empty() && value != "unknown") all.push_back({name, value, ""});
   return all;
 }
 
@@ -31,7 +32,7 @@ int run_check(const Arguments& a) {
   progress.expect(static_cast<double>(checked), "rows");
   const knng_control control = progress.control();
   std::int64_t first_wrong = -1;
-  check(knng_check(h.get(), g.get(), a.sample, &control, &first_wrong));
+  on_signal(OnSignal::stop, [&] { check(knng_check(h.get(), g.get(), a.sample, &control, &first_wrong, error())); });
   progress.clear();
   const std::string among = count(checked) + " of " + count(data.rows) + " rows checked, ";
   if (first_wrong < 0) {

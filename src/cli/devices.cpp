@@ -11,7 +11,7 @@ int run_devices() {
   for (std::int32_t i = 0;; ++i) {
     knng_device d{};
     d.struct_size = sizeof d;
-    const knng_status status = knng_device_get(i, &d);
+    const knng_status status = knng_device_get(i, &d, error());
     if (status == KNNG_ERR_RANGE) return kDone;
     check(status);
     std::string line = d.name;

@@ -19,8 +19,8 @@ bool ends_with(std::string_view path, std::string_view suffix) { return path.end
 
 void describe_graph(const Arguments& a) {
   const Graph g = load_graph(a.graph);
-  knng_matrix ids = knng_host(KNNG_I64, 0, 0, nullptr), values = ids;
-  check(knng_graph_view(g.get(), &ids, &values));
+  knng_matrix ids = knng_packed(KNNG_I64, 0, 0, nullptr), values = ids;
+  check(knng_graph_view(g.get(), &ids, &values, error()));
   line("file", a.graph);
   line("kind", "graph");
   line("neighbours", ids.cols);
@@ -29,7 +29,8 @@ void describe_graph(const Arguments& a) {
        {"metric", "p", "value", "self", "precision", "engine", "selector", "device", "version", "fingerprint"})
     if (const std::string value = text(g.get(), name); !value.empty()) line(name, value);
   const char* name = nullptr;
-  for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr) == KNNG_OK; ++i) line(name, number(stat(g.get(), name)));
+  for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr, nullptr) == KNNG_OK; ++i)
+    line(name, number(stat(g.get(), name)));
   if (a.report) report_shape(g.get());
 }
 

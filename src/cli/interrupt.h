@@ -1,15 +1,48 @@
-// Ctrl-C and SIGTERM: the first sets the library's stop flag, the second has its default action and kills.
+// Signals that ask the command to end. Whatever it is doing, it ends with code 128 + signal and leaves no half file.
+//
+//   at once    the program leaves from within the handler: where nothing is under way that would have to be put back
+//   stoppable  in calls of the library that poll the stop flag: the first signal sets it, the second leaves at once
+//   finishing  while a file is being written: signals set the flag and nothing else, however many come
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace cli {
 
-// Signals that were ignored when the program started stay ignored.
-void catch_interrupts();
+enum class OnSignal : int { leave_at_once, stop, finish };
+
+// SIGINT, SIGTERM, SIGHUP and SIGPIPE from now on, at once; those that were ignored when the program started stay so.
+// A file that grows beyond the limit of the process is an error of the call that writes (EFBIG), no signal.
+void catch_signals();
+
 // For knng_control::stop.
 const volatile std::int32_t* stop_flag() noexcept;
-// Throws Failure (kInterrupted) if the flag is set: for places where no call of the library polls it.
+// Throws Failure (kInterrupted) if a signal came.
 void check_interrupt();
+// The signal that came first; 0: none did.
+int signal_received() noexcept;
+
+// For the calls in its scope.
+class SignalScope {
+ public:
+  explicit SignalScope(OnSignal manner) noexcept;
+  ~SignalScope();
+  SignalScope(const SignalScope&) = delete;
+  SignalScope& operator=(const SignalScope&) = delete;
+
+ private:
+  OnSignal before_;
+};
+
+// Runs `call` in a scope of its own, then ends the program if a signal came that the call did not see.
+template <class Call>
+void on_signal(OnSignal manner, Call&& call) {
+  {
+    const SignalScope scope(manner);
+    std::forward<Call>(call)();
+  }
+  check_interrupt();
+}
 
 }  // namespace cli

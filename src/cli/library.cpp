@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "failure.h"
+#include "nearest.h"
 
 namespace cli {
 namespace {
@@ -21,24 +22,60 @@ std::string fetch(Get get) {
   return value;
 }
 
+// The words that a setting takes; not what it says of numbers and the like.
+std::vector<std::string> words_of(std::string_view range) {
+  std::vector<std::string> words;
+  while (!range.empty()) {
+    const std::size_t end = std::min(range.find(", "), range.size());
+    const std::string_view word = range.substr(0, end);
+    if (word.find_first_of(" :.") == std::string_view::npos) words.emplace_back(word);
+    range.remove_prefix(std::min(end + 2, range.size()));
+  }
+  return words;
+}
+
+// Of a setting that the library refused: what may have been meant.
+std::string suggestion(const Given& refused) {
+  std::vector<std::string> names;
+  knng_option o{};
+  o.struct_size = sizeof o;
+  for (std::int32_t i = 0; knng_option_get(i, &o, nullptr) == KNNG_OK; ++i) {
+    if (refused.key == o.name) return did_you_mean(refused.value, words_of(o.range));
+    names.emplace_back(o.name);
+  }
+  return did_you_mean(refused.key, names);
+}
+
+void set(knng* h, const Given& given) {
+  const knng_status status = knng_set(h, given.key.c_str(), given.value.c_str(), error());
+  if (status == KNNG_OK) return;
+  const Failure why = last_failure(status);
+  throw Failure(why.exit_code(), why.what() + suggestion(given), why.setting());
+}
+
 }  // namespace
+
+std::string as_typed(const std::string& line, const std::string& setting, const Settings& given) {
+  const auto last = std::find_if(given.rbegin(), given.rend(), [&](const Given& g) { return g.key == setting; });
+  const std::string name = setting + "=";
+  if (last == given.rend() || last->option.empty() || !line.starts_with(name)) return line;
+  return last->option + " " + line.substr(name.size());
+}
 
 Handle make_handle(const Settings& given, const Settings& from_graph) {
   knng* raw = nullptr;
-  check(knng_create(&raw, 0, 0));
+  check(knng_create(&raw, 0, 0, error()));
   Handle h(raw);
-  for (const Settings* settings : {&from_graph, &given})
-    for (const auto& [key, value] : *settings) check(knng_set(h.get(), key.c_str(), value.c_str()));
-  const std::string metric = setting(h.get(), "metric");
-  const auto p = std::find_if(given.begin(), given.end(), [](const auto& pair) { return pair.first == "p"; });
-  if (p != given.end() && metric != "minkowski")
-    throw Failure(kUsage, "p=" + p->second + ": it is the exponent of minkowski, and the metric is " + metric);
+  for (const Given& one : from_graph) set(h.get(), one);
+  if (std::any_of(given.begin(), given.end(), [](const Given& one) { return one.key == "metric"; }))
+    set(h.get(), {"p", "auto", ""});
+  for (const Given& one : given) set(h.get(), one);
   return h;
 }
 
 Shape shape(const knng* h) {
   Shape s;
-  check(knng_shape(h, &s.rows, &s.dim, &s.dtype));
+  check(knng_shape(h, &s.rows, &s.dim, &s.dtype, error()));
   return s;
 }
 
@@ -62,53 +99,55 @@ const char* dtype_name(std::int32_t dtype) {
 }
 
 std::string setting(const knng* h, const char* name) {
-  return fetch([&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed); });
+  return fetch(
+      [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed, error()); });
 }
 
 knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k) {
   knng_plan p{};
   p.struct_size = sizeof p;
-  check(knng_estimate(h, queries, k, &p));
+  check(knng_estimate(h, queries, k, &p, error()));
   return p;
 }
 
 Graph load_graph(const std::string& path) {
   knng_graph* raw = nullptr;
-  check(knng_graph_load(&raw, path.c_str()));
+  check(knng_graph_load(&raw, path.c_str(), nullptr, error()));
   return Graph(raw);
 }
 
 std::string text(const knng_graph* g, const char* name) {
-  return fetch(
-      [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_graph_text(g, name, buf, cap, needed); });
+  return fetch([&](char* buf, std::int64_t cap, std::int64_t* needed) {
+    return knng_graph_text(g, name, buf, cap, needed, error());
+  });
 }
 
 double stat(const knng_graph* g, const char* name) {
   double value = 0;
-  check(knng_graph_stat(g, name, &value));
+  check(knng_graph_stat(g, name, &value, error()));
   return value;
 }
 
 std::vector<std::int64_t> row_facts(const knng_graph* g, const char* what) {
   const bool per_column = std::string_view(what) == "indegree";
   std::vector<std::int64_t> facts(static_cast<std::size_t>(stat(g, per_column ? "columns" : "rows")));
-  knng_matrix out = knng_host(KNNG_I64, static_cast<std::int64_t>(facts.size()), 1, facts.data());
-  check(knng_graph_rows(g, what, &out));
+  knng_matrix out = knng_packed(KNNG_I64, static_cast<std::int64_t>(facts.size()), 1, facts.data());
+  check(knng_graph_rows(g, what, &out, error()));
   return facts;
 }
 
 std::vector<std::int64_t> components(const knng_graph* g) {
   std::vector<std::int64_t> component(static_cast<std::size_t>(stat(g, "rows")));
-  knng_matrix out = knng_host(KNNG_I64, static_cast<std::int64_t>(component.size()), 1, component.data());
-  const knng_status status = knng_graph_rows(g, "component", &out);
+  knng_matrix out = knng_packed(KNNG_I64, static_cast<std::int64_t>(component.size()), 1, component.data());
+  const knng_status status = knng_graph_rows(g, "component", &out, error());
   if (status == KNNG_ERR_STATE) return {};
   check(status);
   return component;
 }
 
 std::vector<double> kth_values(const knng_graph* g) {
-  knng_matrix values = knng_host(KNNG_F32, 0, 0, nullptr);
-  check(knng_graph_view(g, nullptr, &values));
+  knng_matrix values = knng_packed(KNNG_F32, 0, 0, nullptr);
+  check(knng_graph_view(g, nullptr, &values, error()));
   std::vector<double> kth;
   kth.reserve(static_cast<std::size_t>(values.rows));
   for (std::int64_t row = 0; row < values.rows; ++row) {

@@ -18,10 +18,16 @@ struct Destroy {
 using Handle = std::unique_ptr<knng, Destroy>;
 using Graph = std::unique_ptr<knng_graph, Destroy>;
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+// A setting, and the option of the command line that gave it ("": --set, or a graph).
+struct Given {
+  std::string key, value, option;
+};
+using Settings = std::vector<Given>;
+// What failed, with the option that was typed in place of the setting's name.
+std::string as_typed(const std::string& line, const std::string& setting, const Settings& given);
 
-// A handle without rows, with what a graph says of itself and then what the user gave, each in its order. An exponent
-// given for a metric that has none is refused.
+// A handle without rows, with what a graph says of itself and then what the user gave, each in its order. A metric that
+// the user gave comes without the graph's exponent. What is misspelt is told with the nearest that there is.
 Handle make_handle(const Settings& given, const Settings& from_graph = {});
 
 struct Shape {

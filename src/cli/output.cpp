@@ -44,9 +44,9 @@ class FreshDirectory {
 
 Graph two_rows() {
   static constexpr std::int64_t kIds[] = {1, 0};
-  const knng_matrix ids = knng_host(KNNG_I64, 2, 1, kIds);
+  const knng_matrix ids = knng_packed(KNNG_I64, 2, 1, kIds);
   knng_graph* raw = nullptr;
-  check(knng_graph_import(&raw, &ids, nullptr));
+  check(knng_graph_import(&raw, &ids, nullptr, 0, 2, 1, error()));
   return Graph(raw);
 }
 
@@ -69,9 +69,9 @@ void require_writable(const std::string& path) {
   if (!beside.made()) refuse(path, std::strerror(errno));
   const std::string& trial = beside.place(base);
   const Graph graph = two_rows();
-  const knng_status status = knng_graph_save(graph.get(), trial.c_str(), nullptr);
+  const knng_status status = knng_graph_save(graph.get(), trial.c_str(), nullptr, nullptr, error());
   if (status == KNNG_OK) return;
-  std::string message = knng_last_error();
+  std::string message = error()->message;
   if (const std::size_t at = message.find(trial); at != std::string::npos) message.replace(at, trial.size(), path);
   throw Failure(exit_code(status), message);
 }

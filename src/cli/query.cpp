@@ -1,9 +1,10 @@
 // knng query: the nearest rows of a data set for the rows of another file.
+#include "budget.h"
 #include "commands.h"
 #include "failure.h"
+#include "interrupt.h"
 #include "output.h"
 #include "progress.h"
-#include "read.h"
 #include "report.h"
 #include "result.h"
 
@@ -11,15 +12,15 @@ namespace cli {
 
 int run_query(const Arguments& a) {
   const Handle h = make_handle(a.settings);
-  require_writable(a.out);
+  on_signal(OnSignal::finish, [&] { require_writable(a.out); });
   Progress progress(a.quiet);
-  const double read_seconds = read_files(h.get(), a.data, progress);
+  const double read_seconds = read_for_work(h.get(), a, progress);
   const Shape data = shape(h.get());
 
   progress.expect(0, "");  // how many queries there are is known only when they are read
   const knng_control control = progress.control();
   knng_graph* raw = nullptr;
-  check(knng_query_file(h.get(), a.queries.c_str(), a.k, &control, &raw));
+  on_signal(OnSignal::stop, [&] { check(knng_query_file(h.get(), a.queries.c_str(), a.k, &control, &raw, error())); });
   const Graph g(raw);
   deliver(g.get(), a, data, progress);
   if (a.report) {

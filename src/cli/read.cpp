@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "failure.h"
+#include "interrupt.h"
 
 namespace cli {
 
@@ -14,7 +15,7 @@ double read_files(knng* h, const std::vector<std::string>& paths, Progress& prog
     struct stat file {};
     progress.expect(stat(path.c_str(), &file) == 0 ? static_cast<double>(file.st_size) : 0, "B");
     const knng_control control = progress.control();
-    check(knng_add_file(h, path.c_str(), &control));
+    on_signal(OnSignal::stop, [&] { check(knng_add_file(h, path.c_str(), &control, error())); });
   }
   progress.clear();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "budget.h"
 #include "distribution.h"
 #include "words.h"
 
@@ -71,21 +72,16 @@ void report_distances(const knng_graph* g) {
 
 }  // namespace
 
-void report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
+knng_plan report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
   const Shape s = shape(h);
   const knng_plan p = plan(h, query_rows, k);
   line("data", count(s.rows) + " rows x " + count(s.dim) + ", " + dtype_name(s.dtype));
   if (query_rows > 0) line("queries", count(query_rows) + " rows");
   std::string metric = setting(h, "metric");
-  if (metric == "minkowski") metric += ", p = " + setting(h, "p");
+  if (const std::string exponent = setting(h, "p"); exponent != "auto") metric += ", p = " + exponent;
   line("graph", "k = " + count(k) + ", " + metric + ", precision " + setting(h, "precision"));
-  const long long most = std::atoll(setting(h, "max_host_bytes").c_str());
-  if (most > 0 && p.host_bytes > most) {
-    line("memory", "more than --max-memory " + std::to_string(most) + ": the smallest that works is " +
-                       std::to_string(p.smallest_host));
-    std::fflush(stdout);
-    return;
-  }
+  std::fflush(stdout);
+  require_fit(h, p);
   line("plan", count(p.tiles) + " tiles of " + count(p.tile_rows) + " x " + count(p.tile_cols) + " rows, " +
                    count(p.devices) + (p.devices == 1 ? " device" : " devices"));
   line("memory", bytes(static_cast<double>(p.host_bytes)) + " planned, --max-memory " +
@@ -96,6 +92,7 @@ void report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
                               std::to_string(p.smallest_device) + " would do");
   if (p.seconds >= 0) line("expected time", seconds(p.seconds));
   std::fflush(stdout);
+  return p;
 }
 
 void report_work(const knng_graph* g, std::int64_t dim, double read_seconds) {

@@ -8,13 +8,15 @@ namespace cli {
 
 void deliver(const knng_graph* g, const Arguments& a, const Shape& data, Progress& progress) {
   progress.clear();
-  // The last moment to stop: saving is not interrupted, and what is saved is said to be saved.
-  check_interrupt();
-  if (!a.out.empty()) check(knng_graph_save(g, a.out.c_str(), nullptr));
+  if (!a.out.empty()) {
+    const SignalScope scope(OnSignal::finish);
+    check(knng_graph_save(g, a.out.c_str(), nullptr, nullptr, error()));
+  }
   std::string line = count(static_cast<std::int64_t>(stat(g, "rows"))) + " x " + count(data.dim) + ", k=" + count(a.k) +
                      ", " + text(g, "metric") + ": " + seconds(stat(g, "seconds_total")) + " on " + text(g, "device");
   if (!a.out.empty()) line += "; saved as " + a.out;
   progress.note(line);
+  check_interrupt();  // what is saved is said to be saved, even so
 }
 
 }  // namespace cli

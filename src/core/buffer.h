@@ -20,16 +20,18 @@ class Budget {
  public:
   static constexpr std::int64_t kUnlimited = INT64_MAX;
 
-  explicit Budget(std::int64_t limit = kUnlimited, std::int64_t held = 0) noexcept
-      : limit_(limit), held_(held), peak_(held) {}
+  // argument, name: of whoever set the limit, as failures tell.
+  explicit Budget(std::int64_t limit = kUnlimited, std::int64_t held = 0, const char* argument = "max_host_bytes",
+                  const char* name = "max_host_bytes") noexcept
+      : argument_(argument), name_(name), limit_(limit), held_(held), peak_(held) {}
 
   // Throws KNNG_ERR_BUDGET when the limit would be passed. Plans are made to fit, so this is the second line.
   void take(std::int64_t bytes) {
     const std::int64_t now = held_.fetch_add(bytes) + bytes;
     if (now > limit_) {
       held_.fetch_sub(bytes);
-      fail(KNNG_ERR_BUDGET, "max_host_bytes", {.given = limit_, .limit = now},
-           "max_host_bytes=%lld is too small: at least %lld bytes are needed", static_cast<long long>(limit_),
+      fail(KNNG_ERR_BUDGET, argument_, {.given = limit_, .limit = now},
+           "%s=%lld is too small: at least %lld bytes are needed", name_, static_cast<long long>(limit_),
            static_cast<long long>(now));
     }
     std::int64_t peak = peak_.load();
@@ -43,6 +45,8 @@ class Budget {
   std::int64_t peak() const noexcept { return peak_.load(); }
 
  private:
+  const char* argument_;
+  const char* name_;
   std::int64_t limit_;
   std::atomic<std::int64_t> held_;
   std::atomic<std::int64_t> peak_;

@@ -28,14 +28,18 @@ class Error : public std::exception {
   knng_error what_;
 };
 
-// Throws an Error. `argument` names the argument, setting or member at fault ("" if none); the message is printf text.
+// Throws an Error. `argument` names the argument, setting or member at fault ("" if none). The printf text is the
+// reason: it does not tell row and column, since the message appends them and languages that count from 1 word their
+// own.
 [[noreturn, gnu::format(printf, 3, 4)]] void fail(knng_status code, const char* argument, const char* format, ...);
 [[noreturn, gnu::format(printf, 4, 5)]] void fail(knng_status code, const char* argument, const Where& where,
                                                   const char* format, ...);
 
+// A failure without positions, made without allocating.
+knng_error plain_error(knng_status code, const char* argument, const char* reason) noexcept;
+
 // The thread's last failure; plain memory, so that it can be set when there is none left.
 const knng_error& last_error() noexcept;
 void set_last_error(const knng_error& what) noexcept;
-void set_last_error(knng_status code, const char* argument, const char* message) noexcept;
 
 }  // namespace libknng

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <system_error>
@@ -75,6 +76,17 @@ void Monitor::log(int level, const char* text) noexcept {
   if (!control_.log) return;
   try {
     const std::lock_guard lock(log_mutex_);
+    log_.emplace_back(level, text);
+  } catch (...) {
+  }
+}
+
+void Monitor::log_once(int level, const std::string& text) noexcept {
+  if (!control_.log) return;
+  try {
+    const std::lock_guard lock(log_mutex_);
+    if (std::find(logged_once_.begin(), logged_once_.end(), text) != logged_once_.end()) return;
+    logged_once_.push_front(text);
     log_.emplace_back(level, text);
   } catch (...) {
   }

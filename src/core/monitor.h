@@ -36,8 +36,9 @@ class Monitor {
            (control_.stop && __atomic_load_n(control_.stop, __ATOMIC_RELAXED)) || (main_ && main_->stopped());
   }
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
-  void check() const;                              // throws KNNG_ERR_CANCELLED if stopped
-  void log(int level, const char* text) noexcept;  // lost if there is no memory for it
+  void check() const;                                          // throws KNNG_ERR_CANCELLED if stopped
+  void log(int level, const char* text) noexcept;              // lost if there is no memory for it
+  void log_once(int level, const std::string& text) noexcept;  // not if it was told so before
 
   // Calling thread only: shows progress if it is due, delivers logs; then as check().
   void poll();
@@ -61,6 +62,7 @@ class Monitor {
   const char* shown_stage_ = nullptr;
   std::mutex log_mutex_;
   std::vector<std::pair<int, std::string>> log_;
+  std::forward_list<std::string> logged_once_;
 };
 
 }  // namespace libknng

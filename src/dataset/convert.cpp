@@ -50,9 +50,8 @@ void store_rows(const Dataset& data, std::int64_t first, const MutableMatrixView
       T* out = reinterpret_cast<T*>(to.data) + i * to.row_stride;
       for (std::int64_t t = 0; t < to.cols; ++t)
         if (!convert(row[t], out[t * to.col_stride]))
-          fail(KNNG_ERR_RANGE, "dst", {.row = number + i, .col = t},
-               "dst: row %lld, column %lld is %g, which %s cannot hold", static_cast<long long>(number + i),
-               static_cast<long long>(t), row[t], dtype_name(to.dtype));
+          fail(KNNG_ERR_RANGE, "dst", {.row = number + i, .col = t}, "dst: %g is what %s cannot hold", row[t],
+               dtype_name(to.dtype));
     }
   });
 }

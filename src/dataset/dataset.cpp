@@ -32,8 +32,7 @@ void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std:
 }  // namespace
 
 std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept {
-  return visit_row_dtype(m.dtype, [&](auto* tag) -> std::int64_t {
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+  return visit_row_dtype(m.dtype, [&]<class T>(const T*) -> std::int64_t {
     if constexpr (!kAlwaysValid<T>) {
       const T* x = element<T>(m, row);
       // Nearly all rows are valid: one test a row.
@@ -47,32 +46,31 @@ std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept {
   });
 }
 
-void require_valid(const MatrixView& m, const char* argument) {
+void require_valid(const MatrixView& m, const char* argument, std::int64_t number) {
   for (std::int64_t i = 0; i < m.rows; ++i)
     if (const std::int64_t t = find_invalid(m, i); t >= 0) {
       const std::int64_t at = (i * m.row_stride + t * m.col_stride) * dtype_bytes(m.dtype);
-      refuse_invalid(m.dtype, m.data + at, i, t, argument);
+      refuse_invalid(m.dtype, m.data + at, number + i, t, argument);
     }
 }
 
 void refuse_invalid(std::int32_t dtype, const std::byte* stored, std::int64_t row, std::int64_t col,
                     const char* argument) {
-  visit_row_dtype(dtype, [&](auto* tag) {
-    std::remove_cv_t<std::remove_pointer_t<decltype(tag)>> x;
+  visit_row_dtype(dtype, [&]<class T>(const T*) {
+    T x;
     std::memcpy(&x, stored, sizeof x);
-    if constexpr (std::is_same_v<decltype(x), Bool>) {
+    if constexpr (std::is_same_v<T, Bool>) {
       fail(KNNG_ERR_DATA, argument, {.row = row, .col = col, .given = x.byte, .limit = 1},
            "%s: a bool is stored as %d; its byte must be 0 or 1", argument, x.byte);
-    } else if constexpr (std::is_integral_v<decltype(x)>) {
+    } else if constexpr (std::is_integral_v<T>) {
       const std::int64_t limit = std::cmp_less(x, 0) ? -kLargestInteger : kLargestInteger;
       const std::int64_t given = std::in_range<std::int64_t>(x) ? static_cast<std::int64_t>(x) : -1;
       fail(KNNG_ERR_DATA, argument, {.row = row, .col = col, .given = given, .limit = limit},
            "%s: %s is beyond %lld (%s2^53), up to which fp64 holds all integers", argument, std::to_string(x).c_str(),
            static_cast<long long>(limit), limit < 0 ? "-" : "");
     } else {
-      fail(KNNG_ERR_DATA, argument, {.row = row, .col = col},
-           "%s: row %lld, column %lld is %s; every value must be finite", argument, static_cast<long long>(row),
-           static_cast<long long>(col), std::isnan(to_double(x)) ? "NaN" : "infinite");
+      fail(KNNG_ERR_DATA, argument, {.row = row, .col = col}, "%s: a value is %s; every value must be finite", argument,
+           std::isnan(to_double(x)) ? "NaN" : "infinite");
     }
   });
   __builtin_unreachable();
@@ -183,14 +181,16 @@ void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const
   }
 }
 
-std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument) {
-  const std::int64_t size = row_dtype_bytes(m.dtype, argument);
-  Buffer<std::byte> data(checked_mul(checked_mul(m.rows, m.cols, argument), size, argument), &budget);
-  pack_rows(m, 0, m.rows, data.data());
+std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument, Monitor* monitor) {
+  const std::int64_t row_bytes = checked_mul(m.cols, row_dtype_bytes(m.dtype, argument), argument);
+  Buffer<std::byte> data(checked_mul(m.rows, row_bytes, argument), &budget);
+  in_blocks(m.rows, row_bytes, monitor, [&](std::int64_t first, std::int64_t count) {
+    std::byte* const to = data.data() + first * row_bytes;
+    pack_rows(m, first, count, to);
+    require_valid({m.dtype, count, m.cols, m.cols, 1, to}, argument, first);
+  });
   data.release_from_budget();  // counted by Dataset::held_bytes() from now on
-  auto chunk = std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
-  require_valid(chunk->view(), argument);
-  return chunk;
+  return std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
 }
 
 }  // namespace libknng

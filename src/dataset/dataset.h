@@ -4,6 +4,7 @@
 // (exec/host_rows.h). Knows nothing of metrics or of where rows came from.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "core/buffer.h"
 #include "core/matrix_view.h"
+#include "core/monitor.h"
 #include "dataset/row_file.h"
 #include "knng/types.h"
 
@@ -20,11 +22,25 @@ namespace libknng {
 // The first column in which a row has what rows may not have (is_valid() of core/dtype.h); -1: there is none. Host
 // memory.
 std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept;
-// Throws KNNG_ERR_DATA naming row and column if some row has such a value. Host memory.
-void require_valid(const MatrixView& m, const char* argument);
+// Throws KNNG_ERR_DATA naming row and column if some row has such a value. Host memory. number: the first row's.
+void require_valid(const MatrixView& m, const char* argument, std::int64_t number = 0);
 // stored: the value, of type dtype.
 [[noreturn]] void refuse_invalid(std::int32_t dtype, const std::byte* stored, std::int64_t row, std::int64_t col,
                                  const char* argument);
+
+// Work on rows on the calling thread, in blocks of some MiB: work(first, count). monitor, if there is one, is told and
+// may stop it between them.
+template <class F>
+void in_blocks(std::int64_t rows, std::int64_t row_bytes, Monitor* monitor, F&& work) {
+  constexpr std::int64_t kBlock = std::int64_t{4} << 20;
+  const std::int64_t together = std::max<std::int64_t>(1, kBlock / row_bytes);
+  for (std::int64_t first = 0; first < rows; first += together) {
+    if (monitor) monitor->poll();
+    const std::int64_t count = std::min(together, rows - first);
+    work(first, count);
+    if (monitor) monitor->advance(static_cast<double>(count));
+  }
+}
 
 // Row `row` as fp64, exactly if it is valid. out: m.cols values.
 void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept;
@@ -162,7 +178,8 @@ class Dataset {
   std::span<const std::int64_t> picked_;  // without data: all rows
 };
 
-// A packed copy, checked for NaN and infinity. Charged to `budget`.
-std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument);
+// A packed copy, checked for NaN and infinity. Charged to `budget`. monitor: as in_blocks().
+std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument,
+                                       Monitor* monitor = nullptr);
 
 }  // namespace libknng

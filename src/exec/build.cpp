@@ -324,11 +324,11 @@ Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k,
 }
 
 Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& queries, const std::int64_t* leave_out,
-                  std::int64_t k, Monitor& monitor) {
+                  std::int64_t k, Monitor& monitor, std::int64_t held_bytes) {
   require_k(data, k, true, leave_out != nullptr);
   Task task = make_task(settings, data, true);
   task.add_rows(queries);
-  const std::int64_t held = checked_add(data.held_bytes(), queries.held_bytes(), "q");
+  const std::int64_t held = checked_add(checked_add(data.held_bytes(), queries.held_bytes(), "q"), held_bytes, "q");
   const TaskPlan plan = plan_task(task, data, queries.rows(), queries.dtype(), k, held);
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, held);

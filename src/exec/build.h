@@ -13,8 +13,8 @@ namespace libknng {
 
 Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k, Monitor& monitor);
 
-// leave_out: nullptr, or queries.rows() ids, -1 for none.
+// leave_out: nullptr, or queries.rows() ids, -1 for none, for which held_bytes of host memory are held.
 Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& queries, const std::int64_t* leave_out,
-                  std::int64_t k, Monitor& monitor);
+                  std::int64_t k, Monitor& monitor, std::int64_t held_bytes = 0);
 
 }  // namespace libknng

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -105,27 +106,37 @@ class Results {
 
 // What a step of the ladder is called: each once, so that progress under a name never goes back.
 struct Step {
-  std::int32_t rung;
+  std::int32_t rung, unit;  // a KNNG_UNIT bit; 0: no products
   const char *distances, *keys, *refine;
 };
 constexpr std::array<Step, 3> kLadder = {{
-    {KNNG_RUNG_FILTER, "distances", "keys", "refine"},
-    {KNNG_RUNG_TWO_PIECE, "distances again, in two pieces", "keys after two pieces", "refine after two pieces"},
-    {KNNG_RUNG_FP32, "distances again, in fp32", "keys after fp32", "refine after fp32"},
+    {KNNG_RUNG_FILTER, KNNG_UNIT_FP16, "distances", "keys", "refine"},
+    {KNNG_RUNG_TWO_PIECE, KNNG_UNIT_FP16, "distances again, in two pieces", "keys after two pieces",
+     "refine after two pieces"},
+    {KNNG_RUNG_FP32, KNNG_UNIT_FP32, "distances again, in fp32", "keys after fp32", "refine after fp32"},
 }};
 // Metrics without products: sums in single precision, then canonical keys.
 constexpr std::array<Step, 2> kSums = {{
-    {KNNG_RUNG_FILTER, "distances", "keys", "refine"},
-    {KNNG_RUNG_FP64, "distances again, in fp64", "keys after fp64", "refine after fp64"},
+    {KNNG_RUNG_FILTER, 0, "distances", "keys", "refine"},
+    {KNNG_RUNG_FP64, 0, "distances again, in fp64", "keys after fp64", "refine after fp64"},
 }};
-constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, "distances", "keys", "refine"}}};
+constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, 0, "distances", "keys", "refine"}}};
+// Bytes: what exact products do not prove is for want of room in lists, and no other precision does.
+constexpr std::array<Step, 1> kBytes = {{{KNNG_RUNG_FILTER, KNNG_UNIT_BYTES, "distances", "keys", "refine"}}};
 
-std::span<const Step> ladder_of(const Metric& metric, const knng_backend_problem& p) {
-  if (std::string_view(p.engine) == "direct") return kDirect;
-  if (!has_product_form(metric.term)) return kSums;
-  // What exact products do not prove is for want of room in lists: no other precision does.
-  const bool exact = has_integer_products(metric, p.rows.dtype, p.columns.dtype, p.columns.dim);
-  return std::span<const Step>(kLadder).first(exact ? 1 : kLadder.size());
+// Without the steps whose unit is not used: none may be left, then all keys are evaluated.
+std::vector<Step> ladder_of(const Metric& metric, const knng_backend_problem& p) {
+  std::span<const Step> steps = kLadder;
+  if (std::string_view(p.engine) == "direct")
+    steps = kDirect;
+  else if (!has_product_form(metric.term))
+    steps = kSums;
+  else if (has_integer_products(metric, p.rows.dtype, p.columns.dtype, p.columns.dim))
+    steps = kBytes;
+  std::vector<Step> ladder;
+  std::copy_if(steps.begin(), steps.end(), std::back_inserter(ladder),
+               [&p](const Step& step) { return (step.unit & ~p.units.usable) == 0; });
+  return ladder;
 }
 
 // Row blocks that a device should have in hand at a time: beside them it holds the columns that they meet and the next.
@@ -345,7 +356,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
   Stats& stats = part.graph.stats;
   Stopwatch watch;
   std::int64_t unproved = 0, redone = 0;
-  const std::span<const Step> ladder = ladder_of(job.metric, job.problem);
+  const std::vector<Step> ladder = ladder_of(job.metric, job.problem);
   for (const Step& step : ladder) {
     if (step.rung == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
     if (step.rung == KNNG_RUNG_FP64 && !direct) redone = part.rows;  // the others, too, are proved by keys alone now
@@ -365,10 +376,16 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     unproved = count_unproved(part);
     if (unproved <= part.rows / kFewUnproved) break;
   }
+  if (ladder.empty()) {
+    if (output.unwanted(true)) return false;
+    results.emplace(output.results(part));
+    std::fill_n(part.graph.proof.data() + part.first, part.rows, kUnproved);
+    unproved = part.rows;
+  }
   if (unproved > 0) redo_rows(team, part, unproved, *results, monitor);
   stats[Stat::seconds_refine] += watch.lap();
   stats[Stat::redone_fp64] += static_cast<double>(std::max(redone, unproved));
-  stats[Stat::refined] += direct ? 0 : static_cast<double>(part.rows);
+  stats[Stat::refined] += direct || ladder.empty() ? 0 : static_cast<double>(part.rows);
   return true;
 }
 
@@ -454,7 +471,7 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   const Charge charge(run.budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));
 
   run.monitor.stage(part.named("prepare"), 1);
-  Team team(job, set.devices, wanted);
+  Team team(job, set.devices, wanted, run.monitor);
   Stats& stats = part.graph.stats;
   stats[Stat::seconds_copy] += watch.lap();
   std::optional<Results> results;

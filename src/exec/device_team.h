@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/first_failure.h"
 #include "core/float_env.h"
+#include "core/monitor.h"
 #include "dataset/dataset.h"
 #include "exec/session_rows.h"
 #include "metric/metric.h"
@@ -20,7 +21,7 @@
 
 namespace libknng {
 
-// What all sessions share.
+// What all sessions share. A call that failed on a device becomes an error.
 struct Job {
   const knng_backend_seam& backend;
   const Metric& metric;
@@ -96,8 +97,10 @@ struct Wanted {
 // The devices at work, each with a thread, which has a team of its own for copies.
 class Team {
  public:
-  Team(const Job& job, const std::vector<std::int32_t>& devices, Wanted& wanted)
+  // Gives the job's problem its product units, which all sessions share; one that is not used is told to the log.
+  Team(Job& job, const std::vector<std::int32_t>& devices, Wanted& wanted, Monitor& monitor)
       : wanted_(wanted), sessions_(devices.size()) {
+    job.problem.units = find_units(job, devices, monitor);
     each([&](std::size_t i) { sessions_[i] = std::make_unique<Session>(job, devices[i]); });
   }
 
@@ -146,6 +149,9 @@ class Team {
   bool failed() const noexcept { return wanted_.failed.load(); }
 
  private:
+  // The weakest of the devices'.
+  knng_backend_units find_units(const Job& job, const std::vector<std::int32_t>& devices, Monitor& monitor);
+
   Wanted& wanted_;
   std::vector<std::unique_ptr<Session>> sessions_;
 };

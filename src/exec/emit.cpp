@@ -81,17 +81,15 @@ void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* lis
   const std::int64_t at = col - (graph.width - graph.k());
   const bool wide = task.value_dtype == KNNG_F64;
   if (at < 0)
-    fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col}, "row %lld, itself: its value does not fit %s",
-         static_cast<long long>(row), wide ? "fp64" : "fp32; set value_type=f64");
+    fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col}, "the row itself: its value does not fit %s",
+         wide ? "fp64" : "fp32; set value_type=f64");
   if (wide)
-    fail(KNNG_ERR_RANGE, "p", {.row = row, .col = col},
-         "row %lld, neighbour %lld: with p=%g the distance overflows fp64", static_cast<long long>(row),
-         static_cast<long long>(at), task.metric.p);
+    fail(KNNG_ERR_RANGE, "p", {.row = row, .col = col}, "with p=%g the distance of a neighbour overflows fp64",
+         task.metric.p);
   char value[32] = "its value";
   if (list) std::snprintf(value, sizeof value, "%g", reported_value(task.metric, list[at].key, task.similarity));
-  fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col},
-       "row %lld, neighbour %lld: %s does not fit fp32; set value_type=f64", static_cast<long long>(row),
-       static_cast<long long>(at), value);
+  fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col}, "a neighbour: %s does not fit fp32; set value_type=f64",
+       value);
 }
 
 void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,

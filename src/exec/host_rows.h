@@ -12,15 +12,15 @@ namespace libknng {
 
 // A packed copy of rows in memory of a device, checked for NaN and infinity. Charged to `budget`, and counted by
 // Dataset::held_bytes() from then on.
-std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, const char* argument);
+std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, const char* argument, Monitor& monitor);
 
 // Rows [first, first + count) of `data`, which outlives them; if rows were picked from it, of what they were picked
 // from. Copies are charged to `budget` for as long as they live. monitor: nullptr, or it stops them.
 Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, Budget* budget, const Monitor* monitor,
                   const char* argument);
 
-// require_valid(), wherever the rows live.
-void require_valid_anywhere(const MatrixView& m, const char* argument);
+// require_valid(), wherever the rows live. On the calling thread; monitor: follows and stops it, of rows of the host.
+void require_valid_anywhere(const MatrixView& m, const char* argument, Monitor& monitor);
 
 // Hashes of rows in memory of a device, charged to `budget` and let go, to be a chunk's; of others none.
 Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument);

@@ -22,11 +22,11 @@ auto naming_file(const std::string& path, F&& f) {
   try {
     return f();
   } catch (const Error& e) {
-    knng_error info = e.info();
+    const knng_error& info = e.info();
     constexpr std::string_view argument = "path: ";
-    if (!std::string_view(info.message).starts_with(argument)) throw;
-    std::snprintf(info.message, sizeof info.message, "%s: %s", shown(path).c_str(), e.info().message + argument.size());
-    throw Error(info);
+    if (!std::string_view(info.reason).starts_with(argument)) throw;
+    fail(info.code, info.argument, {.row = info.row, .col = info.col, .given = info.given, .limit = info.limit},
+         "%s: %s", shown(path).c_str(), info.reason + argument.size());
   }
 }
 

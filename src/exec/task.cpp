@@ -97,8 +97,13 @@ Task make_task(const Settings& settings, const Dataset& data, bool query) {
          settings.text(Setting::precision).c_str());
 
   Task task;
-  task.metric = find_metric(settings.text(Setting::metric), settings.real(Setting::p));
-  if (settings.is(Setting::metric, "minkowski")) task.p_text = settings.text(Setting::p);
+  const bool has_exponent = settings.is(Setting::metric, "minkowski"),
+             exponent_given = !settings.is(Setting::p, "auto");
+  if (exponent_given && !has_exponent)
+    fail(KNNG_ERR_OPTION, "p", "p=%s goes with metric=minkowski; metric=%s has no exponent",
+         settings.text(Setting::p).c_str(), settings.text(Setting::metric).c_str());
+  task.metric = find_metric(settings.text(Setting::metric), exponent_given ? settings.real(Setting::p) : 2);
+  if (has_exponent) task.p_text = exponent_given ? settings.text(Setting::p) : "2";
   task.similarity = settings.is(Setting::value, "similarity");
   if (task.similarity && !task.metric.similarity)
     fail(KNNG_ERR_OPTION, "value",

@@ -61,15 +61,12 @@ void copy_values_as(const Graph& g, const MutableMatrixView& to) {
 void refuse_id(std::int64_t id, std::int32_t base, std::int64_t row, std::int64_t col, std::int32_t dtype) {
   const std::int64_t limit = visit_id_dtype(dtype, [&]<class T>(T*) { return broken_limit<T>(id); });
   fail(KNNG_ERR_RANGE, "ids", {.row = row, .col = col, .given = id, .limit = limit},
-       "ids: row %lld, column %lld is %lld%s, which %s cannot hold: its limit is %lld", static_cast<ll>(row),
-       static_cast<ll>(col), static_cast<ll>(id), id < base ? " (no neighbour)" : "", dtype_name(dtype),
-       static_cast<ll>(limit));
+       "ids: %lld%s is what %s cannot hold: its limit is %lld", static_cast<ll>(id), id < base ? " (no neighbour)" : "",
+       dtype_name(dtype), static_cast<ll>(limit));
 }
 
 void refuse_value(double x, std::int64_t row, std::int64_t col, std::int32_t dtype) {
-  fail(KNNG_ERR_RANGE, "values", {.row = row, .col = col},
-       "values: row %lld, column %lld is %.17g, which is too large for %s", static_cast<ll>(row), static_cast<ll>(col),
-       x, dtype_name(dtype));
+  fail(KNNG_ERR_RANGE, "values", {.row = row, .col = col}, "values: %.17g is too large for %s", x, dtype_name(dtype));
 }
 
 void require_copy(const Graph& g, std::int32_t base, const MutableMatrixView* ids, const MutableMatrixView* values) {

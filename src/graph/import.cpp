@@ -43,8 +43,9 @@ void copy_packed(const MatrixView& from, auto* to) {
   }
 }
 
-// Throws if row `i` names a row twice. `sorted` is scratch for one row.
-void require_distinct(const std::int64_t* row, std::int64_t width, std::int64_t i, std::int64_t* sorted) {
+// Throws if row `i` names a point twice. `sorted` is scratch for one row.
+void require_distinct(const std::int64_t* row, std::int64_t width, std::int64_t i, std::int32_t base,
+                      std::int64_t* sorted) {
   std::int64_t* end = std::remove_copy(row, row + width, sorted, std::int64_t{-1});
   std::sort(sorted, end);
   if (std::adjacent_find(sorted, end) == end) return;
@@ -52,28 +53,41 @@ void require_distinct(const std::int64_t* row, std::int64_t width, std::int64_t 
     if (row[t] < 0) continue;
     const std::int64_t first = std::find(row, row + t, row[t]) - row;
     if (first == t) continue;
-    fail(KNNG_ERR_DATA, "ids", {.row = i, .col = t, .given = row[t]},
-         "ids: row %lld has id %lld twice, in columns %lld and %lld; ids of a row must differ", static_cast<ll>(i),
-         static_cast<ll>(row[t]), static_cast<ll>(first), static_cast<ll>(t));
+    fail(KNNG_ERR_DATA, "ids", {.row = i, .col = t, .given = row[t] + base},
+         "ids: %lld is there twice; ids of a row must differ", static_cast<ll>(row[t] + base));
   }
 }
 
-// Returns the largest id, -1 if there is none.
-std::int64_t check_ids(const Buffer<std::int64_t>& ids, std::int64_t rows, std::int64_t width) {
+// Takes ids, counted from 0 already, as they may be: -1 to `last`. Returns the largest, -1 if there is none.
+std::int64_t check_ids(const Buffer<std::int64_t>& ids, std::int64_t rows, std::int64_t width, std::int32_t base,
+                       std::int64_t last) {
   std::int64_t largest = -1;
   Buffer<std::int64_t> sorted(width);
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t* row = ids.data() + i * width;
     for (std::int64_t t = 0; t < width; ++t) {
-      if (row[t] < -1)
-        fail(KNNG_ERR_DATA, "ids", {.row = i, .col = t, .given = row[t], .limit = -1},
-             "ids: row %lld, column %lld is %lld; ids count from 0, and -1 stands for no neighbour", static_cast<ll>(i),
-             static_cast<ll>(t), static_cast<ll>(row[t]));
+      if (row[t] < -1 || row[t] > last)
+        fail(KNNG_ERR_DATA, "ids",
+             {.row = i, .col = t, .given = row[t] + base, .limit = row[t] < -1 ? base - 1 : last + base},
+             "ids: %lld is not in %d to %lld; %d stands for no neighbour", static_cast<ll>(row[t] + base), base,
+             static_cast<ll>(last + base), base - 1);
       largest = std::max(largest, row[t]);
     }
-    require_distinct(row, width, i, sorted.data());
+    require_distinct(row, width, i, base, sorted.data());
   }
   return largest;
+}
+
+void require_meaning(const IdMeaning& of, std::int64_t rows) {
+  if (of.base != 0 && of.base != 1)
+    fail(KNNG_ERR_RANGE, "base", {.given = of.base, .limit = 1}, "base=%d: ids count from 0 or 1", of.base);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() - 1;
+  if (of.columns < 1 || of.columns > most)
+    fail(KNNG_ERR_RANGE, "columns", {.given = of.columns, .limit = of.columns < 1 ? 1 : most},
+         "columns=%lld is not in 1 to %lld", static_cast<ll>(of.columns), static_cast<ll>(most));
+  if (of.same_points && of.columns != rows)
+    fail(KNNG_ERR_RANGE, "columns", {.given = of.columns, .limit = rows},
+         "columns=%lld: with same_points they are the %lld rows", static_cast<ll>(of.columns), static_cast<ll>(rows));
 }
 
 void check_values(const Graph& g) {
@@ -82,12 +96,9 @@ void check_values(const Graph& g) {
     const bool missing = g.ids[e] < 0;
     if (missing ? x == HUGE_VAL : !std::isnan(x)) continue;
     const std::int64_t row = e / g.width, col = e % g.width;
-    if (std::isnan(x))
-      fail(KNNG_ERR_DATA, "values", {.row = row, .col = col}, "values: row %lld, column %lld is NaN",
-           static_cast<ll>(row), static_cast<ll>(col));
+    if (std::isnan(x)) fail(KNNG_ERR_DATA, "values", {.row = row, .col = col}, "values: a value is NaN");
     fail(KNNG_ERR_DATA, "values", {.row = row, .col = col},
-         "values: row %lld, column %lld is %g, but its id is -1 (no neighbour): the value must be +inf there",
-         static_cast<ll>(row), static_cast<ll>(col), x);
+         "values: %g stands where the id says that there is no neighbour: it must be +inf there", x);
   }
 }
 
@@ -105,8 +116,9 @@ bool first_entries_are_self(const Graph& g) {
 
 }  // namespace
 
-Graph import_graph(const MatrixView& ids, const MatrixView* values) {
+Graph import_graph(const MatrixView& ids, const MatrixView* values, const std::optional<IdMeaning>& meaning) {
   require_shapes(ids, values);
+  if (meaning) require_meaning(*meaning, ids.rows);
   Graph g;
   g.rows = ids.rows;
   g.width = ids.cols;
@@ -117,9 +129,14 @@ Graph import_graph(const MatrixView& ids, const MatrixView* values) {
     copy_packed<std::int32_t>(ids, g.ids.data());
   else
     copy_packed<std::int64_t>(ids, g.ids.data());
-  const std::int64_t largest = check_ids(g.ids, g.rows, g.width);
-  g.square = largest < g.rows;
-  g.columns = g.square ? g.rows : checked_add(largest, 1, "ids");
+  const std::int32_t base = meaning ? meaning->base : 0;
+  constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
+  if (base != 0)
+    for (std::int64_t& id : g.ids) id = id == smallest ? smallest : id - base;
+  const std::int64_t largest = check_ids(g.ids, g.rows, g.width, base,
+                                         meaning ? meaning->columns - 1 : std::numeric_limits<std::int64_t>::max() - 1);
+  g.square = meaning ? meaning->same_points : largest < g.rows;
+  g.columns = meaning ? meaning->columns : g.square ? g.rows : largest + 1;
   g.self_first = g.square && g.width > 1 && first_entries_are_self(g);
 
   g.value_dtype = values ? values->dtype : KNNG_F32;

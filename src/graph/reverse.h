@@ -15,11 +15,12 @@ struct Reverse {
   Buffer<T> payload;           // what came with each entry
 };
 
-// visit(i, emit) calls emit(j, payload) for every point j that row i lists; it is called twice for each row.
+// visit(i, emit) calls emit(j, payload) for every point j that row i lists; it is called twice for each row. Memory is
+// charged to `budget`.
 template <class T, class Visit>
-Reverse<T> reverse_lists(std::int64_t points, const Visit& visit) {
+Reverse<T> reverse_lists(std::int64_t points, Budget* budget, const Visit& visit) {
   Reverse<T> r;
-  r.first = Buffer<std::int64_t>(points + 1, std::int64_t{0});
+  r.first = Buffer<std::int64_t>(points + 1, std::int64_t{0}, budget);
   // While filling, first[j + 1] is where j's next entry goes; when all are in, that is where j's list ends. So the
   // counts stand one place further up until then.
   Buffer<std::int64_t>& first = r.first;
@@ -30,8 +31,8 @@ Reverse<T> reverse_lists(std::int64_t points, const Visit& visit) {
     first[j + 1] = total;
     total += count;
   }
-  r.row = Buffer<std::int64_t>(total);
-  r.payload = Buffer<T>(total);
+  r.row = Buffer<std::int64_t>(total, budget);
+  r.payload = Buffer<T>(total, budget);
   for (std::int64_t i = 0; i < points; ++i)
     visit(i, [&](std::int64_t j, T payload) {
       const std::int64_t at = first[j + 1]++;

@@ -28,8 +28,8 @@ void store(const Buffer<Number>& numbers, const MutableMatrixView& out) {
       const std::int64_t number{numbers[i]};
       if (!std::in_range<T>(number))
         fail(KNNG_ERR_RANGE, "out", {.row = i, .col = 0, .given = number, .limit = broken_limit<T>(number)},
-             "out: row %lld is %lld, which %s cannot hold: its limit is %lld", static_cast<ll>(i),
-             static_cast<ll>(number), dtype_name(out.dtype), static_cast<ll>(broken_limit<T>(number)));
+             "out: %lld is what %s cannot hold: its limit is %lld", static_cast<ll>(number), dtype_name(out.dtype),
+             static_cast<ll>(broken_limit<T>(number)));
       to[i * out.row_stride] = static_cast<T>(number);
     }
   });

@@ -26,11 +26,11 @@ void visit_neighbourhood(const Graph& g, std::int64_t i, Emit&& emit) {
 // The rows before i whose neighbourhoods meet A(i). Every pair is found once, from its larger row.
 class Meetings {
  public:
-  explicit Meetings(const Graph& g)
+  Meetings(const Graph& g, Budget* budget)
       : g_(g),
-        hosts_(reverse_lists<std::int64_t>(g.rows,
+        hosts_(reverse_lists<std::int64_t>(g.rows, budget,
                                            [&g](std::int64_t i, auto&& emit) { visit_neighbourhood(g, i, emit); })),
-        with_(g.rows, Meeting{0, 0}) {}
+        with_(g.rows, Meeting{0, 0}, budget) {}
 
   // Calls met(j, meeting) for each of them, in no particular order.
   template <class Met>
@@ -73,35 +73,39 @@ double weigh(SharedWeight weight, const Meeting& m, std::int64_t k, std::int64_t
 
 }  // namespace
 
-Sparse shared_neighbours(const Graph& g, SharedWeight weight) {
-  Meetings meetings(g);
-  Buffer<std::int64_t> size(g.rows, std::int64_t{0});  // of A(i)
+Sparse shared_neighbours(const Graph& g, SharedWeight weight, const Work& work) {
+  work.begin("pairs", 2 * g.rows);
+  Meetings meetings(g, work.budget);
+  Buffer<std::int64_t> size(g.rows, std::int64_t{0}, work.budget);  // of A(i)
   for (std::int64_t i = 0; i < g.rows; ++i) visit_neighbourhood(g, i, [&](std::int64_t, std::int64_t) { ++size[i]; });
 
   Sparse s;
   s.rows = s.cols = g.rows;
   s.value_dtype = KNNG_F64;
-  s.indptr = Buffer<std::int64_t>(g.rows + 1, std::int64_t{0});
-  Buffer<std::int64_t> before(g.rows, std::int64_t{0});  // entries of row i left of the diagonal
+  s.indptr = Buffer<std::int64_t>(g.rows + 1, std::int64_t{0}, work.budget);
+  Buffer<std::int64_t> before(g.rows, std::int64_t{0}, work.budget);  // entries of row i left of the diagonal
   for (std::int64_t i = 0; i < g.rows; ++i) {
     meetings.visit(i, [&](std::int64_t j, const Meeting&) {
       ++before[i];
       ++s.indptr[j + 1];
     });
     s.indptr[i + 1] += before[i];
+    work.row_done();
   }
-  allocate_entries(s);
+  allocate_entries(s, work);
 
   // Right of the diagonal: row j gets its columns i in ascending order, as i runs. The left is the mirror of the right,
   // and comes in order likewise as j runs. So nothing has to be sorted.
   double* value = reinterpret_cast<double*>(s.values.data());
-  Buffer<std::int64_t> next(g.rows);
+  Buffer<std::int64_t> next(g.rows, work.budget);
   for (std::int64_t j = 0; j < g.rows; ++j) next[j] = s.indptr[j] + before[j];
-  for (std::int64_t i = 0; i < g.rows; ++i)
+  for (std::int64_t i = 0; i < g.rows; ++i) {
     meetings.visit(i, [&](std::int64_t j, const Meeting& m) {
       s.col[next[j]] = i;
       value[next[j]++] = weigh(weight, m, g.k(), size[i], size[j]);
     });
+    work.row_done();
+  }
   for (std::int64_t j = 0; j < g.rows; ++j) next[j] = s.indptr[j];
   for (std::int64_t j = 0; j < g.rows; ++j)
     for (std::int64_t e = s.indptr[j] + before[j]; e < s.indptr[j + 1]; ++e) {

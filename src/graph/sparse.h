@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/buffer.h"
+#include "core/monitor.h"
 #include "graph/graph.h"
 
 namespace libknng {
@@ -24,11 +25,25 @@ struct Sparse {
   std::int64_t entries() const noexcept { return col.size(); }
 };
 
+// What making one may take, and who follows and stops it; the calling thread does the work.
+struct Work {
+  Budget* budget = nullptr;    // of all memory, the result included, until it is done
+  Monitor* monitor = nullptr;  // nullptr: nobody
+  void begin(const char* stage, std::int64_t rows) const {
+    if (monitor) monitor->stage(stage, static_cast<double>(rows));
+  }
+  void row_done() const {
+    if (!monitor) return;
+    monitor->advance(1);
+    monitor->poll();
+  }
+};
+
 // As documented at knng_graph_sparse().
-Sparse make_sparse(const Graph& g, std::string_view rule);
+Sparse make_sparse(const Graph& g, std::string_view rule, const Work& work = {});
 
 // For the rules: makes room for indptr's entries and fills in `row`. On entry indptr[i + 1] is the number of entries of
 // row i; on return indptr is what CSR says.
-void allocate_entries(Sparse& s);
+void allocate_entries(Sparse& s, const Work& work);
 
 }  // namespace libknng

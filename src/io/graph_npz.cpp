@@ -61,7 +61,7 @@ Graph import_from_file(const MatrixView& ids, const MatrixView& values, const st
     if (e.code() == KNNG_ERR_MEMORY) throw;
     const knng_error& info = e.info();
     fail(KNNG_ERR_FORMAT, "path", {.row = info.row, .col = info.col, .given = info.given, .limit = info.limit},
-         "%s holds no graph: %s", shown(path).c_str(), info.message);
+         "%s holds no graph: %s", shown(path).c_str(), info.reason);
   }
 }
 

@@ -34,8 +34,8 @@ class VecsRows final : public RowFile {
         std::memcpy(&dim, record, kPrefixBytes);
         if (dim != cols_)
           fail(KNNG_ERR_FORMAT, "path", {.row = first, .given = dim, .limit = cols_},
-               "%s: row %lld has dimension %d, the first has %lld", shown(file_->path()).c_str(),
-               static_cast<long long>(first), dim, static_cast<long long>(cols_));
+               "%s: a row has dimension %d, the first has %lld", shown(file_->path()).c_str(), dim,
+               static_cast<long long>(cols_));
         std::memcpy(out, record + kPrefixBytes, static_cast<std::size_t>(row_bytes));
       }
     }

@@ -14,8 +14,9 @@
 // reduction for exp as in Cody and Waite, and Muller, "Elementary Functions", 3rd ed., chapter 11. The coefficients
 // were computed for this file by the Remez algorithm in 60 digits and rounded to double.
 //
-// Largest errors seen against 113-bit arithmetic: see log and pow below; their bits are frozen by
-// tests/unit/test_elementary.cpp. Denormals must not be flushed and rounding must be to nearest.
+// Largest errors seen against 113-bit arithmetic: see log and pow below; what is proved:
+// docs/internals/canonical-key.md. Their bits are frozen by tests/unit/test_elementary.cpp. Denormals must not be
+// flushed and rounding must be to nearest.
 
 // An unevaluated sum hi + lo, |lo| at most a few units in the last place of hi.
 template <class Ops>
@@ -73,7 +74,8 @@ KNNG_HD inline typename Ops::Real scale_by_power_of_two(typename Ops::Real x, ty
   return Ops::mul(Ops::mul(x, Ops::power_of_two(half)), Ops::power_of_two(Ops::sub(n, half)));
 }
 
-// Natural logarithm of a finite x > 0, error below 0.8 ulp (largest of 48 million: 0.745), log(1) = +0.
+// Natural logarithm of a finite x > 0, log(1) = +0. The largest error of 48 million was 0.745 ulp; elementary.h has
+// what is proved.
 //
 // With x = 2^k m, f = m - 1, s = f / (2 + f), z = s^2:  log m = 2 atanh s = f - f^2 / 2 + s (f^2 / 2 + z R(z)),
 // R(z) = 2/3 + 2/5 z + ...: the large terms f and k ln 2 are exact and join last.
@@ -130,7 +132,7 @@ KNNG_HD inline DoubleDouble<Ops> log_double_double(typename Ops::Real x) {
   return fast_sum<Ops>(k_log_2, log_m);
 }
 
-// e^(y.hi + y.lo) for |y.hi| <= 800, error below 0.7 ulp in the normal range.
+// e^(y.hi + y.lo) for |y.hi| <= 800.
 template <class Ops>
 KNNG_HD inline typename Ops::Real exp_double_double(DoubleDouble<Ops> y) {
   using Real = typename Ops::Real;
@@ -150,10 +152,10 @@ KNNG_HD inline typename Ops::Real exp_double_double(DoubleDouble<Ops> y) {
   return scale_by_power_of_two<Ops>(Ops::add(base.hi, small), n);
 }
 
-// x^p for finite x >= 0 and finite p > 0: error below 0.7 ulp where the result is normal (largest of 36 million: 0.647)
-// and below 0.8 ulp where it is denormal (largest of 12 million: 0.773; it is rounded to 53 bits and then to the
-// denormal's places, the same everywhere). pow(0, p) = 0, pow(1, p) = 1, pow(x, 1) = x, powers that a double can hold
-// are exact, overflow gives infinity, underflow is gradual.
+// x^p for finite x >= 0 and finite p > 0. The largest error of 36 million was 0.647 ulp where the result is normal, and
+// of 12 million 0.773 ulp where it is denormal (it is rounded to 53 bits and then to the denormal's places, the same
+// everywhere); elementary.h has what is proved. pow(0, p) = 0, pow(1, p) = 1, pow(x, 1) = x, powers that a double can
+// hold are exact, overflow gives infinity, underflow is gradual.
 template <class Ops>
 KNNG_HD inline typename Ops::Real pow(typename Ops::Real x, typename Ops::Real p) {
   using Real = typename Ops::Real;

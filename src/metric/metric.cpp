@@ -1,5 +1,6 @@
 #include "metric/metric.h"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <string>
@@ -13,20 +14,38 @@ namespace libknng {
 namespace {
 
 constexpr Metric kMetrics[] = {
-    {"sqeuclidean", Transform::identity, Term::squared_difference, 1, Report::key, false, 0},
-    {"euclidean", Transform::identity, Term::squared_difference, 1, Report::root, false, 0},
-    {"cosine", Transform::unit, Term::squared_difference, 0.5, Report::key, true, 0},
-    {"correlation", Transform::centred_unit, Term::squared_difference, 0.5, Report::key, true, 0},
-    {"spearman", Transform::rank_unit, Term::squared_difference, 0.5, Report::key, true, 0},
-    {"hellinger", Transform::square_root, Term::squared_difference, 1, Report::half_root, false, 0},
-    {"inner_product", Transform::identity, Term::product, 1, Report::key, true, 0},
-    {"manhattan", Transform::identity, Term::absolute_difference, 1, Report::key, false, 0},
-    {"chebyshev", Transform::identity, Term::largest_difference, 1, Report::key, false, 0},
-    {"minkowski", Transform::identity, Term::power_difference, 1, Report::p_root, false, 0},
-    {"canberra", Transform::identity, Term::canberra, 1, Report::key, false, 0},
-    {"braycurtis", Transform::identity, Term::bray_curtis, 1, Report::key, false, 0},
-    {"jensenshannon", Transform::share, Term::jensen_shannon, 0.5, Report::root, false, 0},
+    {"sqeuclidean", Transform::identity, Term::squared_difference, 1, Report::key, false, 0,
+     "l2sqr, squared_euclidean"},
+    {"euclidean", Transform::identity, Term::squared_difference, 1, Report::root, false, 0, "l2"},
+    {"cosine", Transform::unit, Term::squared_difference, 0.5, Report::key, true, 0, "cos"},
+    {"correlation", Transform::centred_unit, Term::squared_difference, 0.5, Report::key, true, 0, "pearson"},
+    {"spearman", Transform::rank_unit, Term::squared_difference, 0.5, Report::key, true, 0, ""},
+    {"hellinger", Transform::square_root, Term::squared_difference, 1, Report::half_root, false, 0, ""},
+    {"inner_product", Transform::identity, Term::product, 1, Report::key, true, 0, "dot, dot_product, ip"},
+    {"manhattan", Transform::identity, Term::absolute_difference, 1, Report::key, false, 0, "l1, cityblock, taxicab"},
+    {"chebyshev", Transform::identity, Term::largest_difference, 1, Report::key, false, 0, "linf, chebychev, maximum"},
+    {"minkowski", Transform::identity, Term::power_difference, 1, Report::p_root, false, 0, "lp"},
+    {"canberra", Transform::identity, Term::canberra, 1, Report::key, false, 0, ""},
+    {"braycurtis", Transform::identity, Term::bray_curtis, 1, Report::key, false, 0, "bray_curtis, bray-curtis"},
+    {"jensenshannon", Transform::share, Term::jensen_shannon, 0.5, Report::root, false, 0,
+     "jensen_shannon, jensen-shannon, js"},
 };
+
+// Without regard to the case of ASCII letters, whatever the locale.
+bool same_word(std::string_view a, std::string_view b) noexcept {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool is_listed(std::string_view words, std::string_view word) noexcept {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(", "), words.size());
+    if (same_word(words.substr(0, end), word)) return true;
+    words.remove_prefix(std::min(end + 2, words.size()));
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -41,9 +60,16 @@ const char* metric_names() {
   return names.c_str();
 }
 
+const char* metric_named(std::string_view name) noexcept {
+  for (const Metric& m : kMetrics)
+    if (same_word(name, m.name) || is_listed(m.aliases, name)) return m.name;
+  return nullptr;
+}
+
 Metric find_metric(std::string_view name, double p) {
+  const char* const known = metric_named(name);
   for (Metric m : kMetrics) {
-    if (name != m.name) continue;
+    if (known != m.name) continue;
     if (m.term == Term::power_difference) {
       m.p = p;
       if (p == 1) {

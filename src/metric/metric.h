@@ -44,14 +44,17 @@ struct Metric {
   Term term;
   double scale;  // key = scale x sum, for the terms that are plain sums; 1 or 0.5
   Report report;
-  bool similarity;  // may be reported as a similarity
-  double p;         // exponent of power_difference; else unused
+  bool similarity;           // may be reported as a similarity
+  double p;                  // exponent of power_difference; else unused
+  const char* aliases = "";  // other names that are taken for it, separated by ", "
 };
 
 // In the order in which they are documented.
 std::span<const Metric> metrics() noexcept;
 // Their names, separated by ", ".
 const char* metric_names();
+// The name of the metric that goes by `name`, itself or an alias, in any case of letters; nullptr: none does.
+const char* metric_named(std::string_view name) noexcept;
 
 // The metric of that name with its exponent: minkowski with p = 1 and p = 2 is summed as manhattan and euclidean.
 // Throws KNNG_ERR_OPTION for an unknown name.

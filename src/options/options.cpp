@@ -17,13 +17,15 @@ using Kind = Option::Kind;
 constexpr double kMaxInteger = 9007199254740992.0;  // 2^53: exact as a double
 
 constexpr Option kOptions[kSettings] = {
-    {Setting::metric, "metric", Kind::word, "euclidean", nullptr, 0, 0, "what is small between near rows"},
-    {Setting::p, "p", Kind::real, "2", "0.01 to 1000", 0.01, 1000, "exponent of metric=minkowski"},
+    {Setting::metric, "metric", Kind::metric, "euclidean", nullptr, 0, 0, "what is small between near rows"},
+    {Setting::p, "p", Kind::exponent, "auto", "auto, 0.01 to 1000", 0.01, 1000,
+     "exponent of metric=minkowski, auto: 2; other metrics have none and refuse one"},
     {Setting::selector, "selector", Kind::word, "auto", "auto, insertion, batch_sort, quick", 0, 0,
-     "how the tiled engine picks the k smallest; other engines of the CPU have none and refuse one"},
+     "how the tiled engine picks the k smallest; other engines of the CPU have none and refuse one", "KNNG_SELECTOR"},
     {Setting::engine, "engine", Kind::word, "auto", "auto, direct, tiled, fused", 0, 0,
-     "how pairs are evaluated; direct computes canonical keys alone"},
-    {Setting::device, "device", Kind::device, "auto", "auto, cpu, cuda, cuda:N,M,...", 0, 0, "where the work is done"},
+     "how pairs are evaluated; direct computes canonical keys alone", "KNNG_ENGINE"},
+    {Setting::device, "device", Kind::device, "auto", "auto, cpu, cuda, cuda:N,M,...", 0, 0, "where the work is done",
+     "KNNG_DEVICE"},
     {Setting::precision, "precision", Kind::word, "exact", "exact, fast", 0, 0,
      "exact: proved; fast: no proof, and the graph says so"},
     {Setting::self, "self", Kind::word, "exclude", "exclude, first", 0, 0,
@@ -36,18 +38,19 @@ constexpr Option kOptions[kSettings] = {
     {Setting::graph, "graph", Kind::word, "host", "host, device", 0, 0,
      "where the lists of a graph are kept; device: in the memory of the first device that makes it"},
     {Setting::threads, "threads", Kind::integer, "0", "0 to 4096", 0, 4096,
-     "CPU threads; 0: as many as OpenMP would use"},
+     "CPU threads; 0: as many as OpenMP would use", "KNNG_THREADS"},
     {Setting::max_host_bytes, "max_host_bytes", Kind::bytes, "0",
      "0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB", 0, kMaxInteger,
      "most host memory the library may hold, rows it copied included; 0: no limit. Rows of files stay there if they "
-     "would fill more than three quarters of it (0: of the machine's memory)"},
+     "would fill more than three quarters of it (0: of the machine's memory)",
+     "KNNG_MAX_HOST_BYTES"},
     {Setting::max_device_bytes, "max_device_bytes", Kind::bytes, "0",
      "0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB", 0, kMaxInteger,
-     "most memory of one device; 0: what is free"},
-    {Setting::tile_rows, "tile_rows", Kind::integer, "0", "0 to 1048576", 0, 1048576,
-     "most rows of a tile; 0: planned"},
+     "most memory of one device; 0: what is free", "KNNG_MAX_DEVICE_BYTES"},
+    {Setting::tile_rows, "tile_rows", Kind::integer, "0", "0 to 1048576", 0, 1048576, "most rows of a tile; 0: planned",
+     "KNNG_TILE_ROWS"},
     {Setting::tile_cols, "tile_cols", Kind::integer, "0", "0 to 1048576", 0, 1048576,
-     "most columns of a tile; 0: planned"},
+     "most columns of a tile; 0: planned", "KNNG_TILE_COLS"},
 };
 
 constexpr bool in_order() {
@@ -69,9 +72,12 @@ const Option& find(std::string_view key) {
 // The metric table has the metrics' names.
 const char* range_of(const Option& o) { return o.range ? o.range : metric_names(); }
 
+// For %.*s.
+int shown_length(std::string_view value) { return static_cast<int>(std::min<std::size_t>(value.size(), 80)); }
+
 [[noreturn]] void refuse(const Option& o, std::string_view value, const char* source, const Where& where = {}) {
-  fail(KNNG_ERR_OPTION, o.name, where, "%s%s=%.*s: it takes %s", source, o.name,
-       static_cast<int>(std::min<std::size_t>(value.size(), 80)), value.data(), range_of(o));
+  fail(KNNG_ERR_OPTION, o.name, where, "%s%s=%.*s: it takes %s", source, o.name, shown_length(value), value.data(),
+       range_of(o));
 }
 
 bool is_word_of(std::string_view words, std::string_view value) {
@@ -118,6 +124,9 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
     case Kind::word:
       if (!is_word_of(range_of(o), value)) refuse(o, value, source);
       return std::string(value);
+    case Kind::metric:
+      if (const char* name = metric_named(value)) return name;
+      refuse(o, value, source);
     case Kind::device:
       if (!is_device(value)) refuse(o, value, source);
       return std::string(value);
@@ -129,7 +138,8 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
         refuse(o, value, source, {.given = number, .limit = static_cast<std::int64_t>(number > 0 ? o.high : o.low)});
       return {buf, std::to_chars(buf, buf + sizeof buf, number).ptr};
     }
-    case Kind::real: {
+    case Kind::exponent: {
+      if (value == o.fallback) return o.fallback;
       double number = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
       if (error != std::errc() || end != value.data() + value.size()) refuse(o, value, source);
@@ -146,6 +156,9 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
         if (u.name != unit) continue;
         const double bytes = std::floor(number * u.bytes);
         if (!(number >= 0 && bytes <= o.high)) refuse(o, value, source);
+        if (number > 0 && bytes == 0)  // 0 has a meaning of its own
+          fail(KNNG_ERR_OPTION, o.name, "%s%s=%.*s is less than 1 byte: it takes %s", source, o.name,
+               shown_length(value), value.data(), range_of(o));
         return {buf, std::to_chars(buf, buf + sizeof buf, static_cast<std::int64_t>(bytes)).ptr};
       }
       refuse(o, value, source);
@@ -154,19 +167,14 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
   refuse(o, value, source);
 }
 
-std::string environment_name(const Option& o) {
-  std::string name = "KNNG_";
-  for (const char* c = o.name; *c; ++c) name += static_cast<char>(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
-  return name;
-}
-
-// Environment variables are read once, when the first handle is made, and kept as text.
+// Environment variables are read once, when the first handle is made, and kept as text. Only settings that say where
+// and how fast work is done have one: a variable never changes what a correct program's results mean or look like.
 const std::array<std::string, kSettings>& environment() {
   static const std::array<std::string, kSettings> read = [] {
     std::array<std::string, kSettings> found;
     for (const Option& o : kOptions) {
-      if (const char* value = secure_getenv(environment_name(o).c_str()))
-        found[static_cast<std::size_t>(o.setting)] = value;
+      const char* const value = o.environment ? secure_getenv(o.environment) : nullptr;
+      if (value) found[static_cast<std::size_t>(o.setting)] = value;
     }
     return found;
   }();
@@ -183,8 +191,9 @@ Settings::Settings() {
   const auto& env = environment();
   for (const Option& o : kOptions) {
     const auto i = static_cast<std::size_t>(o.setting);
-    values_[i] = env[i].empty() ? o.fallback
-                                : normalise(o, env[i], ("environment variable " + environment_name(o) + ": ").c_str());
+    values_[i] = env[i].empty()
+                     ? o.fallback
+                     : normalise(o, env[i], (std::string("environment variable ") + o.environment + ": ").c_str());
   }
 }
 

@@ -33,7 +33,7 @@ enum class Setting : int {
 inline constexpr int kSettings = static_cast<int>(Setting::count_);
 
 struct Option {
-  enum class Kind { word, device, integer, bytes, real };
+  enum class Kind { word, metric, device, integer, bytes, exponent };
   Setting setting;
   const char* name;
   Kind kind;
@@ -41,6 +41,7 @@ struct Option {
   const char* range;  // words, separated by ", "; see option_range()
   double low, high;   // numbers: both included
   const char* doc;
+  const char* environment = nullptr;  // variable that replaces the fallback; nullptr: none may
 };
 
 const Option& option(Setting s) noexcept;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "knng/types.h"
 #include "metric/metric.h"
 
 namespace libknng {

@@ -51,16 +51,14 @@ void refuse_row(std::span<const double> x, const Metric& m, std::int64_t row, co
   for (std::size_t t = 0; t < x.size(); ++t) {
     const auto col = static_cast<std::int64_t>(t);
     if (x[t] < 0 && refuses_negative(m.transform))
-      fail(KNNG_ERR_DATA, what, {.row = row, .col = col},
-           "%s: row %lld, column %lld is %g; metric=%s takes no negative value", what, static_cast<long long>(row),
-           static_cast<long long>(col), x[t], m.name);
+      fail(KNNG_ERR_DATA, what, {.row = row, .col = col}, "%s: %g is negative, which metric=%s does not take", what,
+           x[t], m.name);
     if (std::fabs(x[t]) > limit)
       fail(KNNG_ERR_DATA, what, {.row = row, .col = col},
-           "%s: row %lld, column %lld is %g; with dimension %zu metric=%s would overflow fp64 beyond %g", what,
-           static_cast<long long>(row), static_cast<long long>(col), x[t], x.size(), m.name, limit);
+           "%s: %g is too large: with dimension %zu metric=%s would overflow fp64 beyond %g", what, x[t], x.size(),
+           m.name, limit);
   }
-  fail(KNNG_ERR_DATA, what, {.row = row}, "%s: row %lld sums to 0; metric=%s needs a positive sum", what,
-       static_cast<long long>(row), m.name);
+  fail(KNNG_ERR_DATA, what, {.row = row}, "%s: a row sums to 0; metric=%s needs a positive sum", what, m.name);
 }
 
 std::int64_t CanonicalRows::bytes_per_row(const Metric& metric, std::int64_t dim) {

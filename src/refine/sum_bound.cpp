@@ -1,5 +1,6 @@
 #include "refine/sum_bound.h"
 
+#include "metric/elementary.h"
 #include "refine/bound.h"
 
 namespace libknng {
@@ -11,10 +12,15 @@ constexpr double kNoClaim = std::numeric_limits<double>::infinity();
 constexpr double kMostGamma = 1.0 / 7;
 // Sums and quotients of sums stay finite below this, whatever rounding adds.
 constexpr double kRoomForSums = 0x1p126;
-// What relative errors count as, in roundings: an approximation's 2^-22, and the key's own roundings.
-constexpr double kApproximation = 5, kKey = 1;
 // minkowski: roundings that log2, the product with p and exp2 count as, for each unit of p.
 constexpr double kPower = 624;
+// What relative errors count as, in roundings: an approximation's 2^-22, and the key's own error. That is a canonical
+// sum's (two of them and a quotient at most), pow's, and what p makes of the rounding of a difference; p beyond
+// 1 / (kPower f) gets no claim.
+constexpr double kApproximation = 5, kKey = 1;
+constexpr double kKeyError =
+    (2 * (kLargestFilterDim / 32.0 + 9) + 1) * 0x1p-52 + kPowError + 2 * 0x1p-53 / (kPower * kHalfUlp);
+static_assert(kKeyError < kHalfUlp / 2);
 
 // How many roundings of fp32, each a factor 1 + delta or its inverse, lie between the sum and the key.
 double roundings(const Metric& metric, double dim) {
@@ -31,7 +37,6 @@ double roundings(const Metric& metric, double dim) {
 double floor_of(Term term, double dim) {
   switch (term) {
     case Term::power_difference: return dim * 0x1p-125;
-    case Term::canberra: return dim * 0x1p-149;
     case Term::bray_curtis: return 0x1p-149;
     default: return 0;
   }

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 for part in knng.h $(cd "$include" && ls knng/*.h); do
   # A use in each file: static inline functions and macros are only compiled then.
-  printf '#include <%s>\nint here(void);\nint here(void) { return (int)sizeof(knng_matrix) + KNNG_VERSION + KNNG_OK; }\n' \
+  printf '#include <%s>\nint here(void);\nint here(void) { return (int)sizeof(knng_matrix) + KNNG_HEADER_VERSION + KNNG_OK; }\n' \
     "$part" >"$work/use.c"
   cp "$work/use.c" "$work/use.cpp"
   strict="-pedantic-errors -Wall -Wextra -Wshadow -Wconversion -Werror -I$include -o /dev/null"
@@ -27,6 +27,23 @@ for part in knng.h $(cd "$include" && ls knng/*.h); do
     }
   done
 done
+
+# Constants are signed, whatever a compiler makes of a list without negative members.
+cat >"$work/signed.cpp" <<'EOF_SIGNED'
+#include <knng.h>
+#include <type_traits>
+template <class T>
+constexpr bool is_int(T) { return sizeof(T) == 4 && std::is_signed<typename std::underlying_type<T>::type>::value; }
+static_assert(is_int(KNNG_OK) && is_int(KNNG_F32) && is_int(KNNG_HOST), "a constant is unsigned");
+EOF_SIGNED
+"$CXX" -std=c++11 -I"$include" -c "$work/signed.cpp" -o /dev/null
+
+# Fortran has no case: no two names may differ in that alone.
+cat "$include/knng.h" "$include"/knng/*.h | grep -oE '\b[Kk][Nn][Nn][Gg]_[A-Za-z0-9_]+' | sort -u >"$work/names"
+if [ "$(wc -l <"$work/names")" -lt 80 ] || tr '[:upper:]' '[:lower:]' <"$work/names" | sort | uniq -d | grep .; then
+  echo "names of knng.h differ only in case" >&2
+  exit 1
+fi
 
 # Only standard C headers come in.
 printf '#include <knng.h>\n' | "$CC" -std=c99 -I"$include" -E -x c - | grep '^# 1 "' | grep -v '^# 1 "<' >"$work/seen"

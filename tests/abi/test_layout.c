@@ -30,7 +30,8 @@ static void layouts(void** state) {
   AT(knng_control, log, 16);
   AT(knng_control, user, 24);
   AT(knng_control, stop, 32);
-  assert_int_equal(sizeof(knng_control), 40);
+  AT(knng_control, max_bytes, 40);
+  assert_int_equal(sizeof(knng_control), 48);
 
   AT(knng_error, struct_size, 0);
   AT(knng_error, code, 4);
@@ -40,7 +41,8 @@ static void layouts(void** state) {
   AT(knng_error, limit, 32);
   AT(knng_error, argument, 40);
   AT(knng_error, message, 72);
-  assert_int_equal(sizeof(knng_error), 552);
+  AT(knng_error, reason, 552);
+  assert_int_equal(sizeof(knng_error), 968);
 
   AT(knng_option, struct_size, 0);
   AT(knng_option, type, 4);
@@ -48,7 +50,8 @@ static void layouts(void** state) {
   AT(knng_option, fallback, 16);
   AT(knng_option, range, 24);
   AT(knng_option, doc, 32);
-  assert_int_equal(sizeof(knng_option), 40);
+  AT(knng_option, environment, 40);
+  assert_int_equal(sizeof(knng_option), 48);
 
   AT(knng_plan, struct_size, 0);
   AT(knng_plan, devices, 4);
@@ -93,7 +96,7 @@ static void constants(void** state) {
 static void host_matrices(void** state) {
   (void)state;
   float x[6];
-  const knng_matrix m = knng_host(KNNG_F32, 3, 2, x);
+  const knng_matrix m = knng_packed(KNNG_F32, 3, 2, x);
   assert_int_equal(m.struct_size, sizeof m);
   assert_true(m.dtype == KNNG_F32 && m.space == KNNG_HOST && m.device == 0 && m.rows == 3 && m.cols == 2);
   assert_true(m.row_stride == 0 && m.col_stride == 0 && m.stream == 0 && m.data == x && !m.release && !m.owner);

@@ -35,7 +35,7 @@ static int add(const char* folder, const char* name) {
     FILE* file = fopen(path, "rb");
     if (!file) continue;
     fclose(file);
-    if (knng_add_file(h, path, NULL) == KNNG_OK) return 0;
+    if (knng_add_file(h, path, NULL, NULL) == KNNG_OK) return 0;
     printf("%s: %s\n", path, knng_last_error());
     return 1;
   }
@@ -62,14 +62,14 @@ static void choose(void) {
 }
 
 static int prepare(const char* folder) {
-  if (knng_create(&h, 0, 0) != KNNG_OK) return 1;
+  if (knng_create(&h, 0, 0, NULL) != KNNG_OK) return 1;
   int status = add(folder, "train-images-idx3-ubyte");
   if (status == 0) status = add(folder, "t10k-images-idx3-ubyte");
   int64_t n = 0, d = 0;
-  if (status != 0 || knng_shape(h, &n, &d, NULL) != KNNG_OK) return status ? status : 1;
+  if (status != 0 || knng_shape(h, &n, &d, NULL, NULL) != KNNG_OK) return status ? status : 1;
   x = malloc(sizeof *x * images * pixels);
-  knng_matrix m = knng_host(KNNG_F64, images, pixels, x);
-  if (n != images || d != pixels || !x || knng_read(h, 0, &m) != KNNG_OK) {
+  knng_matrix m = knng_packed(KNNG_F64, images, pixels, x);
+  if (n != images || d != pixels || !x || knng_read(h, 0, &m, NULL) != KNNG_OK) {
     printf("%s: %lld x %lld, %s\n", folder, (long long)n, (long long)d, knng_last_error());
     return 1;
   }
@@ -78,8 +78,8 @@ static int prepare(const char* folder) {
 }
 
 static void expect_sample(const knng_graph* g, const oracle_graph* expected, const char* metric) {
-  knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL), values = ids;
-  expect_ok(knng_graph_view(g, &ids, &values), "view");
+  knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL), values = ids;
+  expect_ok(knng_graph_view(g, &ids, &values, NULL), "view");
   assert_true(ids.rows == images && ids.cols == neighbours && values.dtype == KNNG_F32);
   for (int e = 0; e < sample * neighbours; ++e) {
     const int64_t row = chosen[e / neighbours], entry = row * neighbours + e % neighbours;
@@ -100,7 +100,7 @@ static void a_metric(void** state) {
   knng_graph* g = built(h, neighbours);
   const double seconds = now() - started;
   int64_t wrong = 0;
-  expect_ok(knng_check(h, g, sample, NULL, &wrong), "knng_check");
+  expect_ok(knng_check(h, g, sample, NULL, &wrong, NULL), "knng_check");
   assert_int_equal(wrong, -1);
 
   const oracle_task task = task_of(metric);
@@ -110,20 +110,21 @@ static void a_metric(void** state) {
   oracle_graph expected = oracle_query(&task, images, pixels, x, sample, queries, chosen, neighbours);
   const double of_oracle = now() - before;
   expect_sample(g, &expected, metric->metric);
-  const knng_matrix q = knng_host(KNNG_U8, sample, pixels, asked);
+  const knng_matrix q = knng_packed(KNNG_U8, sample, pixels, asked);
   for (const engine_case* e = engines_for(metric); e->engine; ++e) {
     set_engine(h, e);
     knng_graph* answer = NULL;
-    expect_ok(knng_query(h, &q, chosen, neighbours, NULL, &answer), "knng_query");
+    const knng_matrix left_out = knng_packed(KNNG_I64, sample, 1, chosen);
+    expect_ok(knng_query(h, &q, &left_out, 0, neighbours, NULL, &answer, NULL), "knng_query");
     expect_graph(answer, &expected, metric->metric);
     knng_graph_destroy(answer);
   }
   oracle_graph_free(&expected);
 
   char engine[32], selector[32], device[64];
-  expect_ok(knng_graph_text(g, "engine", engine, sizeof engine, NULL), "engine");
-  expect_ok(knng_graph_text(g, "selector", selector, sizeof selector, NULL), "selector");
-  expect_ok(knng_graph_text(g, "device", device, sizeof device, NULL), "device");
+  expect_ok(knng_graph_text(g, "engine", engine, sizeof engine, NULL, NULL), "engine");
+  expect_ok(knng_graph_text(g, "selector", selector, sizeof selector, NULL, NULL), "selector");
+  expect_ok(knng_graph_text(g, "device", device, sizeof device, NULL, NULL), "device");
   assert_true(stat_of(g, "proved") == images && stat_of(g, "bound_violations") == 0);
   printf(
       "%s p=%s: built in %.1f s, %d rows compared with the oracle (%.1f s); device %s, engine %s, selector %s; "

@@ -26,7 +26,7 @@ static int setup(void** state) {
 static int teardown(void** state) {
   fixture* f = *state;
   int64_t n = 0;
-  expect_ok(knng_shape(f->h, &n, NULL, NULL), "knng_shape");
+  expect_ok(knng_shape(f->h, &n, NULL, NULL, NULL), "knng_shape");
   assert_int_equal(n, 40);
   knng_graph* g = built(f->h, 6);
   expect_same_graph(f->g, g, "before and after the mistakes");
@@ -40,48 +40,48 @@ static int teardown(void** state) {
 static void null_pointers(void** state) {
   const fixture* f = *state;
   unsigned char bytes[40];
-  knng_matrix m = matrix_of(&f->rows), ids = knng_host(KNNG_I64, 40, 6, NULL),
-              column = knng_host(KNNG_U8, 40, 1, bytes);
+  knng_matrix m = matrix_of(&f->rows), ids = knng_packed(KNNG_I64, 40, 6, NULL),
+              column = knng_packed(KNNG_U8, 40, 1, bytes);
   knng_graph* g = f->g;
   knng_sparse* s = NULL;
   double number;
   int64_t id;
   char buf[8];
-  EXPECT_ERROR(knng_create(NULL, 3, KNNG_F32), KNNG_ERR_ARGUMENT, "out", "NULL");
-  EXPECT_ERROR(knng_add(NULL, &m), KNNG_ERR_ARGUMENT, "h", "NULL");
-  EXPECT_ERROR(knng_add(f->h, NULL), KNNG_ERR_ARGUMENT, "rows", "NULL");
-  EXPECT_ERROR(knng_borrow(NULL, &m), KNNG_ERR_ARGUMENT, "h", "NULL");
-  EXPECT_ERROR(knng_borrow(f->h, NULL), KNNG_ERR_ARGUMENT, "rows", "NULL");
-  EXPECT_ERROR(knng_add_file(f->h, NULL, NULL), KNNG_ERR_ARGUMENT, "path", "NULL");
-  EXPECT_ERROR(knng_add_file(NULL, "x.npy", NULL), KNNG_ERR_ARGUMENT, "h", "NULL");
-  EXPECT_ERROR(knng_shape(NULL, &id, NULL, NULL), KNNG_ERR_ARGUMENT, "h", "NULL");
-  EXPECT_ERROR(knng_estimate(f->h, 0, 3, NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
-  EXPECT_ERROR(knng_build(f->h, 3, NULL, NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
-  EXPECT_ERROR(knng_build(NULL, 3, NULL, &g), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_create(NULL, 3, KNNG_F32, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_add(NULL, &m, NULL, &reported), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_add(f->h, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "rows", "NULL");
+  EXPECT_ERROR(knng_borrow(NULL, &m, NULL, &reported), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_borrow(f->h, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "rows", "NULL");
+  EXPECT_ERROR(knng_add_file(f->h, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "path", "NULL");
+  EXPECT_ERROR(knng_add_file(NULL, "x.npy", NULL, &reported), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_shape(NULL, &id, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_estimate(f->h, 0, 3, NULL, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_build(f->h, 3, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_build(NULL, 3, NULL, &g, &reported), KNNG_ERR_ARGUMENT, "h", "NULL");
   assert_null(g);
   g = f->g;
-  EXPECT_ERROR(knng_query_file(f->h, NULL, 3, NULL, &g), KNNG_ERR_ARGUMENT, "path", "NULL");
+  EXPECT_ERROR(knng_query_file(f->h, NULL, 3, NULL, &g, &reported), KNNG_ERR_ARGUMENT, "path", "NULL");
   assert_null(g);
-  EXPECT_ERROR(knng_check(f->h, NULL, 0, NULL, &id), KNNG_ERR_ARGUMENT, "g", "NULL");
-  EXPECT_ERROR(knng_check(f->h, f->g, 0, NULL, NULL), KNNG_ERR_ARGUMENT, "first_wrong", "NULL");
-  EXPECT_ERROR(knng_graph_import(&g, NULL, NULL), KNNG_ERR_ARGUMENT, "ids", "NULL");
-  EXPECT_ERROR(knng_graph_import(NULL, &ids, NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
-  EXPECT_ERROR(knng_graph_view(NULL, &m, NULL), KNNG_ERR_ARGUMENT, "g", "NULL");
-  expect_ok(knng_graph_view(f->g, NULL, NULL), "nothing to show");
-  EXPECT_ERROR(knng_graph_copy(NULL, 0, &ids, NULL), KNNG_ERR_ARGUMENT, "g", "NULL");
-  EXPECT_ERROR(knng_graph_copy(f->g, 0, &ids, NULL), KNNG_ERR_ARGUMENT, "ids", "data", "NULL");
-  EXPECT_ERROR(knng_graph_rows(f->g, NULL, &column), KNNG_ERR_ARGUMENT, "what", "NULL");
-  EXPECT_ERROR(knng_graph_rows(f->g, "ties", NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
-  EXPECT_ERROR(knng_graph_stat(f->g, NULL, &number), KNNG_ERR_ARGUMENT, "name", "NULL");
-  EXPECT_ERROR(knng_graph_stat(f->g, "rows", NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
-  EXPECT_ERROR(knng_graph_text(NULL, "metric", buf, 8, NULL), KNNG_ERR_ARGUMENT, "g", "NULL");
-  EXPECT_ERROR(knng_graph_save(f->g, NULL, NULL), KNNG_ERR_ARGUMENT, "path", "NULL");
-  EXPECT_ERROR(knng_graph_load(NULL, "x.knng"), KNNG_ERR_ARGUMENT, "out", "NULL");
-  EXPECT_ERROR(knng_graph_load(&g, NULL), KNNG_ERR_ARGUMENT, "path", "NULL");
-  EXPECT_ERROR(knng_graph_sparse(f->g, NULL, &s), KNNG_ERR_ARGUMENT, "rule", "NULL");
-  EXPECT_ERROR(knng_graph_sparse(NULL, "union", &s), KNNG_ERR_ARGUMENT, "g", "NULL");
-  EXPECT_ERROR(knng_graph_sparse(f->g, "union", NULL), KNNG_ERR_ARGUMENT, "out", "NULL");
-  EXPECT_ERROR(knng_sparse_view(NULL, &m, NULL, NULL, NULL), KNNG_ERR_ARGUMENT, "s", "NULL");
+  EXPECT_ERROR(knng_check(f->h, NULL, 0, NULL, &id, &reported), KNNG_ERR_ARGUMENT, "g", "NULL");
+  EXPECT_ERROR(knng_check(f->h, f->g, 0, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "first_wrong", "NULL");
+  EXPECT_ERROR(knng_graph_import(&g, NULL, NULL, 0, 3, 1, &reported), KNNG_ERR_ARGUMENT, "ids", "NULL");
+  EXPECT_ERROR(knng_graph_import(NULL, &ids, NULL, 0, 3, 1, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_graph_view(NULL, &m, NULL, &reported), KNNG_ERR_ARGUMENT, "g", "NULL");
+  expect_ok(knng_graph_view(f->g, NULL, NULL, NULL), "nothing to show");
+  EXPECT_ERROR(knng_graph_copy(NULL, 0, &ids, NULL, &reported), KNNG_ERR_ARGUMENT, "g", "NULL");
+  EXPECT_ERROR(knng_graph_copy(f->g, 0, &ids, NULL, &reported), KNNG_ERR_ARGUMENT, "ids", "data", "NULL");
+  EXPECT_ERROR(knng_graph_rows(f->g, NULL, &column, &reported), KNNG_ERR_ARGUMENT, "what", "NULL");
+  EXPECT_ERROR(knng_graph_rows(f->g, "ties", NULL, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_graph_stat(f->g, NULL, &number, &reported), KNNG_ERR_ARGUMENT, "name", "NULL");
+  EXPECT_ERROR(knng_graph_stat(f->g, "rows", NULL, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_graph_text(NULL, "metric", buf, 8, NULL, &reported), KNNG_ERR_ARGUMENT, "g", "NULL");
+  EXPECT_ERROR(knng_graph_save(f->g, NULL, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "path", "NULL");
+  EXPECT_ERROR(knng_graph_load(NULL, "x.knng", NULL, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_graph_load(&g, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "path", "NULL");
+  EXPECT_ERROR(knng_graph_sparse(f->g, NULL, NULL, &s, &reported), KNNG_ERR_ARGUMENT, "rule", "NULL");
+  EXPECT_ERROR(knng_graph_sparse(NULL, "union", NULL, &s, &reported), KNNG_ERR_ARGUMENT, "g", "NULL");
+  EXPECT_ERROR(knng_graph_sparse(f->g, "union", NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
+  EXPECT_ERROR(knng_sparse_view(NULL, &m, NULL, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "s", "NULL");
   knng_destroy(NULL);
   knng_graph_destroy(NULL);
   knng_sparse_destroy(NULL);
@@ -91,9 +91,9 @@ static void null_pointers(void** state) {
 static void expect_matrix_error(const fixture* f, const knng_matrix* m, knng_status code, const char* word,
                                 const char* value) {
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_add(f->h, m), code, word, value);
-  EXPECT_ERROR(knng_borrow(f->h, m), code, word, value);
-  EXPECT_ERROR(knng_query(f->h, m, NULL, 3, NULL, &g), code, word, value);
+  EXPECT_ERROR(knng_add(f->h, m, NULL, &reported), code, word, value);
+  EXPECT_ERROR(knng_borrow(f->h, m, NULL, &reported), code, word, value);
+  EXPECT_ERROR(knng_query(f->h, m, NULL, 0, 3, NULL, &g, &reported), code, word, value);
   assert_null(g);
 }
 
@@ -155,7 +155,7 @@ static void matrices(void** state) {
   } newer = {good, 0};
   newer.known.struct_size = sizeof newer;
   knng* h = HANDLE(NULL, NULL);
-  expect_ok(knng_add(h, &newer.known), "unknown members that are 0");
+  expect_ok(knng_add(h, &newer.known, NULL, NULL), "unknown members that are 0");
   knng_destroy(h);
   newer.unknown = 1;
   char first_unknown[32];
@@ -168,7 +168,7 @@ static void matrices(void** state) {
   knng_matrix aligned = m;
   double x[30] = {0};
   aligned.data = x;
-  EXPECT_ERROR(knng_add(f->h, &aligned), KNNG_ERR_ARGUMENT, "float64", "float32");
+  EXPECT_ERROR(knng_add(f->h, &aligned, NULL, &reported), KNNG_ERR_ARGUMENT, "float64", "float32");
 }
 
 static void not_finite(void** state) {
@@ -193,15 +193,14 @@ static void not_finite(void** state) {
         const knng_matrix m = matrix_of(&rows);
         knng* h = HANDLE(NULL, NULL);
         for (int borrow = 0; borrow < 2; ++borrow) {
-          EXPECT_ERROR(borrow ? knng_borrow(h, &m) : knng_add(h, &m), KNNG_ERR_DATA, "row", r, "column", c);
-          knng_error e;
-          e.struct_size = sizeof e;
-          knng_last_error_get(&e);
+          EXPECT_ERROR(borrow ? knng_borrow(h, &m, NULL, &reported) : knng_add(h, &m, NULL, &reported), KNNG_ERR_DATA,
+                       "row", r, "column", c);
+          const knng_error e = reported;
           assert_int_equal(e.row, row);
           assert_int_equal(e.col, col);
         }
         int64_t left = -1;
-        expect_ok(knng_shape(h, &left, NULL, NULL), "knng_shape");
+        expect_ok(knng_shape(h, &left, NULL, NULL, NULL), "knng_shape");
         assert_int_equal(left, 0);
         knng_destroy(h);
         rows_free(&rows);
@@ -216,46 +215,45 @@ static void neighbours(void** state) {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)wrong[i]);
     knng_graph* g = f->g;
-    EXPECT_ERROR(knng_build(f->h, wrong[i], NULL, &g), KNNG_ERR_RANGE, "k=", text);
+    EXPECT_ERROR(knng_build(f->h, wrong[i], NULL, &g, &reported), KNNG_ERR_RANGE, "k=", text);
     assert_null(g);
-    if (wrong[i] >= 40) EXPECT_ERROR(knng_build(f->h, wrong[i], NULL, &g), KNNG_ERR_RANGE, "40");
-    knng_error e;
-    e.struct_size = sizeof e;
-    knng_last_error_get(&e);
+    if (wrong[i] >= 40) EXPECT_ERROR(knng_build(f->h, wrong[i], NULL, &g, &reported), KNNG_ERR_RANGE, "40");
+    const knng_error e = reported;
     assert_string_equal(e.argument, "k");
     assert_true(e.given == wrong[i]);
     knng_plan plan;
     plan.struct_size = sizeof plan;
-    EXPECT_ERROR(knng_estimate(f->h, 0, wrong[i], &plan), KNNG_ERR_RANGE, "k=", text);
+    EXPECT_ERROR(knng_estimate(f->h, 0, wrong[i], &plan, &reported), KNNG_ERR_RANGE, "k=", text);
   }
   knng_plan plan;
   plan.struct_size = 4;
-  EXPECT_ERROR(knng_estimate(f->h, 0, 3, &plan), KNNG_ERR_ARGUMENT, "struct_size", "4");
+  EXPECT_ERROR(knng_estimate(f->h, 0, 3, &plan, &reported), KNNG_ERR_ARGUMENT, "struct_size", "4");
   plan.struct_size = sizeof plan;
-  EXPECT_ERROR(knng_estimate(f->h, -1, 3, &plan), KNNG_ERR_RANGE, "nq", "-1");
+  EXPECT_ERROR(knng_estimate(f->h, -1, 3, &plan, &reported), KNNG_ERR_RANGE, "nq", "-1");
 }
 
 static void handles(void** state) {
   (void)state;
   knng* h = NULL;
-  EXPECT_ERROR(knng_create(&h, -1, KNNG_F32), KNNG_ERR_RANGE, "dim", "-1");
-  EXPECT_ERROR(knng_create(&h, (int64_t)1 << 31, KNNG_F32), KNNG_ERR_RANGE, "dim", "2147483648", "2147483647");
-  EXPECT_ERROR(knng_create(&h, 3, 0x123), KNNG_ERR_ARGUMENT, "dtype", "0x123");
-  EXPECT_ERROR(knng_create(&h, 3, KNNG_I64), KNNG_ERR_ARGUMENT, "int64");
+  EXPECT_ERROR(knng_create(&h, -1, KNNG_F32, &reported), KNNG_ERR_RANGE, "dim", "-1");
+  EXPECT_ERROR(knng_create(&h, (int64_t)1 << 31, KNNG_F32, &reported), KNNG_ERR_RANGE, "dim", "2147483648",
+               "2147483647");
+  EXPECT_ERROR(knng_create(&h, 3, 0x123, &reported), KNNG_ERR_ARGUMENT, "dtype", "0x123");
+  EXPECT_ERROR(knng_create(&h, 3, KNNG_I64, &reported), KNNG_ERR_ARGUMENT, "int64");
   assert_null(h);
-  expect_ok(knng_create(&h, 2147483647, KNNG_U8), "the largest dimension");
+  expect_ok(knng_create(&h, 2147483647, KNNG_U8, NULL), "the largest dimension");
   knng_destroy(h);
   h = HANDLE(NULL, NULL);
   knng_graph* g = NULL;
   knng_plan plan;
   plan.struct_size = sizeof plan;
-  EXPECT_ERROR(knng_build(h, 1, NULL, &g), KNNG_ERR_STATE, "rows");
-  EXPECT_ERROR(knng_estimate(h, 0, 1, &plan), KNNG_ERR_STATE, "rows");
+  EXPECT_ERROR(knng_build(h, 1, NULL, &g, &reported), KNNG_ERR_STATE, "rows");
+  EXPECT_ERROR(knng_estimate(h, 0, 1, &plan, &reported), KNNG_ERR_STATE, "rows");
   test_rows rows = rows_normal(KNNG_F32, 1, 3, 93);
   const knng_matrix m = matrix_of(&rows);
-  EXPECT_ERROR(knng_query(h, &m, NULL, 1, NULL, &g), KNNG_ERR_STATE, "rows");
-  expect_ok(knng_add(h, &m), "one row");
-  EXPECT_ERROR(knng_build(h, 1, NULL, &g), KNNG_ERR_RANGE, "k=1", "2", "1");
+  EXPECT_ERROR(knng_query(h, &m, NULL, 0, 1, NULL, &g, &reported), KNNG_ERR_STATE, "rows");
+  expect_ok(knng_add(h, &m, NULL, NULL), "one row");
+  EXPECT_ERROR(knng_build(h, 1, NULL, &g, &reported), KNNG_ERR_RANGE, "k=1", "2", "1");
   knng_destroy(h);
   rows_free(&rows);
 }
@@ -269,11 +267,12 @@ static void data_that_a_metric_cannot_take(void** state) {
   for (int js = 0; js < 2; ++js) {
     ((double*)rows.data)[11 * 4 + 2] = -0.5;
     knng* h = HANDLE(&rows, "device", "cpu", "metric", js ? "jensenshannon" : "hellinger");
-    EXPECT_ERROR(knng_build(h, 2, NULL, &g), KNNG_ERR_DATA, js ? "jensenshannon" : "hellinger", "11", "2", "-0.5");
-    knng_last_error_get(&e);
+    EXPECT_ERROR(knng_build(h, 2, NULL, &g, &reported), KNNG_ERR_DATA, js ? "jensenshannon" : "hellinger", "11", "2",
+                 "-0.5");
+    e = reported;
     assert_int_equal(e.row, 11);
     assert_int_equal(e.col, 2);
-    expect_ok(knng_set(h, "metric", "euclidean"), "euclidean");
+    expect_ok(knng_set(h, "metric", "euclidean", NULL), "euclidean");
     knng_graph_destroy(built(h, 2));
     knng_destroy(h);
     ((double*)rows.data)[11 * 4 + 2] = -0.0; /* no negative value */
@@ -283,8 +282,8 @@ static void data_that_a_metric_cannot_take(void** state) {
   }
   for (int t = 0; t < 4; ++t) ((double*)rows.data)[17 * 4 + t] = 0;
   knng* h = HANDLE(&rows, "device", "cpu", "metric", "jensenshannon");
-  EXPECT_ERROR(knng_build(h, 2, NULL, &g), KNNG_ERR_DATA, "jensenshannon", "17");
-  knng_last_error_get(&e);
+  EXPECT_ERROR(knng_build(h, 2, NULL, &g, &reported), KNNG_ERR_DATA, "jensenshannon", "17");
+  e = reported;
   assert_int_equal(e.row, 17);
   knng_destroy(h);
   rows_free(&rows);
@@ -297,11 +296,11 @@ static void contradictions_and_what_is_not_there(void** state) {
   knng_device first;
   memset(&first, 0, sizeof first);
   first.struct_size = sizeof first;
-  expect_ok(knng_device_get(1, &first), "knng_device_get");
+  expect_ok(knng_device_get(1, &first, NULL), "knng_device_get");
   static const char* const devices[] = {"cuda:0", "cuda:1023"};
   for (int i = 0; i < 2; ++i) {
     knng* asked = HANDLE(&f->rows, "device", devices[i]);
-    const knng_status status = knng_build(asked, 6, NULL, &g);
+    const knng_status status = knng_build(asked, 6, NULL, &g, NULL);
     if (i == 0 && first.usable) {
       expect_ok(status, devices[i]);
       expect_same_graph(f->g, g, devices[i]);
@@ -316,19 +315,19 @@ static void contradictions_and_what_is_not_there(void** state) {
     knng_destroy(asked);
   }
   knng* h = HANDLE(&f->rows, "metric", "euclidean", "value", "similarity");
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_OPTION, "value=similarity", "euclidean", "cosine");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_OPTION, "value=similarity", "euclidean", "cosine");
   knng_destroy(h);
   assert_null(g);
   /* Explicit requests are met or refused: the fused engine has no filter for these. */
   h = HANDLE(&f->rows, "metric", "manhattan", "engine", "fused");
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=fused", "manhattan", "direct");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_UNSUPPORTED, "engine=fused", "manhattan", "direct");
   knng_destroy(h);
   assert_null(g);
   /* Nor have these a selector. */
   static const char* const without[] = {"direct", "fused"};
   for (int e = 0; e < 2; ++e) {
     h = HANDLE(&f->rows, "device", "cpu", "engine", without[e], "selector", "quick");
-    EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_OPTION, "selector=quick", "engine=tiled", without[e]);
+    EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_OPTION, "selector=quick", "engine=tiled", without[e]);
     knng_destroy(h);
     assert_null(g);
   }
@@ -340,24 +339,28 @@ static void words(void** state) {
   char buf[64];
   int64_t needed = 0;
   unsigned char bytes[40];
-  knng_matrix out = knng_host(KNNG_U8, 40, 1, bytes);
+  knng_matrix out = knng_packed(KNNG_U8, 40, 1, bytes);
   knng_sparse* s = NULL;
-  EXPECT_ERROR(knng_graph_stat(f->g, "speed", &number), KNNG_ERR_OPTION, "speed", "ties_at_k", "seconds_total");
-  EXPECT_ERROR(knng_graph_text(f->g, "colour", buf, sizeof buf, NULL), KNNG_ERR_OPTION, "colour", "fingerprint",
-               "metric");
-  EXPECT_ERROR(knng_graph_text(f->g, "metric", buf, 3, &needed), KNNG_ERR_RANGE, "3", "10");
+  EXPECT_ERROR(knng_graph_stat(f->g, "speed", &number, &reported), KNNG_ERR_OPTION, "speed", "ties_at_k",
+               "seconds_total");
+  EXPECT_ERROR(knng_graph_text(f->g, "colour", buf, sizeof buf, NULL, &reported), KNNG_ERR_OPTION, "colour",
+               "fingerprint", "metric");
+  EXPECT_ERROR(knng_graph_text(f->g, "metric", buf, 3, &needed, &reported), KNNG_ERR_RANGE, "3", "10");
   assert_int_equal(needed, 10);
-  EXPECT_ERROR(knng_graph_rows(f->g, "hubs", &out), KNNG_ERR_OPTION, "hubs", "ties", "indegree", "component", "proof");
-  EXPECT_ERROR(knng_graph_sparse(f->g, "unions", &s), KNNG_ERR_OPTION, "unions", "directed", "mutual", "snn");
-  EXPECT_ERROR(knng_graph_sparse(f->g, "union:median", &s), KNNG_ERR_OPTION, "union:median", "directed");
+  EXPECT_ERROR(knng_graph_rows(f->g, "hubs", &out, &reported), KNNG_ERR_OPTION, "hubs", "ties", "indegree", "component",
+               "proof");
+  EXPECT_ERROR(knng_graph_sparse(f->g, "unions", NULL, &s, &reported), KNNG_ERR_OPTION, "unions", "directed", "mutual",
+               "snn");
+  EXPECT_ERROR(knng_graph_sparse(f->g, "union:median", NULL, &s, &reported), KNNG_ERR_OPTION, "union:median",
+               "directed");
   assert_null(s);
-  EXPECT_ERROR(knng_graph_save(f->g, "graph.xyz", NULL), KNNG_ERR_OPTION, "graph.xyz", "knng", "npz");
-  EXPECT_ERROR(knng_graph_save(f->g, "graph.knng", "xyz"), KNNG_ERR_OPTION, "xyz", "knng", "npz");
+  EXPECT_ERROR(knng_graph_save(f->g, "graph.xyz", NULL, NULL, &reported), KNNG_ERR_OPTION, "graph.xyz", "knng", "npz");
+  EXPECT_ERROR(knng_graph_save(f->g, "graph.knng", "xyz", NULL, &reported), KNNG_ERR_OPTION, "xyz", "knng", "npz");
   out.rows = 39;
-  EXPECT_ERROR(knng_graph_rows(f->g, "ties", &out), KNNG_ERR_ARGUMENT, "39", "40");
+  EXPECT_ERROR(knng_graph_rows(f->g, "ties", &out, &reported), KNNG_ERR_ARGUMENT, "39", "40");
   out.rows = 40;
   out.dtype = KNNG_F32;
-  EXPECT_ERROR(knng_graph_rows(f->g, "ties", &out), KNNG_ERR_ARGUMENT, "");
+  EXPECT_ERROR(knng_graph_rows(f->g, "ties", &out, &reported), KNNG_ERR_ARGUMENT, "");
 }
 
 int main(void) {

@@ -11,7 +11,7 @@ enum { n = 160, k = 6 };
 
 static int64_t first_wrong(const knng* h, const knng_graph* g, int64_t sample) {
   int64_t wrong = -7;
-  expect_ok(knng_check(h, g, sample, NULL, &wrong), "knng_check");
+  expect_ok(knng_check(h, g, sample, NULL, &wrong, NULL), "knng_check");
   return wrong;
 }
 
@@ -38,18 +38,18 @@ static void right_graphs_pass(void** state) {
 static knng_graph* with(const knng_graph* g, int64_t at, int64_t id, double value) {
   int64_t ids[n * k];
   float values[n * k];
-  knng_matrix im = knng_host(KNNG_I64, n, k, ids), vm = knng_host(KNNG_F32, n, k, values);
-  expect_ok(knng_graph_copy(g, 0, &im, &vm), "copy");
+  knng_matrix im = knng_packed(KNNG_I64, n, k, ids), vm = knng_packed(KNNG_F32, n, k, values);
+  expect_ok(knng_graph_copy(g, 0, &im, &vm, NULL), "copy");
   if (id >= 0) ids[at] = id;
   if (value >= 0) values[at] = (float)value;
   knng_graph* changed = NULL;
-  expect_ok(knng_graph_import(&changed, &im, &vm), "import");
+  expect_ok(knng_graph_import(&changed, &im, &vm, 0, im.rows, 1, NULL), "import");
   return changed;
 }
 
 static int64_t not_listed(const knng_graph* g, int64_t row) {
-  knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL);
-  expect_ok(knng_graph_view(g, &ids, NULL), "view");
+  knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL);
+  expect_ok(knng_graph_view(g, &ids, NULL, NULL), "view");
   for (int64_t id = 0;; ++id) {
     int listed = id == row;
     for (int64_t j = 0; j < k; ++j) listed = listed || ((int64_t*)ids.data)[row * k + j] == id;
@@ -62,8 +62,8 @@ static void every_difference_is_found(void** state) {
   test_rows rows = rows_grid(KNNG_F32, n, 3, 5, 122);
   knng* h = HANDLE(&rows, "device", "cpu");
   knng_graph* g = built(h, k);
-  knng_matrix values = knng_host(KNNG_F32, 0, 0, NULL);
-  expect_ok(knng_graph_view(g, NULL, &values), "view");
+  knng_matrix values = knng_packed(KNNG_F32, 0, 0, NULL);
+  expect_ok(knng_graph_view(g, NULL, &values, NULL), "view");
   static const int64_t places[] = {0, 5, 60 * k, 60 * k + 3, n * k - 1};
   for (int i = 0; i < 5; ++i) {
     const int64_t at = places[i], row = at / k;
@@ -80,7 +80,7 @@ static void every_difference_is_found(void** state) {
     knng_graph_destroy(changed);
   }
   /* The right ids of another metric's graph with this metric's question. */
-  expect_ok(knng_set(h, "metric", "chebyshev"), "metric");
+  expect_ok(knng_set(h, "metric", "chebyshev", NULL), "metric");
   assert_true(first_wrong(h, g, 0) >= 0);
   knng_graph_destroy(g);
   knng_destroy(h);
@@ -99,9 +99,9 @@ static void the_log_tells_what_differs(void** state) {
   knng* h = HANDLE(&rows, "device", "cpu");
   knng_graph* g = built(h, k);
   knng_graph* changed = with(g, 33 * k + 2, -1, 1e9);
-  const knng_control c = {sizeof c, 0, NULL, keep_log, NULL, NULL};
+  const knng_control c = {sizeof c, 0, NULL, keep_log, NULL, NULL, 0};
   int64_t wrong = -1;
-  expect_ok(knng_check(h, changed, 0, &c, &wrong), "knng_check");
+  expect_ok(knng_check(h, changed, 0, &c, &wrong, NULL), "knng_check");
   assert_int_equal(wrong, 33);
   if (!strstr(logged, "33")) fail_msg("the log says '%s'", logged);
   knng_graph_destroy(g);
@@ -116,8 +116,8 @@ static void other_shapes_are_refused(void** state) {
   knng *h = HANDLE(&rows, "device", "cpu"), *other = HANDLE(&fewer, "device", "cpu");
   knng_graph* g = built(h, k);
   int64_t wrong = 5;
-  EXPECT_ERROR(knng_check(other, g, 0, NULL, &wrong), KNNG_ERR_ARGUMENT, "160", "159");
-  EXPECT_ERROR(knng_check(h, g, -1, NULL, &wrong), KNNG_ERR_RANGE, "sample", "-1");
+  EXPECT_ERROR(knng_check(other, g, 0, NULL, &wrong, &reported), KNNG_ERR_ARGUMENT, "160", "159");
+  EXPECT_ERROR(knng_check(h, g, -1, NULL, &wrong, &reported), KNNG_ERR_RANGE, "sample", "-1");
   knng_graph_destroy(g);
   knng_destroy(h);
   knng_destroy(other);

@@ -60,7 +60,7 @@ static witness new_witness(void) {
 }
 
 static knng_control control_of(witness* w) {
-  const knng_control c = {sizeof(knng_control), 1, on_progress, on_log, w, NULL};
+  const knng_control c = {sizeof(knng_control), 1, on_progress, on_log, w, NULL, 0};
   return c;
 }
 
@@ -73,8 +73,8 @@ static double seconds_now(void) {
 /* Work for some seconds: power sums are slow, and the fused engine gets more rows. */
 static knng* slow_handle(test_rows* rows, int fused) {
   *rows = rows_normal(KNNG_F32, small_run() ? 3000 : fused ? 60000 : 20000, fused ? 128 : 64, 61);
-  return HANDLE(rows, "device", "cpu", "metric", fused ? "euclidean" : "minkowski", "p", "1.7", "threads", "2",
-                "engine", fused ? "fused" : "direct");
+  return HANDLE(rows, "device", "cpu", "metric", fused ? "euclidean" : "minkowski", "p", fused ? "auto" : "1.7",
+                "threads", "2", "engine", fused ? "fused" : "direct");
 }
 
 static void progress_is_told_to_the_caller(void** state) {
@@ -84,7 +84,7 @@ static void progress_is_told_to_the_caller(void** state) {
   knng_graph *plain = built(h, 5), *g = NULL;
   witness w = new_witness();
   const knng_control c = control_of(&w);
-  expect_ok(knng_build(h, 5, &c, &g), "knng_build");
+  expect_ok(knng_build(h, 5, &c, &g, NULL), "knng_build");
   assert_int_equal(w.wrong_thread, 0);
   assert_int_equal(w.wrong_numbers, 0);
   assert_int_equal(w.went_back, 0);
@@ -94,7 +94,7 @@ static void progress_is_told_to_the_caller(void** state) {
 
   w = new_witness();
   w.build_inside = 1;
-  expect_ok(knng_build(h, 5, &c, &g), "knng_build with a build in the callback");
+  expect_ok(knng_build(h, 5, &c, &g, NULL), "knng_build with a build in the callback");
   assert_int_equal(w.wrong_thread, 0);
   expect_same_graph(plain, g, "with a build in the callback");
   knng_graph_destroy(g);
@@ -105,8 +105,8 @@ static void progress_is_told_to_the_caller(void** state) {
 
 static void stop_at_every_call(const char* metric, const char* engine) {
   test_rows rows = rows_normal(KNNG_F32, 600, 32, 63);
-  knng* h = HANDLE(&rows, "device", "cpu", "metric", metric, "engine", engine, "p", "1.7", "tile_rows", "8",
-                   "tile_cols", "8");
+  knng* h = HANDLE(&rows, "device", "cpu", "metric", metric, "engine", engine, "p",
+                   strcmp(metric, "minkowski") == 0 ? "1.7" : "auto", "tile_rows", "8", "tile_cols", "8");
   knng_graph* plain = built(h, 5);
   int stopped = 0;
   for (int at = 1; at <= 60; ++at) {
@@ -114,7 +114,7 @@ static void stop_at_every_call(const char* metric, const char* engine) {
     w.stop_at = at;
     const knng_control c = control_of(&w);
     knng_graph* g = NULL;
-    const knng_status status = knng_build(h, 5, &c, &g);
+    const knng_status status = knng_build(h, 5, &c, &g, NULL);
     if (status == KNNG_OK) {
       expect_same_graph(plain, g, "not stopped");
       knng_graph_destroy(g);
@@ -146,16 +146,21 @@ static void a_flag_that_is_up_stops_everything(void** state) {
   knng* h = HANDLE(&rows, "device", "cpu");
   knng_graph *plain = built(h, 5), *g = NULL;
   volatile int32_t stop = 1;
-  knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop};
+  knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop, 0};
   const knng_matrix m = matrix_of(&rows);
   int64_t wrong = 0;
-  EXPECT_ERROR(knng_build(h, 5, &c, &g), KNNG_ERR_CANCELLED, "stopped");
+  EXPECT_ERROR(knng_build(h, 5, &c, &g, &reported), KNNG_ERR_CANCELLED, "stopped");
   assert_null(g);
-  EXPECT_ERROR(knng_query(h, &m, NULL, 5, &c, &g), KNNG_ERR_CANCELLED, "stopped");
+  EXPECT_ERROR(knng_query(h, &m, NULL, 0, 5, &c, &g, &reported), KNNG_ERR_CANCELLED, "stopped");
   assert_null(g);
-  EXPECT_ERROR(knng_check(h, plain, 0, &c, &wrong), KNNG_ERR_CANCELLED, "stopped");
+  EXPECT_ERROR(knng_check(h, plain, 0, &c, &wrong, &reported), KNNG_ERR_CANCELLED, "stopped");
+  EXPECT_ERROR(knng_add(h, &m, &c, &reported), KNNG_ERR_CANCELLED, "stopped");
+  EXPECT_ERROR(knng_borrow(h, &m, &c, &reported), KNNG_ERR_CANCELLED, "stopped");
+  int64_t held = 0;
+  expect_ok(knng_shape(h, &held, NULL, NULL, NULL), "knng_shape");
+  assert_int_equal(held, 300);
   stop = 0;
-  expect_ok(knng_build(h, 5, &c, &g), "knng_build");
+  expect_ok(knng_build(h, 5, &c, &g, NULL), "knng_build");
   expect_same_graph(plain, g, "after the flag went down");
   knng_graph_destroy(g);
   knng_graph_destroy(plain);
@@ -185,11 +190,11 @@ static void stopping_takes_less_than_a_second(void** state) {
     volatile int32_t stop = 0;
     raiser r = {&stop, 0};
     witness w = new_witness();
-    knng_control c = {sizeof(knng_control), 0, variant & 2 ? on_progress : NULL, NULL, &w, &stop};
+    knng_control c = {sizeof(knng_control), 0, variant & 2 ? on_progress : NULL, NULL, &w, &stop, 0};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, raise_later, &r), 0);
     knng_graph* g = NULL;
-    const knng_status status = knng_build(h, 5, &c, &g);
+    const knng_status status = knng_build(h, 5, &c, &g, NULL);
     const double ended = seconds_now();
     pthread_join(thread, NULL);
     if (small_run() && status == KNNG_OK) { /* too brief to be stopped */
@@ -216,7 +221,7 @@ static void a_callback_can_use_the_flag(void** state) {
   knng_control c = control_of(&w);
   c.stop = &stop;
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 5, &c, &g), KNNG_ERR_CANCELLED, "stopped");
+  EXPECT_ERROR(knng_build(h, 5, &c, &g, &reported), KNNG_ERR_CANCELLED, "stopped");
   assert_null(g);
   knng_destroy(h);
   rows_free(&rows);
@@ -227,18 +232,25 @@ static void a_wrong_control_is_refused(void** state) {
   test_rows rows = rows_normal(KNNG_F32, 20, 3, 65);
   knng* h = HANDLE(&rows, "device", "cpu");
   knng_graph* g = NULL;
-  knng_control c = {8, 0, NULL, NULL, NULL, NULL};
-  EXPECT_ERROR(knng_build(h, 2, &c, &g), KNNG_ERR_ARGUMENT, "struct_size", "8");
+  knng_control c = {8, 0, NULL, NULL, NULL, NULL, 0};
+  EXPECT_ERROR(knng_build(h, 2, &c, &g, &reported), KNNG_ERR_ARGUMENT, "struct_size", "8");
   struct {
     knng_control known;
     int64_t unknown;
   } newer;
   memset(&newer, 0, sizeof newer);
   newer.known.struct_size = sizeof newer;
-  expect_ok(knng_build(h, 2, &newer.known, &g), "a newer header, its new members 0");
+  expect_ok(knng_build(h, 2, &newer.known, &g, NULL), "a newer header, its new members 0");
   knng_graph_destroy(g);
+  c.struct_size = 40; /* of the header before max_bytes */
+  expect_ok(knng_build(h, 2, &c, &g, NULL), "an older header");
+  knng_graph_destroy(g);
+  c = (knng_control){sizeof c, 0, NULL, NULL, NULL, NULL, 1000};
+  EXPECT_ERROR(knng_build(h, 2, &c, &g, &reported), KNNG_ERR_ARGUMENT, "max_bytes=1000", "max_host_bytes");
+  c.max_bytes = -1;
+  EXPECT_ERROR(knng_graph_load(&g, "none", &c, &reported), KNNG_ERR_RANGE, "max_bytes=-1");
   newer.unknown = 1;
-  EXPECT_ERROR(knng_build(h, 2, &newer.known, &g), KNNG_ERR_UNSUPPORTED, "control", "40");
+  EXPECT_ERROR(knng_build(h, 2, &newer.known, &g, &reported), KNNG_ERR_UNSUPPORTED, "control", "48");
   assert_null(g);
   knng_destroy(h);
   rows_free(&rows);

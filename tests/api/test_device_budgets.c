@@ -13,9 +13,7 @@ static void expect_budget_error(const knng* h, const question* q, const char* na
   knng_graph* g = NULL;
   EXPECT_ERROR(answer(h, q, NULL, &g), KNNG_ERR_BUDGET, name, text);
   assert_null(g);
-  knng_error e;
-  e.struct_size = sizeof e;
-  knng_last_error_get(&e);
+  const knng_error e = reported;
   assert_true(e.limit == smallest && e.given == smallest - 1);
 }
 
@@ -94,7 +92,7 @@ static void memory_that_others_took(void** state) {
         snprintf(behaviour, sizeof behaviour, "0:holds=%lld", holds);
         devices_behave(behaviour);
         int logs = 0;
-        knng_control control = {sizeof control, 0, NULL, &count_logs, &logs, NULL};
+        knng_control control = {sizeof control, 0, NULL, &count_logs, &logs, NULL, 0};
         if (step < 0) {
           EXPECT_ERROR(answer(h, &q, &control, &g), KNNG_ERR_MEMORY, "cuda:0: told to be full");
           assert_null(g);
@@ -262,7 +260,7 @@ static void lists_that_do_not_fit(void** state) {
         give_least_memory(h, q.k, 1);
         const knng_plan plan = planned(h, 0, q.k);
         seen_slices seen = {"", 0, 0, 0};
-        const knng_control control = {sizeof control, 1, &see_slices, NULL, &seen, NULL};
+        const knng_control control = {sizeof control, 1, &see_slices, NULL, &seen, NULL, 0};
         devices_behave("0:slow;1:slow;2:slow;3:slow");
         expect_ok(answer(h, &q, &control, &g), label);
         expect_same(expected, g, label);
@@ -324,7 +322,7 @@ static void queries_that_do_not_fit(void** state) {
       set_bytes(h, "max_device_bytes", free.smallest_device);
       assert_true(planned(h, 700, q.k).tile_rows <= 128);
       seen_slices seen = {"", 0, 0, 0};
-      const knng_control control = {sizeof control, 1, &see_slices, NULL, &seen, NULL};
+      const knng_control control = {sizeof control, 1, &see_slices, NULL, &seen, NULL, 0};
       devices_behave("0:slow;1:slow;2:slow;3:slow");
       expect_ok(answer(h, &q, &control, &g), *set);
       expect_same(expected, g, *set);

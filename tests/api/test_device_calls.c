@@ -96,7 +96,7 @@ static int stop_while(const asked* a, const char* call, int n) {
   char label[80];
   snprintf(label, sizeof label, "%s after a stop at %s %d", a->b->device, call, n);
   volatile int32_t stop = 0;
-  const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop};
+  const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop, 0};
   knng_graph* g = NULL;
   const int64_t before = fake_count("tiles", 0);
   fake_stop(&stop);
@@ -200,7 +200,7 @@ static lent lend(const test_rows* rows, int64_t gap) {
   for (int64_t i = 0; i < rows->n; ++i)
     memcpy(l.now + i * stride, (const unsigned char*)rows->data + i * width, (size_t)width);
   memcpy(l.before, l.now, (size_t)l.bytes);
-  l.m = knng_host(rows->dtype, rows->n, rows->d, l.now);
+  l.m = knng_packed(rows->dtype, rows->n, rows->d, l.now);
   l.m.row_stride = rows->d + gap;
   l.m.col_stride = 1;
   return l;
@@ -223,13 +223,13 @@ static int32_t stop_at_once(void* user, const char* stage, double done, double t
 static knng* borrower(const lent* l, const question* q, const char* device, const char* engine) {
   knng* h = HANDLE(NULL, "device", device, "engine", engine);
   set_metric(h, &q->metric);
-  expect_ok(knng_borrow(h, &l->m), "knng_borrow");
+  expect_ok(knng_borrow(h, &l->m, NULL, NULL), "knng_borrow");
   return h;
 }
 
 static void expect_cancelled(const knng* h, const question* q, const lent* l) {
   int calls = 0;
-  const knng_control c = {sizeof(knng_control), 1, stop_at_once, NULL, &calls, NULL};
+  const knng_control c = {sizeof(knng_control), 1, stop_at_once, NULL, &calls, NULL, 0};
   knng_graph* g = NULL;
   EXPECT_ERROR(answer(h, q, &c, &g), KNNG_ERR_CANCELLED, "stopped");
   assert_null(g);
@@ -254,7 +254,7 @@ static void expect_failures(const knng* h, const question* q, const lent* l) {
     }
     expect_untouched(l, "failed");
     volatile int32_t stop = 0;
-    const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop};
+    const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop, 0};
     fake_stop(&stop);
     behave_at("stop_comes", calls[i], 1);
     if (answer(h, q, &c, &g) == KNNG_OK)
@@ -270,11 +270,11 @@ static void expect_failures(const knng* h, const question* q, const lent* l) {
 
 static void expect_refused(knng* h, const question* q, const lent* l) {
   knng_graph* g = NULL;
-  expect_ok(knng_set(h, "max_device_bytes", "1"), "max_device_bytes");
+  expect_ok(knng_set(h, "max_device_bytes", "1", NULL), "max_device_bytes");
   EXPECT_ERROR(answer(h, q, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes");
   assert_null(g);
   expect_untouched(l, "was refused");
-  expect_ok(knng_set(h, "max_device_bytes", "0"), "max_device_bytes");
+  expect_ok(knng_set(h, "max_device_bytes", "0", NULL), "max_device_bytes");
 }
 
 static void borrowed_rows_stay_as_they_were(void** state) {

@@ -16,16 +16,14 @@ static void devices_are_listed_and_named(void** state) {
   int32_t count = 0;
   knng_device d;
   d.struct_size = sizeof d;
-  while (knng_device_get(count, &d) == KNNG_OK) ++count;
+  while (knng_device_get(count, &d, NULL) == KNNG_OK) ++count;
   assert_true(count >= usable_devices + 1);
   char device[24], number[12], last[12];
   snprintf(device, sizeof device, "cuda:%d", count + 2);
   snprintf(number, sizeof number, "%d", count + 2);
   snprintf(last, sizeof last, "%d", count - 2);
   expect_device_error(&rows, device, number, last);
-  knng_error e;
-  e.struct_size = sizeof e;
-  knng_last_error_get(&e);
+  const knng_error e = reported;
   assert_true(e.given == count + 2 && e.limit == count - 2);
   assert_string_equal(e.argument, "device");
 
@@ -35,13 +33,13 @@ static void devices_are_listed_and_named(void** state) {
   if (usable_devices > 1) expect_where(&rows, "cuda:1,0", "cuda:1,0: ");
   knng* h = HANDLE(&rows, "device", "cuda:0", "engine", "fused");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=fused");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_UNSUPPORTED, "engine=fused");
   knng_destroy(h);
   h = HANDLE(&rows, "device", "cuda:0", "engine", "tiled", "metric", "jensenshannon");
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_UNSUPPORTED, "engine=tiled");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_UNSUPPORTED, "engine=tiled");
   knng_destroy(h);
   h = HANDLE(&rows, "device", "cuda:0", "tile_rows", "5", "tile_cols", "6");
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_OPTION, "5", "6");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_OPTION, "5", "6");
   knng_destroy(h);
   rows_free(&rows);
 }
@@ -63,11 +61,11 @@ static void devices_that_cannot_be_used(void** state) {
   setenv("KNNG_FAKE_DEVICES", "0", 1);
   assert_string_equal(device_at(1).why_not, "KNNG_FAKE_DEVICES is 0");
   assert_int_equal(device_at(1).usable, 0);
-  EXPECT_ERROR(knng_device_get(2, &(knng_device){.struct_size = sizeof(knng_device)}), KNNG_ERR_RANGE, "2");
+  EXPECT_ERROR(knng_device_get(2, &(knng_device){.struct_size = sizeof(knng_device)}, &reported), KNNG_ERR_RANGE, "2");
   expect_device_error(&rows, "cuda", "KNNG_FAKE_DEVICES is 0", "");
   knng* h = HANDLE(&rows, "graph", "device");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DEVICE, "graph=device", "KNNG_FAKE_DEVICES is 0");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_DEVICE, "graph=device", "KNNG_FAKE_DEVICES is 0");
   assert_null(g);
   knng_destroy(h);
   rows_free(&rows);
@@ -97,7 +95,7 @@ static void auto_takes_what_pays_and_works(void** state) {
     devices_behave("0:unusable");
     assert_int_equal(planned(h, 0, 5).devices, 1);
   }
-  expect_ok(knng_set(h, "engine", "fused"), "the CPU's engine");
+  expect_ok(knng_set(h, "engine", "fused", NULL), "the CPU's engine");
   assert_int_equal(planned(h, 0, 5).device_bytes, 0);
   knng_destroy(h);
   knng_destroy(for_all);
@@ -107,7 +105,7 @@ static void auto_takes_what_pays_and_works(void** state) {
 
 static knng_status built_on(const test_rows* rows, const char* device, knng_graph** g) {
   knng* h = HANDLE(rows, "device", device);
-  const knng_status status = knng_build(h, 3, NULL, g);
+  const knng_status status = knng_build(h, 3, NULL, g, NULL);
   knng_destroy(h);
   return status;
 }
@@ -126,18 +124,18 @@ static void devices_of_another_build(void** state) {
   knng_graph* g = NULL;
   knng* h = HANDLE(&rows, "device", "cuda");
   for (int tries = 0; tries < 3; ++tries) {
-    EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DEVICE, "device=cuda", "libknng_cuda.so is of another build",
-                 ".another,", "this library has ", KNNG_BACKEND_BUILD_ID);
+    EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_DEVICE, "device=cuda",
+                 "libknng_cuda.so is of another build", ".another,", "this library has ", KNNG_BACKEND_BUILD_ID);
     assert_null(g);
     EXPECT_ERROR(built_on(&rows, "cuda:0", &g), KNNG_ERR_DEVICE, "device=cuda:0", "another build");
     assert_null(g);
     /* The handle that was refused a device takes the CPU. */
-    expect_ok(knng_set(h, "device", tries ? "cpu" : "auto"), "device");
+    expect_ok(knng_set(h, "device", tries ? "cpu" : "auto", NULL), "device");
     g = built(h, 3);
     expect_graph(g, &expected, "the CPU after a refusal");
     knng_graph_destroy(g);
     g = NULL;
-    expect_ok(knng_set(h, "device", "cuda"), "device");
+    expect_ok(knng_set(h, "device", "cuda", NULL), "device");
   }
   knng_destroy(h);
   oracle_graph_free(&expected);

@@ -38,24 +38,24 @@ static test_rows copies(int64_t n, int64_t groups, kind base, uint64_t seed) {
 
 static knng* handle_of(const question* q, const char* device) {
   knng* h = handle_for(q, device, "auto", "auto", "0");
-  expect_ok(knng_set(h, "graph", "device"), "graph");
+  expect_ok(knng_set(h, "graph", "device", NULL), "graph");
   return h;
 }
 
 /* A graph that is kept on a device: what the CPU has. */
 static void expect_kept(const knng_graph* expected, const knng_graph* g, const char* label) {
   knng_matrix a = {.struct_size = sizeof a}, b = a, ids = a, values = a;
-  expect_ok(knng_graph_view(expected, &a, &b), "view");
-  expect_ok(knng_graph_view(g, &ids, &values), "view");
+  expect_ok(knng_graph_view(expected, &a, &b, NULL), "view");
+  expect_ok(knng_graph_view(g, &ids, &values, NULL), "view");
   if (ids.space != KNNG_CUDA || values.space != KNNG_CUDA) fail_msg("%s: it is not on a device", label);
   if (ids.cols != a.cols || values.dtype != b.dtype) fail_msg("%s: another shape", label);
   const size_t entries = (size_t)(a.rows * a.cols), bytes = entries * (b.dtype == KNNG_F64 ? 8 : 4);
   int64_t* const own_ids = malloc(entries * 8);
   void* const own_values = malloc(bytes);
   assert_true(own_ids && own_values);
-  ids = knng_host(KNNG_I64, a.rows, a.cols, own_ids);
-  values = knng_host(b.dtype, b.rows, b.cols, own_values);
-  expect_ok(knng_graph_copy(g, 0, &ids, &values), label);
+  ids = knng_packed(KNNG_I64, a.rows, a.cols, own_ids);
+  values = knng_packed(b.dtype, b.rows, b.cols, own_values);
+  expect_ok(knng_graph_copy(g, 0, &ids, &values, NULL), label);
   for (size_t e = 0; e < entries; ++e)
     if (own_ids[e] != ((const int64_t*)a.data)[e])
       fail_msg("%s: row %lld entry %lld is %lld instead of %lld", label, (long long)e / a.cols, (long long)e % a.cols,
@@ -216,9 +216,8 @@ static void values_that_do_not_fit(void** state) {
   assert_null(answer_of_cpu(&q, &expected));
   knng* h = handle_of(&q, "cuda:0");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_RANGE, "neighbour", "value_type=f64");
-  knng_error e = {.struct_size = sizeof e};
-  knng_last_error_get(&e);
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_RANGE, "neighbour", "value_type=f64");
+  const knng_error e = reported;
   assert_true(e.row == expected.row && e.col == expected.col);
   knng_destroy(h);
   rows_free(&rows);
@@ -234,7 +233,7 @@ static void failures_leave_nothing(void** state) {
     knng* h = handle_of(&q, "cuda:1,0");
     knng_graph* g = NULL;
     devices_behave("1:fails_at_expand=1");
-    EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_DEVICE, "cuda:1", "told to fail");
+    EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_DEVICE, "cuda:1", "told to fail");
     assert_int_equal(fake_count("bytes", 0), 0);
     /* Without room for two graphs all rows are compared. */
     devices_behave("1:out_of_memory_at_expand=1");
@@ -246,13 +245,13 @@ static void failures_leave_nothing(void** state) {
     g = NULL;
     assert_int_equal(fake_count("bytes", 0), 0);
     devices_behave("1:no_memory_for_lists");
-    EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_MEMORY, "graph", "told to be full");
+    EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "graph", "told to be full");
     assert_int_equal(fake_count("bytes", 0), 0);
     volatile int32_t stop = 0;
-    const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop};
+    const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop, 0};
     fake_stop(&stop);
     devices_behave("1:stop_comes_at_expand=1");
-    EXPECT_ERROR(knng_build(h, 6, &c, &g), KNNG_ERR_CANCELLED, "stopped");
+    EXPECT_ERROR(knng_build(h, 6, &c, &g, &reported), KNNG_ERR_CANCELLED, "stopped");
     fake_stop(NULL);
     devices_behave("");
     assert_null(g);

@@ -49,7 +49,7 @@ static lent_rows lend(const test_rows* rows, const int* way, const char* set) {
     const layout l = layout_of(p + 1, part.n, part.d);
     const knng_matrix host = matrix_of(&part);
     if (way[p] >= 0) lent.part[p] = on_device(&part, p % 2 ? KNNG_MANAGED : KNNG_CUDA, way[p], &l, 0);
-    expect_ok(knng_borrow(lent.h, way[p] >= 0 ? &lent.part[p].m : &host), "a part");
+    expect_ok(knng_borrow(lent.h, way[p] >= 0 ? &lent.part[p].m : &host, NULL, NULL), "a part");
   }
   return lent;
 }
@@ -155,7 +155,7 @@ static void a_device_that_cannot_compare_is_told_of(void** state) {
   lent_rows lent = lend(&rows, ways[1], "cuda:0");
   devices_behave("1:fails_to_compare");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(lent.h, 5, NULL, &g), KNNG_ERR_DEVICE, "rows", "told to fail");
+  EXPECT_ERROR(knng_build(lent.h, 5, NULL, &g, &reported), KNNG_ERR_DEVICE, "rows", "told to fail");
   assert_null(g);
   devices_behave("");
   g = built(lent.h, 5);

@@ -59,7 +59,7 @@ static int stop_at_every_report(const knng* h, const asked* a, int* stages) {
     witness w;
     memset(&w, 0, sizeof w);
     w.stop_at = at;
-    const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL};
+    const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL, 0};
     const knng_status status = answer(h, &a->q, &c, &g);
     assert_int_equal(w.wrong, 0);
     if (fake_devices) assert_int_equal(fake_count("sessions", 0), 0);
@@ -75,7 +75,7 @@ static int stop_at_every_report(const knng* h, const asked* a, int* stages) {
   }
   witness w; /* so many reports that the end was not seen */
   memset(&w, 0, sizeof w);
-  const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL};
+  const knng_control c = {sizeof(knng_control), 1, on_progress, NULL, &w, NULL, 0};
   expect_ok(answer(h, &a->q, &c, &g), "not stopped");
   expect_same(a->expected, g, "not stopped");
   knng_graph_destroy(g);
@@ -188,9 +188,9 @@ static void devices_that_answer_rows(void** state) {
                              : stat_of(g, "keys") == 300 * 299);
     assert_true(stat_of(g, "refined") == 0 && stat_of(g, "redone_fp32") == 0 && stat_of(g, "redone_fp64") == 0);
     char text[24];
-    expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL), "engine");
+    expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL, NULL), "engine");
     assert_string_equal(text, "direct");
-    expect_ok(knng_graph_text(g, "selector", text, sizeof text, NULL), "selector");
+    expect_ok(knng_graph_text(g, "selector", text, sizeof text, NULL, NULL), "selector");
     assert_string_equal(text, "none");
     unsigned char* proof = rows_of(g, "proof");
     for (int64_t i = 0; i < 300; ++i) assert_int_equal(proof[i], 4);
@@ -379,7 +379,7 @@ static void a_bound_that_is_none_is_found_out(void** state) {
     /* Without a tile it cannot lie. */
     for (int tries = 0; tries < 20 && status == KNNG_OK; ++tries) {
       devices_behave("0:slow;1:lies;2:slow;3:slow");
-      status = knng_build(h, 3, NULL, &g);
+      status = knng_build(h, 3, NULL, &g, NULL);
       if (status == KNNG_OK) knng_graph_destroy(g);
     }
     EXPECT_ERROR(status, KNNG_ERR_INTERNAL, "bounds");

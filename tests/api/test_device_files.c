@@ -18,7 +18,7 @@ static int64_t bytes_of(const test_rows* rows) { return rows->n * rows->d * dtyp
 /* The file's rows, none of which memory may hold when they are added: they stay. */
 static void add_staying(knng* h, const char* path, const test_rows* rows) {
   set_bytes(h, "max_host_bytes", bytes_of(rows));
-  expect_ok(knng_add_file(h, path, NULL), path);
+  expect_ok(knng_add_file(h, path, NULL, NULL), path);
 }
 
 static knng* staying(const question* q, const char* path, const char* device) {
@@ -55,7 +55,7 @@ static void every_format_within_less_than_its_size(void** state) {
         if (blocks) give_least_memory(h, q.k, 0);
         if (!fake_devices) set_bytes(h, "max_host_bytes", 0); /* page-locked buffers are larger than the file */
         knng_graph* g = NULL;
-        expect_ok(knng_build(h, q.k, NULL, &g), label);
+        expect_ok(knng_build(h, q.k, NULL, &g, NULL), label);
         expect_as_from_memory(expected, g, label);
         if (fake_devices) assert_true(stat_of(g, "bytes_host_peak") <= (double)bytes_of(&rows));
         knng_graph_destroy(g);
@@ -99,10 +99,10 @@ static void memory_is_really_less(void** state) {
   fclose(f);
   knng* h = HANDLE(NULL, "device", "cuda:0", "max_host_bytes", "16MiB", "max_device_bytes", "16MiB", "threads", "2");
   const long before = resident_peak();
-  expect_ok(knng_add_file(h, "large.fbin", NULL), "64 MiB");
+  expect_ok(knng_add_file(h, "large.fbin", NULL, NULL), "64 MiB");
   knng_graph* g = NULL;
-  const knng_matrix q = knng_host(KNNG_F32, 4, d, first);
-  expect_ok(knng_query(h, &q, NULL, 1, NULL, &g), "queries");
+  const knng_matrix q = knng_packed(KNNG_F32, 4, d, first);
+  expect_ok(knng_query(h, &q, NULL, 0, 1, NULL, &g, NULL), "queries");
   const long grown = resident_peak() - before;
   if (grown > 40 << 10) fail_msg("%ld kB more were resident", grown);
   assert_true(stat_of(g, "bytes_host_peak") <= 16 << 20);
@@ -111,7 +111,7 @@ static void memory_is_really_less(void** state) {
   double value = 1;
   for (int64_t i = 0; i < 4; ++i) {
     knng_matrix ids = {.struct_size = sizeof ids}, values = ids;
-    expect_ok(knng_graph_view(g, &ids, &values), "view");
+    expect_ok(knng_graph_view(g, &ids, &values, NULL), "view");
     id = ((int64_t*)ids.data)[i];
     value = ((float*)values.data)[i];
     assert_true(id == i * (n / 4) + 5 && value == 0);
@@ -134,10 +134,10 @@ static void files_and_memory_together(void** state) {
     some.data = (char*)rows.data + first * rows.d * 4;
     knng_matrix m = matrix_of(&some);
     if (part == 1) {
-      expect_ok(knng_borrow(h, &m), "borrow");
+      expect_ok(knng_borrow(h, &m, NULL, NULL), "borrow");
     } else if (part == 2) {
-      expect_ok(knng_set(h, "max_host_bytes", "0"), "no limit");
-      expect_ok(knng_add(h, &m), "add");
+      expect_ok(knng_set(h, "max_host_bytes", "0", NULL), "no limit");
+      expect_ok(knng_add(h, &m, NULL, NULL), "add");
     } else {
       const char* const path = part ? "b.fvecs" : "a.npy";
       write_rows(path, &some);
@@ -154,19 +154,19 @@ static void files_and_memory_together(void** state) {
   write_rows("queries.fbin", &queries);
   for (const char* const* set = device_sets(); *set; ++set)
     for (int blocks = 0; blocks < 3; ++blocks) {
-      expect_ok(knng_set(h, "device", *set), *set);
+      expect_ok(knng_set(h, "device", *set, NULL), *set);
       set_bytes(h, "max_host_bytes", fake_devices ? 250000 : 0); /* the files' rows and the queries take 625,000 */
       set_bytes(h, "max_device_bytes", 0);
       if (blocks == 1) set_bytes(h, "max_device_bytes", planned(h, 0, 6).smallest_device);
       if (blocks == 2) give_least_memory(h, 6, 0);
-      expect_ok(knng_build(h, 6, NULL, &g), *set);
+      expect_ok(knng_build(h, 6, NULL, &g, NULL), *set);
       expect_as_from_memory(expected, g, *set);
       knng_graph_destroy(g);
       set_bytes(h, "max_device_bytes", 0);
       set_bytes(h, "max_device_bytes", blocks ? planned(h, 150, 6).smallest_device : 0);
       set_bytes(h, "max_host_bytes", 200000); /* for the queries */
       if (fake_devices) {
-        expect_ok(knng_query_file(h, "queries.fbin", 6, NULL, &g), *set);
+        expect_ok(knng_query_file(h, "queries.fbin", 6, NULL, &g, NULL), *set);
         expect_same(nearest, g, *set);
         knng_graph_destroy(g);
       }
@@ -192,8 +192,8 @@ static void refused_rows_are_numbered_in_parts(void) {
   knng* h = staying(&q, "refused.fbin", "cpu");
   set_bytes(h, "max_host_bytes", 150000);
   int64_t wrong = 0;
-  EXPECT_ERROR(knng_check(h, g, 3, NULL, &wrong), KNNG_ERR_DATA, "row 100", "column 3");
-  EXPECT_ERROR(knng_check(h, g, 7, NULL, &wrong), KNNG_ERR_DATA, "row 100", "column 3");
+  EXPECT_ERROR(knng_check(h, g, 3, NULL, &wrong, &reported), KNNG_ERR_DATA, "row 100", "column 3");
+  EXPECT_ERROR(knng_check(h, g, 7, NULL, &wrong, &reported), KNNG_ERR_DATA, "row 100", "column 3");
   knng_destroy(h);
   knng_graph_destroy(g);
   rows_free(&rows);
@@ -204,12 +204,12 @@ static void refused_rows_are_numbered_in_parts(void) {
 static void graphs_are_checked_in_parts(knng* h, const test_rows* rows, const knng_graph* g) {
   static const int64_t samples[] = {0, 1, 7, 299};
   knng_matrix ids = {.struct_size = sizeof ids}, values = ids;
-  expect_ok(knng_graph_view(g, &ids, &values), "view");
+  expect_ok(knng_graph_view(g, &ids, &values, NULL), "view");
   for (int part = 2; part < 4; ++part) { /* a dozen rows at a time in the end */
     set_bytes(h, "max_host_bytes", bytes_of(rows) / part);
     int64_t wrong = 0;
     for (int s = 0; s < 4; ++s) {
-      expect_ok(knng_check(h, g, samples[s], NULL, &wrong), "knng_check");
+      expect_ok(knng_check(h, g, samples[s], NULL, &wrong, NULL), "knng_check");
       assert_int_equal(wrong, -1);
     }
     /* One value of row 271 differs, in its last bit; row 280 has a wrong id besides. */
@@ -223,10 +223,10 @@ static void graphs_are_checked_in_parts(knng* h, const test_rows* rows, const kn
     memcpy(changed + 271 * 4 + 3, &bits, sizeof bits);
     others[280 * 4] = others[280 * 4 + 1];
     others[280 * 4 + 1] = ((int64_t*)ids.data)[280 * 4];
-    const knng_matrix i = knng_host(KNNG_I64, 300, 4, others), v = knng_host(KNNG_F32, 300, 4, changed);
+    const knng_matrix i = knng_packed(KNNG_I64, 300, 4, others), v = knng_packed(KNNG_F32, 300, 4, changed);
     knng_graph* bad = NULL;
-    expect_ok(knng_graph_import(&bad, &i, &v), "import");
-    expect_ok(knng_check(h, bad, 0, NULL, &wrong), "knng_check");
+    expect_ok(knng_graph_import(&bad, &i, &v, 0, i.rows, 1, NULL), "import");
+    expect_ok(knng_check(h, bad, 0, NULL, &wrong, NULL), "knng_check");
     assert_int_equal(wrong, 271);
     knng_graph_destroy(bad);
   }
@@ -242,19 +242,19 @@ static void the_cpu_copies_them(void** state) {
   knng_error failure;
   knng_graph *expected = answer_of_cpu(&q, &failure), *g = NULL;
   knng* h = staying(&q, "cpu.fvecs", "cpu");
-  EXPECT_ERROR(knng_build(h, 4, NULL, &g), KNNG_ERR_BUDGET, "max_host_bytes", "smallest", "files", "GPU");
+  EXPECT_ERROR(knng_build(h, 4, NULL, &g, &reported), KNNG_ERR_BUDGET, "max_host_bytes", "smallest", "files", "GPU");
   assert_null(g);
   const int64_t smallest = planned(h, 0, 4).smallest_host;
   assert_true(smallest > bytes_of(&rows));
   set_bytes(h, "max_host_bytes", smallest - 1);
-  EXPECT_ERROR(knng_build(h, 4, NULL, &g), KNNG_ERR_BUDGET, "max_host_bytes");
+  EXPECT_ERROR(knng_build(h, 4, NULL, &g, &reported), KNNG_ERR_BUDGET, "max_host_bytes");
   set_bytes(h, "max_host_bytes", smallest);
-  expect_ok(knng_build(h, 4, NULL, &g), "exactly enough");
+  expect_ok(knng_build(h, 4, NULL, &g, NULL), "exactly enough");
   expect_as_from_memory(expected, g, "cpu");
   assert_true(stat_of(g, "bytes_host_peak") <= (double)smallest);
   set_bytes(h, "max_host_bytes", 0);
   int64_t wrong = 0;
-  expect_ok(knng_check(h, g, 0, NULL, &wrong), "knng_check");
+  expect_ok(knng_check(h, g, 0, NULL, &wrong, NULL), "knng_check");
   assert_int_equal(wrong, -1);
   knng_graph_destroy(g);
   graphs_are_checked_in_parts(h, &rows, expected);
@@ -262,16 +262,16 @@ static void the_cpu_copies_them(void** state) {
   set_bytes(h, "max_host_bytes", 1);
   double* back = malloc(sizeof(double) * 100 * 301);
   assert_non_null(back);
-  knng_matrix m = knng_host(KNNG_F64, 100, 301, back);
-  expect_ok(knng_read(h, 150, &m), "knng_read");
+  knng_matrix m = knng_packed(KNNG_F64, 100, 301, back);
+  expect_ok(knng_read(h, 150, &m, NULL), "knng_read");
   assert_memory_equal(back, rows.x + 150 * 301, sizeof(double) * 100 * 301);
   free(back);
   /* device=auto goes where rows need not be copied, however few they are. */
   set_bytes(h, "max_host_bytes", 0);
-  expect_ok(knng_set(h, "device", "auto"), "auto");
+  expect_ok(knng_set(h, "device", "auto", NULL), "auto");
   g = built(h, 4);
   char text[160];
-  expect_ok(knng_graph_text(g, "device", text, sizeof text, NULL), "device");
+  expect_ok(knng_graph_text(g, "device", text, sizeof text, NULL, NULL), "device");
   assert_true(strncmp(text, "cuda:", 5) == 0);
   expect_same(expected, g, "auto");
   knng_graph_destroy(g);
@@ -297,14 +297,14 @@ static void some_files_cannot_stay(void** state) {
   write_npy("fortran.npy", "<f4", 1, 60, 40, rows.data, (size_t)bytes_of(&rows));
   write_npy("big.npy", ">f4", 0, 60, 40, rows.data, (size_t)bytes_of(&rows));
   knng* h = HANDLE(NULL, "max_host_bytes", "9000");
-  EXPECT_ERROR(knng_add_file(h, "fortran.npy", NULL), KNNG_ERR_BUDGET, "max_host_bytes=9000", "9600");
-  EXPECT_ERROR(knng_add_file(h, "big.npy", NULL), KNNG_ERR_BUDGET, "max_host_bytes=9000", "9600");
+  EXPECT_ERROR(knng_add_file(h, "fortran.npy", NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=9000", "9600");
+  EXPECT_ERROR(knng_add_file(h, "big.npy", NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=9000", "9600");
   /* Even what is kept of rows that stay is too much. */
   write_rows("small.fbin", &rows);
   set_bytes(h, "max_host_bytes", 100);
-  EXPECT_ERROR(knng_add_file(h, "small.fbin", NULL), KNNG_ERR_BUDGET, "max_host_bytes=100");
+  EXPECT_ERROR(knng_add_file(h, "small.fbin", NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=100");
   int64_t n = -1;
-  expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+  expect_ok(knng_shape(h, &n, NULL, NULL, NULL), "knng_shape");
   assert_int_equal(n, 0);
   knng_destroy(h);
   rows_free(&rows);
@@ -321,13 +321,11 @@ static void what_is_wrong_in_a_file_is_named(void** state) {
     write_rows(path, &rows);
     knng* h = HANDLE(NULL, "threads", f ? "1" : "4");
     set_bytes(h, "max_host_bytes", bytes_of(&rows));
-    EXPECT_ERROR(knng_add_file(h, path, NULL), KNNG_ERR_DATA, path, "row 4321", "column 7", "infinite");
-    knng_error e;
-    e.struct_size = sizeof e;
-    knng_last_error_get(&e);
+    EXPECT_ERROR(knng_add_file(h, path, NULL, &reported), KNNG_ERR_DATA, path, "row 4321", "column 7", "infinite");
+    const knng_error e = reported;
     assert_true(e.row == 4321 && e.col == 7);
     int64_t n = -1;
-    expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+    expect_ok(knng_shape(h, &n, NULL, NULL, NULL), "knng_shape");
     assert_int_equal(n, 0);
     knng_destroy(h);
   }
@@ -340,7 +338,7 @@ static void what_is_wrong_in_a_file_is_named(void** state) {
   fclose(f);
   knng* h = HANDLE(NULL, "threads", "3");
   set_bytes(h, "max_host_bytes", bytes_of(&rows));
-  EXPECT_ERROR(knng_add_file(h, "bad.fvecs", NULL), KNNG_ERR_FORMAT, "bad.fvecs", "row 77", "29", "30");
+  EXPECT_ERROR(knng_add_file(h, "bad.fvecs", NULL, &reported), KNNG_ERR_FORMAT, "bad.fvecs", "row 77", "29", "30");
   knng_destroy(h);
   rows_free(&rows);
   /* What a metric refuses is found by the device, and worded from the file. */
@@ -353,7 +351,7 @@ static void what_is_wrong_in_a_file_is_named(void** state) {
   h = staying(&q, "negative.fbin", "cuda:0");
   if (!fake_devices) set_bytes(h, "max_host_bytes", 0);
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DATA, "row 333", "column 44", "-2");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_DATA, "row 333", "column 44", "-2");
   knng_destroy(h);
   rows_free(&positive);
 }
@@ -380,7 +378,7 @@ static void equal_rows(void** state) {
     for (const char* const* set = device_sets(); *set; ++set) {
       knng* h = staying(&q, "equal.npy", *set);
       set_bytes(h, "max_host_bytes", 0);
-      expect_ok(knng_build(h, 5, NULL, &g), *set);
+      expect_ok(knng_build(h, 5, NULL, &g, NULL), *set);
       expect_as_from_memory(expected, g, *set);
       assert_true(stat_of(g, "pairs") < 400.0 * 399 / 2); /* of the distinct ones alone */
       knng_graph_destroy(g);
@@ -420,16 +418,16 @@ static void a_file_that_changed_before(void** state) {
     changes[c]("changing.fbin");
     int64_t wrong = 0;
     float back[301];
-    knng_matrix m = knng_host(KNNG_F32, 1, 301, back), few = knng_host(KNNG_F32, 1, 301, rows.data);
-    EXPECT_ERROR(knng_build(h, 4, NULL, &g), KNNG_ERR_IO, "changing.fbin", "changed");
+    knng_matrix m = knng_packed(KNNG_F32, 1, 301, back), few = knng_packed(KNNG_F32, 1, 301, rows.data);
+    EXPECT_ERROR(knng_build(h, 4, NULL, &g, &reported), KNNG_ERR_IO, "changing.fbin", "changed");
     assert_null(g);
-    EXPECT_ERROR(knng_query(h, &few, NULL, 4, NULL, &g), KNNG_ERR_IO, "changing.fbin", "changed");
+    EXPECT_ERROR(knng_query(h, &few, NULL, 0, 4, NULL, &g, &reported), KNNG_ERR_IO, "changing.fbin", "changed");
     assert_null(g);
-    EXPECT_ERROR(knng_read(h, 199, &m), KNNG_ERR_IO, "changing.fbin", "changed");
+    EXPECT_ERROR(knng_read(h, 199, &m, &reported), KNNG_ERR_IO, "changing.fbin", "changed");
     set_bytes(h, "max_host_bytes", 0);
-    EXPECT_ERROR(knng_check(h, before, 0, NULL, &wrong), KNNG_ERR_IO, "changing.fbin", "changed");
-    expect_ok(knng_set(h, "device", "cpu"), "cpu");
-    EXPECT_ERROR(knng_build(h, 4, NULL, &g), KNNG_ERR_IO, "changing.fbin", "changed");
+    EXPECT_ERROR(knng_check(h, before, 0, NULL, &wrong, &reported), KNNG_ERR_IO, "changing.fbin", "changed");
+    expect_ok(knng_set(h, "device", "cpu", NULL), "cpu");
+    EXPECT_ERROR(knng_build(h, 4, NULL, &g, &reported), KNNG_ERR_IO, "changing.fbin", "changed");
     knng_graph_destroy(before);
     knng_destroy(h);
   }
@@ -480,12 +478,12 @@ static void a_file_that_changes_meanwhile(void** state) {
         write_rows("meddled.fbin", &rows);
         knng* h = staying(&q, "meddled.fbin", c == 1 ? "cuda:0,1" : "cuda:0");
         set_bytes(h, "max_host_bytes", 0);
-        expect_ok(knng_set(h, "tile_rows", "128"), "tile_rows");
+        expect_ok(knng_set(h, "tile_rows", "128", NULL), "tile_rows");
         if (blocks) give_least_memory(h, 5, 0);
         meddler m = {stages[s], "meddled.fbin", changes[c], 0};
-        const knng_control control = {sizeof(knng_control), 1, meddle, NULL, &m, NULL};
+        const knng_control control = {sizeof(knng_control), 1, meddle, NULL, &m, NULL, 0};
         knng_graph* g = NULL;
-        const knng_status status = knng_build(h, 5, &control, &g);
+        const knng_status status = knng_build(h, 5, &control, &g, NULL);
         assert_int_equal(fake_count("sessions", 0), 0);
         if (m.seen) EXPECT_ERROR(status, KNNG_ERR_IO, "meddled.fbin", "changed");
         if (m.seen) assert_null(g);
@@ -509,13 +507,13 @@ static void stopped_while_it_is_read(void** state) {
   knng* h = HANDLE(NULL, "threads", "2");
   set_bytes(h, "max_host_bytes", bytes_of(&rows));
   int calls = 1;
-  const knng_control control = {sizeof(knng_control), 1, stop_at, NULL, &calls, NULL};
-  EXPECT_ERROR(knng_add_file(h, "stopped.fbin", &control), KNNG_ERR_CANCELLED, "stopped");
+  const knng_control control = {sizeof(knng_control), 1, stop_at, NULL, &calls, NULL, 0};
+  EXPECT_ERROR(knng_add_file(h, "stopped.fbin", &control, &reported), KNNG_ERR_CANCELLED, "stopped");
   int64_t n = -1;
-  expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+  expect_ok(knng_shape(h, &n, NULL, NULL, NULL), "knng_shape");
   assert_int_equal(n, 0);
-  expect_ok(knng_add_file(h, "stopped.fbin", NULL), "not stopped");
-  expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+  expect_ok(knng_add_file(h, "stopped.fbin", NULL, NULL), "not stopped");
+  expect_ok(knng_shape(h, &n, NULL, NULL, NULL), "knng_shape");
   assert_int_equal(n, 20000);
   knng_destroy(h);
   rows_free(&rows);
@@ -535,9 +533,9 @@ static void after_a_fork(void** state) {
   if (child == 0) {
     knng_graph* g = NULL;
     int64_t wrong = 0;
-    int failed = knng_build(h, 4, NULL, &g) != KNNG_OK;
-    failed = failed || knng_check(h, expected, 0, NULL, &wrong) != KNNG_OK || wrong != -1;
-    failed = failed || knng_check(h, g, 0, NULL, &wrong) != KNNG_OK || wrong != -1;
+    int failed = knng_build(h, 4, NULL, &g, NULL) != KNNG_OK;
+    failed = failed || knng_check(h, expected, 0, NULL, &wrong, NULL) != KNNG_OK || wrong != -1;
+    failed = failed || knng_check(h, g, 0, NULL, &wrong, NULL) != KNNG_OK || wrong != -1;
     knng_graph_destroy(g);
     knng_destroy(h);
     _exit(failed);

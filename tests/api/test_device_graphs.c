@@ -11,8 +11,8 @@
 /* What a device keeps, read where it is. */
 static void expect_kept(const knng_graph* expected, const knng_graph* g, int32_t device) {
   knng_matrix a = {.struct_size = sizeof a}, b = a, ids = a, values = a;
-  expect_ok(knng_graph_view(expected, &a, &b), "view");
-  expect_ok(knng_graph_view(g, &ids, &values), "view");
+  expect_ok(knng_graph_view(expected, &a, &b, NULL), "view");
+  expect_ok(knng_graph_view(g, &ids, &values, NULL), "view");
   assert_true(ids.space == KNNG_CUDA && values.space == KNNG_CUDA && ids.device == device && values.device == device);
   assert_true(ids.dtype == KNNG_I64 && values.dtype == b.dtype && ids.rows == a.rows && values.cols == b.cols);
   assert_true(ids.row_stride == ids.cols && values.row_stride == ids.cols && ids.col_stride == 1);
@@ -35,7 +35,7 @@ static void graphs_are_kept_on_a_device(void** state) {
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
       for (const char* const* set = device_sets(); *set; ++set) {
         knng* h = handle_for(&q, *set, "auto", "auto", "0");
-        expect_ok(knng_set(h, "graph", "device"), "graph");
+        expect_ok(knng_set(h, "graph", "device", NULL), "graph");
         const int64_t fetched = fake_count("fetched", 0);
         expect_ok(answer(h, &q, NULL, &g), *set);
         const int32_t device = strcmp(*set, "cuda:1,0") == 0;
@@ -69,7 +69,7 @@ static void slices_are_kept(void** state) {
     knng_graph* expected = graph_of_cpu(&q);
     for (const char* const* set = device_sets(); *set; ++set) {
       knng* h = handle_for(&q, *set, "tiled", "auto", "0");
-      expect_ok(knng_set(h, "graph", "device"), "graph");
+      expect_ok(knng_set(h, "graph", "device", NULL), "graph");
       give_least_memory(h, q.k, 1);
       const knng_plan plan = planned(h, 0, q.k);
       knng_graph* g = built(h, q.k);
@@ -97,7 +97,7 @@ static void equal_rows_are_put_back_there(void** state) {
     for (int i = 0; i < 2; ++i) {
       knng* h = HANDLE(NULL, "device", *set, "graph", "device", "self", "first");
       set_metric(h, &q.metric);
-      expect_ok(knng_borrow(h, i ? &here : &there.m), "knng_borrow");
+      expect_ok(knng_borrow(h, i ? &here : &there.m, NULL, NULL), "knng_borrow");
       const knng_plan plan = planned(h, 0, 6);
       knng_graph* g = built(h, 6);
       expect_kept(expected, g, strcmp(*set, "cuda:1,0") == 0);
@@ -116,7 +116,7 @@ static void equal_rows_are_put_back_there(void** state) {
   devices_behave("0:no_memory_for_lists");
   knng* h = HANDLE(&rows, "device", "cuda:0", "graph", "device");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_MEMORY, "told to be full", "");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "told to be full", "");
   knng_destroy(h);
   fake_release(there.block);
   knng_graph_destroy(expected);
@@ -131,19 +131,19 @@ static void kept_graphs_are_copied_and_read(void** state) {
   device_rows r = packed_on_device(&rows, 0);
   knng* h = borrower(&r.m, "auto");
   set_metric(h, &q.metric);
-  expect_ok(knng_set(h, "graph", "device"), "graph");
+  expect_ok(knng_set(h, "graph", "device", NULL), "graph");
   const int64_t fetched = fake_count("fetched", 0), read = fake_count("read", 0);
   g = built(h, 6);
   knng_matrix a = {.struct_size = sizeof a}, b = a;
-  expect_ok(knng_graph_view(expected, &a, &b), "view");
+  expect_ok(knng_graph_view(expected, &a, &b, NULL), "view");
   for (int way = 0; way < LAYOUTS; ++way) {
     device_rows ids = empty_on_device(KNNG_I64, 120, 6, way % 3, way),
                 values = empty_on_device(KNNG_F32, 120, 6, 1, way);
-    expect_ok(knng_graph_copy(g, 0, &ids.m, &values.m), "to devices");
+    expect_ok(knng_graph_copy(g, 0, &ids.m, &values.m, NULL), "to devices");
     expect_written(&ids, a.data, 8);
     expect_written(&values, b.data, 4);
     ids.m.cols = 5;
-    EXPECT_ERROR(knng_graph_copy(g, 0, &ids.m, NULL), KNNG_ERR_ARGUMENT, "120 x 6");
+    EXPECT_ERROR(knng_graph_copy(g, 0, &ids.m, NULL, &reported), KNNG_ERR_ARGUMENT, "120 x 6");
     fake_release(ids.block);
     fake_release(values.block);
   }
@@ -153,27 +153,27 @@ static void kept_graphs_are_copied_and_read(void** state) {
   int16_t from_1[120 * 6];
   for (int64_t e = 0; e < 120 * 6; ++e) from_1[e] = (int16_t)(((int64_t*)a.data)[e] + 1);
   int16_t narrow[120 * 6];
-  knng_matrix to = knng_host(KNNG_I16, 120, 6, narrow);
-  expect_ok(knng_graph_copy(g, 1, &to, NULL), "to the host");
+  knng_matrix to = knng_packed(KNNG_I16, 120, 6, narrow);
+  expect_ok(knng_graph_copy(g, 1, &to, NULL, NULL), "to the host");
   assert_memory_equal(narrow, from_1, sizeof narrow);
   const int64_t once = fake_count("fetched", 0);
   assert_int_equal(once, fetched + 240);
   int64_t wrong = 0, degrees[120], of_expected[120];
-  expect_ok(knng_check(h, g, 0, NULL, &wrong), "knng_check");
+  expect_ok(knng_check(h, g, 0, NULL, &wrong, NULL), "knng_check");
   assert_int_equal(wrong, -1);
-  knng_matrix counts = knng_host(KNNG_I64, 120, 1, degrees);
-  expect_ok(knng_graph_rows(g, "indegree", &counts), "indegree");
+  knng_matrix counts = knng_packed(KNNG_I64, 120, 1, degrees);
+  expect_ok(knng_graph_rows(g, "indegree", &counts, NULL), "indegree");
   counts.data = of_expected;
-  expect_ok(knng_graph_rows(expected, "indegree", &counts), "indegree");
+  expect_ok(knng_graph_rows(expected, "indegree", &counts, NULL), "indegree");
   assert_memory_equal(degrees, of_expected, sizeof degrees);
   assert_int_equal(fake_count("fetched", 0) - once, 120); /* rows for knng_check() alone */
   knng_sparse* sparse = NULL;
-  expect_ok(knng_graph_sparse(g, "union", &sparse), "sparse");
+  expect_ok(knng_graph_sparse(g, "union", NULL, &sparse, NULL), "sparse");
   knng_sparse_destroy(sparse);
   const char* const file = "kept_on_a_device.knng";
-  expect_ok(knng_graph_save(g, file, NULL), "save");
+  expect_ok(knng_graph_save(g, file, NULL, NULL, NULL), "save");
   knng_graph* loaded = NULL;
-  expect_ok(knng_graph_load(&loaded, file), "load");
+  expect_ok(knng_graph_load(&loaded, file, NULL, NULL), "load");
   expect_same_graph(expected, loaded, "saved");
   remove(file);
   knng_graph_destroy(loaded);
@@ -189,15 +189,13 @@ static void expect_as_on_host(const knng_graph* of_host, const knng_graph* g, in
                               int way) {
   int64_t room[120 * 6];
   knng_matrix shape = {.struct_size = sizeof shape};
-  expect_ok(knng_graph_view(of_host, &shape, NULL), "view");
-  knng_matrix host = knng_host(dtype, shape.rows, shape.cols, room);
+  expect_ok(knng_graph_view(of_host, &shape, NULL, NULL), "view");
+  knng_matrix host = knng_packed(dtype, shape.rows, shape.cols, room);
   device_rows r = empty_on_device(dtype, shape.rows, shape.cols, way % 3, way);
   knng_error wanted = {.struct_size = sizeof wanted}, got = wanted;
-  const knng_status status = knng_graph_copy(of_host, base, ids ? &host : NULL, ids ? NULL : &host);
-  if (status != KNNG_OK) knng_last_error_get(&wanted);
-  assert_int_equal(knng_graph_copy(g, base, ids ? &r.m : NULL, ids ? NULL : &r.m), status);
+  const knng_status status = knng_graph_copy(of_host, base, ids ? &host : NULL, ids ? NULL : &host, &wanted);
+  assert_int_equal(knng_graph_copy(g, base, ids ? &r.m : NULL, ids ? NULL : &r.m, &got), status);
   if (status != KNNG_OK) {
-    knng_last_error_get(&got);
     assert_memory_equal(&got, &wanted, sizeof got);
   } else {
     expect_written(&r, room, (dtype & 0xff) / 8);
@@ -216,7 +214,7 @@ static void copies_are_converted_on_devices(void** state) {
     q.value_type = f64 ? "f64" : "f32";
     knng_graph *expected = graph_of_cpu(&q), *kept = NULL;
     knng* h = handle_for(&q, "cuda:1", "auto", "auto", "0");
-    expect_ok(knng_set(h, "graph", "device"), "graph");
+    expect_ok(knng_set(h, "graph", "device", NULL), "graph");
     expect_ok(answer(h, &q, NULL, &kept), "kept");
     const int64_t fetched = fake_count("fetched", 0);
     for (int way = 0; way < LAYOUTS; ++way)
@@ -264,7 +262,7 @@ static void entries_that_do_not_fit_are_refused_as_on_the_host(void** state) {
       q.value_type = "f64";
       knng_graph *expected = graph_of_cpu(&q), *kept = NULL;
       knng* h = handle_for(&q, "cuda:0", "auto", "auto", "0");
-      expect_ok(knng_set(h, "graph", "device"), "graph");
+      expect_ok(knng_set(h, "graph", "device", NULL), "graph");
       expect_ok(answer(h, &q, NULL, &kept), "kept");
       const int64_t fetched = fake_count("fetched", 0);
       for (int t = 0; t < 4; ++t)
@@ -287,9 +285,9 @@ static void entries_that_do_not_fit_are_refused_as_on_the_host(void** state) {
       0x1p-1074};
   for (size_t e = 0; e < sizeof edges / sizeof *edges; ++e) {
     const double distances[] = {0, 1, INFINITY, 0.1, edges[e], INFINITY};
-    const knng_matrix of_ids = knng_host(KNNG_I64, 2, 3, ids), of_values = knng_host(KNNG_F64, 2, 3, distances);
+    const knng_matrix of_ids = knng_packed(KNNG_I64, 2, 3, ids), of_values = knng_packed(KNNG_F64, 2, 3, distances);
     knng_graph* g = NULL;
-    expect_ok(knng_graph_import(&g, &of_ids, &of_values), "import");
+    expect_ok(knng_graph_import(&g, &of_ids, &of_values, 0, 65536, 0, NULL), "import");
     for (int t = 0; t < 4; ++t)
       for (int base = 0; base < 2 && e == 0; ++base) expect_as_on_host(g, g, base, id_types[t], 1, t);
     for (int t = 0; t < 4; ++t) expect_as_on_host(g, g, 0, value_types[t], 0, t);
@@ -302,28 +300,28 @@ static void what_cannot_be_kept_is_refused(void** state) {
   test_rows rows = rows_normal(KNNG_F32, 300, 10, 415);
   knng* h = HANDLE(&rows, "device", "cpu", "graph", "device");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_OPTION, "graph=device", "device=cpu");
-  expect_ok(knng_set(h, "device", "cuda:1,0"), "device");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_OPTION, "graph=device", "device=cpu");
+  expect_ok(knng_set(h, "device", "cuda:1,0", NULL), "device");
   devices_behave("1:no_memory_for_lists");
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_MEMORY, "graph", "told to be full");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "graph", "told to be full");
   assert_int_equal(fake_count("bytes", 0), 0);
   devices_behave("1:fails_at_refine=1");
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_DEVICE, "told to fail");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_DEVICE, "told to fail");
   assert_int_equal(fake_count("bytes", 0), 0);
   devices_behave("0:unusable;1:unusable;2:unusable;3:unusable");
-  expect_ok(knng_set(h, "device", "auto"), "device");
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_DEVICE, "unusable");
+  expect_ok(knng_set(h, "device", "auto", NULL), "device");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_DEVICE, "unusable");
   devices_behave("");
   /* Memory of both is in the plan. */
   const knng_plan plan = planned(h, 0, 6);
   assert_true(plan.device_bytes > 300 * 6 * 12);
   assert_int_equal(plan.devices, 1);
-  expect_ok(knng_set(h, "graph", "host"), "graph");
-  expect_ok(knng_set(h, "device", "cuda:0"), "device");
+  expect_ok(knng_set(h, "graph", "host", NULL), "graph");
+  expect_ok(knng_set(h, "device", "cuda:0", NULL), "device");
   const knng_plan on_host = planned(h, 0, 6);
   assert_true(plan.smallest_device == on_host.smallest_device + 300 * 6 * 12);
   assert_true(plan.smallest_host == on_host.smallest_host - 300 * 6 * 12);
-  expect_ok(knng_set(h, "graph", "device"), "graph");
+  expect_ok(knng_set(h, "graph", "device", NULL), "graph");
   set_bytes(h, "max_device_bytes", plan.smallest_device);
   set_bytes(h, "max_host_bytes", plan.smallest_host);
   g = built(h, 6);
@@ -331,7 +329,7 @@ static void what_cannot_be_kept_is_refused(void** state) {
   assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.smallest_host);
   knng_graph_destroy(g);
   set_bytes(h, "max_device_bytes", plan.smallest_device - 1);
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_BUDGET, "max_device_bytes");
   knng_destroy(h);
   rows_free(&rows);
   /* A value that does not fit, of a row on the device. */
@@ -340,7 +338,7 @@ static void what_cannot_be_kept_is_refused(void** state) {
   large[39 * 2] = 1e60;
   rows = rows_from(KNNG_F64, 40, 2, large);
   h = HANDLE(&rows, "device", "cuda:0", "graph", "device", "value_type", "f32");
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_RANGE, "row 39", "value_type=f64");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_RANGE, "row 39", "value_type=f64");
   knng_destroy(h);
   rows_free(&rows);
 }

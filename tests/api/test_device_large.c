@@ -15,11 +15,11 @@ static int cases_done;
 static knng* with_tiles(const question* q, const char* engine, const char* selector, const char* rows,
                         const char* columns) {
   knng* h = handle_for(q, "cuda:0", engine, selector, rows);
-  expect_ok(knng_set(h, "tile_cols", columns), "tile_cols");
+  expect_ok(knng_set(h, "tile_cols", columns, NULL), "tile_cols");
   knng_plan p;
   memset(&p, 0, sizeof p);
   p.struct_size = sizeof p;
-  const knng_status status = knng_estimate(h, q->queries ? q->queries->n : 0, q->k, &p);
+  const knng_status status = knng_estimate(h, q->queries ? q->queries->n : 0, q->k, &p, NULL);
   if (status == KNNG_ERR_DEVICE) {
     printf("%s %s: not run: %s\n", engine, selector, knng_last_error());
     knng_destroy(h);
@@ -58,7 +58,7 @@ static void same_as_planned(const metric_case* m, const char* engine, const char
     expect_ok(answer(plain, &q, NULL, &expected), "planned tiles");
     expect_same(expected, g, "a large tile");
     int64_t first_wrong = 0;
-    expect_ok(knng_check(h, g, 300, NULL, &first_wrong), "knng_check");
+    expect_ok(knng_check(h, g, 300, NULL, &first_wrong, NULL), "knng_check");
     assert_int_equal(first_wrong, -1);
     knng_graph_destroy(expected);
     knng_graph_destroy(g);
@@ -121,7 +121,7 @@ static void same_in_cut_tiles(const char* engine, int64_t n, int64_t queries, co
   assert_true(uncut == once || uncut == rungs * once);
   if (!queries) {
     int64_t first_wrong = 0;
-    expect_ok(knng_check(h, g, 5, NULL, &first_wrong), "knng_check");
+    expect_ok(knng_check(h, g, 5, NULL, &first_wrong, NULL), "knng_check");
     assert_int_equal(first_wrong, -1);
   }
   ++cases_done;

@@ -11,7 +11,7 @@
 
 static void expect_text(const knng_graph* g, const char* name, const char* expected) {
   char text[160];
-  expect_ok(knng_graph_text(g, name, text, sizeof text, NULL), name);
+  expect_ok(knng_graph_text(g, name, text, sizeof text, NULL, NULL), name);
   if (strncmp(text, expected, strlen(expected)) != 0 || (!*expected && *text))
     fail_msg("%s is '%s' instead of '%s'", name, text, expected);
 }
@@ -23,16 +23,16 @@ static void nobody_is_loaded_to_be_asked(void** state) {
   knng_matrix m = matrix_of(&rows);
   m.space = KNNG_ANY;
   knng* h = HANDLE(NULL, NULL);
-  expect_ok(knng_borrow(h, &m), "host memory");
+  expect_ok(knng_borrow(h, &m, NULL, NULL), "host memory");
   assert_int_equal(fake_count("located", 0), 0);
   knng_device d;
   d.struct_size = sizeof d;
-  expect_ok(knng_device_get(1, &d), "loads the library");
-  expect_ok(knng_borrow(h, &m), "host memory");
+  expect_ok(knng_device_get(1, &d, NULL), "loads the library");
+  expect_ok(knng_borrow(h, &m, NULL, NULL), "host memory");
   assert_true(fake_count("located", 0) > 0);
   m.space = KNNG_HOST;
   const int64_t asked = fake_count("located", 0);
-  expect_ok(knng_borrow(h, &m), "host memory");
+  expect_ok(knng_borrow(h, &m, NULL, NULL), "host memory");
   assert_int_equal(fake_count("located", 0), asked);
   knng_destroy(h);
   rows_free(&rows);
@@ -58,13 +58,13 @@ static void rows_of_devices_give_the_same_graph(void** state) {
           set_metric(h, &q.metric);
           const int64_t read = fake_count("read", 0), fetched = fake_count("fetched", 0);
           knng_graph* g = NULL;
-          expect_ok(knng_build(h, q.k, NULL, &g), label);
+          expect_ok(knng_build(h, q.k, NULL, &g, NULL), label);
           expect_as_from_memory(expected, g, label);
           assert_int_equal(fake_count("read", 0), read); /* nothing touched the host */
           assert_int_equal(fake_count("fetched", 0), fetched);
           expect_text(g, "device", "cuda:");
           int64_t wrong = 0;
-          expect_ok(knng_check(h, g, 20, NULL, &wrong), "knng_check");
+          expect_ok(knng_check(h, g, 20, NULL, &wrong, NULL), "knng_check");
           assert_int_equal(wrong, -1);
           knng_graph_destroy(g);
           knng_destroy(h);
@@ -97,7 +97,7 @@ static void the_cpu_gets_copies(void** state) {
   expect_same(expected, g, "within the smallest budget");
   knng_graph_destroy(g);
   devices_behave("1:fails_to_fetch");
-  EXPECT_ERROR(knng_build(h, 7, NULL, &g), KNNG_ERR_DEVICE, "rows", "told to fail");
+  EXPECT_ERROR(knng_build(h, 7, NULL, &g, &reported), KNNG_ERR_DEVICE, "rows", "told to fail");
   knng_graph_destroy(expected);
   knng_destroy(h);
   knng_destroy(host);
@@ -139,7 +139,7 @@ static void equal_rows_are_left_out(void** state) {
         snprintf(label, sizeof label, "%s, %s rows, on %s", q.metric.metric, all ? "equal" : "some equal", *set);
         knng* h = HANDLE(NULL, "device", *set);
         set_metric(h, &q.metric);
-        for (int part = 0; part < 3; ++part) expect_ok(knng_borrow(h, &m[part]), "a part");
+        for (int part = 0; part < 3; ++part) expect_ok(knng_borrow(h, &m[part], NULL, NULL), "a part");
         knng_graph* g = built(h, q.k);
         expect_as_from_memory(expected, g, label);
         if (!alone) assert_true(stat_of(g, "pairs") < (double)(rows.n * (rows.n - 1) / 2));
@@ -169,29 +169,29 @@ static void rows_here_and_there(void** state) {
     part.data = (char*)rows.data + first * rows.d * 8;
     parts[i] = packed_on_device(&part, i == 2 ? 0 : 1);
     const knng_matrix host = matrix_of(&part);
-    expect_ok(i % 2 ? knng_add(h, &host) : knng_borrow(h, &parts[i].m), "a part");
+    expect_ok(i % 2 ? knng_add(h, &host, NULL, NULL) : knng_borrow(h, &parts[i].m, NULL, NULL), "a part");
     first = ends[i];
   }
   for (const char* const* set = device_sets(); *set; ++set) {
-    expect_ok(knng_set(h, "device", *set), "device");
+    expect_ok(knng_set(h, "device", *set, NULL), "device");
     const int64_t read = fake_count("read", 0), sessions = planned(h, 0, 5).devices;
     knng_graph* g = built(h, 5);
     expect_same(expected, g, *set);
     assert_int_equal(fake_count("read", 0) - read, 12 * sessions);
     knng_graph_destroy(g);
   }
-  expect_ok(knng_set(h, "device", "auto"), "device");
+  expect_ok(knng_set(h, "device", "auto", NULL), "device");
   knng_graph* g = built(h, 5);
   expect_same(expected, g, "auto");
   expect_text(g, "device", "cuda:0,1: "); /* those that have the rows, though they are few */
   knng_graph_destroy(g);
-  expect_ok(knng_set(h, "device", "cpu"), "device");
+  expect_ok(knng_set(h, "device", "cpu", NULL), "device");
   g = built(h, 5);
   expect_same(expected, g, "cpu");
   knng_graph_destroy(g);
   double back[130 * 9];
-  knng_matrix to = knng_host(KNNG_F64, 60, 9, back);
-  expect_ok(knng_read(h, 25, &to), "knng_read");
+  knng_matrix to = knng_packed(KNNG_F64, 60, 9, back);
+  expect_ok(knng_read(h, 25, &to, NULL), "knng_read");
   assert_memory_equal(back, rows.x + 25 * 9, sizeof(double) * 60 * 9);
   knng_destroy(h);
   for (int i = 0; i < 5; ++i) fake_release(parts[i].block);
@@ -207,16 +207,17 @@ static void queries_of_devices(void** state) {
   question q = question_of(&rows, &metric_cases[4], 8);
   q.queries = &queries;
   q.leave_out = leave_out;
+  const knng_matrix left_out = knng_packed(KNNG_I64, 37, 1, leave_out);
   knng_graph *expected = graph_of_cpu(&q), *g = NULL;
   const device_rows r = packed_on_device(&rows, 1), of_queries = packed_on_device(&queries, 0);
   static const char* const devices[] = {"cuda:0", "cuda:1", "cuda:2", "cpu", "auto"};
   for (int i = 0; i < 5; ++i)
     for (int which = 1; which < 4; ++which) {
       knng* h = HANDLE(which & 1 ? NULL : &rows, "device", devices[i]);
-      if (which & 1) expect_ok(knng_borrow(h, &r.m), "knng_borrow");
+      if (which & 1) expect_ok(knng_borrow(h, &r.m, NULL, NULL), "knng_borrow");
       set_metric(h, &q.metric);
       const knng_matrix host = matrix_of(&queries);
-      expect_ok(knng_query(h, which & 2 ? &of_queries.m : &host, leave_out, q.k, NULL, &g), devices[i]);
+      expect_ok(knng_query(h, which & 2 ? &of_queries.m : &host, &left_out, 0, q.k, NULL, &g, NULL), devices[i]);
       expect_same(expected, g, devices[i]);
       if (i == 4) expect_text(g, "device", which == 1 ? "cuda:1: " : which == 2 ? "cuda:0: " : "cuda:0,1: ");
       knng_graph_destroy(g);
@@ -244,9 +245,10 @@ static void work_comes_after_the_stream(void** state) {
       if (space == 2) r.m.space = KNNG_ANY;
       knng* h = HANDLE(NULL, "device", "cuda:0");
       r.m.stream = 0;
-      EXPECT_ERROR(add ? knng_add(h, &r.m) : knng_borrow(h, &r.m), KNNG_ERR_DATA, "row 3", "column 2", "NaN");
+      EXPECT_ERROR(add ? knng_add(h, &r.m, NULL, &reported) : knng_borrow(h, &r.m, NULL, &reported), KNNG_ERR_DATA,
+                   "row 3", "column 2", "NaN");
       r.m.stream = 77;
-      expect_ok(add ? knng_add(h, &r.m) : knng_borrow(h, &r.m), "after the stream");
+      expect_ok(add ? knng_add(h, &r.m, NULL, NULL) : knng_borrow(h, &r.m, NULL, NULL), "after the stream");
       if (add) fake_release(r.block);
       g = built(h, 4);
       expect_same(expected, g, "after the stream");
@@ -258,16 +260,16 @@ static void work_comes_after_the_stream(void** state) {
   float host[50 * 7];
   for (int i = 0; i < 50 * 7; ++i) host[i] = NAN;
   fake_copy(host, rows.data, sizeof host, 77);
-  knng_matrix m = knng_host(KNNG_F32, 50, 7, host);
+  knng_matrix m = knng_packed(KNNG_F32, 50, 7, host);
   knng* h = HANDLE(NULL, "device", "cpu");
-  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_DATA, "NaN");
+  EXPECT_ERROR(knng_borrow(h, &m, NULL, &reported), KNNG_ERR_DATA, "NaN");
   m.space = KNNG_PINNED;
   m.stream = 77;
-  expect_ok(knng_borrow(h, &m), "after the stream");
+  expect_ok(knng_borrow(h, &m, NULL, NULL), "after the stream");
   g = built(h, 4);
   expect_same(expected, g, "after the stream");
   m.stream = 78;
-  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_ARGUMENT, "no such stream");
+  EXPECT_ERROR(knng_borrow(h, &m, NULL, &reported), KNNG_ERR_ARGUMENT, "no such stream");
   knng_graph_destroy(g);
   knng_destroy(h);
   knng_graph_destroy(expected);
@@ -281,24 +283,24 @@ static void what_is_not_there_is_refused(void** state) {
   knng* h = HANDLE(NULL, "device", "cuda:0");
   knng_matrix m = r.m;
   m.device = 0;
-  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_ARGUMENT, "device=0", "device 1");
+  EXPECT_ERROR(knng_borrow(h, &m, NULL, &reported), KNNG_ERR_ARGUMENT, "device=0", "device 1");
   m = matrix_of(&rows);
   m.space = KNNG_CUDA;
-  EXPECT_ERROR(knng_add(h, &m), KNNG_ERR_ARGUMENT, "space=2", "no device memory");
+  EXPECT_ERROR(knng_add(h, &m, NULL, &reported), KNNG_ERR_ARGUMENT, "space=2", "no device memory");
   m.space = KNNG_MANAGED;
-  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_ARGUMENT, "space=13", "no device memory");
+  EXPECT_ERROR(knng_borrow(h, &m, NULL, &reported), KNNG_ERR_ARGUMENT, "space=13", "no device memory");
   m = r.m;
   m.rows = 100000;
-  EXPECT_ERROR(knng_borrow(h, &m), KNNG_ERR_ARGUMENT, "rows", "beyond");
+  EXPECT_ERROR(knng_borrow(h, &m, NULL, &reported), KNNG_ERR_ARGUMENT, "rows", "beyond");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_STATE, "rows"); /* as it was */
-  expect_ok(knng_borrow(h, &r.m), "knng_borrow");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_STATE, "rows"); /* as it was */
+  expect_ok(knng_borrow(h, &r.m, NULL, NULL), "knng_borrow");
   /* Gone before it is read. */
   fake_release(r.block);
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_ARGUMENT, "cuda:0", "any more");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_ARGUMENT, "cuda:0", "any more");
   assert_null(g);
-  expect_ok(knng_set(h, "device", "cpu"), "cpu");
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_ARGUMENT, "rows", "any more");
+  expect_ok(knng_set(h, "device", "cpu", NULL), "cpu");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_ARGUMENT, "rows", "any more");
   knng_destroy(h);
   rows_free(&rows);
   /* What the metric cannot take, as the CPU says it. */
@@ -307,11 +309,11 @@ static void what_is_not_there_is_refused(void** state) {
   r = packed_on_device(&rows, 0);
   char message[480];
   knng* host = HANDLE(&rows, "device", "cpu", "metric", "hellinger");
-  EXPECT_ERROR(knng_build(host, 3, NULL, &g), KNNG_ERR_DATA, "row 41", "column 3");
+  EXPECT_ERROR(knng_build(host, 3, NULL, &g, &reported), KNNG_ERR_DATA, "row 41", "column 3");
   snprintf(message, sizeof message, "%s", knng_last_error());
   h = borrower(&r.m, "cuda:2");
-  expect_ok(knng_set(h, "metric", "hellinger"), "metric");
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DATA, message);
+  expect_ok(knng_set(h, "metric", "hellinger", NULL), "metric");
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_DATA, message);
   knng_destroy(h);
   knng_destroy(host);
   fake_release(r.block);
@@ -330,28 +332,28 @@ static void added_rows_are_copies_and_borrowed_ones_are_not(void** state) {
   device_rows r = on_device(&rows, KNNG_CUDA, 3, &l, 0);
   knng* h = HANDLE(NULL, "device", "cuda:0", "max_host_bytes", "399");
   set_metric(h, &q.metric);
-  EXPECT_ERROR(knng_add(h, &r.m), KNNG_ERR_BUDGET, "max_host_bytes", "400");
-  expect_ok(knng_set(h, "max_host_bytes", "0"), "max_host_bytes");
-  expect_ok(knng_add(h, &r.m), "knng_add");
+  EXPECT_ERROR(knng_add(h, &r.m, NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes", "400");
+  expect_ok(knng_set(h, "max_host_bytes", "0", NULL), "max_host_bytes");
+  expect_ok(knng_add(h, &r.m, NULL, NULL), "knng_add");
   int one = 1;
   r.m.release = count_release;
   r.m.owner = &one;
-  expect_ok(knng_borrow(h, &r.m), "knng_borrow");
+  expect_ok(knng_borrow(h, &r.m, NULL, NULL), "knng_borrow");
   assert_int_equal(released, 0);
   float back[40 * 5];
   for (int part = 0; part < 2; ++part) {
-    knng_matrix to = knng_host(KNNG_F32, 40, 5, back);
-    expect_ok(knng_read(h, part * 40, &to), "knng_read");
+    knng_matrix to = knng_packed(KNNG_F32, 40, 5, back);
+    expect_ok(knng_read(h, part * 40, &to, NULL), "knng_read");
     for (int i = 0; i < 40 * 5; ++i) assert_true(back[i] == (float)rows.x[i]);
   }
   int8_t narrow[5];
-  knng_matrix to = knng_host(KNNG_I8, 1, 5, narrow);
-  EXPECT_ERROR(knng_read(h, 43, &to), KNNG_ERR_RANGE, "row 43");
+  knng_matrix to = knng_packed(KNNG_I8, 1, 5, narrow);
+  EXPECT_ERROR(knng_read(h, 43, &to, &reported), KNNG_ERR_RANGE, "row 43");
   knng_destroy(h);
   assert_int_equal(released, 1);
   h = HANDLE(NULL, "device", "cuda:0");
   set_metric(h, &q.metric);
-  expect_ok(knng_add(h, &r.m), "knng_add");
+  expect_ok(knng_add(h, &r.m, NULL, NULL), "knng_add");
   fake_release(r.block);
   g = built(h, 4);
   expect_same(expected, g, "a copy");
@@ -369,37 +371,37 @@ static void results_go_to_devices_and_come_from_them(void** state) {
   int32_t ids[60 * 5];
   double values[60 * 5];
   uint8_t ties[60];
-  knng_matrix host_ids = knng_host(KNNG_I32, 60, 5, ids), host_values = knng_host(KNNG_F64, 60, 5, values),
-              host_ties = knng_host(KNNG_U8, 60, 1, ties);
-  expect_ok(knng_graph_copy(g, 1, &host_ids, &host_values), "to the host");
-  expect_ok(knng_graph_rows(g, "ties", &host_ties), "ties");
+  knng_matrix host_ids = knng_packed(KNNG_I32, 60, 5, ids), host_values = knng_packed(KNNG_F64, 60, 5, values),
+              host_ties = knng_packed(KNNG_U8, 60, 1, ties);
+  expect_ok(knng_graph_copy(g, 1, &host_ids, &host_values, NULL), "to the host");
+  expect_ok(knng_graph_rows(g, "ties", &host_ties, NULL), "ties");
   for (int way = 0; way < LAYOUTS; ++way) {
     device_rows of_ids = empty_on_device(KNNG_I32, 60, 5, 0, way), of_values = empty_on_device(KNNG_F64, 60, 5, 1, way),
                 of_ties = empty_on_device(KNNG_U8, 60, 1, 0, way), of_rows = empty_on_device(KNNG_F32, 60, 6, 2, way);
-    expect_ok(knng_graph_copy(g, 1, &of_ids.m, &of_values.m), "to devices");
+    expect_ok(knng_graph_copy(g, 1, &of_ids.m, &of_values.m, NULL), "to devices");
     expect_written(&of_ids, ids, 4);
     expect_written(&of_values, values, 8);
-    expect_ok(knng_graph_rows(g, "ties", &of_ties.m), "ties");
+    expect_ok(knng_graph_rows(g, "ties", &of_ties.m, NULL), "ties");
     expect_written(&of_ties, ties, 1);
-    expect_ok(knng_read(h, 0, &of_rows.m), "knng_read");
+    expect_ok(knng_read(h, 0, &of_rows.m, NULL), "knng_read");
     expect_written(&of_rows, rows.data, 4);
-    expect_ok(knng_graph_copy(g, 0, &of_ids.m, NULL), "from 0");
+    expect_ok(knng_graph_copy(g, 0, &of_ids.m, NULL, NULL), "from 0");
     knng_graph* again = NULL;
-    expect_ok(knng_graph_import(&again, &of_ids.m, &of_values.m), "import");
+    expect_ok(knng_graph_import(&again, &of_ids.m, &of_values.m, 0, of_ids.m.rows, 1, NULL), "import");
     double same[60 * 5];
     host_values.data = same;
-    expect_ok(knng_graph_copy(again, 1, &host_ids, &host_values), "to the host");
+    expect_ok(knng_graph_copy(again, 1, &host_ids, &host_values, NULL), "to the host");
     assert_memory_equal(same, values, sizeof same);
     knng_graph_destroy(again);
     /* After what is in the stream already. */
     const int32_t late = -7;
     fake_copy(of_ids.m.data, &late, 4, 79);
     of_ids.m.stream = 79;
-    expect_ok(knng_graph_copy(g, 1, &of_ids.m, NULL), "after the stream");
+    expect_ok(knng_graph_copy(g, 1, &of_ids.m, NULL, NULL), "after the stream");
     expect_written(&of_ids, ids, 4);
     of_ids.m.stream = 0;
     of_ids.m.cols = 4;
-    EXPECT_ERROR(knng_graph_copy(g, 1, &of_ids.m, NULL), KNNG_ERR_ARGUMENT, "60 x 5");
+    EXPECT_ERROR(knng_graph_copy(g, 1, &of_ids.m, NULL, &reported), KNNG_ERR_ARGUMENT, "60 x 5");
     fake_release(of_ids.block);
     fake_release(of_values.block);
     fake_release(of_ties.block);

@@ -97,9 +97,9 @@ static void check_with_oracle(const question* q) {
       knng_graph* g = NULL;
       expect_ok(answer(h, q, NULL, &g), label);
       expect_graph(g, &expected, label);
-      expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL), label);
+      expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL, NULL), label);
       assert_string_equal(text, engines[e]);
-      expect_ok(knng_graph_text(g, "selector", text, sizeof text, NULL), label);
+      expect_ok(knng_graph_text(g, "selector", text, sizeof text, NULL, NULL), label);
       if (strcmp(*selector, "auto") != 0) assert_string_equal(text, *selector);
       knng_graph_destroy(g);
       knng_destroy(h);

@@ -9,10 +9,10 @@
 #include "harness/cmocka.h"
 #include "harness/threads.h"
 
-typedef knng_status (*create_function)(knng**, int64_t, int32_t);
-typedef knng_status (*add_function)(knng*, const knng_matrix*);
-typedef knng_status (*build_function)(const knng*, int64_t, const knng_control*, knng_graph**);
-typedef knng_status (*view_function)(const knng_graph*, knng_matrix*, knng_matrix*);
+typedef knng_status (*create_function)(knng**, int64_t, int32_t, knng_error*);
+typedef knng_status (*add_function)(knng*, const knng_matrix*, const knng_control*, knng_error*);
+typedef knng_status (*build_function)(const knng*, int64_t, const knng_control*, knng_graph**, knng_error*);
+typedef knng_status (*view_function)(const knng_graph*, knng_matrix*, knng_matrix*, knng_error*);
 typedef void (*destroy_function)(knng*);
 typedef void (*graph_destroy_function)(knng_graph*);
 typedef const char* (*error_function)(void);
@@ -47,16 +47,16 @@ static void load_build_unload(void** state) {
 
     float x[40];
     for (int i = 0; i < 40; ++i) x[i] = (float)(i * i % 97);
-    const knng_matrix rows = knng_host(KNNG_F32, 20, 2, x);
+    const knng_matrix rows = knng_packed(KNNG_F32, 20, 2, x);
     knng* h = NULL;
     knng_graph* g = NULL;
-    assert_int_equal(create(&h, 0, 0), KNNG_OK);
-    assert_int_equal(add(h, &rows), KNNG_OK);
-    assert_int_equal(build(h, 20, NULL, &g), KNNG_ERR_RANGE);
+    assert_int_equal(create(&h, 0, 0, NULL), KNNG_OK);
+    assert_int_equal(add(h, &rows, NULL, NULL), KNNG_OK);
+    assert_int_equal(build(h, 20, NULL, &g, NULL), KNNG_ERR_RANGE);
     assert_non_null(strstr(last_error(), "20"));
-    assert_int_equal(build(h, 3, NULL, &g), KNNG_OK);
-    knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL);
-    assert_int_equal(view(g, &ids, NULL), KNNG_OK);
+    assert_int_equal(build(h, 3, NULL, &g, NULL), KNNG_OK);
+    knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL);
+    assert_int_equal(view(g, &ids, NULL, NULL), KNNG_OK);
     assert_int_equal(ids.rows, 20);
     graph_destroy(g);
     destroy(h);

@@ -13,8 +13,8 @@ enum { neighbours = 10 };
 static void whole_builds_are_the_same(void** state) {
   (void)state;
   knng* h = HANDLE(NULL, "device", "cpu");
-  expect_ok(knng_add_file(h, FOLDER "train-images-idx3-ubyte.gz", NULL), "training images");
-  expect_ok(knng_add_file(h, FOLDER "t10k-images-idx3-ubyte.gz", NULL), "test images");
+  expect_ok(knng_add_file(h, FOLDER "train-images-idx3-ubyte.gz", NULL, NULL), "training images");
+  expect_ok(knng_add_file(h, FOLDER "t10k-images-idx3-ubyte.gz", NULL, NULL), "test images");
   set_metric(h, &(metric_case){"sqeuclidean", "2", 1});
   knng_graph* reference = NULL;
   for (const engine_case* e = engines_for(&metric_cases[0]); e->engine; ++e) {
@@ -22,7 +22,7 @@ static void whole_builds_are_the_same(void** state) {
     knng_graph* g = built(h, neighbours);
     assert_true(stat_of(g, "proved") == 70000 && stat_of(g, "bound_violations") == 0);
     char selector[32];
-    expect_ok(knng_graph_text(g, "selector", selector, sizeof selector, NULL), "selector");
+    expect_ok(knng_graph_text(g, "selector", selector, sizeof selector, NULL, NULL), "selector");
     assert_string_equal(selector, strcmp(e->engine, "tiled") == 0 ? e->selector : "none");
     if (!reference) {
       reference = g;

@@ -32,7 +32,7 @@ static size_t read_whole(const char* path, unsigned char* out, size_t most) {
 
 static knng_graph* loaded(const char* path) {
   knng_graph* g = NULL;
-  expect_ok(knng_graph_load(&g, path), path);
+  expect_ok(knng_graph_load(&g, path, NULL, NULL), path);
   assert_non_null(g);
   return g;
 }
@@ -48,33 +48,33 @@ static void graphs_come_back_whole(void** state) {
     for (int s = 0; s < 2; ++s) {
       char path[32];
       snprintf(path, sizeof path, "graph%d.%s", variant, suffixes[s]);
-      expect_ok(knng_graph_save(g, path, NULL), path);
-      expect_ok(knng_graph_save(g, "named", suffixes[s]), "named format");
+      expect_ok(knng_graph_save(g, path, NULL, NULL, NULL), path);
+      expect_ok(knng_graph_save(g, "named", suffixes[s], NULL, NULL), "named format");
       knng_graph *back = loaded(path), *named = loaded("named");
       expect_same_graph(g, back, path);
       expect_same_graph(g, named, "named format");
       if (s == 0) { /* this format keeps everything */
         unsigned char a[70], b[70];
-        knng_matrix ma = knng_host(KNNG_U8, 70, 1, a), mb = knng_host(KNNG_U8, 70, 1, b);
+        knng_matrix ma = knng_packed(KNNG_U8, 70, 1, a), mb = knng_packed(KNNG_U8, 70, 1, b);
         static const char* const columns[] = {"ties", "proof"};
         for (int c = 0; c < 2; ++c) {
-          expect_ok(knng_graph_rows(g, columns[c], &ma), columns[c]);
-          expect_ok(knng_graph_rows(back, columns[c], &mb), columns[c]);
+          expect_ok(knng_graph_rows(g, columns[c], &ma, NULL), columns[c]);
+          expect_ok(knng_graph_rows(back, columns[c], &mb, NULL), columns[c]);
           assert_memory_equal(a, b, sizeof a);
         }
         const char* name = NULL;
-        for (int32_t i = 0; knng_stat_name(i, &name, NULL) == KNNG_OK; ++i)
+        for (int32_t i = 0; knng_stat_name(i, &name, NULL, NULL) == KNNG_OK; ++i)
           assert_true(stat_of(g, name) == stat_of(back, name));
         static const char* const texts[] = {"metric",  "precision",   "engine", "selector", "device",
                                             "version", "fingerprint", "value",  "self"};
         for (int t = 0; t < 9; ++t) {
           char left[200], right[200];
-          expect_ok(knng_graph_text(g, texts[t], left, sizeof left, NULL), texts[t]);
-          expect_ok(knng_graph_text(back, texts[t], right, sizeof right, NULL), texts[t]);
+          expect_ok(knng_graph_text(g, texts[t], left, sizeof left, NULL, NULL), texts[t]);
+          expect_ok(knng_graph_text(back, texts[t], right, sizeof right, NULL, NULL), texts[t]);
           assert_string_equal(left, right);
         }
         int64_t wrong = 0;
-        expect_ok(knng_check(h, back, 0, NULL, &wrong), "knng_check");
+        expect_ok(knng_check(h, back, 0, NULL, &wrong, NULL), "knng_check");
         assert_int_equal(wrong, -1);
       }
       knng_graph_destroy(back);
@@ -92,21 +92,21 @@ static void damage_is_noticed(void** state) {
   test_rows rows = rows_grid(KNNG_F32, 12, 2, 4, 143);
   knng* h = HANDLE(&rows, "device", "cpu");
   knng_graph* g = built(h, 2);
-  expect_ok(knng_graph_save(g, "whole.knng", NULL), "save");
+  expect_ok(knng_graph_save(g, "whole.knng", NULL, NULL, NULL), "save");
   static unsigned char bytes[20000];
   const size_t size = read_whole("whole.knng", bytes, sizeof bytes);
   assert_true(size > 0 && size < sizeof bytes);
   knng_graph* back = NULL;
   for (size_t cut = 0; cut < size; cut += cut < 200 ? 1 : 7) {
     write_file("damaged.knng", bytes, cut);
-    EXPECT_ERROR(knng_graph_load(&back, "damaged.knng"), KNNG_ERR_FORMAT, "damaged.knng");
+    EXPECT_ERROR(knng_graph_load(&back, "damaged.knng", NULL, &reported), KNNG_ERR_FORMAT, "damaged.knng");
     assert_null(back);
   }
   for (size_t at = 0; at < size; ++at)
     for (int bit = 0; bit < 8; bit += 7) {
       bytes[at] ^= (unsigned char)(1 << bit);
       write_file("damaged.knng", bytes, size);
-      const knng_status status = knng_graph_load(&back, "damaged.knng");
+      const knng_status status = knng_graph_load(&back, "damaged.knng", NULL, NULL);
       if (status == KNNG_OK) fail_msg("byte %d can change without being noticed", (int)at);
       if (status != KNNG_ERR_FORMAT && status != KNNG_ERR_UNSUPPORTED)
         fail_msg("byte %d: status %d", (int)at, (int)status);
@@ -115,11 +115,11 @@ static void damage_is_noticed(void** state) {
     }
   bytes[size] = 0; /* one byte too many */
   write_file("damaged.knng", bytes, size + 1);
-  EXPECT_ERROR(knng_graph_load(&back, "damaged.knng"), KNNG_ERR_FORMAT, "damaged.knng");
+  EXPECT_ERROR(knng_graph_load(&back, "damaged.knng", NULL, &reported), KNNG_ERR_FORMAT, "damaged.knng");
   write_file("damaged.knng", bytes, size);
   knng_graph_destroy(loaded("damaged.knng"));
-  EXPECT_ERROR(knng_graph_load(&back, "missing.knng"), KNNG_ERR_IO, "missing.knng", "No such file");
-  EXPECT_ERROR(knng_graph_load(&back, "."), KNNG_ERR_IO, ".");
+  EXPECT_ERROR(knng_graph_load(&back, "missing.knng", NULL, &reported), KNNG_ERR_IO, "missing.knng", "No such file");
+  EXPECT_ERROR(knng_graph_load(&back, ".", NULL, &reported), KNNG_ERR_IO, ".");
   knng_graph_destroy(g);
   knng_destroy(h);
   rows_free(&rows);
@@ -140,7 +140,7 @@ static void failed_writes_leave_the_old_file(void** state) {
     const struct rlimit small = {4096, limit.rlim_max};
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    const knng_status status = knng_graph_save(g, targets[t], NULL);
+    const knng_status status = knng_graph_save(g, targets[t], NULL, NULL, NULL);
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, handler);
     EXPECT_ERROR(status, KNNG_ERR_IO, targets[t]);
@@ -148,15 +148,15 @@ static void failed_writes_leave_the_old_file(void** state) {
     assert_int_equal(read_whole(targets[t], content, sizeof content), 3);
     assert_memory_equal(content, "old", 3);
     assert_int_equal(entries_of("."), before);
-    expect_ok(knng_graph_save(g, targets[t], NULL), "with space again");
+    expect_ok(knng_graph_save(g, targets[t], NULL, NULL, NULL), "with space again");
     assert_int_equal(entries_of("."), before);
     knng_graph* back = loaded(targets[t]);
     expect_same_graph(g, back, targets[t]);
     knng_graph_destroy(back);
   }
-  EXPECT_ERROR(knng_graph_save(g, "no/such/folder/graph.knng", NULL), KNNG_ERR_IO, "no/such/folder");
+  EXPECT_ERROR(knng_graph_save(g, "no/such/folder/graph.knng", NULL, NULL, &reported), KNNG_ERR_IO, "no/such/folder");
   assert_int_equal(mkdir("folder.knng", 0777), 0);
-  EXPECT_ERROR(knng_graph_save(g, "folder.knng", NULL), KNNG_ERR_IO, "folder.knng");
+  EXPECT_ERROR(knng_graph_save(g, "folder.knng", NULL, NULL, &reported), KNNG_ERR_IO, "folder.knng");
   assert_int_equal(entries_of("folder.knng"), 0);
   knng_graph_destroy(g);
   knng_destroy(h);
@@ -165,14 +165,14 @@ static void failed_writes_leave_the_old_file(void** state) {
 
 static void expect_file_rows(const char* path, const test_rows* rows) {
   knng* h = HANDLE(NULL, NULL);
-  expect_ok(knng_add_file(h, path, NULL), path);
+  expect_ok(knng_add_file(h, path, NULL, NULL), path);
   int64_t n = 0, d = 0;
   int32_t dtype = 0;
-  expect_ok(knng_shape(h, &n, &d, &dtype), path);
+  expect_ok(knng_shape(h, &n, &d, &dtype, NULL), path);
   assert_true(n == rows->n && d == rows->d && dtype == rows->dtype);
   double* back = malloc(sizeof(double) * (size_t)(n * d));
-  knng_matrix m = knng_host(KNNG_F64, n, d, back);
-  expect_ok(knng_read(h, 0, &m), path);
+  knng_matrix m = knng_packed(KNNG_F64, n, d, back);
+  expect_ok(knng_read(h, 0, &m, NULL), path);
   assert_memory_equal(back, rows->x, sizeof(double) * (size_t)(n * d));
   free(back);
   knng_destroy(h);
@@ -228,11 +228,11 @@ static void queries_from_a_file(void** state) {
   knng* h = HANDLE(&rows, "device", "cpu");
   const knng_matrix m = matrix_of(&queries);
   knng_graph *memory = NULL, *file = NULL;
-  expect_ok(knng_query(h, &m, NULL, 7, NULL, &memory), "knng_query");
-  expect_ok(knng_query_file(h, "queries.npy", 7, NULL, &file), "knng_query_file");
+  expect_ok(knng_query(h, &m, NULL, 0, 7, NULL, &memory, NULL), "knng_query");
+  expect_ok(knng_query_file(h, "queries.npy", 7, NULL, &file, NULL), "knng_query_file");
   expect_same_graph(memory, file, "queries from memory and file");
   knng_graph_destroy(file);
-  EXPECT_ERROR(knng_query_file(h, "none.npy", 7, NULL, &file), KNNG_ERR_IO, "none.npy");
+  EXPECT_ERROR(knng_query_file(h, "none.npy", 7, NULL, &file, &reported), KNNG_ERR_IO, "none.npy");
   assert_null(file);
   knng_graph_destroy(memory);
   knng_destroy(h);
@@ -274,23 +274,20 @@ static void integers_that_are_not_exact(void** state) {
     knng_graph* g = NULL;
     for (int way = 0; way < 6; ++way) {
       if (way == 3) set_bytes(h, "max_host_bytes", n * d * dtype_size(cases[c].dtype)); /* rows would stay there */
-      const knng_status status = way == 0   ? knng_add(h, &m)
-                                 : way == 1 ? knng_borrow(h, &m)
-                                 : way <= 3 ? knng_add_file(h, "bad.npy", NULL)
-                                 : way == 4 ? knng_query(asked, &m, NULL, 3, NULL, &g)
-                                            : knng_query_file(asked, "bad.npy", 3, NULL, &g);
+      const knng_status status = way == 0   ? knng_add(h, &m, NULL, &reported)
+                                 : way == 1 ? knng_borrow(h, &m, NULL, &reported)
+                                 : way <= 3 ? knng_add_file(h, "bad.npy", NULL, &reported)
+                                 : way == 4 ? knng_query(asked, &m, NULL, 0, 3, NULL, &g, &reported)
+                                            : knng_query_file(asked, "bad.npy", 3, NULL, &g, &reported);
       EXPECT_ERROR(status, KNNG_ERR_DATA, cases[c].word);
-      knng_error e;
-      e.struct_size = sizeof e;
-      knng_last_error_get(&e);
-      assert_int_equal(e.row, row);
-      assert_int_equal(e.col, col);
-      assert_int_equal(e.given, cases[c].given);
-      assert_int_equal(e.limit, cases[c].limit);
+      assert_int_equal(reported.row, row);
+      assert_int_equal(reported.col, col);
+      assert_int_equal(reported.given, cases[c].given);
+      assert_int_equal(reported.limit, cases[c].limit);
       assert_null(g);
     }
     int64_t left = -1;
-    expect_ok(knng_shape(h, &left, NULL, NULL), "knng_shape");
+    expect_ok(knng_shape(h, &left, NULL, NULL, NULL), "knng_shape");
     assert_int_equal(left, 0);
     knng_destroy(h);
     knng_destroy(asked);
@@ -305,31 +302,31 @@ static void bad_row_files(void** state) {
   knng* h = HANDLE(&rows, "device", "cpu");
   float x[80];
   memcpy(x, rows.data, sizeof x);
-  EXPECT_ERROR(knng_add_file(h, "missing.npy", NULL), KNNG_ERR_IO, "missing.npy", "No such file");
-  EXPECT_ERROR(knng_add_file(h, ".", NULL), KNNG_ERR_UNSUPPORTED, ".");
+  EXPECT_ERROR(knng_add_file(h, "missing.npy", NULL, &reported), KNNG_ERR_IO, "missing.npy", "No such file");
+  EXPECT_ERROR(knng_add_file(h, ".", NULL, &reported), KNNG_ERR_UNSUPPORTED, ".");
   write_file("rows.xyz", "1 2 3", 5);
-  EXPECT_ERROR(knng_add_file(h, "rows.xyz", NULL), KNNG_ERR_UNSUPPORTED, "rows.xyz", ".npy");
+  EXPECT_ERROR(knng_add_file(h, "rows.xyz", NULL, &reported), KNNG_ERR_UNSUPPORTED, "rows.xyz", ".npy");
   write_file("empty.npy", "", 0);
-  EXPECT_ERROR(knng_add_file(h, "empty.npy", NULL), KNNG_ERR_FORMAT, "empty.npy");
+  EXPECT_ERROR(knng_add_file(h, "empty.npy", NULL, &reported), KNNG_ERR_FORMAT, "empty.npy");
   write_file("text.npy", "this is no array of numbers, whatever its name says", 51);
-  EXPECT_ERROR(knng_add_file(h, "text.npy", NULL), KNNG_ERR_FORMAT, "text.npy");
+  EXPECT_ERROR(knng_add_file(h, "text.npy", NULL, &reported), KNNG_ERR_FORMAT, "text.npy");
   write_npy("short.npy", "<f4", 0, 20, 4, x, sizeof x - 1);
-  EXPECT_ERROR(knng_add_file(h, "short.npy", NULL), KNNG_ERR_FORMAT, "short.npy");
+  EXPECT_ERROR(knng_add_file(h, "short.npy", NULL, &reported), KNNG_ERR_FORMAT, "short.npy");
   write_npy("wide.npy", "<f4", 0, 16, 5, x, sizeof x);
-  EXPECT_ERROR(knng_add_file(h, "wide.npy", NULL), KNNG_ERR_ARGUMENT, "5", "4");
+  EXPECT_ERROR(knng_add_file(h, "wide.npy", NULL, &reported), KNNG_ERR_ARGUMENT, "5", "4");
   write_npy("double.npy", "<f8", 0, 10, 4, x, sizeof x);
-  EXPECT_ERROR(knng_add_file(h, "double.npy", NULL), KNNG_ERR_ARGUMENT, "float64", "float32");
+  EXPECT_ERROR(knng_add_file(h, "double.npy", NULL, &reported), KNNG_ERR_ARGUMENT, "float64", "float32");
   write_npy("integers.npy", "<i4", 0, 20, 4, x, sizeof x);
-  EXPECT_ERROR(knng_add_file(h, "integers.npy", NULL), KNNG_ERR_ARGUMENT, "int32", "float32");
+  EXPECT_ERROR(knng_add_file(h, "integers.npy", NULL, &reported), KNNG_ERR_ARGUMENT, "int32", "float32");
   write_npy("complex.npy", "<c8", 0, 10, 4, x, sizeof x);
-  EXPECT_ERROR(knng_add_file(h, "complex.npy", NULL), KNNG_ERR_UNSUPPORTED, "complex.npy", "c8", "bool");
+  EXPECT_ERROR(knng_add_file(h, "complex.npy", NULL, &reported), KNNG_ERR_UNSUPPORTED, "complex.npy", "c8", "bool");
   write_npy("huge.npy", "<f4", 0, INT64_MAX, 4, x, sizeof x);
-  assert_int_not_equal(knng_add_file(h, "huge.npy", NULL), KNNG_OK);
+  assert_int_not_equal(knng_add_file(h, "huge.npy", NULL, NULL), KNNG_OK);
   ((uint32_t*)(void*)x)[4 * 9 + 2] = 0x7f800000; /* infinity */
   write_npy("infinite.npy", "<f4", 0, 20, 4, x, sizeof x);
-  EXPECT_ERROR(knng_add_file(h, "infinite.npy", NULL), KNNG_ERR_DATA, "9", "2");
+  EXPECT_ERROR(knng_add_file(h, "infinite.npy", NULL, &reported), KNNG_ERR_DATA, "9", "2");
   int64_t n = 0;
-  expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+  expect_ok(knng_shape(h, &n, NULL, NULL, NULL), "knng_shape");
   assert_int_equal(n, 20);
   knng_graph_destroy(built(h, 3));
   knng_destroy(h);

@@ -19,8 +19,8 @@ static void child_builds(const knng* h) {
   const pid_t child = forked();
   if (child == 0) {
     knng_graph* g = NULL;
-    knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL);
-    const int ok = knng_build(h, 6, NULL, &g) == KNNG_OK && knng_graph_view(g, &ids, NULL) == KNNG_OK &&
+    knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL);
+    const int ok = knng_build(h, 6, NULL, &g, NULL) == KNNG_OK && knng_graph_view(g, &ids, NULL, NULL) == KNNG_OK &&
                    memcmp(ids.data, expected.ids, (size_t)(expected.rows * expected.width) * sizeof(int64_t)) == 0;
     knng_graph_destroy(g);
     _exit(ok ? 0 : 1);

@@ -39,22 +39,22 @@ static void compute(test_rows* rows, knng_graph** graphs) {
   knng* h = HANDLE(rows, "device", "cpu", "value_type", "f64", "threads", "2");
   for (int m = 0; m < metric_count(); ++m) {
     set_metric(h, &metric_cases[m]);
-    expect_ok(knng_set(h, "engine", fastest_engine(&metric_cases[m])), "engine");
+    expect_ok(knng_set(h, "engine", fastest_engine(&metric_cases[m]), NULL), "engine");
     knng_graph* filtered = built(h, k);
-    expect_ok(knng_set(h, "engine", "direct"), "engine");
+    expect_ok(knng_set(h, "engine", "direct", NULL), "engine");
     graphs[m] = built(h, k);
     expect_same_graph(graphs[m], filtered, "engines");
     knng_graph_destroy(filtered);
     int64_t wrong = -2;
-    expect_ok(knng_check(h, graphs[m], 0, NULL, &wrong), "knng_check");
+    expect_ok(knng_check(h, graphs[m], 0, NULL, &wrong, NULL), "knng_check");
     assert_int_equal(wrong, -1);
   }
   knng_destroy(h);
 }
 
 static void copy_halves(const knng_graph* g, uint16_t* out) {
-  knng_matrix values = knng_host(KNNG_F16, n, k, out);
-  expect_ok(knng_graph_copy(g, 0, NULL, &values), "knng_graph_copy");
+  knng_matrix values = knng_packed(KNNG_F16, n, k, out);
+  expect_ok(knng_graph_copy(g, 0, NULL, &values, NULL), "knng_graph_copy");
 }
 
 static void compare_with_default_state(void (*enter)(void), void (*still)(void), void (*leave)(void),
@@ -167,10 +167,10 @@ static void callbacks_have_the_hosts_state(void** state) {
 #ifdef __x86_64__
   test_rows rows = variant(2);
   knng* h = HANDLE(&rows, "device", "cpu");
-  const knng_control c = {sizeof c, 1, look_at_state, NULL, NULL, NULL};
+  const knng_control c = {sizeof c, 1, look_at_state, NULL, NULL, NULL, 0};
   knng_graph* g = NULL;
   enter_flush();
-  const knng_status status = knng_build(h, k, &c, &g);
+  const knng_status status = knng_build(h, k, &c, &g, NULL);
   leave_flush();
   expect_ok(status, "knng_build");
   assert_true(flush_in_callback > 0);
@@ -192,16 +192,16 @@ static void no_thread_and_no_file_stays(void** state) {
   for (int i = 0; i < 3; ++i) {
     knng_graph *g = built(h, 5), *q = NULL;
     assert_int_equal(threads_settled(threads), threads);
-    expect_ok(knng_query(h, &m, NULL, 5, NULL, &q), "knng_query");
+    expect_ok(knng_query(h, &m, NULL, 0, 5, NULL, &q, NULL), "knng_query");
     assert_int_equal(threads_settled(threads), threads);
     int64_t wrong = 0;
-    expect_ok(knng_check(h, g, 0, NULL, &wrong), "knng_check");
+    expect_ok(knng_check(h, g, 0, NULL, &wrong, NULL), "knng_check");
     assert_int_equal(threads_settled(threads), threads);
     knng_sparse* s = NULL;
-    expect_ok(knng_graph_sparse(g, "snn", &s), "knng_graph_sparse");
+    expect_ok(knng_graph_sparse(g, "snn", NULL, &s, NULL), "knng_graph_sparse");
     assert_int_equal(threads_settled(threads), threads);
     knng_graph_destroy(q);
-    EXPECT_ERROR(knng_build(h, 500, NULL, &q), KNNG_ERR_RANGE, "500");
+    EXPECT_ERROR(knng_build(h, 500, NULL, &q, &reported), KNNG_ERR_RANGE, "500");
     assert_null(q);
     assert_int_equal(threads_settled(threads), threads);
     knng_sparse_destroy(s);
@@ -244,7 +244,7 @@ static void signals_stay_with_the_host(void** state) {
   setitimer(ITIMER_REAL, &none, NULL);
   assert_true(alarms > 0);
   assert_true(pthread_equal(handler_thread, pthread_self()));
-  assert_int_equal(knng_build(h, -1, NULL, &(knng_graph*){NULL}), KNNG_ERR_RANGE);
+  assert_int_equal(knng_build(h, -1, NULL, &(knng_graph*){NULL}, NULL), KNNG_ERR_RANGE);
 
   pthread_sigmask(SIG_SETMASK, NULL, &after);
   for (int s = 1; s < 32; ++s) {
@@ -270,10 +270,10 @@ static void nothing_is_printed(void** state) {
     test_rows rows = rows_normal(KNNG_F32, 300, 8, 75);
     knng* h = HANDLE(&rows, "device", "cpu");
     knng_graph *g = built(h, 5), *none = NULL;
-    knng_build(h, 0, NULL, &none);
-    knng_set(h, "metric", "nonsense");
-    knng_graph_load(&none, "/nonexistent");
-    knng_add_file(h, "/nonexistent.npy", NULL);
+    knng_build(h, 0, NULL, &none, NULL);
+    knng_set(h, "metric", "nonsense", NULL);
+    knng_graph_load(&none, "/nonexistent", NULL, NULL);
+    knng_add_file(h, "/nonexistent.npy", NULL, NULL);
     knng_graph_destroy(g);
     knng_destroy(h);
     _exit(0);
@@ -291,16 +291,17 @@ static void* read_together(void* result) {
   int* ok = result;
   knng_graph* g = NULL;
   int64_t rows = 0;
-  *ok = knng_build(common, 7, NULL, &g) == KNNG_OK && knng_shape(common, &rows, NULL, NULL) == KNNG_OK && rows == 400;
+  *ok = knng_build(common, 7, NULL, &g, NULL) == KNNG_OK && knng_shape(common, &rows, NULL, NULL, NULL) == KNNG_OK &&
+        rows == 400;
   if (*ok) {
-    knng_matrix a = knng_host(KNNG_I64, 0, 0, NULL), b = a;
-    *ok = knng_graph_view(g, &a, NULL) == KNNG_OK && knng_graph_view(common_graph, &b, NULL) == KNNG_OK &&
+    knng_matrix a = knng_packed(KNNG_I64, 0, 0, NULL), b = a;
+    *ok = knng_graph_view(g, &a, NULL, NULL) == KNNG_OK && knng_graph_view(common_graph, &b, NULL, NULL) == KNNG_OK &&
           memcmp(a.data, b.data, 400 * 7 * sizeof(int64_t)) == 0;
     knng_sparse* s = NULL;
-    *ok = *ok && knng_graph_sparse(common_graph, "union", &s) == KNNG_OK;
+    *ok = *ok && knng_graph_sparse(common_graph, "union", NULL, &s, NULL) == KNNG_OK;
     knng_sparse_destroy(s);
     double seconds = 0;
-    *ok = *ok && knng_graph_stat(common_graph, "no such", &seconds) == KNNG_ERR_OPTION;
+    *ok = *ok && knng_graph_stat(common_graph, "no such", &seconds, NULL) == KNNG_ERR_OPTION;
   }
   knng_graph_destroy(g);
   return NULL;

@@ -34,12 +34,16 @@ static void the_guide_has_the_tables_of_the_library(void** state) {
   knng_option o;
   memset(&o, 0, sizeof o);
   o.struct_size = sizeof o;
-  for (int32_t i = 0; knng_option_get(i, &o) == KNNG_OK; ++i) {
+  for (int32_t i = 0; knng_option_get(i, &o, NULL) == KNNG_OK; ++i) {
     snprintf(row, sizeof row, "| `%s` | `%s` | %s | %s |", o.name, o.fallback, o.range, o.doc);
     expect_row(guide, row);
   }
-  const char *name = NULL, *doc = NULL;
-  for (int32_t i = 0; knng_stat_name(i, &name, &doc) == KNNG_OK; ++i) {
+  const char *name = NULL, *doc = NULL, *aliases = NULL;
+  for (int32_t i = 0; knng_metric_name(i, &name, &aliases, NULL) == KNNG_OK; ++i) {
+    snprintf(row, sizeof row, "| `%s` | %s |", name, aliases);
+    expect_row(guide, row);
+  }
+  for (int32_t i = 0; knng_stat_name(i, &name, &doc, NULL) == KNNG_OK; ++i) {
     snprintf(row, sizeof row, "| `%s` | %s |", name, doc);
     expect_row(guide, row);
   }

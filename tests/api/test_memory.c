@@ -11,7 +11,7 @@ static knng_plan planned(const knng* h, int64_t nq, int64_t k) {
   knng_plan p;
   memset(&p, 0, sizeof p);
   p.struct_size = sizeof p;
-  expect_ok(knng_estimate(h, nq, k, &p), "knng_estimate");
+  expect_ok(knng_estimate(h, nq, k, &p, NULL), "knng_estimate");
   assert_true(p.host_bytes > 0 && p.smallest_host > 0 && p.smallest_host <= p.host_bytes);
   assert_true(p.tiles >= 1 && p.tile_rows >= 1 && p.tile_cols >= 1 && p.devices == 1);
   return p;
@@ -40,9 +40,9 @@ static const problem problems[] = {
 };
 
 static knng_status run(const knng* h, const problem* p, const test_rows* queries, knng_graph** g) {
-  if (!p->nq) return knng_build(h, p->k, NULL, g);
+  if (!p->nq) return knng_build(h, p->k, NULL, g, &reported);
   const knng_matrix q = matrix_of(queries);
-  return knng_query(h, &q, NULL, p->k, NULL, g);
+  return knng_query(h, &q, NULL, 0, p->k, NULL, g, &reported);
 }
 
 static void estimates_are_what_is_measured(void** state) {
@@ -55,7 +55,7 @@ static void estimates_are_what_is_measured(void** state) {
       knng* h = HANDLE(borrow ? NULL : &rows, "device", "cpu", "metric", p->metric, "engine", p->engine, "threads",
                        p->threads, "self", p->self);
       const knng_matrix m = matrix_of(&rows);
-      if (borrow) expect_ok(knng_borrow(h, &m), "knng_borrow");
+      if (borrow) expect_ok(knng_borrow(h, &m, NULL, NULL), "knng_borrow");
       const knng_plan plan = planned(h, p->nq, p->k);
       knng_graph* g = NULL;
       expect_ok(run(h, p, &queries, &g), "run");
@@ -69,6 +69,31 @@ static void estimates_are_what_is_measured(void** state) {
     rows_free(&rows);
     rows_free(&queries);
   }
+}
+
+/* docs/guide/memory-and-threads.md: without operands, and tiles that are small, lists and result are the peak. */
+static void lists_and_result_take_what_the_guide_tells(void** state) {
+  (void)state;
+  static const struct {
+    int64_t k, lists;
+    const char* value_type;
+    int64_t result;
+  } rows_of[] = {{10, 312, "f32", 12 * 10 + 2}, {100, 2424, "f32", 12 * 100 + 2}, {100, 2424, "f64", 16 * 100 + 2}};
+  enum { n = 3000 };
+  test_rows rows = rows_normal(KNNG_F32, n, 4, 134);
+  for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; ++i) {
+    knng* h = HANDLE(NULL, "device", "cpu", "engine", "direct", "threads", "1", "tile_rows", "64", "tile_cols", "64",
+                     "value_type", rows_of[i].value_type);
+    const knng_matrix m = matrix_of(&rows);
+    expect_ok(knng_borrow(h, &m, NULL, NULL), "knng_borrow");
+    const int64_t told = n * (rows_of[i].lists + rows_of[i].result);
+    assert_int_equal(planned(h, 0, rows_of[i].k).host_bytes, told);
+    knng_graph* g = built(h, rows_of[i].k);
+    assert_true(stat_of(g, "bytes_host_peak") == (double)told);
+    knng_graph_destroy(g);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
 }
 
 static void the_smallest_budget_works_and_one_byte_less_does_not(void** state) {
@@ -87,9 +112,7 @@ static void the_smallest_budget_works_and_one_byte_less_does_not(void** state) {
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)smallest);
     EXPECT_ERROR(run(h, p, &queries, &g), KNNG_ERR_BUDGET, "max_host_bytes", text);
-    knng_error e;
-    e.struct_size = sizeof e;
-    knng_last_error_get(&e);
+    const knng_error e = reported;
     assert_true(e.limit == smallest && e.given == smallest - 1);
     assert_string_equal(e.argument, "max_host_bytes");
     assert_null(g);
@@ -114,13 +137,13 @@ static void copies_count(void** state) {
   test_rows rows = rows_normal(KNNG_F32, 1000, 10, 135);
   const knng_matrix m = matrix_of(&rows);
   knng* h = HANDLE(NULL, "max_host_bytes", "39999");
-  EXPECT_ERROR(knng_add(h, &m), KNNG_ERR_BUDGET, "39999", "40000");
+  EXPECT_ERROR(knng_add(h, &m, NULL, &reported), KNNG_ERR_BUDGET, "39999", "40000");
   set_bytes(h, "max_host_bytes", 40000);
-  expect_ok(knng_add(h, &m), "exactly enough");
-  EXPECT_ERROR(knng_add(h, &m), KNNG_ERR_BUDGET, "40000", "80000");
-  expect_ok(knng_borrow(h, &m), "borrowed rows are the caller's");
+  expect_ok(knng_add(h, &m, NULL, NULL), "exactly enough");
+  EXPECT_ERROR(knng_add(h, &m, NULL, &reported), KNNG_ERR_BUDGET, "40000", "80000");
+  expect_ok(knng_borrow(h, &m, NULL, NULL), "borrowed rows are the caller's");
   int64_t n = 0;
-  expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+  expect_ok(knng_shape(h, &n, NULL, NULL, NULL), "knng_shape");
   assert_int_equal(n, 2000);
   knng_destroy(h);
   rows_free(&rows);
@@ -129,6 +152,7 @@ static void copies_count(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(estimates_are_what_is_measured),
+      cmocka_unit_test(lists_and_result_take_what_the_guide_tells),
       cmocka_unit_test(the_smallest_budget_works_and_one_byte_less_does_not),
       cmocka_unit_test(copies_count),
   };

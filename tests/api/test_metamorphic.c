@@ -34,9 +34,9 @@ static void permuted_rows_give_the_graph_relabelled(void** state) {
     set_metric(h, &metric_cases[m]);
     set_metric(p, &metric_cases[m]);
     knng_graph *a = built(h, k), *b = built(p, k);
-    knng_matrix ia = knng_host(KNNG_I64, 0, 0, NULL), va = ia, ib = ia, vb = ia;
-    expect_ok(knng_graph_view(a, &ia, &va), "view");
-    expect_ok(knng_graph_view(b, &ib, &vb), "view");
+    knng_matrix ia = knng_packed(KNNG_I64, 0, 0, NULL), va = ia, ib = ia, vb = ia;
+    expect_ok(knng_graph_view(a, &ia, &va, NULL), "view");
+    expect_ok(knng_graph_view(b, &ib, &vb, NULL), "view");
     if (stat_of(a, "ties_at_k") == 0)
       for (int64_t i = 0; i < n; ++i)
         for (int64_t j = 0; j < k; ++j) {
@@ -63,7 +63,7 @@ static void equal_values_in_any_type_give_one_graph(void** state) {
   knng* h = HANDLE(&bytes, "device", "cpu", "value_type", "f64");
   knng_graph* reference = built(h, 15);
   char fingerprint[64];
-  expect_ok(knng_graph_text(reference, "fingerprint", fingerprint, sizeof fingerprint, NULL), "fingerprint");
+  expect_ok(knng_graph_text(reference, "fingerprint", fingerprint, sizeof fingerprint, NULL, NULL), "fingerprint");
   for (int t = 0; t < ROW_DTYPES; ++t) {
     test_rows rows = rows_from(row_dtypes[t], bytes.n, bytes.d, bytes.x);
     knng* other = HANDLE(&rows, "device", "cpu", "value_type", "f64");
@@ -71,7 +71,7 @@ static void equal_values_in_any_type_give_one_graph(void** state) {
     if (memcmp(rows.x, bytes.x, (size_t)(bytes.n * bytes.d) * sizeof(double)) == 0) {
       expect_same_graph(reference, g, dtype_label(row_dtypes[t]));
       char text[64];
-      expect_ok(knng_graph_text(g, "fingerprint", text, sizeof text, NULL), "fingerprint");
+      expect_ok(knng_graph_text(g, "fingerprint", text, sizeof text, NULL, NULL), "fingerprint");
       assert_string_equal(text, fingerprint);
     } else {
       const int32_t dtype = row_dtypes[t]; /* 8 bits do not hold 0 to 255 */
@@ -97,7 +97,7 @@ static void wide_integers_have_the_fingerprint_of_doubles(void** state) {
     knng* h = HANDLE(&rows, "device", "cpu", "value_type", "f64");
     knng_graph* g = built(h, 2);
     assert_true(stat_of(g, "duplicates") == 0);
-    expect_ok(knng_graph_text(g, "fingerprint", t ? text : first, sizeof text, NULL), "fingerprint");
+    expect_ok(knng_graph_text(g, "fingerprint", t ? text : first, sizeof text, NULL, NULL), "fingerprint");
     if (t) assert_string_equal(text, first);
     const oracle_task task = {"euclidean", 2, 0, 0};
     oracle_graph expected = oracle_build(&task, 8, 1, rows.x, 2);
@@ -125,7 +125,7 @@ static void fingerprints_tell_data_apart(void** state) {
     }
     knng* h = HANDLE(&other, "device", "cpu");
     knng_graph* g = built(h, 3);
-    expect_ok(knng_graph_text(g, "fingerprint", change ? b : a, sizeof a, NULL), "fingerprint");
+    expect_ok(knng_graph_text(g, "fingerprint", change ? b : a, sizeof a, NULL, NULL), "fingerprint");
     if (change) assert_string_not_equal(a, b);
     knng_graph_destroy(g);
     knng_destroy(h);

@@ -72,7 +72,7 @@ static void values_as_asked(void** state) {
         snprintf(label, sizeof label, "%s p=%s %s variant %d", metric->metric, metric->p, dtype_label(dtypes[t]),
                  variant);
         knng_graph* g = NULL;
-        const knng_status status = knng_build(h, 5, NULL, &g);
+        const knng_status status = knng_build(h, 5, NULL, &g, NULL);
         if (task.similarity && !has_similarity(metric)) {
           EXPECT_ERROR(status, KNNG_ERR_OPTION, "similarity", metric->metric);
           assert_null(g);
@@ -80,14 +80,14 @@ static void values_as_asked(void** state) {
           expect_ok(status, label);
           oracle_graph expected = oracle_build(&task, rows.n, rows.d, rows.x, 5);
           expect_graph(g, &expected, label);
-          knng_matrix values = knng_host(KNNG_F32, 0, 0, NULL);
-          expect_ok(knng_graph_view(g, NULL, &values), label);
+          knng_matrix values = knng_packed(KNNG_F32, 0, 0, NULL);
+          expect_ok(knng_graph_view(g, NULL, &values, NULL), label);
           const int wide = strcmp(type, "f64") == 0 || (strcmp(type, "auto") == 0 && dtypes[t] == KNNG_F64);
           assert_int_equal(values.dtype, wide ? KNNG_F64 : KNNG_F32);
           char text[32];
-          expect_ok(knng_graph_text(g, "self", text, sizeof text, NULL), "self");
+          expect_ok(knng_graph_text(g, "self", text, sizeof text, NULL, NULL), "self");
           assert_string_equal(text, task.self_first ? "first" : "exclude");
-          expect_ok(knng_graph_text(g, "value", text, sizeof text, NULL), "value");
+          expect_ok(knng_graph_text(g, "value", text, sizeof text, NULL, NULL), "value");
           assert_string_equal(text, task.similarity ? "similarity" : "distance");
           oracle_graph_free(&expected);
           knng_graph_destroy(g);
@@ -120,10 +120,11 @@ static void known_values(void** state) {
                      {"jensenshannon", "2", 0}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
     test_rows rows = rows_from(KNNG_F64, 2, 4, pair);
-    knng* h = HANDLE(&rows, "metric", cases[c].metric, "p", cases[c].p);
+    knng* h =
+        HANDLE(&rows, "metric", cases[c].metric, "p", strcmp(cases[c].metric, "minkowski") == 0 ? cases[c].p : "auto");
     knng_graph* g = built(h, 1);
-    knng_matrix values = knng_host(KNNG_F64, 0, 0, NULL);
-    expect_ok(knng_graph_view(g, NULL, &values), "view");
+    knng_matrix values = knng_packed(KNNG_F64, 0, 0, NULL);
+    expect_ok(knng_graph_view(g, NULL, &values, NULL), "view");
     double expected = cases[c].value;
     if (strcmp(cases[c].metric, "hellinger") == 0) {
       double s = 0;
@@ -152,9 +153,9 @@ static void values_too_large_for_fp32_are_refused(void** state) {
   test_rows rows = rows_from(KNNG_F32, 4, 1, x);
   knng* h = HANDLE(&rows, "metric", "sqeuclidean");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 1, NULL, &g), KNNG_ERR_RANGE, "value_type=f64");
+  EXPECT_ERROR(knng_build(h, 1, NULL, &g, &reported), KNNG_ERR_RANGE, "value_type=f64");
   assert_null(g);
-  expect_ok(knng_set(h, "value_type", "f64"), "value_type");
+  expect_ok(knng_set(h, "value_type", "f64", NULL), "value_type");
   const oracle_task task = {"sqeuclidean", 2, 0, 0};
   oracle_graph expected = oracle_build(&task, 4, 1, rows.x, 1);
   g = built(h, 1);

@@ -45,7 +45,7 @@ static void check(test_rows* rows, int64_t k, const char* name) {
         set_metric(h, metric);
         set_engine(h, e);
         knng_graph* g = NULL;
-        expect_ok(knng_build(h, k, NULL, &g), label);
+        expect_ok(knng_build(h, k, NULL, &g, NULL), label);
         expect_graph(g, &expected, label);
         knng_graph_destroy(g);
         knng_destroy(h);
@@ -237,12 +237,10 @@ static void the_overflow_limit(void** state) {
     test_rows rows = rows_from(KNNG_F64, n, d, x);
     knng* h = HANDLE(&rows, "metric", "sqeuclidean");
     knng_graph* g = NULL;
-    const knng_status status = knng_build(h, n - 1, NULL, &g);
+    const knng_status status = knng_build(h, n - 1, NULL, &g, &reported);
     if (above) {
       EXPECT_ERROR(status, KNNG_ERR_DATA, "sqeuclidean");
-      knng_error e;
-      e.struct_size = sizeof e;
-      knng_last_error_get(&e);
+      const knng_error e = reported;
       assert_int_equal(e.row, 3);
       assert_int_equal(e.col, 5);
     } else {

@@ -8,7 +8,8 @@
 static knng_graph* queried(const knng* h, const test_rows* q, const int64_t* leave_out, int64_t k) {
   const knng_matrix m = matrix_of(q);
   knng_graph* g = NULL;
-  expect_ok(knng_query(h, &m, leave_out, k, NULL, &g), "knng_query");
+  const knng_matrix left_out = knng_packed(KNNG_I64, q->n, 1, leave_out);
+  expect_ok(knng_query(h, &m, leave_out ? &left_out : NULL, 0, k, NULL, &g, NULL), "knng_query");
   assert_non_null(g);
   return g;
 }
@@ -94,11 +95,11 @@ static void queries_in_any_layout(void** state) {
   for (int i = 0; i < 7; ++i)
     for (int t = 0; t < 6; ++t) columns[t * 7 + i] = queries.x[i * 6 + t];
   knng* h = HANDLE(&rows, "device", "cpu");
-  knng_matrix m = knng_host(KNNG_F64, 7, 6, columns);
+  knng_matrix m = knng_packed(KNNG_F64, 7, 6, columns);
   m.row_stride = 1;
   m.col_stride = 7;
   knng_graph *packed = queried(h, &queries, NULL, 5), *g = NULL;
-  expect_ok(knng_query(h, &m, NULL, 5, NULL, &g), "column-major queries");
+  expect_ok(knng_query(h, &m, NULL, 0, 5, NULL, &g, NULL), "column-major queries");
   expect_same_graph(packed, g, "packed and column-major");
   knng_graph_destroy(packed);
   knng_graph_destroy(g);
@@ -129,32 +130,61 @@ static void what_cannot_be_asked(void** state) {
   knng_matrix m = matrix_of(&queries);
   knng_graph* g = NULL;
   int64_t leave_out[4] = {-1, 3, -1, 10};
-  EXPECT_ERROR(knng_query(h, &m, NULL, 11, NULL, &g), KNNG_ERR_RANGE, "11", "10");
-  EXPECT_ERROR(knng_query(h, &m, NULL, 0, NULL, &g), KNNG_ERR_RANGE, "0");
-  EXPECT_ERROR(knng_query(h, &m, leave_out, 5, NULL, &g), KNNG_ERR_RANGE, "leave_out", "10");
-  knng_error e;
-  e.struct_size = sizeof e;
-  knng_last_error_get(&e);
+  knng_matrix left_out = knng_packed(KNNG_I64, 4, 1, leave_out);
+  EXPECT_ERROR(knng_query(h, &m, NULL, 0, 11, NULL, &g, &reported), KNNG_ERR_RANGE, "11", "10");
+  EXPECT_ERROR(knng_query(h, &m, NULL, 0, 0, NULL, &g, &reported), KNNG_ERR_RANGE, "0");
+  EXPECT_ERROR(knng_query(h, &m, &left_out, 0, 5, NULL, &g, &reported), KNNG_ERR_RANGE, "leave_out", "10");
+  const knng_error e = reported;
   assert_int_equal(e.row, 3);
   leave_out[3] = -2;
-  EXPECT_ERROR(knng_query(h, &m, leave_out, 5, NULL, &g), KNNG_ERR_RANGE, "leave_out", "-2");
+  EXPECT_ERROR(knng_query(h, &m, &left_out, 0, 5, NULL, &g, &reported), KNNG_ERR_RANGE, "leave_out", "-2");
+  EXPECT_ERROR(knng_query(h, &m, &left_out, 2, 5, NULL, &g, &reported), KNNG_ERR_RANGE, "base=2");
+  EXPECT_ERROR(knng_query(h, &m, &left_out, 1, 5, NULL, &g, &reported), KNNG_ERR_RANGE, "leave_out", "-1", "0 to 10");
+  left_out.rows = 3; /* a list that is short is not read past its end */
+  EXPECT_ERROR(knng_query(h, &m, &left_out, 0, 5, NULL, &g, &reported), KNNG_ERR_ARGUMENT, "leave_out", "3", "4");
+  left_out.rows = 4;
+  left_out.dtype = KNNG_F64;
+  EXPECT_ERROR(knng_query(h, &m, &left_out, 0, 5, NULL, &g, &reported), KNNG_ERR_ARGUMENT, "leave_out", "float64");
+  left_out.dtype = KNNG_I64;
   leave_out[3] = -1;
-  EXPECT_ERROR(knng_query(h, &m, leave_out, 10, NULL, &g), KNNG_ERR_RANGE, "10", "11");
+  EXPECT_ERROR(knng_query(h, &m, &left_out, 0, 10, NULL, &g, &reported), KNNG_ERR_RANGE, "10", "11");
   m.cols = 2;
-  EXPECT_ERROR(knng_query(h, &m, NULL, 5, NULL, &g), KNNG_ERR_ARGUMENT, "2", "3");
+  EXPECT_ERROR(knng_query(h, &m, NULL, 0, 5, NULL, &g, &reported), KNNG_ERR_ARGUMENT, "2", "3");
   m.cols = 3;
   ((float*)queries.data)[3 * 3 + 1] = -1;
-  expect_ok(knng_set(h, "metric", "hellinger"), "hellinger");
-  EXPECT_ERROR(knng_query(h, &m, NULL, 5, NULL, &g), KNNG_ERR_DATA, "hellinger");
-  expect_ok(knng_set(h, "metric", "euclidean"), "euclidean");
+  expect_ok(knng_set(h, "metric", "hellinger", NULL), "hellinger");
+  EXPECT_ERROR(knng_query(h, &m, NULL, 0, 5, NULL, &g, &reported), KNNG_ERR_DATA, "hellinger");
+  expect_ok(knng_set(h, "metric", "euclidean", NULL), "euclidean");
   ((uint32_t*)queries.data)[3 * 3 + 1] = 0x7fc00000;
-  EXPECT_ERROR(knng_query(h, &m, NULL, 5, NULL, &g), KNNG_ERR_DATA, "3", "1");
-  EXPECT_ERROR(knng_query(h, NULL, NULL, 5, NULL, &g), KNNG_ERR_ARGUMENT, "q");
-  EXPECT_ERROR(knng_query(h, &m, NULL, 5, NULL, NULL), KNNG_ERR_ARGUMENT, "out");
+  EXPECT_ERROR(knng_query(h, &m, NULL, 0, 5, NULL, &g, &reported), KNNG_ERR_DATA, "3", "1");
+  EXPECT_ERROR(knng_query(h, NULL, NULL, 0, 5, NULL, &g, &reported), KNNG_ERR_ARGUMENT, "q");
+  EXPECT_ERROR(knng_query(h, &m, NULL, 0, 5, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "out");
   assert_null(g);
   ((uint32_t*)queries.data)[3 * 3 + 1] = 0;
   g = queried(h, &queries, NULL, 10);
   knng_graph_destroy(g);
+  knng_destroy(h);
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
+/* Ids to leave out as other languages have them: from 1, 32 bits wide, a column of something. */
+static void leave_out_in_any_shape(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 30, 3, 44), queries = rows_normal(KNNG_F32, 4, 3, 45);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  const knng_matrix m = matrix_of(&queries);
+  const int64_t packed[4] = {-1, 3, 29, 0};
+  knng_graph* expected = queried(h, &queries, packed, 5);
+  const int32_t from_one[4][2] = {{0, 7}, {4, 7}, {30, 7}, {1, 7}};
+  knng_matrix left_out = knng_packed(KNNG_I32, 4, 1, from_one);
+  left_out.row_stride = 2;
+  left_out.col_stride = 1;
+  knng_graph* g = NULL;
+  expect_ok(knng_query(h, &m, &left_out, 1, 5, NULL, &g, NULL), "knng_query");
+  expect_same_graph(expected, g, "leave_out from 1");
+  knng_graph_destroy(g);
+  knng_graph_destroy(expected);
   knng_destroy(h);
   rows_free(&rows);
   rows_free(&queries);
@@ -168,6 +198,7 @@ int main(void) {
       cmocka_unit_test(queries_in_any_layout),
       cmocka_unit_test(all_of_one_row),
       cmocka_unit_test(what_cannot_be_asked),
+      cmocka_unit_test(leave_out_in_any_shape),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

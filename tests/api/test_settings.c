@@ -10,12 +10,12 @@
 static int option_at(int32_t i, knng_option* o) {
   memset(o, 0, sizeof *o);
   o->struct_size = sizeof *o;
-  return knng_option_get(i, o);
+  return knng_option_get(i, o, &reported);
 }
 
 static void expect_setting(const knng* h, const char* key, const char* value) {
   char buf[64] = "";
-  expect_ok(knng_get(h, key, buf, sizeof buf, NULL), key);
+  expect_ok(knng_get(h, key, buf, sizeof buf, NULL, NULL), key);
   if (strcmp(buf, value) != 0) fail_msg("%s is '%s' instead of '%s'", key, buf, value);
 }
 
@@ -33,12 +33,10 @@ static void the_table_is_complete(void** state) {
     assert_true(o.type == 0 || o.type == KNNG_I64 || o.type == KNNG_F64);
   }
   assert_int_equal(option_at(count, &o), KNNG_ERR_RANGE);
-  knng_error e;
-  e.struct_size = sizeof e;
-  knng_last_error_get(&e);
+  const knng_error e = reported;
   assert_int_equal(e.limit, count);
   assert_int_equal(option_at(-1, &o), KNNG_ERR_RANGE);
-  assert_int_equal(knng_option_get(0, NULL), KNNG_ERR_ARGUMENT);
+  assert_int_equal(knng_option_get(0, NULL, NULL), KNNG_ERR_ARGUMENT);
 }
 
 static void defaults_are_what_the_table_says(void** state) {
@@ -47,7 +45,7 @@ static void defaults_are_what_the_table_says(void** state) {
   knng_option o;
   for (int i = 0; option_at(i, &o) == KNNG_OK; ++i) {
     expect_setting(h, o.name, o.fallback);
-    expect_ok(knng_set(h, o.name, o.fallback), o.name);
+    expect_ok(knng_set(h, o.name, o.fallback, NULL), o.name);
     expect_setting(h, o.name, o.fallback);
   }
   expect_setting(h, "metric", "euclidean");
@@ -69,7 +67,7 @@ static void every_word_round_trips(void** state) {
       char* end = strstr(word, ", ");
       if (end) *end = 0;
       if (!strchr(word, 'N')) {
-        expect_ok(knng_set(h, o.name, word), word);
+        expect_ok(knng_set(h, o.name, word, NULL), word);
         expect_setting(h, o.name, word);
         ++words;
       }
@@ -79,18 +77,18 @@ static void every_word_round_trips(void** state) {
     char spoiled[100];
     snprintf(spoiled, sizeof spoiled, "%s ", first);
     char before[64];
-    expect_ok(knng_get(h, o.name, before, sizeof before, NULL), o.name);
-    EXPECT_ERROR(knng_set(h, o.name, spoiled), KNNG_ERR_OPTION, o.name, first);
-    EXPECT_ERROR(knng_set(h, o.name, ""), KNNG_ERR_OPTION, o.name, first);
-    EXPECT_ERROR(knng_set(h, o.name, "none_of_these"), KNNG_ERR_OPTION, o.name, "none_of_these", first);
+    expect_ok(knng_get(h, o.name, before, sizeof before, NULL, NULL), o.name);
+    EXPECT_ERROR(knng_set(h, o.name, spoiled, &reported), KNNG_ERR_OPTION, o.name, first);
+    EXPECT_ERROR(knng_set(h, o.name, "", &reported), KNNG_ERR_OPTION, o.name, first);
+    EXPECT_ERROR(knng_set(h, o.name, "none_of_these", &reported), KNNG_ERR_OPTION, o.name, "none_of_these", first);
     expect_setting(h, o.name, before);
   }
   assert_true(words >= 13 + 4 + 4 + 3 + 2 + 2 + 2 + 3);
-  expect_ok(knng_set(h, "device", "cuda:0,2"), "cuda:0,2");
+  expect_ok(knng_set(h, "device", "cuda:0,2", NULL), "cuda:0,2");
   expect_setting(h, "device", "cuda:0,2");
   static const char* const wrong[] = {"cuda:", "cuda:,", "cuda:0,", "cuda:0,0", "cuda:-1", "cuda:x", "gpu"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
-    EXPECT_ERROR(knng_set(h, "device", wrong[i]), KNNG_ERR_OPTION, "device", wrong[i]);
+    EXPECT_ERROR(knng_set(h, "device", wrong[i], &reported), KNNG_ERR_OPTION, "device", wrong[i]);
   knng_destroy(h);
 }
 
@@ -112,9 +110,9 @@ static void numbers_have_limits(void** state) {
       {"max_device_bytes", "1T", "1099511627776"},
   };
   for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
-    expect_ok(knng_set(h, good[i][0], good[i][1]), good[i][1]);
+    expect_ok(knng_set(h, good[i][0], good[i][1], NULL), good[i][1]);
     expect_setting(h, good[i][0], good[i][2]);
-    expect_ok(knng_set(h, good[i][0], good[i][2]), good[i][2]);
+    expect_ok(knng_set(h, good[i][0], good[i][2], NULL), good[i][2]);
     expect_setting(h, good[i][0], good[i][2]);
   }
   static const char* const bad[][2] = {
@@ -134,15 +132,16 @@ static void numbers_have_limits(void** state) {
       {"p", "0x10"},
       {"p", "two"},
       {"max_host_bytes", "-1"},
+      {"max_host_bytes", "0.5"},
       {"max_host_bytes", "4 gigs"},
       {"max_host_bytes", "1e300"},
       {"max_host_bytes", "nan"},
       {"tile_rows", "1048577"},
   };
-  expect_ok(knng_set(h, "threads", "2"), "threads");
-  expect_ok(knng_set(h, "p", "3"), "p");
+  expect_ok(knng_set(h, "threads", "2", NULL), "threads");
+  expect_ok(knng_set(h, "p", "3", NULL), "p");
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
-    EXPECT_ERROR(knng_set(h, bad[i][0], bad[i][1]), KNNG_ERR_OPTION, bad[i][0], bad[i][1], "to");
+    EXPECT_ERROR(knng_set(h, bad[i][0], bad[i][1], &reported), KNNG_ERR_OPTION, bad[i][0], bad[i][1], "to");
   expect_setting(h, "threads", "2");
   expect_setting(h, "p", "3");
   knng_destroy(h);
@@ -153,23 +152,23 @@ static void text_comes_whole_or_not_at_all(void** state) {
   knng* h = HANDLE(NULL, "metric", "cosine");
   char buf[16];
   int64_t needed = -1;
-  expect_ok(knng_get(h, "metric", buf, 7, &needed), "exact fit");
+  expect_ok(knng_get(h, "metric", buf, 7, &needed, NULL), "exact fit");
   assert_string_equal(buf, "cosine");
   assert_int_equal(needed, 7);
   memset(buf, 'z', sizeof buf);
   needed = -1;
-  EXPECT_ERROR(knng_get(h, "metric", buf, 6, &needed), KNNG_ERR_RANGE, "7", "6");
+  EXPECT_ERROR(knng_get(h, "metric", buf, 6, &needed, &reported), KNNG_ERR_RANGE, "7", "6");
   assert_int_equal(needed, 7);
   for (size_t i = 0; i < sizeof buf; ++i) assert_int_equal(buf[i], 'z');
   needed = -1;
-  EXPECT_ERROR(knng_get(h, "metric", NULL, 0, &needed), KNNG_ERR_RANGE, "7");
+  EXPECT_ERROR(knng_get(h, "metric", NULL, 0, &needed, &reported), KNNG_ERR_RANGE, "7");
   assert_int_equal(needed, 7);
-  EXPECT_ERROR(knng_get(h, "metric", NULL, 10, &needed), KNNG_ERR_ARGUMENT, "buf");
-  EXPECT_ERROR(knng_get(h, "metrics", buf, sizeof buf, NULL), KNNG_ERR_OPTION, "metrics", "max_host_bytes",
+  EXPECT_ERROR(knng_get(h, "metric", NULL, 10, &needed, &reported), KNNG_ERR_ARGUMENT, "buf");
+  EXPECT_ERROR(knng_get(h, "metrics", buf, sizeof buf, NULL, &reported), KNNG_ERR_OPTION, "metrics", "max_host_bytes",
                "tile_cols");
-  EXPECT_ERROR(knng_get(h, NULL, buf, sizeof buf, NULL), KNNG_ERR_ARGUMENT, "key");
-  EXPECT_ERROR(knng_set(h, "metrics", "cosine"), KNNG_ERR_OPTION, "metrics", "metric", "value_type");
-  EXPECT_ERROR(knng_set(h, "metric", NULL), KNNG_ERR_ARGUMENT, "value");
+  EXPECT_ERROR(knng_get(h, NULL, buf, sizeof buf, NULL, &reported), KNNG_ERR_ARGUMENT, "key");
+  EXPECT_ERROR(knng_set(h, "metrics", "cosine", &reported), KNNG_ERR_OPTION, "metrics", "metric", "value_type");
+  EXPECT_ERROR(knng_set(h, "metric", NULL, &reported), KNNG_ERR_ARGUMENT, "value");
   knng_destroy(h);
 }
 
@@ -178,22 +177,22 @@ static void devices_are_described(void** state) {
   knng_device d;
   memset(&d, 0, sizeof d);
   d.struct_size = sizeof d;
-  expect_ok(knng_device_get(0, &d), "device 0");
+  expect_ok(knng_device_get(0, &d, NULL), "device 0");
   assert_int_equal(d.usable, 1);
   assert_string_equal(d.why_not, "");
   assert_memory_equal(d.name, "cpu", 3);
   assert_true(d.memory == -1 || d.memory > 0);
   int32_t i = 1;
   for (; i < 100; ++i) {
-    const knng_status status = knng_device_get(i, &d);
+    const knng_status status = knng_device_get(i, &d, NULL);
     if (status == KNNG_ERR_RANGE) break;
     expect_ok(status, "knng_device_get");
     assert_true(strlen(d.name) > 0);
     assert_true(d.usable == 1 || strlen(d.why_not) > 0);
   }
   assert_true(i < 100);
-  EXPECT_ERROR(knng_device_get(-1, &d), KNNG_ERR_RANGE, "-1");
-  EXPECT_ERROR(knng_device_get(0, NULL), KNNG_ERR_ARGUMENT, "out");
+  EXPECT_ERROR(knng_device_get(-1, &d, &reported), KNNG_ERR_RANGE, "-1");
+  EXPECT_ERROR(knng_device_get(0, NULL, &reported), KNNG_ERR_ARGUMENT, "out");
 }
 
 static void statistics_are_named(void** state) {
@@ -203,16 +202,16 @@ static void statistics_are_named(void** state) {
   knng_graph* g = built(h, 3);
   const char *name = NULL, *doc = NULL;
   int32_t count = 0;
-  for (; knng_stat_name(count, &name, &doc) == KNNG_OK; ++count) {
+  for (; knng_stat_name(count, &name, &doc, NULL) == KNNG_OK; ++count) {
     assert_true(strlen(name) > 0 && strlen(doc) > 10);
-    expect_ok(knng_stat_name(count, &name, NULL), name);
+    expect_ok(knng_stat_name(count, &name, NULL, NULL), name);
     assert_true(stat_of(g, name) >= 0);
   }
   assert_true(count >= 21); /* the list may grow */
   char text[16];
   snprintf(text, sizeof text, "%d", count);
-  EXPECT_ERROR(knng_stat_name(count, &name, &doc), KNNG_ERR_RANGE, text);
-  EXPECT_ERROR(knng_stat_name(0, NULL, NULL), KNNG_ERR_ARGUMENT, "name");
+  EXPECT_ERROR(knng_stat_name(count, &name, &doc, &reported), KNNG_ERR_RANGE, text);
+  EXPECT_ERROR(knng_stat_name(0, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "name");
   knng_graph_destroy(g);
   knng_destroy(h);
   rows_free(&rows);
@@ -237,8 +236,8 @@ static void locales_have_no_say(void** state) {
   assert_string_equal(text, "0,5");
   knng* h = HANDLE(NULL, "p", "1.7");
   expect_setting(h, "p", "1.7");
-  EXPECT_ERROR(knng_set(h, "p", "1,7"), KNNG_ERR_OPTION, "p=1,7", "0.01");
-  expect_ok(knng_set(h, "max_host_bytes", "1.5KiB"), "1.5KiB");
+  EXPECT_ERROR(knng_set(h, "p", "1,7", &reported), KNNG_ERR_OPTION, "p=1,7", "0.01");
+  expect_ok(knng_set(h, "max_host_bytes", "1.5KiB", NULL), "1.5KiB");
   expect_setting(h, "max_host_bytes", "1536");
   knng_destroy(h);
   setlocale(LC_ALL, "C");

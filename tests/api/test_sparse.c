@@ -13,9 +13,9 @@ enum { n = 90, k = 6 };
 static void expect_sparse(const knng_graph* g, const char* rule, int64_t rows, int64_t columns, const char* present,
                           const double* value, int32_t dtype) {
   knng_sparse* s = NULL;
-  expect_ok(knng_graph_sparse(g, rule, &s), rule);
-  knng_matrix indptr = knng_host(KNNG_I64, 0, 0, NULL), row = indptr, col = indptr, values = indptr;
-  expect_ok(knng_sparse_view(s, &indptr, &row, &col, &values), rule);
+  expect_ok(knng_graph_sparse(g, rule, NULL, &s, NULL), rule);
+  knng_matrix indptr = knng_packed(KNNG_I64, 0, 0, NULL), row = indptr, col = indptr, values = indptr;
+  expect_ok(knng_sparse_view(s, &indptr, &row, &col, &values, NULL), rule);
   assert_int_equal(indptr.rows, rows + 1);
   assert_true(indptr.dtype == KNNG_I64 && row.dtype == KNNG_I64 && col.dtype == KNNG_I64 && values.dtype == dtype);
   const int64_t *p = indptr.data, *r = row.data, *c = col.data;
@@ -47,8 +47,8 @@ typedef struct dense {
 static dense* dense_of(const knng_graph* g, int self_first) {
   dense* d = calloc(1, sizeof *d);
   assert_non_null(d);
-  knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL), values = ids;
-  expect_ok(knng_graph_view(g, &ids, &values), "view");
+  knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL), values = ids;
+  expect_ok(knng_graph_view(g, &ids, &values, NULL), "view");
   for (int64_t i = 0; i < n; ++i) {
     d->list[i * (k + 1)] = i;
     for (int64_t j = 0; j < k; ++j) {
@@ -137,10 +137,33 @@ static void asymmetric_values(void** state) {
       ids[i * k + j] = (i + 1 + j * (1 + i % 3)) % n;
       values[i * k + j] = j + uniform(&seed);
     }
-  const knng_matrix im = knng_host(KNNG_I64, n, k, ids), vm = knng_host(KNNG_F64, n, k, values);
+  const knng_matrix im = knng_packed(KNNG_I64, n, k, ids), vm = knng_packed(KNNG_F64, n, k, values);
   knng_graph* g = NULL;
-  expect_ok(knng_graph_import(&g, &im, &vm), "import");
+  expect_ok(knng_graph_import(&g, &im, &vm, 0, n, 1, NULL), "import");
   check_rules(g, 0, KNNG_F64);
+  knng_graph_destroy(g);
+}
+
+/* Memberships in eighths, one row of which lists nobody back. */
+static void fuzzy_union(void** state) {
+  (void)state;
+  static const int64_t ids[] = {1, 2, /**/ 0, -1, /**/ 1, -1};
+  static const double memberships[] = {0.5, 0.75, /**/ 0.25, INFINITY, /**/ 1, INFINITY};
+  const knng_matrix im = knng_packed(KNNG_I64, 3, 2, ids), vm = knng_packed(KNNG_F64, 3, 2, memberships);
+  knng_graph* g = NULL;
+  expect_ok(knng_graph_import(&g, &im, &vm, 0, 3, 1, NULL), "import");
+  const char present[] = {0, 1, 1, 1, 0, 1, 1, 1, 0};
+  const double value[] = {0, 0.625, 0.75, 0.625, 0, 1, 0.75, 1, 0};
+  expect_sparse(g, "union:probabilistic", 3, 3, present, value, KNNG_F64);
+  knng_graph_destroy(g);
+
+  static const double distances[] = {0.5, 0.75, /**/ 2, INFINITY, /**/ 1, INFINITY};
+  const knng_matrix dm = knng_packed(KNNG_F64, 3, 2, distances);
+  expect_ok(knng_graph_import(&g, &im, &dm, 0, 3, 1, NULL), "import");
+  knng_sparse* s = NULL;
+  EXPECT_ERROR(knng_graph_sparse(g, "union:probabilistic", NULL, &s, &reported), KNNG_ERR_DATA, "from 0 to 1, not 2");
+  assert_null(s);
+  assert_true(reported.row == 1 && reported.col == 0);
   knng_graph_destroy(g);
 }
 
@@ -148,9 +171,9 @@ static void queries_have_only_the_directed_form(void** state) {
   (void)state;
   static const int64_t ids[] = {7, 2, /**/ 1, -1};
   static const float values[] = {0, 0.5f, /**/ 2, INFINITY};
-  const knng_matrix im = knng_host(KNNG_I64, 2, 2, ids), vm = knng_host(KNNG_F32, 2, 2, values);
+  const knng_matrix im = knng_packed(KNNG_I64, 2, 2, ids), vm = knng_packed(KNNG_F32, 2, 2, values);
   knng_graph* g = NULL;
-  expect_ok(knng_graph_import(&g, &im, &vm), "import");
+  expect_ok(knng_graph_import(&g, &im, &vm, 0, 8, 0, NULL), "import");
   char present[16] = {0};
   double value[16] = {0};
   present[2] = present[7] = present[8 + 1] = 1;
@@ -160,7 +183,7 @@ static void queries_have_only_the_directed_form(void** state) {
   static const char* const square[] = {"union", "mutual", "snn", "snn:jaccard"};
   for (int i = 0; i < 4; ++i) {
     knng_sparse* s = NULL;
-    EXPECT_ERROR(knng_graph_sparse(g, square[i], &s), KNNG_ERR_STATE, square[i]);
+    EXPECT_ERROR(knng_graph_sparse(g, square[i], NULL, &s, &reported), KNNG_ERR_STATE, square[i]);
     assert_null(s);
   }
   knng_graph_destroy(g);
@@ -172,24 +195,118 @@ static void forms_outlive_their_graph(void** state) {
   knng* h = HANDLE(&rows, "device", "cpu");
   knng_graph* g = built(h, k);
   knng_sparse* s = NULL;
-  expect_ok(knng_graph_sparse(g, "union", &s), "union");
+  expect_ok(knng_graph_sparse(g, "union", NULL, &s, NULL), "union");
   knng_graph_destroy(g);
   knng_destroy(h);
   rows_free(&rows);
-  knng_matrix indptr = knng_host(KNNG_I64, 0, 0, NULL), value = indptr;
-  expect_ok(knng_sparse_view(s, &indptr, NULL, NULL, &value), "view");
+  knng_matrix indptr = knng_packed(KNNG_I64, 0, 0, NULL), value = indptr;
+  expect_ok(knng_sparse_view(s, &indptr, NULL, NULL, &value, NULL), "view");
   double sum = 0;
   for (int64_t e = 0; e < value.rows; ++e) sum += decode(value.dtype, value.data, e);
   assert_true(((int64_t*)indptr.data)[n] == value.rows && isfinite(sum));
   knng_sparse_destroy(s);
 }
 
+/* From 1 and 32 bits wide, as R, Julia and Fortran have them; into a column of something; doubles of floats. */
+static void copies_of_forms(void** state) {
+  (void)state;
+  test_rows rows = rows_grid(KNNG_F32, n, 3, 3, 115);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  knng_graph* g = built(h, k);
+  knng_sparse* s = NULL;
+  expect_ok(knng_graph_sparse(g, "union", NULL, &s, NULL), "union");
+  int64_t count = 0, height = 0, width = 0;
+  expect_ok(knng_sparse_shape(s, &height, &width, &count, NULL), "shape");
+  assert_true(height == n && width == n && count > n);
+  knng_matrix indptr = knng_packed(KNNG_I64, 0, 0, NULL), row = indptr, col = indptr, value = indptr;
+  expect_ok(knng_sparse_view(s, &indptr, &row, &col, &value, NULL), "view");
+  assert_int_equal(row.rows, count);
+
+  int32_t* p = malloc(sizeof *p * (n + 1));
+  int32_t* pairs = malloc(sizeof *pairs * 2 * (size_t)count); /* row and column beside each other */
+  double* values = malloc(sizeof *values * (size_t)count);
+  assert_true(p && pairs && values);
+  knng_matrix to_p = knng_packed(KNNG_I32, n + 1, 1, p), to_row = knng_packed(KNNG_I32, count, 1, pairs),
+              to_col = knng_packed(KNNG_I32, count, 1, pairs + 1), to_value = knng_packed(KNNG_F64, count, 1, values);
+  to_row.row_stride = to_col.row_stride = 2;
+  to_row.col_stride = to_col.col_stride = 1;
+  expect_ok(knng_sparse_copy(s, 1, &to_p, &to_row, &to_col, &to_value, NULL), "copy");
+  for (int64_t i = 0; i <= n; ++i) assert_int_equal(p[i], ((int64_t*)indptr.data)[i] + 1);
+  for (int64_t e = 0; e < count; ++e) {
+    assert_int_equal(pairs[2 * e], ((int64_t*)row.data)[e] + 1);
+    assert_int_equal(pairs[2 * e + 1], ((int64_t*)col.data)[e] + 1);
+    assert_true(values[e] == (double)((float*)value.data)[e]);
+  }
+  expect_ok(knng_sparse_copy(s, 0, &to_p, NULL, NULL, NULL, NULL), "copy of one array");
+  assert_int_equal(p[0], 0);
+
+  EXPECT_ERROR(knng_sparse_copy(s, 2, &to_p, NULL, NULL, NULL, &reported), KNNG_ERR_RANGE, "base=2");
+  to_p.rows = n;
+  EXPECT_ERROR(knng_sparse_copy(s, 0, &to_p, NULL, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "indptr");
+  to_value.dtype = KNNG_I64;
+  EXPECT_ERROR(knng_sparse_copy(s, 0, NULL, NULL, NULL, &to_value, &reported), KNNG_ERR_ARGUMENT, "value", "int64");
+  to_col.dtype = KNNG_I16;
+  EXPECT_ERROR(knng_sparse_copy(s, 0, NULL, NULL, &to_col, NULL, &reported), KNNG_ERR_ARGUMENT, "col", "int16");
+  free(p);
+  free(pairs);
+  free(values);
+  knng_sparse_destroy(s);
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static int32_t stop_at_once(void* user, const char* stage, double done, double total) {
+  ++*(int*)user;
+  assert_true(*stage && done <= total);
+  return 1;
+}
+
+/* Every row lists the hub, so every row meets every other: the matrix is full. */
+static void a_hub_within_a_limit(void** state) {
+  (void)state;
+  enum { points = 3000 };
+  static int64_t ids[points];
+  for (int64_t i = 0; i < points; ++i) ids[i] = i == 7 ? 8 : 7;
+  const knng_matrix m = knng_packed(KNNG_I64, points, 1, ids);
+  knng_graph* g = NULL;
+  expect_ok(knng_graph_import(&g, &m, NULL, 0, points, 1, NULL), "import");
+  const int64_t entries = (int64_t)points * (points - 1), bytes = entries * 24;
+  knng_control c = {.struct_size = sizeof c, .max_bytes = bytes / 2};
+  knng_sparse* s = NULL;
+  EXPECT_ERROR(knng_graph_sparse(g, "snn", &c, &s, &reported), KNNG_ERR_BUDGET, "max_bytes");
+  assert_null(s);
+  c.max_bytes = 2 * bytes;
+  expect_ok(knng_graph_sparse(g, "snn", &c, &s, NULL), "snn within a limit");
+  int64_t count = 0;
+  expect_ok(knng_sparse_shape(s, NULL, NULL, &count, NULL), "shape");
+  assert_int_equal(count, entries);
+  knng_sparse_destroy(s);
+  s = NULL;
+
+  volatile int32_t stop = 1;
+  const knng_control stopped = {.struct_size = sizeof stopped, .stop = &stop};
+  static const char* const rules[] = {"directed", "union", "mutual", "snn"};
+  for (int i = 0; i < 4; ++i) {
+    int calls = 0;
+    const knng_control asked = {.struct_size = sizeof asked, .progress = stop_at_once, .user = &calls};
+    EXPECT_ERROR(knng_graph_sparse(g, rules[i], &stopped, &s, &reported), KNNG_ERR_CANCELLED, "stopped");
+    EXPECT_ERROR(knng_graph_sparse(g, rules[i], &asked, &s, &reported), KNNG_ERR_CANCELLED, "stopped");
+    assert_null(s);
+    assert_int_equal(calls, 1);
+  }
+  knng_graph_destroy(g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_rule),
       cmocka_unit_test(asymmetric_values),
+      cmocka_unit_test(fuzzy_union),
       cmocka_unit_test(queries_have_only_the_directed_form),
       cmocka_unit_test(forms_outlive_their_graph),
+      cmocka_unit_test(copies_of_forms),
+      cmocka_unit_test(a_hub_within_a_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

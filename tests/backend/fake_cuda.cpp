@@ -4,12 +4,13 @@
 // How many devices there are, and how they behave, is read from the environment at every call:
 //   KNNG_FAKE_DEVICES=4
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
-// with the words slow (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable,
-// lies (its bounds are none), samples (sample() tells something), coarse_hashes (four of them, of rows in its memory),
-// fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th
-// such call of a session fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo
-// or answer, or expand, of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS:
-// how many pairs a tile should have at most.
+// with the words lost=N (of products, in 2^-24; else 16), without=UNITS (KNNG_UNIT bits that are not usable), slow
+// (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable, lies (its bounds are
+// none), samples (sample() tells something), coarse_hashes (four of them, of rows in its memory), fails_to_fetch,
+// fails_to_compare, no_memory_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session
+// fails; CALL is open, begin, sample, tile, settle, heed, absorb, begin_keys, keys, refine, redo or answer, or expand,
+// of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile
+// should have at most.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -24,6 +25,7 @@
 #include "backend/seam.h"
 #include "core/dtype.h"
 #include "metric/canonical.h"
+#include "plan/integer_products.h"
 #include "refine/sum_terms.h"
 #include "tests/backend/fake_behaviour.h"
 #include "tests/backend/fake_expansion.h"
@@ -102,11 +104,45 @@ std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_byt
   }
 }
 
+// KNNG_UNIT bits, as the library for CUDA.
+std::int32_t units_of(const knng_backend_problem& p) {
+  const Metric metric = fake::metric_of(p.metric);
+  if (std::string_view(p.engine) != "tiled" || !has_product_form(metric.term)) return 0;
+  return has_integer_products(metric, p.rows.dtype, p.columns.dtype, p.columns.dim) ? KNNG_UNIT_BYTES
+                                                                                    : KNNG_UNIT_FP16 | KNNG_UNIT_FP32;
+}
+double lost_of(std::int32_t device) {
+  const std::int64_t told = behaviour(device, "lost");
+  return static_cast<double>(told >= 0 ? told : 16) * 0x1p-24;
+}
+
+std::int32_t find_units(std::int32_t device, const knng_backend_problem* p, knng_backend_units* units, char* objection,
+                        std::int64_t size, knng_backend_error* error) {
+  return guard(error, [&] {
+    const auto without = static_cast<std::int32_t>(std::max<std::int64_t>(behaviour(device, "without"), 0));
+    const std::int32_t asked = units_of(*p);
+    *units = {asked & ~without, lost_of(device), 0x1p-14};
+    std::snprintf(objection, static_cast<std::size_t>(size), "%s", asked & without ? "told to be wrong" : "");
+  });
+}
+
+// A session's bounds hold for what any other finds, and it uses no unit that another cannot.
+void require_one_model(const knng_backend_problem& p) {
+  double lost = 0;
+  for (std::int64_t i = 0; i < p.device_count; ++i) {
+    lost = std::max(lost, lost_of(p.devices[i]));
+    const std::int64_t without = behaviour(p.devices[i], "without");
+    if (without > 0 && (p.units.usable & without) != 0) throw Failure{KNNG_ERR_INTERNAL, "a unit that cannot be used"};
+  }
+  if (p.units.lost != lost) throw Failure{KNNG_ERR_INTERNAL, "a model that is not the weakest"};
+}
+
 std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_backend_problem* problem,
                   knng_backend_error* error) {
   return guard(error, [&] {
     if (knng_backend_session::bytes(*problem) > problem->max_bytes)
       throw Failure{KNNG_ERR_INTERNAL, "the plan is above its limit"};
+    require_one_model(*problem);
     const std::int64_t holds = behaviour(device, "holds");
     if (holds >= 0 && knng_backend_session::bytes(*problem) > holds) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
     auto session = std::make_unique<knng_backend_session>(device, *problem);
@@ -116,7 +152,12 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
 }
 
 std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
-  return on(s, fake::kBegin, error, [&] { s->begin(rung); });
+  return on(s, fake::kBegin, error, [&] {
+    const std::int32_t unit = rung == KNNG_RUNG_FP32 ? KNNG_UNIT_FP32 : KNNG_UNIT_FP16 | KNNG_UNIT_BYTES;
+    if ((units_of(s->p) & unit & ~s->p.units.usable) != 0)
+      throw Failure{KNNG_ERR_INTERNAL, "products of a unit that is not used"};
+    s->begin(rung);
+  });
 }
 
 // Only where a test asks for it: else every rung would be reached by few.
@@ -235,6 +276,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &rows_at_a_time,
                                    &pairs_at_a_time,
                                    &session_bytes,
+                                   &find_units,
                                    &open,
                                    &blocks_held,
                                    &begin,

@@ -140,6 +140,19 @@ std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_byt
   return real().session_bytes(Problem(*p).get(), host_bytes);
 }
 
+// lost=N and without=UNITS as of devices that are none: chips of different generations.
+std::int32_t find_units(std::int32_t device, const knng_backend_problem* p, knng_backend_units* units, char* objection,
+                        std::int64_t size, knng_backend_error* error) {
+  const std::int32_t status = real().find_units(there(device), Problem(*p).get(), units, objection, size, error);
+  if (status != KNNG_OK) return status;
+  if (const std::int64_t lost = behaviour(device, "lost"); lost >= 0) units->lost = static_cast<double>(lost) * 0x1p-24;
+  const std::int64_t without = behaviour(device, "without");
+  if (without <= 0 || (units->usable & without) == 0) return KNNG_OK;
+  units->usable &= ~static_cast<std::int32_t>(without);
+  std::snprintf(objection, static_cast<std::size_t>(size), "told to be wrong");
+  return KNNG_OK;
+}
+
 std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_backend_problem* problem,
                   knng_backend_error* error) {
   std::unique_ptr<knng_backend_session> s;
@@ -226,6 +239,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
     s.rows_at_a_time = &rows_at_a_time;
     s.pairs_at_a_time = &pairs_at_a_time;
     s.session_bytes = &session_bytes;
+    s.find_units = &find_units;
     s.open = &open;
     s.blocks_held = &blocks_held;
     s.begin = &begin;

@@ -22,19 +22,19 @@ using Graph = std::unique_ptr<knng_graph, Destroy>;
 
 inline Handle make_handle() {
   knng* h = nullptr;
-  check(knng_create(&h, 0, 0));
+  check(knng_create(&h, 0, 0, nullptr));
   return Handle(h);
 }
 
 inline double stat(const knng_graph* g, const char* name) {
   double value = 0;
-  check(knng_graph_stat(g, name, &value));
+  check(knng_graph_stat(g, name, &value, nullptr));
   return value;
 }
 
 inline std::string text(const knng_graph* g, const char* name) {
   char buf[256] = "";
-  check(knng_graph_text(g, name, buf, sizeof buf, nullptr));
+  check(knng_graph_text(g, name, buf, sizeof buf, nullptr, nullptr));
   return buf;
 }
 

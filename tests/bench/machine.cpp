@@ -1,8 +1,8 @@
 #include "machine.h"
 
+#include <knng.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -65,12 +65,6 @@ double peak_memory() {
   return 1024 * static_cast<double>(u.ru_maxrss);
 }
 
-bool ask_for_matrix_tiles() {
-#if defined(__linux__) && defined(__x86_64__)
-  return syscall(SYS_arch_prctl, 0x1023, 18) == 0;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-#else
-  return false;
-#endif
-}
+bool ask_for_matrix_tiles() { return knng_use_matrix_tiles(nullptr) == KNNG_OK; }
 
 }  // namespace bench

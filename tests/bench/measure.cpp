@@ -16,7 +16,7 @@ namespace {
 std::map<std::string, double> all_stats(const knng_graph* g) {
   std::map<std::string, double> stats;
   const char* name = nullptr;
-  for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr) == KNNG_OK; ++i) stats[name] = stat(g, name);
+  for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr, nullptr) == KNNG_OK; ++i) stats[name] = stat(g, name);
   return stats;
 }
 
@@ -27,16 +27,16 @@ struct Lists {
 };
 
 Lists lists_of(const knng_graph* g) {
-  knng_matrix ids = knng_host(0, 0, 0, nullptr), values = ids;
-  check(knng_graph_view(g, &ids, &values));
+  knng_matrix ids = knng_packed(0, 0, 0, nullptr), values = ids;
+  check(knng_graph_view(g, &ids, &values, nullptr));
   Lists lists;
   const auto fetch_to = [](knng_matrix& view, std::vector<std::byte>& memory) {
     memory.resize(static_cast<std::size_t>(view.rows * view.cols) * static_cast<std::size_t>((view.dtype & 0xff) / 8));
-    view = knng_host(view.dtype, view.rows, view.cols, memory.data());
+    view = knng_packed(view.dtype, view.rows, view.cols, memory.data());
   };
   fetch_to(ids, lists.ids);
   fetch_to(values, lists.values);
-  check(knng_graph_copy(g, 0, &ids, &values));
+  check(knng_graph_copy(g, 0, &ids, &values, nullptr));
   return lists;
 }
 
@@ -53,12 +53,12 @@ class Timed {
  public:
   Timed(const Case& what, const knng_matrix& rows) : handle_(make_handle()) {
     result_.what = what;
-    check(knng_set(handle_.get(), "metric", what.workload.metric.c_str()));
-    check(knng_set(handle_.get(), "engine", what.engine.c_str()));
-    check(knng_set(handle_.get(), "selector", what.selector.c_str()));
-    check(knng_set(handle_.get(), "threads", std::to_string(what.threads).c_str()));
-    for (const auto& [key, value] : what.settings) check(knng_set(handle_.get(), key.c_str(), value.c_str()));
-    check(knng_borrow(handle_.get(), &rows));
+    check(knng_set(handle_.get(), "metric", what.workload.metric.c_str(), nullptr));
+    check(knng_set(handle_.get(), "engine", what.engine.c_str(), nullptr));
+    check(knng_set(handle_.get(), "selector", what.selector.c_str(), nullptr));
+    check(knng_set(handle_.get(), "threads", std::to_string(what.threads).c_str(), nullptr));
+    for (const auto& [key, value] : what.settings) check(knng_set(handle_.get(), key.c_str(), value.c_str(), nullptr));
+    check(knng_borrow(handle_.get(), &rows, nullptr, nullptr));
   }
 
   // A failure ends this case, not the others.
@@ -68,7 +68,7 @@ class Timed {
     const double cpu = cpu_seconds();
     const auto start = std::chrono::steady_clock::now();
     knng_graph* raw = nullptr;
-    const knng_status status = knng_build(handle_.get(), result_.what.workload.k, nullptr, &raw);
+    const knng_status status = knng_build(handle_.get(), result_.what.workload.k, nullptr, &raw, nullptr);
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
     if (status != KNNG_OK) {
       result_.error = knng_last_error();
@@ -90,7 +90,7 @@ class Timed {
 
   void verify(const knng_graph* g, std::int64_t rows) {
     result_.checked = rows < 0 ? result_.what.workload.n : std::min(rows, result_.what.workload.n);
-    check(knng_check(handle_.get(), g, rows < 0 ? 0 : result_.checked, nullptr, &result_.first_wrong));
+    check(knng_check(handle_.get(), g, rows < 0 ? 0 : result_.checked, nullptr, &result_.first_wrong, nullptr));
   }
 
   void compare(const knng_graph* first, const knng_graph* g) { result_.as_first = lists_of(first) == lists_of(g); }
@@ -126,7 +126,7 @@ std::vector<Result> measure(const std::vector<Case>& cases, const Rows& rows, co
       Graph graph = t.build(true);
       if (!graph || !last) continue;
       if (protocol.verify != 0) t.verify(graph.get(), protocol.verify);
-      if (!protocol.save.empty()) check(knng_graph_save(graph.get(), protocol.save.c_str(), nullptr));
+      if (!protocol.save.empty()) check(knng_graph_save(graph.get(), protocol.save.c_str(), nullptr, nullptr, nullptr));
       if (first)
         t.compare(first.get(), graph.get());
       else

@@ -168,7 +168,7 @@ std::string json(const Context& context, const Result& r) {
 std::string device_name() {
   knng_device d{};
   d.struct_size = sizeof d;
-  check(knng_device_get(0, &d));
+  check(knng_device_get(0, &d, nullptr));
   return d.name;
 }
 

@@ -50,9 +50,9 @@ struct Stop {
 // Seconds from the stop to the end of the build; none: it ended by itself before.
 std::optional<double> stopped(const knng* h, std::int64_t k, const std::string& stage, double after) {
   Stop stop{stage, Seconds(after), {}, {}};
-  const knng_control control = {sizeof control, 1, &Stop::progress, nullptr, &stop, nullptr};
+  const knng_control control = {sizeof control, 1, &Stop::progress, nullptr, &stop, nullptr, 0};
   knng_graph* raw = nullptr;
-  const knng_status status = knng_build(h, k, &control, &raw);
+  const knng_status status = knng_build(h, k, &control, &raw, nullptr);
   const Clock::time_point ended = Clock::now();
   const bench::Graph graph(raw);
   if (status != KNNG_ERR_CANCELLED) bench::check(status);
@@ -65,10 +65,10 @@ void run(const Arguments& a) {
   std::optional<const bench::DeviceRows> on_device;
   if (a.rows_on_device) on_device.emplace(rows.view);
   const bench::Handle handle = bench::make_handle();
-  bench::check(knng_set(handle.get(), "metric", a.workload.metric.c_str()));
+  bench::check(knng_set(handle.get(), "metric", a.workload.metric.c_str(), nullptr));
   for (const auto& [key, value] : bench::settings_of(a.settings))
-    bench::check(knng_set(handle.get(), key.c_str(), value.c_str()));
-  bench::check(knng_borrow(handle.get(), on_device ? &on_device->view : &rows.view));
+    bench::check(knng_set(handle.get(), key.c_str(), value.c_str(), nullptr));
+  bench::check(knng_borrow(handle.get(), on_device ? &on_device->view : &rows.view, nullptr, nullptr));
   for (const double after : a.after) {
     std::vector<double> seconds;
     for (int i = 0; i < a.runs; ++i)
@@ -106,7 +106,7 @@ int main(int argc, char** argv) try {
   std::printf("hardware  %s, %d cores\n", m.cpu.c_str(), m.cores);
   knng_device d{};
   d.struct_size = sizeof d;
-  for (std::int32_t i = 0; knng_device_get(i, &d) == KNNG_OK; ++i)
+  for (std::int32_t i = 0; knng_device_get(i, &d, nullptr) == KNNG_OK; ++i)
     if (d.usable) std::printf("device    %s\n", d.name);
   std::printf("libknng   %s\ncommand   %s\n", bench::version_text().c_str(), command.c_str());
   run(a);

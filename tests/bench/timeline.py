@@ -85,14 +85,14 @@ def main():
 
     def build():
         handle, graph = ctypes.c_void_p(), ctypes.c_void_p()
-        done(lib.knng_create(ctypes.byref(handle), ctypes.c_int64(0), ctypes.c_int32(0)))
+        done(lib.knng_create(ctypes.byref(handle), ctypes.c_int64(0), ctypes.c_int32(0), None))
         for key, value in [("metric", args.metric)] + [s.split("=", 1) for s in args.settings]:
-            done(lib.knng_set(handle, key.encode(), value.encode()))
+            done(lib.knng_set(handle, key.encode(), value.encode(), None))
         matrix = Matrix(ctypes.sizeof(Matrix), KNNG_F32, KNNG_HOST, 0, args.n, args.d)
         matrix.data = rows.data_ptr()
-        done(lib.knng_borrow(handle, ctypes.byref(matrix)))
+        done(lib.knng_borrow(handle, ctypes.byref(matrix), None, None))
         begin = time.perf_counter()
-        done(lib.knng_build(handle, ctypes.c_int64(args.k), None, ctypes.byref(graph)))
+        done(lib.knng_build(handle, ctypes.c_int64(args.k), None, ctypes.byref(graph), None))
         seconds = time.perf_counter() - begin
         lib.knng_graph_destroy(graph)
         lib.knng_destroy(handle)

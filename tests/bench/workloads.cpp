@@ -128,14 +128,14 @@ const Type& find_type(const std::string& name) {
 Rows empty_rows(std::int32_t dtype, std::int64_t n, std::int64_t d) {
   Rows rows;
   rows.bytes.resize(static_cast<std::size_t>(n * d) * static_cast<std::size_t>((dtype & 0xff) / 8));
-  rows.view = knng_host(dtype, n, d, rows.bytes.data());
+  rows.view = knng_packed(dtype, n, d, rows.bytes.data());
   return rows;
 }
 
 // The first n rows of a data set as another type. The library refuses what the type cannot hold.
 Rows read_as(const knng* h, std::int32_t dtype, std::int64_t n, std::int64_t d) {
   Rows rows = empty_rows(dtype, n, d);
-  check(knng_read(h, 0, &rows.view));
+  check(knng_read(h, 0, &rows.view, nullptr));
   return rows;
 }
 
@@ -199,7 +199,7 @@ Rows generate(const Data& data, const Workload& w, std::int32_t dtype) {
   if (order.key) sort_rows(rows, keys);
   if (rows.view.dtype == dtype) return rows;
   const Handle h = make_handle();
-  check(knng_borrow(h.get(), &rows.view));
+  check(knng_borrow(h.get(), &rows.view, nullptr, nullptr));
   return read_as(h.get(), dtype, w.n, w.d);
 }
 
@@ -208,11 +208,11 @@ Rows fashion(const Workload& w, const std::string& directory, std::int32_t dtype
   for (const char* part : {"/train-images-idx3-ubyte", "/t10k-images-idx3-ubyte"}) {
     std::string path = directory + part;
     if (!std::filesystem::exists(path)) path += ".gz";
-    check(knng_add_file(h.get(), path.c_str(), nullptr));
+    check(knng_add_file(h.get(), path.c_str(), nullptr, nullptr));
   }
   std::int64_t n = 0;
   std::int64_t d = 0;
-  check(knng_shape(h.get(), &n, &d, nullptr));
+  check(knng_shape(h.get(), &n, &d, nullptr, nullptr));
   if (w.d != d || w.n > n)
     throw std::invalid_argument("data=fashion has " + std::to_string(n) + " rows of " + std::to_string(d) + ", not " +
                                 std::to_string(w.n) + " of " + std::to_string(w.d));

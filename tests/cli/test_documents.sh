@@ -1,9 +1,11 @@
 #!/bin/sh
-# The manual page and the completion know the same commands and options as the command's own help.
+# The manual page and the completion know the same commands and options as the command's own help, and what the
+# documents show works.
 #   test_documents.sh KNNG
 knng=$1
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname -- "$0")/common.sh"
+need_numpy
 
 sed 's/\\-/-/g; s/\\fR//g; s/\\fP//g' "$source_root/docs/knng.1" >manual
 expect 0 "$knng" --help
@@ -29,14 +31,44 @@ diff all_help all_manual >out || die "options of the help (<) and of the manual 
 expect 0 "$knng" --version
 grep -q "^\.TH KNNG 1 .* \"$(cat out)\" " manual || die "the manual page is not of this version: $(cat out)"
 
-for code in 0 1 2 3 4 5 6 7 130; do
-  sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' manual | grep -qx ".B $code" || die "exit code $code is not in the manual page"
-done
+# The codes of the source, and how a signal is told, are in the manual page, in the guide and in the command's help.
+sed -n '/^enum Exit/,/^}/s/^ *k.* = \([0-9]*\).*/\1/p' "$source_root/src/cli/failure.h" >codes
+[ "$(wc -l <codes)" -ge 9 ] || die "no exit codes in failure.h: $(cat codes)"
+sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/s/^\.B \([0-9].*\)/\1/p' manual >manual_codes
+sed -n '/^## The command/,$s/^| \([0-9][0-9 +N]*\) |.*/\1/p' "$source_root/docs/guide/errors.md" >guide_codes
+expect 0 "$knng" --help
+while read -r code; do
+  if [ "$code" -eq 128 ]; then code='128 [+] N'; fi
+  grep -qx "$code" manual_codes || die "exit code $code is not in the manual page"
+  grep -qx "$code" guide_codes || die "exit code $code is not in errors.md"
+  sed -n '/^Exit codes/,$p' out | grep -qE "(^|[:;] *)$code " || die "exit code $code is not in the help"
+done <codes
+diff manual_codes guide_codes >out || die "exit codes of the manual page (<) and of errors.md (>) differ"
 
 if command -v man >/dev/null 2>&1 && command -v groff >/dev/null 2>&1; then
   man --warnings -l "$source_root/docs/knng.1" >/dev/null 2>err
   [ ! -s err ] || die "the manual page has warnings"
 fi
+
+# Every command line that README, guide and manual page show works as it is shown; on the CPU, as there may be no GPU.
+"$python" - <<'PY'
+import numpy as np, struct
+x = np.random.default_rng(1).normal(size=(1000, 16)).astype("float32")
+np.save("points.npy", x)
+np.save("genes.npy", x)
+open("large.fbin", "wb").write(struct.pack("<II", *x.shape) + x.tobytes())
+PY
+for page in "$source_root"/README.md "$source_root"/docs/guide/*.md; do
+  # shellcheck disable=SC2016 # a line of the page
+  sed -n '/^```sh$/,/^```$/p' "$page"
+done >shown
+sed -n '/^\.EX$/,/^\.EE$/p' manual >>shown
+grep '^knng ' shown | sed 's/--device cuda[:0-9,]*/--device cpu/' >lines
+[ "$(wc -l <lines)" -ge 9 ] || die "few command lines are shown: $(cat lines)"
+ln -s "$knng" knng
+while read -r line; do
+  expect 0 env PATH="$work:$PATH" sh -c "$line"
+done <lines
 
 if command -v bash >/dev/null 2>&1; then
   completes() { # complete EXPECTED WORD...: the last word is being written
@@ -47,7 +79,9 @@ if command -v bash >/dev/null 2>&1; then
       source "$1"; shift
       compopt() { :; }
       COMP_WORDS=(knng "$@"); COMP_CWORD=$#
-      _knng knng "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+      current=${COMP_WORDS[COMP_CWORD]}
+      [ "$current" != = ] || current="" # as readline has it
+      _knng knng "$current" "${COMP_WORDS[COMP_CWORD-1]}"
       echo "${COMPREPLY[@]}"' bash "$source_root/src/cli/knng.bash" "$@" >out 2>err
     [ "$(cat out)" = "$wanted" ] || die "completion of 'knng $*' is '$(cat out)' instead of '$wanted'"
   }
@@ -57,4 +91,23 @@ if command -v bash >/dev/null 2>&1; then
   completes 'similarity' build --value s
   completes 'max_host_bytes= max_device_bytes=' build --set max_
   completes '--rows' check --ro
+  completes 'estimate' es
+  # Words are broken at = or not, as COMP_WORDBREAKS says.
+  completes 'minkowski' build x.npy --set metric = mi
+  completes 'metric=minkowski' build x.npy --set metric=mi
+  completes 'quick' build x.npy --selector = q
+  completes '--selector=quick' build x.npy --selector=q
+  completes 'auto cpu cuda' build x.npy --device ''
+  completes 'f32 f64' build x.npy --set value_type=auto --set value_type = f
+  : >x.data
+  completes 'x.data' build x.npy --output = x.d
+  # What every setting takes, as the library has it; nothing of numbers.
+  expect 0 "$knng" settings
+  sed -n 's/^\([a-z_]*\)=.*/\1/p' out >names
+  sed -n 's/^    takes //p' out | sed 's/, cuda:N,M,\.\.\.//; s/, [0-9.]* to [0-9]*//; s/^[0-9].*//; s/,//g' >values
+  [ "$(grep -c . values)" -ge 8 ] || die "few settings take words: $(cat values)"
+  paste -d: names values >settings
+  while IFS=: read -r name values; do
+    completes "$values" build x.npy --set "$name" = </dev/null
+  done <settings
 fi

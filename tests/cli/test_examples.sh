@@ -48,3 +48,41 @@ grep -q 'missing.npz' err || die "fashion_mnist does not name the missing graph"
 expect 0 "$knng" build train-images-idx3-ubyte.gz -k 10 -o part.npz -q
 expect 1 "$bin/fashion_mnist" part.npz . picture.png
 expect 2 "$bin/fashion_mnist"
+
+# The guide's program, as it is printed there: results on lines of their own, progress on a terminal alone.
+if ! command -v cc >/dev/null 2>&1; then
+  echo "no cc: the guide's program is not tried"
+  exit 0
+fi
+# shellcheck disable=SC2016 # a line of the guide
+sed -n '/^```c$/,/^```$/p' "$source_root/docs/guide/first-graph.md" | sed '/^```/d' >neighbours.c
+lib=$bin/../lib
+cc -std=c99 -pedantic-errors -Wall -Wextra -Werror -I"$source_root/include" neighbours.c -L"$lib" -lknng \
+  -Wl,-rpath,"$lib" -o neighbours
+"$python" - <<'PY' || die "the guide's program"
+import os, pty, re, subprocess
+import numpy as np
+np.save("points.npy", np.random.default_rng(1).normal(size=(30000, 64)).astype("float32"))
+p = subprocess.run(["./neighbours", "points.npy", "graph.knng"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+lines = p.stdout.decode().splitlines()
+assert p.returncode == 0 and len(lines) == 3, (p.returncode, p.stdout)
+for i, line in enumerate(lines):
+    assert re.fullmatch(r"%d:( \d+ \(\d\.\d{4}\)){10}" % i, line), line
+p = subprocess.run(["./neighbours", "missing.npy", "graph.knng"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+assert p.returncode == 1 and re.fullmatch(rb"neighbours: .*missing\.npy.*\n", p.stdout), (p.returncode, p.stdout)
+
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv("./neighbours", ["./neighbours", "points.npy", "graph.knng"])
+seen = b""
+while True:
+    try:
+        more = os.read(fd, 65536)
+    except OSError:  # the other side is closed
+        break
+    if not more:
+        break
+    seen += more
+_, status = os.waitpid(pid, 0)
+assert status == 0 and b"\r" in seen and b"%\r\n0: " in seen, seen
+PY

@@ -16,21 +16,21 @@ slow = [knng, "build", "x.npy", "-k", "10", "-m", "minkowski", "-p", "2.5", "--t
 before = sorted(os.listdir("."))
 
 def defaults():  # whoever runs the tests may ignore signals
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 def nothing_left():
     left = sorted(set(os.listdir(".")) - set(before))
     assert not left, "left behind: %s" % left
 
-# Without a terminal: a plain line comes; either signal ends the run with 130 and one line, and leaves nothing.
-for number in (signal.SIGINT, signal.SIGTERM):
+# Without a terminal: a plain line comes; each signal ends the run with its code and one line, and leaves nothing.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     p = subprocess.Popen(slow + ["-o", "g.npz"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=defaults)
     line = p.stderr.readline().decode()
     assert re.fullmatch(r"knng: \w+ \d+ %.*\n", line), repr(line)
     p.send_signal(number)
     out, err = p.communicate(timeout=60)
-    assert p.returncode == 130, (p.returncode, err)
+    assert p.returncode == 128 + number, (p.returncode, err)
     assert out == b"" and err.decode().splitlines()[-1] == "knng: interrupted", (out, err)
     assert b"\r" not in err and b"\033" not in err, err
     nothing_left()
@@ -44,7 +44,7 @@ time.sleep(1)
 assert p.poll() is None, "an ignored SIGINT ended the run"
 p.terminate()
 out, err = p.communicate(timeout=60)
-assert p.returncode == 130 and (out, err) == (b"", b"knng: interrupted\n"), (p.returncode, out, err)
+assert p.returncode == 143 and (out, err) == (b"", b"knng: interrupted\n"), (p.returncode, out, err)
 
 # On a terminal: a bar, redrawn in place, never wider than the window; the terminal's own Ctrl-C.
 for columns in (100, 50, 20):

@@ -83,12 +83,12 @@ void require(knng_status status, const char* what) {
 int setup(void** state) {
   static World world;
   world.rows = rows_grid(KNNG_F32, kRows, kDim, 4, 151);
-  require(knng_create(&world.handle, 0, 0), "create");
-  require(knng_set(world.handle, "threads", "2"), "threads");
-  const knng_matrix m = knng_host(KNNG_F32, kRows, kDim, world.rows.data);
-  require(knng_add(world.handle, &m), "add");
-  require(knng_build(world.handle, kNeighbours, nullptr, &world.graph), "build");
-  require(knng_graph_save(world.graph, "fault-source.knng", nullptr), "save");
+  require(knng_create(&world.handle, 0, 0, nullptr), "create");
+  require(knng_set(world.handle, "threads", "2", nullptr), "threads");
+  const knng_matrix m = knng_packed(KNNG_F32, kRows, kDim, world.rows.data);
+  require(knng_add(world.handle, &m, nullptr, nullptr), "add");
+  require(knng_build(world.handle, kNeighbours, nullptr, &world.graph, nullptr), "build");
+  require(knng_graph_save(world.graph, "fault-source.knng", nullptr, nullptr, nullptr), "save");
   *state = &world;
   return 0;
 }
@@ -135,9 +135,9 @@ void every_allocation_fails(const char* what, World& world, std::int64_t at_leas
     if (status == KNNG_ERR_MEMORY && knng_last_error()[0] == '\0') fail_msg("%s: no message", what);
 
     knng_graph* again = nullptr;
-    require(knng_build(world.handle, kNeighbours, nullptr, &again), "build after a failure");
+    require(knng_build(world.handle, kNeighbours, nullptr, &again, nullptr), "build after a failure");
     std::int64_t wrong = 0;
-    require(knng_check(world.handle, again, 0, nullptr, &wrong), "check after a failure");
+    require(knng_check(world.handle, again, 0, nullptr, &wrong, nullptr), "check after a failure");
     assert_int_equal(wrong, -1);
     knng_graph_destroy(again);
   }
@@ -149,19 +149,19 @@ void handles(void** state) {
   auto& world = *static_cast<World*>(*state);
   every_allocation_fails("knng_create", world, 1, [&] {
     knng* h = nullptr;
-    const knng_status status = knng_create(&h, 0, 0);
+    const knng_status status = knng_create(&h, 0, 0, nullptr);
     if (status != KNNG_OK) assert_null(h);
     knng_destroy(h);
     return status;
   });
   every_allocation_fails("knng_share", world, 1, [&] {
     knng* h = nullptr;
-    const knng_status status = knng_share(&h, world.handle);
+    const knng_status status = knng_share(&h, world.handle, nullptr);
     if (status != KNNG_OK) assert_null(h);
     knng_destroy(h);
     return status;
   });
-  every_allocation_fails("knng_set", world, 0, [&] { return knng_set(world.handle, "metric", "euclidean"); });
+  every_allocation_fails("knng_set", world, 0, [&] { return knng_set(world.handle, "metric", "euclidean", nullptr); });
 }
 
 int released;
@@ -169,26 +169,27 @@ void count_release(void*) { ++released; }
 
 void rows(void** state) {
   auto& world = *static_cast<World*>(*state);
-  const knng_matrix m = knng_host(KNNG_F32, kRows, kDim, world.rows.data);
+  const knng_matrix m = knng_packed(KNNG_F32, kRows, kDim, world.rows.data);
   knng_matrix borrowed = m;
   borrowed.release = count_release;
   const auto on_new_handle = [&](auto&& call) {
     const std::int64_t armed = countdown.exchange(-1);  // the handle itself is not what is tested
     knng* h = nullptr;
-    require(knng_create(&h, 0, 0), "create");
+    require(knng_create(&h, 0, 0, nullptr), "create");
     countdown = armed;
     const knng_status status = call(h);
     countdown = -1;
     std::int64_t n = -1;
-    require(knng_shape(h, &n, nullptr, nullptr), "shape");
+    require(knng_shape(h, &n, nullptr, nullptr, nullptr), "shape");
     assert_int_equal(n, status == KNNG_OK ? kRows : 0);
     knng_destroy(h);
     return status;
   };
-  every_allocation_fails("knng_add", world, 2, [&] { return on_new_handle([&](knng* h) { return knng_add(h, &m); }); });
+  every_allocation_fails("knng_add", world, 2,
+                         [&] { return on_new_handle([&](knng* h) { return knng_add(h, &m, nullptr, nullptr); }); });
   every_allocation_fails("knng_borrow", world, 1, [&] {
     released = 0;
-    const knng_status status = on_new_handle([&](knng* h) { return knng_borrow(h, &borrowed); });
+    const knng_status status = on_new_handle([&](knng* h) { return knng_borrow(h, &borrowed, nullptr, nullptr); });
     assert_int_equal(released, status == KNNG_OK ? 1 : 0);
     return status;
   });
@@ -198,7 +199,7 @@ void rows(void** state) {
   std::fwrite(idx, 1, sizeof idx, f);
   std::fclose(f);
   every_allocation_fails("knng_add_file", world, 3, [&] {
-    return on_new_handle([&](knng* h) { return knng_add_file(h, "fault-rows.idx", nullptr); });
+    return on_new_handle([&](knng* h) { return knng_add_file(h, "fault-rows.idx", nullptr, nullptr); });
   });
 }
 
@@ -212,36 +213,36 @@ void rows_in_files(void** state) {
     const std::int64_t armed = countdown.exchange(-1);
     knng_destroy(h);
     h = nullptr;
-    require(knng_create(&h, 0, 0), "create");
-    require(knng_set(h, "threads", "2"), "threads");
-    require(knng_set(h, "device", "cpu"), "device");
-    require(knng_set(h, "max_host_bytes", "90000"), "max_host_bytes");
+    require(knng_create(&h, 0, 0, nullptr), "create");
+    require(knng_set(h, "threads", "2", nullptr), "threads");
+    require(knng_set(h, "device", "cpu", nullptr), "device");
+    require(knng_set(h, "max_host_bytes", "90000", nullptr), "max_host_bytes");
     countdown = armed;
-    const knng_status status = knng_add_file(h, "fault-rows.fvecs", nullptr);
+    const knng_status status = knng_add_file(h, "fault-rows.fvecs", nullptr, nullptr);
     countdown = -1;
     std::int64_t n = -1;
-    require(knng_shape(h, &n, nullptr, nullptr), "shape");
+    require(knng_shape(h, &n, nullptr, nullptr, nullptr), "shape");
     assert_int_equal(n, status == KNNG_OK ? kRows : 0);
     knng_destroy(h);
     h = nullptr;
     return status;
   });
-  require(knng_create(&h, 0, 0), "create");
-  require(knng_set(h, "max_host_bytes", "90000"), "max_host_bytes");
-  require(knng_add_file(h, "fault-rows.fvecs", nullptr), "add");
-  require(knng_set(h, "max_host_bytes", "0"), "max_host_bytes");
-  require(knng_set(h, "device", "cpu"), "device");
-  require(knng_set(h, "threads", "2"), "threads");
+  require(knng_create(&h, 0, 0, nullptr), "create");
+  require(knng_set(h, "max_host_bytes", "90000", nullptr), "max_host_bytes");
+  require(knng_add_file(h, "fault-rows.fvecs", nullptr, nullptr), "add");
+  require(knng_set(h, "max_host_bytes", "0", nullptr), "max_host_bytes");
+  require(knng_set(h, "device", "cpu", nullptr), "device");
+  require(knng_set(h, "threads", "2", nullptr), "threads");
   every_allocation_fails("knng_build, rows in a file", world, 6, [&] {
     knng_graph* g = nullptr;
-    const knng_status status = knng_build(h, kNeighbours, nullptr, &g);
+    const knng_status status = knng_build(h, kNeighbours, nullptr, &g, nullptr);
     if (status != KNNG_OK) assert_null(g);
     knng_graph_destroy(g);
     return status;
   });
   float x[400];
-  knng_matrix one = knng_host(KNNG_F32, 1, 400, x);
-  every_allocation_fails("knng_read, rows in a file", world, 2, [&] { return knng_read(h, kRows - 1, &one); });
+  knng_matrix one = knng_packed(KNNG_F32, 1, 400, x);
+  every_allocation_fails("knng_read, rows in a file", world, 2, [&] { return knng_read(h, kRows - 1, &one, nullptr); });
   knng_destroy(h);
   rows_free(&wide);
 }
@@ -254,32 +255,32 @@ void builds(void** state) {
                                             {"spearman", "fused"},
                                             {"manhattan", "auto"}};
   for (const auto& s : settings) {
-    require(knng_set(world.handle, "metric", s[0]), s[0]);
-    require(knng_set(world.handle, "engine", s[1]), s[1]);
+    require(knng_set(world.handle, "metric", s[0], nullptr), s[0]);
+    require(knng_set(world.handle, "engine", s[1], nullptr), s[1]);
     every_allocation_fails(s[0], world, 5, [&] {
       knng_graph* g = nullptr;
-      const knng_status status = knng_build(world.handle, kNeighbours, nullptr, &g);
+      const knng_status status = knng_build(world.handle, kNeighbours, nullptr, &g, nullptr);
       if (status != KNNG_OK) assert_null(g);
       knng_graph_destroy(g);
       return status;
     });
   }
-  require(knng_set(world.handle, "metric", "euclidean"), "euclidean");
-  require(knng_set(world.handle, "engine", "auto"), "auto");
+  require(knng_set(world.handle, "metric", "euclidean", nullptr), "euclidean");
+  require(knng_set(world.handle, "engine", "auto", nullptr), "auto");
 
   // Half of the rows or more equal others: they are left out and come back.
   test_rows few = rows_grid(KNNG_F32, kRows, kDim, 2, 152);
   knng* of_few = nullptr;
-  require(knng_create(&of_few, 0, 0), "create");
-  require(knng_set(of_few, "threads", "2"), "threads");
-  const knng_matrix all = knng_host(KNNG_F32, kRows, kDim, few.data);
-  require(knng_add(of_few, &all), "add");
+  require(knng_create(&of_few, 0, 0, nullptr), "create");
+  require(knng_set(of_few, "threads", "2", nullptr), "threads");
+  const knng_matrix all = knng_packed(KNNG_F32, kRows, kDim, few.data);
+  require(knng_add(of_few, &all, nullptr, nullptr), "add");
   every_allocation_fails("duplicates", world, 8, [&] {
     knng_graph* g = nullptr;
-    const knng_status status = knng_build(of_few, kNeighbours, nullptr, &g);
+    const knng_status status = knng_build(of_few, kNeighbours, nullptr, &g, nullptr);
     if (status != KNNG_OK) assert_null(g);
     double pairs = 0;
-    if (g) require(knng_graph_stat(g, "pairs", &pairs), "pairs");
+    if (g) require(knng_graph_stat(g, "pairs", &pairs, nullptr), "pairs");
     if (g) assert_true(failed.load() > 0 || pairs < kRows * (kRows - 1) / 4);
     knng_graph_destroy(g);
     return status;
@@ -287,17 +288,17 @@ void builds(void** state) {
   knng_destroy(of_few);
   rows_free(&few);
 
-  const knng_matrix m = knng_host(KNNG_F32, 7, kDim, world.rows.data);
+  const knng_matrix m = knng_packed(KNNG_F32, 7, kDim, world.rows.data);
   every_allocation_fails("knng_query", world, 5, [&] {
     knng_graph* g = nullptr;
-    const knng_status status = knng_query(world.handle, &m, nullptr, kNeighbours, nullptr, &g);
+    const knng_status status = knng_query(world.handle, &m, nullptr, 0, kNeighbours, nullptr, &g, nullptr);
     if (status != KNNG_OK) assert_null(g);
     knng_graph_destroy(g);
     return status;
   });
   every_allocation_fails("knng_check", world, 2, [&] {
     std::int64_t wrong = -2;
-    return knng_check(world.handle, world.graph, 0, nullptr, &wrong);
+    return knng_check(world.handle, world.graph, 0, nullptr, &wrong, nullptr);
   });
 }
 
@@ -310,10 +311,10 @@ void on_log(void*, std::int32_t, const char*) {}
 
 void builds_with_callbacks(void** state) {
   auto& world = *static_cast<World*>(*state);
-  const knng_control control = {sizeof control, 1, on_progress, on_log, nullptr, nullptr};
+  const knng_control control = {sizeof control, 1, on_progress, on_log, nullptr, nullptr, 0};
   every_allocation_fails("knng_build with callbacks", world, 5, [&] {
     knng_graph* g = nullptr;
-    const knng_status status = knng_build(world.handle, kNeighbours, &control, &g);
+    const knng_status status = knng_build(world.handle, kNeighbours, &control, &g, nullptr);
     knng_graph_destroy(g);
     return status;
   });
@@ -325,20 +326,20 @@ void graphs(void** state) {
   for (const char* rule : {"directed", "union", "mutual:product", "snn"})
     every_allocation_fails(rule, world, 2, [&] {
       knng_sparse* s = nullptr;
-      const knng_status status = knng_graph_sparse(world.graph, rule, &s);
+      const knng_status status = knng_graph_sparse(world.graph, rule, nullptr, &s, nullptr);
       if (status != KNNG_OK) assert_null(s);
       knng_sparse_destroy(s);
       return status;
     });
   std::int64_t numbers[kRows];
-  knng_matrix out = knng_host(KNNG_I64, kRows, 1, numbers);
+  knng_matrix out = knng_packed(KNNG_I64, kRows, 1, numbers);
   for (const char* what : {"component", "indegree"})
-    every_allocation_fails(what, world, 0, [&] { return knng_graph_rows(world.graph, what, &out); });
-  knng_matrix ids = knng_host(KNNG_I64, 0, 0, nullptr), values = ids;
-  require(knng_graph_view(world.graph, &ids, &values), "view");
+    every_allocation_fails(what, world, 0, [&] { return knng_graph_rows(world.graph, what, &out, nullptr); });
+  knng_matrix ids = knng_packed(KNNG_I64, 0, 0, nullptr), values = ids;
+  require(knng_graph_view(world.graph, &ids, &values, nullptr), "view");
   every_allocation_fails("knng_graph_import", world, 2, [&] {
     knng_graph* g = nullptr;
-    const knng_status status = knng_graph_import(&g, &ids, &values);
+    const knng_status status = knng_graph_import(&g, &ids, &values, 0, ids.rows, 1, nullptr);
     if (status != KNNG_OK) assert_null(g);
     knng_graph_destroy(g);
     return status;
@@ -349,10 +350,11 @@ void files(void** state) {
   auto& world = *static_cast<World*>(*state);
   for (const char* path : {"fault-target.knng", "fault-target.npz"}) {
     // The archive's library allocates with malloc, so that little is left to fail here.
-    every_allocation_fails(path, world, 1, [&] { return knng_graph_save(world.graph, path, nullptr); });
+    every_allocation_fails(path, world, 1,
+                           [&] { return knng_graph_save(world.graph, path, nullptr, nullptr, nullptr); });
     every_allocation_fails("knng_graph_load", world, 2, [&] {
       knng_graph* g = nullptr;
-      const knng_status status = knng_graph_load(&g, path);
+      const knng_status status = knng_graph_load(&g, path, nullptr, nullptr);
       if (status != KNNG_OK) assert_null(g);
       knng_graph_destroy(g);
       return status;
@@ -365,7 +367,7 @@ void errors(void** state) {
   auto& world = *static_cast<World*>(*state);
   for (std::int64_t n = 0; n < 20; ++n) {
     countdown = n;
-    const knng_status status = knng_set(world.handle, "metric", "nonsense");
+    const knng_status status = knng_set(world.handle, "metric", "nonsense", nullptr);
     countdown = -1;
     assert_true(status == KNNG_ERR_OPTION || status == KNNG_ERR_MEMORY);
     assert_true(knng_last_error()[0] != '\0');

@@ -14,9 +14,9 @@ namespace gpu {
 
 inline knng* handle(const char* device, const char* metric) {
   knng* h = nullptr;
-  knng_create(&h, 0, 0);
-  expect(knng_set(h, "device", device) == KNNG_OK, "%s", knng_last_error());
-  expect(knng_set(h, "metric", metric) == KNNG_OK, "%s", knng_last_error());
+  knng_create(&h, 0, 0, nullptr);
+  expect(knng_set(h, "device", device, nullptr) == KNNG_OK, "%s", knng_last_error());
+  expect(knng_set(h, "metric", metric, nullptr) == KNNG_OK, "%s", knng_last_error());
   return h;
 }
 
@@ -29,7 +29,7 @@ inline Result taken(knng_graph* g) {
   Result r;
   knng_matrix ids{}, values{};
   ids.struct_size = values.struct_size = sizeof ids;
-  expect(knng_graph_view(g, &ids, &values) == KNNG_OK, "view: %s", knng_last_error());
+  expect(knng_graph_view(g, &ids, &values, nullptr) == KNNG_OK, "view: %s", knng_last_error());
   const auto copy = [](const knng_matrix& m) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(m.rows * m.cols * ((m.dtype & 0xff) / 8)));
     const libknng::cuda::CurrentDevice current(m.space == KNNG_CUDA ? m.device : 0);
@@ -44,7 +44,7 @@ inline Result taken(knng_graph* g) {
 
 inline Result built(const knng* h, std::int64_t k, const char* what) {
   knng_graph* g = nullptr;
-  const knng_status status = knng_build(h, k, nullptr, &g);
+  const knng_status status = knng_build(h, k, nullptr, &g, nullptr);
   expect(status == KNNG_OK, "%s: %s", what, knng_last_error());
   return status == KNNG_OK ? taken(g) : Result{};
 }

@@ -37,8 +37,8 @@ std::vector<float> uniform_rows(std::int64_t n, std::int64_t d, std::uint32_t se
 
 knng* lent(const char* metric, const std::vector<float>& x, std::int64_t n, std::int64_t d) {
   knng* h = handle("cuda:0", metric);
-  const knng_matrix m = knng_host(KNNG_F32, n, d, x.data());
-  expect(knng_borrow(h, &m) == KNNG_OK, "%s: %s", metric, knng_last_error());
+  const knng_matrix m = knng_packed(KNNG_F32, n, d, x.data());
+  expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s: %s", metric, knng_last_error());
   return h;
 }
 
@@ -80,21 +80,22 @@ void page_locked_memory() {
                                  (registered ? ", registered" : ", of cudaHostAlloc()");
         const PageLocked rows(row_bytes, registered);
         std::memcpy(rows.get(), x.data(), row_bytes);
-        knng_matrix m = knng_host(KNNG_F32, n, d, rows.get());
+        knng_matrix m = knng_packed(KNNG_F32, n, d, rows.get());
         m.space = space;
         knng* h = handle("cuda:0", metric);
-        expect(knng_borrow(h, &m) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
+        expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
         knng_graph* g = nullptr;
-        expect(knng_build(h, kK, nullptr, &g) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
+        expect(knng_build(h, kK, nullptr, &g, nullptr) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
         knng_destroy(h);
         expect(std::memcmp(rows.get(), x.data(), row_bytes) == 0, "%s: other rows", what.c_str());
         if (!g) continue;
         // And a copy of the result to such memory.
         const PageLocked ids(entries * sizeof(std::int64_t), registered), values(entries * sizeof(float), registered);
-        knng_matrix to_ids = knng_host(KNNG_I64, n, kK, ids.get()),
-                    to_values = knng_host(KNNG_F32, n, kK, values.get());
+        knng_matrix to_ids = knng_packed(KNNG_I64, n, kK, ids.get()),
+                    to_values = knng_packed(KNNG_F32, n, kK, values.get());
         to_ids.space = to_values.space = space;
-        expect(knng_graph_copy(g, 0, &to_ids, &to_values) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
+        expect(knng_graph_copy(g, 0, &to_ids, &to_values, nullptr) == KNNG_OK, "%s: %s", what.c_str(),
+               knng_last_error());
         expect(std::memcmp(ids.get(), expected.ids.data(), expected.ids.size()) == 0 &&
                    std::memcmp(values.get(), expected.values.data(), expected.values.size()) == 0,
                "%s: another copy", what.c_str());
@@ -149,7 +150,7 @@ class AllBut {
 knng_plan planned(const knng* h, const char* what) {
   knng_plan plan{};
   plan.struct_size = sizeof plan;
-  expect(knng_estimate(h, 0, kK, &plan) == KNNG_OK, "%s: %s", what, knng_last_error());
+  expect(knng_estimate(h, 0, kK, &plan, nullptr) == KNNG_OK, "%s: %s", what, knng_last_error());
   return plan;
 }
 
@@ -199,7 +200,7 @@ void a_device_beside_one_that_is_not_free() {
     knng* h = lent(metric, x, n, d);
     const Result expected = built(h, kK, metric);
     for (const char* set : {"cuda:0,1", "cuda:1,0"}) {
-      expect(knng_set(h, "device", set) == KNNG_OK, "%s", knng_last_error());
+      expect(knng_set(h, "device", set, nullptr) == KNNG_OK, "%s", knng_last_error());
       expect(built(h, kK, set) == expected, "%s, %s: another graph", metric, set);
       const libknng::cuda::CurrentDevice second(1);
       {
@@ -241,13 +242,13 @@ void cancel(const knng* h, bool later) {
   c.progress = stop_now;
   c.user = &stop;
   knng_graph* g = nullptr;
-  const knng_status status = knng_build(h, kK, &c, &g);
+  const knng_status status = knng_build(h, kK, &c, &g, nullptr);
   expect(status == KNNG_ERR_CANCELLED && !g && stop.calls > 0, "stopped: status %d, %s", status, knng_last_error());
 }
 
 void refuse(const knng* h, knng_status expected) {
   knng_graph* g = nullptr;
-  const knng_status status = knng_build(h, kK, nullptr, &g);
+  const knng_status status = knng_build(h, kK, nullptr, &g, nullptr);
   expect(status == expected && !g, "refused: status %d instead of %d, %s", status, expected, knng_last_error());
 }
 
@@ -263,9 +264,9 @@ void builds_that_do_not_end_leave_nothing() {
   knng* wrong = lent("hellinger", negative, n, d);
   knng_plan plan{};
   plan.struct_size = sizeof plan;
-  expect(knng_estimate(little, 0, kK, &plan) == KNNG_OK && plan.smallest_device > 1, "%s", knng_last_error());
+  expect(knng_estimate(little, 0, kK, &plan, nullptr) == KNNG_OK && plan.smallest_device > 1, "%s", knng_last_error());
   const std::string too_few = std::to_string(plan.smallest_device - 1);
-  expect(knng_set(little, "max_device_bytes", too_few.c_str()) == KNNG_OK, "%s", knng_last_error());
+  expect(knng_set(little, "max_device_bytes", too_few.c_str(), nullptr) == KNNG_OK, "%s", knng_last_error());
   const auto once = [&] {
     cancel(whole, false);
     cancel(whole, true);
@@ -291,7 +292,7 @@ int main() {
   gpu::need_device();
   knng_device first{};
   first.struct_size = sizeof first;
-  knng_device_get(1, &first);  // from now on the library is loaded that knows memory whose space nobody names
+  knng_device_get(1, &first, nullptr);  // from now on the library is loaded that knows memory whose space nobody names
   page_locked_memory();
   a_device_nearly_full();
   a_device_beside_one_that_is_not_free();

@@ -68,7 +68,7 @@ struct Rows {
       std::memcpy(at, &value, sizeof value);
     });
   }
-  knng_matrix matrix() const { return knng_host(dtype, n, d, data.data()); }
+  knng_matrix matrix() const { return knng_packed(dtype, n, d, data.data()); }
 };
 
 // A block of device or managed memory with rows in it. The current device is as it was.
@@ -108,7 +108,7 @@ std::vector<std::byte> laid_out(const Rows& rows, const Layout& l) {
 
 knng_matrix matrix_in(void* block, std::int32_t space, int device, std::int32_t dtype, std::int64_t n, std::int64_t d,
                       const Layout& l) {
-  knng_matrix m = knng_host(dtype, n, d, static_cast<std::byte*>(block) + l.first * ((dtype & 0xff) / 8));
+  knng_matrix m = knng_packed(dtype, n, d, static_cast<std::byte*>(block) + l.first * ((dtype & 0xff) / 8));
   m.space = space;
   m.device = device;
   m.row_stride = l.row_stride;
@@ -129,10 +129,11 @@ void rows_of_every_kind() {
     for (const char* metric : {"sqeuclidean", "manhattan", "spearman"}) {
       knng* cpu = handle("cpu", metric);
       const knng_matrix host = rows.matrix(), host_queries = queries.matrix();
-      knng_add(cpu, &host);
+      knng_add(cpu, &host, nullptr, nullptr);
       const Result expected = built(cpu, 9, "cpu");
       knng_graph* g = nullptr;
-      expect(knng_query(cpu, &host_queries, nullptr, 9, nullptr, &g) == KNNG_OK, "cpu: %s", knng_last_error());
+      expect(knng_query(cpu, &host_queries, nullptr, 0, 9, nullptr, &g, nullptr) == KNNG_OK, "cpu: %s",
+             knng_last_error());
       const Result expected_queries = taken(g);
       knng_destroy(cpu);
       for (const Layout& l : layouts(n, d))
@@ -149,7 +150,7 @@ void rows_of_every_kind() {
             for (const char* set : {"cuda:0", "cuda", "cuda:1,0"}) {
               if (devices < 2 && std::strcmp(set, "cuda:0") != 0) continue;
               knng* h = handle(set, metric);
-              expect(knng_borrow(h, &m) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
+              expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
               expect(built(h, 9, what.c_str()) == expected, "%s on %s: another graph", what.c_str(), set);
               knng_destroy(h);
             }
@@ -161,8 +162,9 @@ void rows_of_every_kind() {
             check(cudaDeviceSynchronize());
             const knng_matrix q = matrix_in(query_block.get(), space, owner, dtype, queries.n, d, lq);
             knng* h = handle("cuda:0", metric);
-            knng_add(h, &host);
-            expect(knng_query(h, &q, nullptr, 9, nullptr, &g) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
+            knng_add(h, &host, nullptr, nullptr);
+            expect(knng_query(h, &q, nullptr, 0, 9, nullptr, &g, nullptr) == KNNG_OK, "%s: %s", what.c_str(),
+                   knng_last_error());
             expect(taken(g) == expected_queries, "%s: other answers to queries", what.c_str());
             knng_destroy(h);
           }
@@ -172,7 +174,7 @@ void rows_of_every_kind() {
 
 std::string text_of(const knng_graph* g, const char* name) {
   char text[64] = "";
-  knng_graph_text(g, name, text, sizeof text, nullptr);
+  knng_graph_text(g, name, text, sizeof text, nullptr, nullptr);
   return text;
 }
 
@@ -191,7 +193,8 @@ void fingerprints() {
       const auto print = [&](const knng_matrix& m, const char* device) {
         knng* h = handle(device, "sqeuclidean");
         knng_graph* g = nullptr;
-        expect(knng_borrow(h, &m) == KNNG_OK && knng_build(h, 3, nullptr, &g) == KNNG_OK, "%s", knng_last_error());
+        expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK && knng_build(h, 3, nullptr, &g, nullptr) == KNNG_OK,
+               "%s", knng_last_error());
         const std::string text = g ? text_of(g, "fingerprint") : "";
         knng_graph_destroy(g);
         knng_destroy(h);
@@ -222,12 +225,12 @@ void equal_rows() {
   for (const char* metric : {"euclidean", "cosine", "manhattan"}) {
     const knng_matrix all = rows.matrix();
     knng* cpu = handle("cpu", metric);
-    knng_add(cpu, &all);
+    knng_add(cpu, &all, nullptr, nullptr);
     knng_graph* g = nullptr;
-    expect(knng_build(cpu, k, nullptr, &g) == KNNG_OK, "cpu: %s", knng_last_error());
+    expect(knng_build(cpu, k, nullptr, &g, nullptr) == KNNG_OK, "cpu: %s", knng_last_error());
     const std::string print = text_of(g, "fingerprint");
     double expected_duplicates = 0, duplicates = 0, pairs = 0;
-    knng_graph_stat(g, "duplicates", &expected_duplicates);
+    knng_graph_stat(g, "duplicates", &expected_duplicates, nullptr);
     const Result expected = taken(g);
     knng_destroy(cpu);
     const std::int64_t ends[] = {n / 4, n / 2, n};
@@ -236,7 +239,7 @@ void equal_rows() {
     for (int part = 0; part < 3; ++part) {
       const std::int64_t first = part == 0 ? 0 : ends[part - 1], count = ends[part] - first;
       const std::byte* const at = rows.data.data() + first * d * 4;
-      knng_matrix m = knng_host(KNNG_F32, count, d, at);
+      knng_matrix m = knng_packed(KNNG_F32, count, d, at);
       if (part != 1) {
         const int owner = part == 0 ? devices - 1 : 0;
         const Layout l = layouts(count, d)[0];
@@ -245,18 +248,18 @@ void equal_rows() {
         m = matrix_in(blocks.back()->get(), KNNG_CUDA, owner, KNNG_F32, count, d, l);
       }
       check(cudaDeviceSynchronize());
-      expect(knng_borrow(h, &m) == KNNG_OK, "part %d: %s", part, knng_last_error());
+      expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "part %d: %s", part, knng_last_error());
     }
-    expect(knng_build(h, k, nullptr, &g) == KNNG_OK, "%s: %s", metric, knng_last_error());
-    knng_graph_stat(g, "duplicates", &duplicates);
-    knng_graph_stat(g, "pairs", &pairs);
+    expect(knng_build(h, k, nullptr, &g, nullptr) == KNNG_OK, "%s: %s", metric, knng_last_error());
+    knng_graph_stat(g, "duplicates", &duplicates, nullptr);
+    knng_graph_stat(g, "pairs", &pairs, nullptr);
     const double half = static_cast<double>(n * (n - 1) / 2);
     expect(duplicates == expected_duplicates && duplicates > 0.6 * static_cast<double>(n), "%s: %g duplicates, not %g",
            metric, duplicates, expected_duplicates);
     expect(pairs < half / 4, "%s: %g pairs compared of %g", metric, pairs, half);
     expect(text_of(g, "fingerprint") == print, "%s: another fingerprint", metric);
     expect(taken(g) == expected, "%s: another graph of equal rows", metric);
-    knng_set(h, "graph", "device");
+    knng_set(h, "graph", "device", nullptr);
     expect(built(h, k, metric) == expected, "%s: another graph of equal rows on a device", metric);
     knng_destroy(h);
   }
@@ -267,14 +270,14 @@ void work_comes_after_the_stream() {
   const Layout l = layouts(rows.n, rows.d)[0];
   const knng_matrix host = rows.matrix();
   knng* cpu = handle("cpu", "euclidean");
-  knng_add(cpu, &host);
+  knng_add(cpu, &host, nullptr, nullptr);
   const Result expected = built(cpu, 8, "cpu");
   knng_destroy(cpu);
   const gpu::Array<std::byte> source(rows.data);
   cudaStream_t own = nullptr;
   check(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
   knng* warm = handle("cuda:0", "euclidean");  // so that nothing is loaded while the kernel spins
-  knng_add(warm, &host);
+  knng_add(warm, &host, nullptr, nullptr);
   built(warm, 8, "warm");
   knng_destroy(warm);
   spin<<<1, 1, 0, own>>>(0);
@@ -293,9 +296,9 @@ void work_comes_after_the_stream() {
     check(cudaGetLastError());
     knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
     knng* h = handle("cuda:0", "euclidean");
-    if (apart) expect(knng_borrow(h, &m) == KNNG_ERR_DATA, "what is not ready was not read at once");
+    if (apart) expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_ERR_DATA, "what is not ready was not read at once");
     m.stream = legacy ? 1 : reinterpret_cast<std::uintptr_t>(own);
-    expect(knng_borrow(h, &m) == KNNG_OK, "after the stream: %s", knng_last_error());
+    expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "after the stream: %s", knng_last_error());
     expect(built(h, 8, "after the stream") == expected, "after the stream: another graph");
     knng_destroy(h);
   }
@@ -306,7 +309,7 @@ void work_comes_after_the_stream() {
   spin<<<1, 1, 0, own>>>(2 * kSecond);
   const knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
   knng* h = handle("cuda:0", "euclidean");
-  expect(knng_borrow(h, &m) == KNNG_OK, "beside: %s", knng_last_error());
+  expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "beside: %s", knng_last_error());
   expect(!apart || cudaStreamQuery(own) == cudaErrorNotReady, "knng_borrow() waited for another stream");
   expect(built(h, 8, "beside") == expected, "beside: another graph");
   expect(!apart || cudaStreamQuery(own) == cudaErrorNotReady, "a build waited for another stream");
@@ -330,21 +333,19 @@ void the_caller_is_left_alone() {
   const cudaError_t pending = cudaPeekAtLastError();
   knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
   knng* h = handle("cuda:0", "euclidean");
-  expect(knng_borrow(h, &m) == KNNG_ERR_DATA, "NaN was taken");
-  knng_error e{};
-  e.struct_size = sizeof e;
-  knng_last_error_get(&e);
+  knng_error e = knng_no_error();
+  expect(knng_borrow(h, &m, nullptr, &e) == KNNG_ERR_DATA, "NaN was taken");
   expect(e.row == 123 && e.col == 7, "NaN at row %lld, column %lld", static_cast<long long>(e.row),
          static_cast<long long>(e.col));
   m.device = devices + 3;
-  expect(knng_borrow(h, &m) == KNNG_ERR_ARGUMENT, "memory of a device that is not there");
+  expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_ERR_ARGUMENT, "memory of a device that is not there");
   m.device = 0;
   m.data = rows.data.data();
-  expect(knng_borrow(h, &m) == KNNG_ERR_ARGUMENT, "host memory as a device's");
+  expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_ERR_ARGUMENT, "host memory as a device's");
   const float zero = 0;
   gpu::copy(static_cast<std::byte*>(block.get()) + (l.first + 123 * l.row_stride + 7) * 4, &zero, sizeof zero);
   m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
-  expect(knng_borrow(h, &m) == KNNG_OK, "%s", knng_last_error());
+  expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s", knng_last_error());
   built(h, 5, "the build");
   int current = -1;
   check(cudaGetDevice(&current));
@@ -354,7 +355,7 @@ void the_caller_is_left_alone() {
   // Rows that are gone.
   block.free();
   knng_graph* g = nullptr;
-  const knng_status status = knng_build(h, 5, nullptr, &g);
+  const knng_status status = knng_build(h, 5, nullptr, &g, nullptr);
   expect(status == KNNG_ERR_ARGUMENT && !g, "freed rows: status %d, %s", status, knng_last_error());
   knng_destroy(h);
   expect(cudaPeekAtLastError() == cudaSuccess, "an error stays behind");
@@ -367,20 +368,20 @@ void results_to_devices() {
   const Rows rows(KNNG_U8, 400, 12, 9u);
   const knng_matrix host = rows.matrix();
   knng* h = handle("cuda:0", "euclidean");
-  knng_add(h, &host);
+  knng_add(h, &host, nullptr, nullptr);
   knng_graph* g = nullptr;
-  expect(knng_build(h, 7, nullptr, &g) == KNNG_OK, "%s", knng_last_error());
+  expect(knng_build(h, 7, nullptr, &g, nullptr) == KNNG_OK, "%s", knng_last_error());
   std::vector<std::int32_t> ids(400 * 7), got_ids;
   std::vector<double> values(400 * 7), got_values;
-  knng_matrix host_ids = knng_host(KNNG_I32, 400, 7, ids.data()),
-              host_values = knng_host(KNNG_F64, 400, 7, values.data());
-  expect(knng_graph_copy(g, 1, &host_ids, &host_values) == KNNG_OK, "%s", knng_last_error());
+  knng_matrix host_ids = knng_packed(KNNG_I32, 400, 7, ids.data()),
+              host_values = knng_packed(KNNG_F64, 400, 7, values.data());
+  expect(knng_graph_copy(g, 1, &host_ids, &host_values, nullptr) == KNNG_OK, "%s", knng_last_error());
   for (const Layout& l : layouts(400, 7))
     for (const std::int32_t space : {KNNG_CUDA, KNNG_MANAGED}) {
       const Block of_ids(space, devices - 1, l.size * 4), of_values(space, 0, l.size * 8);
       knng_matrix to_ids = matrix_in(of_ids.get(), space, devices - 1, KNNG_I32, 400, 7, l);
       knng_matrix to_values = matrix_in(of_values.get(), space, 0, KNNG_F64, 400, 7, l);
-      expect(knng_graph_copy(g, 1, &to_ids, &to_values) == KNNG_OK, "%s: %s", l.name, knng_last_error());
+      expect(knng_graph_copy(g, 1, &to_ids, &to_values, nullptr) == KNNG_OK, "%s: %s", l.name, knng_last_error());
       got_ids.resize(static_cast<std::size_t>(l.size));
       got_values.resize(static_cast<std::size_t>(l.size));
       gpu::copy(got_ids.data(), of_ids.get(), got_ids.size() * 4);
@@ -394,7 +395,8 @@ void results_to_devices() {
         }
       expect(same, "%s, space %d: other numbers", l.name, space);
       knng_graph* again = nullptr;
-      expect(knng_graph_import(&again, &to_ids, &to_values) == KNNG_OK, "%s: %s", l.name, knng_last_error());
+      expect(knng_graph_import(&again, &to_ids, &to_values, 1, to_ids.rows, 1, nullptr) == KNNG_OK, "%s: %s", l.name,
+             knng_last_error());
       knng_graph_destroy(again);
     }
   knng_graph_destroy(g);
@@ -413,19 +415,19 @@ void graphs_that_stay() {
     for (const char* set : {"cuda:0", "cuda:1,0", "cuda"}) {
       if (devices < 2 && std::strcmp(set, "cuda:0") != 0) continue;
       knng* h = handle(set, metric);
-      expect(knng_borrow(h, &m) == KNNG_OK, "%s", knng_last_error());
+      expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s", knng_last_error());
       const Result expected = built(h, k, set);
       const int owner = set[5] == '1' ? 1 : 0;
       std::size_t before = 0, after = 0, total = 0;
       check(cudaSetDevice(owner));
       check(cudaMemGetInfo(&before, &total));
-      knng_set(h, "graph", "device");
+      knng_set(h, "graph", "device", nullptr);
       knng_graph* g = nullptr;
-      expect(knng_build(h, k, nullptr, &g) == KNNG_OK, "%s", knng_last_error());
+      expect(knng_build(h, k, nullptr, &g, nullptr) == KNNG_OK, "%s", knng_last_error());
       knng_destroy(h);
       knng_matrix ids{}, values{};
       ids.struct_size = values.struct_size = sizeof ids;
-      expect(knng_graph_view(g, &ids, &values) == KNNG_OK, "%s", knng_last_error());
+      expect(knng_graph_view(g, &ids, &values, nullptr) == KNNG_OK, "%s", knng_last_error());
       expect(ids.space == KNNG_CUDA && ids.device == owner && values.device == owner, "%s: it is elsewhere", set);
       Result kept{std::vector<std::byte>(expected.ids.size()), std::vector<std::byte>(expected.values.size())};
       gpu::copy(kept.ids.data(), ids.data, kept.ids.size());
@@ -436,7 +438,7 @@ void graphs_that_stay() {
         for (const Layout& way : layouts(rows.n, k)) {
           const Block of_ids(KNNG_CUDA, device, way.size * 8);
           knng_matrix to = matrix_in(of_ids.get(), KNNG_CUDA, device, KNNG_I64, rows.n, k, way);
-          expect(knng_graph_copy(g, 0, &to, nullptr) == KNNG_OK, "%s: %s", way.name, knng_last_error());
+          expect(knng_graph_copy(g, 0, &to, nullptr, nullptr) == KNNG_OK, "%s: %s", way.name, knng_last_error());
           std::vector<std::int64_t> got(static_cast<std::size_t>(way.size));
           gpu::copy(got.data(), of_ids.get(), got.size() * 8);
           const auto* const wanted = reinterpret_cast<const std::int64_t*>(expected.ids.data());
@@ -450,13 +452,13 @@ void graphs_that_stay() {
           const std::int64_t entries = rows.n * k;
           std::vector<std::int32_t> host_ids(static_cast<std::size_t>(entries));
           std::vector<std::uint16_t> host_values(static_cast<std::size_t>(entries));
-          knng_matrix here = knng_host(KNNG_I32, rows.n, k, host_ids.data()),
-                      values_here = knng_host(KNNG_BF16, rows.n, k, host_values.data());
-          expect(knng_graph_copy(g, 1, &here, &values_here) == KNNG_OK, "%s: %s", way.name, knng_last_error());
+          knng_matrix here = knng_packed(KNNG_I32, rows.n, k, host_ids.data()),
+                      values_here = knng_packed(KNNG_BF16, rows.n, k, host_values.data());
+          expect(knng_graph_copy(g, 1, &here, &values_here, nullptr) == KNNG_OK, "%s: %s", way.name, knng_last_error());
           const Block narrow(KNNG_CUDA, device, way.size * 4), of_values(KNNG_CUDA, device, way.size * 2);
           to = matrix_in(narrow.get(), KNNG_CUDA, device, KNNG_I32, rows.n, k, way);
           knng_matrix values_to = matrix_in(of_values.get(), KNNG_CUDA, device, KNNG_BF16, rows.n, k, way);
-          expect(knng_graph_copy(g, 1, &to, &values_to) == KNNG_OK, "%s: %s", way.name, knng_last_error());
+          expect(knng_graph_copy(g, 1, &to, &values_to, nullptr) == KNNG_OK, "%s: %s", way.name, knng_last_error());
           std::vector<std::int32_t> got_ids(static_cast<std::size_t>(way.size));
           std::vector<std::uint16_t> got_values(static_cast<std::size_t>(way.size));
           gpu::copy(got_ids.data(), narrow.get(), got_ids.size() * 4);
@@ -488,7 +490,7 @@ int main() {
   check(cudaGetDeviceCount(&devices));
   knng_device first{};
   first.struct_size = sizeof first;
-  knng_device_get(1, &first);  // from now on the library is loaded that knows memory whose space nobody names
+  knng_device_get(1, &first, nullptr);  // from now on the library is loaded that knows memory whose space nobody names
   rows_of_every_kind();
   fingerprints();
   equal_rows();

@@ -46,8 +46,8 @@ int main() {
   }
   const std::vector<float> before = x;
   knng* h = handle("cuda:0", "euclidean");
-  const knng_matrix m = knng_host(KNNG_F32, n, d, x.data());
-  expect(knng_borrow(h, &m) == KNNG_OK, "%s", knng_last_error());
+  const knng_matrix m = knng_packed(KNNG_F32, n, d, x.data());
+  expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s", knng_last_error());
   const Result expected = built(h, 10, "while all is well");
 
   Trap t;
@@ -60,18 +60,19 @@ int main() {
   c.progress = report;
   c.user = &t;
   knng_graph* g = nullptr;
-  const knng_status status = knng_build(h, 10, &c, &g);
+  const knng_status status = knng_build(h, 10, &c, &g, nullptr);
   expect(t.launched, "the build was over before anybody could disturb it");
   expect(status == KNNG_ERR_DEVICE && !g, "status %d: %s", status, knng_last_error());
   expect(std::strstr(knng_last_error(), "cuda:0") != nullptr, "no device is named: %s", knng_last_error());
   std::printf("%s\n", knng_last_error());
   expect(std::memcmp(x.data(), before.data(), x.size() * sizeof(float)) == 0, "rows have changed");
-  expect(knng_build(h, 10, nullptr, &g) == KNNG_ERR_DEVICE && !g, "the device works again: %s", knng_last_error());
-  expect(knng_set(h, "device", "cpu") == KNNG_OK, "%s", knng_last_error());
-  expect(knng_build(h, 10, nullptr, &g) == KNNG_OK, "on the CPU: %s", knng_last_error());
+  expect(knng_build(h, 10, nullptr, &g, nullptr) == KNNG_ERR_DEVICE && !g, "the device works again: %s",
+         knng_last_error());
+  expect(knng_set(h, "device", "cpu", nullptr) == KNNG_OK, "%s", knng_last_error());
+  expect(knng_build(h, 10, nullptr, &g, nullptr) == KNNG_OK, "on the CPU: %s", knng_last_error());
   knng_matrix ids{}, values{};
   ids.struct_size = values.struct_size = sizeof ids;
-  expect(g && knng_graph_view(g, &ids, &values) == KNNG_OK &&
+  expect(g && knng_graph_view(g, &ids, &values, nullptr) == KNNG_OK &&
              std::memcmp(ids.data, expected.ids.data(), expected.ids.size()) == 0 &&
              std::memcmp(values.data, expected.values.data(), expected.values.size()) == 0,
          "another graph on the CPU");

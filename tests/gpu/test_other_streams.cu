@@ -29,16 +29,16 @@ int main(int argc, char** argv) {
     seed = seed * 1664525u + 1013904223u;
     value = static_cast<float>(seed >> 25);
   }
-  const knng_matrix m = knng_host(KNNG_F32, n, d, x.data());
+  const knng_matrix m = knng_packed(KNNG_F32, n, d, x.data());
   cudaStream_t own = nullptr;
   check(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
   spin<<<1, 1, 0, own>>>(0);
   check(cudaStreamSynchronize(own));
   knng* h = handle("cuda:0", "euclidean");
-  expect(knng_borrow(h, &m) == KNNG_OK, "%s", knng_last_error());
+  expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s", knng_last_error());
   built(h, 8, "the first build");  // has page-locked memory made, and a cuBLAS handle
   for (const char* metric : {"euclidean", "cosine", "manhattan", "spearman", "canberra", "jensenshannon"}) {
-    expect(knng_set(h, "metric", metric) == KNNG_OK, "%s", knng_last_error());
+    expect(knng_set(h, "metric", metric, nullptr) == KNNG_OK, "%s", knng_last_error());
     if (!eager) built(h, 8, metric);
     spin<<<1, 1, 0, own>>>(2 * kSecond);
     check(cudaGetLastError());

@@ -167,19 +167,64 @@ void symmetric_tiles_are_the_same(const Points& p) {
     }
 }
 
+// Values of fp32 points in place of those that were made.
+template <class F>
+void set_values(Points& p, F&& value) {
+  for (std::int64_t i = 0; i < p.rows; ++i)
+    for (std::int64_t t = 0; t < p.dim; ++t) {
+      const float x = value(i, t);
+      p.values[static_cast<std::size_t>(i * p.dim + t)] = static_cast<double>(x);
+      std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride + t) * sizeof x, &x, sizeof x);
+    }
+  finish(p);
+}
+
+// Powers of the smallest differences, whose logarithms are as long as they get, in few dimensions: how much of the
+// bound this chip's approximations and the roundings of p and of the product take. (tests/unit/test_sum_bound.cpp does
+// it with the worst approximations that are allowed.)
+void powers_in_few_dimensions() {
+  constexpr std::int64_t kRows = 17, kPitch = 20;  // the last one of zeros
+  // Claims to be exact, so that low is the sum within two roundings.
+  const SumBound exact(SumError{0, 0});
+  const double down = static_cast<double>(exact.low(0x1p100F)) * 0x1p-100;
+  double most = 0;
+  for (std::int64_t dim = 1; dim <= 8; ++dim)
+    for (int trial = 0; trial < (small_run() ? 4 : 60); ++trial) {
+      const Metric metric = find_metric("minkowski", 0.5 + (1 + 40 * trial) * 0x1p-25);
+      Points p = make_points(metric, KNNG_F32, kRows, dim, 31);
+      set_values(
+          p, [](std::int64_t i, std::int64_t) { return i + 1 < kRows ? static_cast<float>(i + 1) * 0x1p-149F : 0.0F; });
+      const DevicePoints device(p);
+      const Array<std::byte> space(sum_operand_bytes(kRows, dim));
+      const SumOperand operand = make_sum_operand(device.view().rows, nullptr, 0, kRows, space.get(), nullptr);
+      const Array<float> tile(kRows * kPitch);
+      sum_tile(metric, exact, operand, operand, false, tile.get(), kPitch, nullptr);
+      check(cudaDeviceSynchronize());
+      const std::vector<float> lows = tile.read();
+      const SumError error = sum_error(metric, dim, range_of(p, {}));
+      for (std::int64_t i = 0; i + 1 < kRows; ++i) {
+        const double key = expected_key(p, i, p, kRows - 1);
+        const double sum = static_cast<double>(lows[static_cast<std::size_t>(i * kPitch + kRows - 1)]) / down;
+        const double share = (std::fabs(sum - key) - 0x1p-23 * key) / (error.gamma * key + error.eta);
+        expect(share <= 1, "minkowski p=%.17g, d = %lld: %.3f of the bound", metric.p, static_cast<long long>(dim),
+               share);
+        most = std::max(most, share);
+      }
+    }
+  std::printf("powers in few dimensions take up to %.3f of the bound\n", most);
+  // p's rounding alone is worth 0.16 of it.
+  expect(most >= 0.1, "powers in few dimensions take only %.3f of the bound", most);
+}
+
 // --- refinement
 
 // Bound violations among all pairs of a row of a large value and many half ulps with rows of zeros.
 unsigned long long violations(const char* metric, double share_of_gamma) {
   constexpr std::int64_t kRows = 40, kDim = 400, kColumns = kRows - 1;
   Points p = make_points(find_metric(metric, 0), KNNG_F32, kRows, kDim, 31);
-  for (std::int64_t i = 0; i < kRows; ++i)
-    for (std::int64_t t = 0; t < kDim; ++t) {
-      const float x = i % 2 ? 0.0F : t == 0 ? 1.0F : 0x1p-24F * (1 + 0x1p-10F * static_cast<float>(i + 1));
-      p.values[static_cast<std::size_t>(i * kDim + t)] = static_cast<double>(x);
-      std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride + t) * sizeof x, &x, sizeof x);
-    }
-  finish(p);
+  set_values(p, [](std::int64_t i, std::int64_t t) {
+    return i % 2 ? 0.0F : t == 0 ? 1.0F : 0x1p-24F * (1 + 0x1p-10F * static_cast<float>(i + 1));
+  });
   SumError error = sum_error(p.metric, kDim, range_of(p, {}));
   error.gamma *= share_of_gamma;
   const SumBound bound(error);
@@ -238,6 +283,7 @@ int main() {
   using namespace libknng::cuda::test;
   require_gpu();
   approximations_are_good_enough();
+  powers_in_few_dimensions();
   int cases = 0, claims = 0;
   std::vector<std::int32_t> dtypes;
   for (const std::int32_t dtype : all_dtypes())

@@ -30,6 +30,9 @@ int has_similarity(const metric_case* m);
 void expect_ok(knng_status status, const char* what);
 /* The code, and a message that contains every one of the words (NULL ends the list). */
 void expect_error(knng_status status, knng_status code, const char* const* words);
+/* Filled in by calls that are given it: EXPECT_ERROR holds it against code and message then. */
+extern knng_error reported;
+
 #define EXPECT_ERROR(status, code, ...) expect_error((status), (code), (const char* const[]){__VA_ARGS__, NULL})
 
 knng_matrix matrix_of(const test_rows* rows);

@@ -33,7 +33,7 @@ device_rows on_device(const test_rows* rows, int32_t space, int32_t device, cons
   assert_non_null(r.block);
   fake_copy(r.block, packed, l->size * size, stream);
   free(packed);
-  r.m = knng_host(rows->dtype, rows->n, rows->d, (char*)r.block + l->first * size);
+  r.m = knng_packed(rows->dtype, rows->n, rows->d, (char*)r.block + l->first * size);
   r.m.space = space;
   r.m.device = device;
   r.m.stream = stream;
@@ -49,7 +49,7 @@ device_rows packed_on_device(const test_rows* rows, int32_t device) {
 
 knng* borrower(const knng_matrix* m, const char* device) {
   knng* h = HANDLE(NULL, "device", device);
-  expect_ok(knng_borrow(h, m), "knng_borrow");
+  expect_ok(knng_borrow(h, m, NULL, NULL), "knng_borrow");
   return h;
 }
 
@@ -59,7 +59,7 @@ device_rows empty_on_device(int32_t dtype, int64_t n, int64_t d, int32_t device,
   r.block = fake_allocate(KNNG_CUDA, device, l.size * 8);
   assert_non_null(r.block);
   const int64_t size = (dtype & 0xff) / 8; /* as in DLPack */
-  r.m = knng_host(dtype, n, d, (char*)r.block + l.first * size);
+  r.m = knng_packed(dtype, n, d, (char*)r.block + l.first * size);
   r.m.space = KNNG_CUDA;
   r.m.device = device;
   r.m.row_stride = l.row_stride;

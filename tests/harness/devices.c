@@ -63,23 +63,24 @@ knng* handle_for(const question* q, const char* device, const char* engine, cons
                    q->self, "value", q->value, "value_type", q->value_type);
   set_metric(h, &q->metric);
   /* Of a graph they are square. */
-  if (q->queries) expect_ok(knng_set(h, "tile_cols", tile), "tile_cols");
+  if (q->queries) expect_ok(knng_set(h, "tile_cols", tile, NULL), "tile_cols");
   return h;
 }
 
 knng_status answer(const knng* h, const question* q, const knng_control* c, knng_graph** g) {
   *g = NULL;
-  if (!q->queries) return knng_build(h, q->k, c, g);
+  if (!q->queries) return knng_build(h, q->k, c, g, &reported);
   const knng_matrix m = matrix_of(q->queries);
-  return knng_query(h, &m, q->leave_out, q->k, c, g);
+  const knng_matrix left_out = knng_packed(KNNG_I64, q->queries->n, 1, q->leave_out);
+  return knng_query(h, &m, q->leave_out ? &left_out : NULL, 0, q->k, c, g, &reported);
 }
 
 unsigned char* rows_of(const knng_graph* g, const char* what) {
   const int64_t n = (int64_t)stat_of(g, "rows");
   unsigned char* numbers = malloc((size_t)n);
   assert_non_null(numbers);
-  knng_matrix out = knng_host(KNNG_U8, n, 1, numbers);
-  expect_ok(knng_graph_rows(g, what, &out), what);
+  knng_matrix out = knng_packed(KNNG_U8, n, 1, numbers);
+  expect_ok(knng_graph_rows(g, what, &out, NULL), what);
   return numbers;
 }
 
@@ -98,8 +99,8 @@ void expect_same(const knng_graph* expected, const knng_graph* g, const char* la
 
 static void expect_same_text(const knng_graph* a, const knng_graph* b, const char* what) {
   char left[200], right[200];
-  expect_ok(knng_graph_text(a, what, left, sizeof left, NULL), what);
-  expect_ok(knng_graph_text(b, what, right, sizeof right, NULL), what);
+  expect_ok(knng_graph_text(a, what, left, sizeof left, NULL, NULL), what);
+  expect_ok(knng_graph_text(b, what, right, sizeof right, NULL, NULL), what);
   assert_true(left[0] != '\0');
   assert_string_equal(left, right);
 }
@@ -110,7 +111,7 @@ void expect_as_from_memory(const knng_graph* expected, const knng_graph* g, cons
   assert_true(stat_of(expected, "duplicates") == stat_of(g, "duplicates"));
 }
 
-void expect_answer(const knng* h, const question* q, const knng_graph* expected, const knng_error* failure,
+void expect_answer(const knng* h, const question* q, const knng_graph* expected, const knng_error* of_cpu,
                    const char* label) {
   knng_graph* g = NULL;
   const knng_status status = answer(h, q, NULL, &g);
@@ -121,19 +122,16 @@ void expect_answer(const knng* h, const question* q, const knng_graph* expected,
     return;
   }
   assert_null(g);
-  knng_error e;
-  e.struct_size = sizeof e;
-  knng_last_error_get(&e);
-  if (status != failure->code || e.row != failure->row)
+  const knng_error e = reported;
+  if (status != of_cpu->code || e.row != of_cpu->row)
     fail_msg("%s: status %d row %lld instead of %d row %lld; %s", label, (int)status, (long long)e.row,
-             (int)failure->code, (long long)failure->row, e.message);
+             (int)of_cpu->code, (long long)of_cpu->row, e.message);
 }
 
-knng_graph* answer_of_cpu(const question* q, knng_error* failure) {
+knng_graph* answer_of_cpu(const question* q, knng_error* of_cpu) {
   knng* h = handle_for(q, "cpu", "direct", "auto", "0");
   knng_graph* g = NULL;
-  failure->struct_size = sizeof *failure;
-  if (answer(h, q, NULL, &g) != KNNG_OK) knng_last_error_get(failure);
+  if (answer(h, q, NULL, &g) != KNNG_OK) *of_cpu = reported;
   knng_destroy(h);
   return g;
 }
@@ -149,13 +147,13 @@ knng_plan planned(const knng* h, int64_t nq, int64_t k) {
   knng_plan p;
   memset(&p, 0, sizeof p);
   p.struct_size = sizeof p;
-  expect_ok(knng_estimate(h, nq, k, &p), "knng_estimate");
+  expect_ok(knng_estimate(h, nq, k, &p, NULL), "knng_estimate");
   return p;
 }
 
 int in_slices(const knng* h, int64_t k) {
   int64_t n = 0;
-  expect_ok(knng_shape(h, &n, NULL, NULL), "knng_shape");
+  expect_ok(knng_shape(h, &n, NULL, NULL, NULL), "knng_shape");
   const knng_plan p = planned(h, 0, k);
   const int64_t down = (n + p.tile_rows - 1) / p.tile_rows, across = (n + p.tile_cols - 1) / p.tile_cols;
   return p.tiles > 1 && p.tiles >= down * across;
@@ -245,7 +243,7 @@ knng_device device_at(int32_t i) {
   knng_device d;
   memset(&d, 0, sizeof d);
   d.struct_size = sizeof d;
-  expect_ok(knng_device_get(i, &d), "knng_device_get");
+  expect_ok(knng_device_get(i, &d, NULL), "knng_device_get");
   return d;
 }
 
@@ -271,7 +269,7 @@ int devices_start(void) {
   }
   knng_device d;
   d.struct_size = sizeof d;
-  for (int32_t i = 1; knng_device_get(i, &d) == KNNG_OK; ++i) {
+  for (int32_t i = 1; knng_device_get(i, &d, NULL) == KNNG_OK; ++i) {
     usable_devices += d.usable;
     if (!d.usable) printf("%s: %s\n", d.name, d.why_not);
   }
@@ -284,9 +282,9 @@ void expect_device_error(const test_rows* rows, const char* device, const char* 
   knng_graph* g = NULL;
   knng_plan plan;
   plan.struct_size = sizeof plan;
-  EXPECT_ERROR(knng_build(h, 3, NULL, &g), KNNG_ERR_DEVICE, device, a, b);
+  EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_DEVICE, device, a, b);
   assert_null(g);
-  EXPECT_ERROR(knng_estimate(h, 0, 3, &plan), KNNG_ERR_DEVICE, device, a, b);
+  EXPECT_ERROR(knng_estimate(h, 0, 3, &plan, &reported), KNNG_ERR_DEVICE, device, a, b);
   knng_destroy(h);
 }
 
@@ -294,7 +292,7 @@ void expect_where(const test_rows* rows, const char* device, const char* where) 
   knng* h = HANDLE(rows, "device", device);
   knng_graph* g = built(h, 3);
   char text[160];
-  expect_ok(knng_graph_text(g, "device", text, sizeof text, NULL), "device");
+  expect_ok(knng_graph_text(g, "device", text, sizeof text, NULL, NULL), "device");
   if (strncmp(text, where, strlen(where)) != 0) fail_msg("device=%s ran on '%s' instead of %s", device, text, where);
   knng_graph_destroy(g);
   knng_destroy(h);

@@ -44,12 +44,12 @@ typedef struct question {
 question question_of(const test_rows* rows, const metric_case* m, int64_t k);
 knng* handle_for(const question* q, const char* device, const char* engine, const char* selector, const char* tile);
 knng_status answer(const knng* h, const question* q, const knng_control* c, knng_graph** g);
-/* NULL if the CPU refuses: then failure says how. */
-knng_graph* answer_of_cpu(const question* q, knng_error* failure);
+/* NULL if the CPU refuses: then of_cpu says how. */
+knng_graph* answer_of_cpu(const question* q, knng_error* of_cpu);
 /* Of what it does not refuse. */
 knng_graph* graph_of_cpu(const question* q);
 /* A handle's answer is the expected one: a graph, or a failure (then expected is NULL). */
-void expect_answer(const knng* h, const question* q, const knng_graph* expected, const knng_error* failure,
+void expect_answer(const knng* h, const question* q, const knng_graph* expected, const knng_error* of_cpu,
                    const char* label);
 /* Ids, bits and ties; every row has a proof. */
 void expect_same(const knng_graph* expected, const knng_graph* g, const char* label);

@@ -5,13 +5,13 @@
 int main(void) {
   const float x[5] = {0, 1, 3, 7, 15};
   const int64_t expected[5] = {1, 0, 1, 2, 3};
-  const knng_matrix rows = knng_host(KNNG_F32, 5, 1, x);
+  const knng_matrix rows = knng_packed(KNNG_F32, 5, 1, x);
   knng* h = NULL;
   knng_graph* g = NULL;
-  knng_matrix ids = knng_host(KNNG_I64, 0, 0, NULL);
-  int right = knng_version() == KNNG_VERSION;
-  if (knng_create(&h, 1, KNNG_F32) || knng_borrow(h, &rows) || knng_build(h, 1, NULL, &g) ||
-      knng_graph_view(g, &ids, NULL)) {
+  knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL);
+  int right = knng_version() == KNNG_HEADER_VERSION;
+  if (knng_create(&h, 1, KNNG_F32, NULL) || knng_borrow(h, &rows, NULL, NULL) || knng_build(h, 1, NULL, &g, NULL) ||
+      knng_graph_view(g, &ids, NULL, NULL)) {
     fprintf(stderr, "%s\n", knng_last_error());
     return 1;
   }

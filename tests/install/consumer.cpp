@@ -13,17 +13,17 @@ struct Destroy {
 
 int main() {
   const std::vector<double> x = {0, 1, 3, 7, 15};
-  const knng_matrix rows = knng_host(KNNG_F64, 5, 1, x.data());
+  const knng_matrix rows = knng_packed(KNNG_F64, 5, 1, x.data());
   knng* h = nullptr;
   knng_graph* g = nullptr;
-  if (knng_create(&h, 0, 0) != KNNG_OK) return 1;
+  if (knng_create(&h, 0, 0, nullptr) != KNNG_OK) return 1;
   const std::unique_ptr<knng, Destroy> handle(h);
-  if (knng_add(h, &rows) != KNNG_OK || knng_build(h, 2, nullptr, &g) != KNNG_OK) {
+  if (knng_add(h, &rows, nullptr, nullptr) != KNNG_OK || knng_build(h, 2, nullptr, &g, nullptr) != KNNG_OK) {
     std::fprintf(stderr, "%s\n", knng_last_error());
     return 1;
   }
   const std::unique_ptr<knng_graph, Destroy> graph(g);
-  knng_matrix values = knng_host(KNNG_F64, 0, 0, nullptr);
-  if (knng_graph_view(g, nullptr, &values) != KNNG_OK) return 1;
+  knng_matrix values = knng_packed(KNNG_F64, 0, 0, nullptr);
+  if (knng_graph_view(g, nullptr, &values, nullptr) != KNNG_OK) return 1;
   return static_cast<const double*>(values.data)[9] == 12 ? 0 : 1;
 }

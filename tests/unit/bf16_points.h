@@ -4,13 +4,10 @@
 #include <bit>
 #include <vector>
 
+#include "backend/cpu/matrix_tiles.h"
 #include "core/checked.h"
+#include "core/error.h"
 #include "prepare/filter_panel.h"
-
-#ifdef __linux__
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 struct Bf16Points {
   // Values must be bfloat16 already.
@@ -34,9 +31,10 @@ struct Bf16Points {
   std::vector<std::uint16_t> rows, panels;
 };
 
-// So that tests reach the processor's matrix tiles, if it has them: ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA.
+// So that tests reach the processor's matrix tiles, if it has them.
 inline void ask_for_matrix_tiles() {
-#if defined(__linux__) && defined(__x86_64__)
-  syscall(SYS_arch_prctl, 0x1023, 18);
-#endif
+  try {
+    libknng::use_matrix_tiles();
+  } catch (const libknng::Error&) {
+  }
 }

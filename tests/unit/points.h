@@ -56,7 +56,7 @@ inline libknng::Dataset stored(std::int32_t dtype, const Rows& rows) {
 // A call without callbacks.
 struct Call {
   libknng::FloatEnv env;
-  libknng::Monitor monitor{knng_control{sizeof(knng_control), 0, nullptr, nullptr, nullptr, nullptr}, env};
+  libknng::Monitor monitor{knng_control{sizeof(knng_control), 0, nullptr, nullptr, nullptr, nullptr, 0}, env};
 };
 
 // Rows r and -r by turns: their mean is exactly 0, so that the filter's operands are the rows themselves, scaled.

@@ -361,7 +361,7 @@ void checked_arithmetic_stops_where_64_bits_end(void**) {
 // ---- errors
 
 void errors_carry_numbers_and_fit_their_members(void**) {
-  const knng_error e = error_of([] { (fail)(KNNG_ERR_DATA, "rows", {.row = 3, .col = 4}, "row %d is %s", 3, "bad"); });
+  const knng_error e = error_of([] { (fail)(KNNG_ERR_DATA, "rows", {.row = 3, .col = 4}, "it is %s", "bad"); });
   assert_int_equal(e.struct_size, sizeof(knng_error));
   assert_int_equal(e.code, KNNG_ERR_DATA);
   assert_int_equal(e.row, 3);
@@ -369,11 +369,12 @@ void errors_carry_numbers_and_fit_their_members(void**) {
   assert_int_equal(e.given, -1);
   assert_int_equal(e.limit, -1);
   assert_string_equal(e.argument, "rows");
-  assert_string_equal(e.message, "row 3 is bad");
+  assert_string_equal(e.reason, "it is bad");
+  assert_string_equal(e.message, "it is bad (row 3, column 4)");
 
   const std::string long_text(1000, 'x'), long_name(100, 'n');
   const knng_error cut = error_of([&] { (fail)(KNNG_ERR_IO, long_name.c_str(), "%s", long_text.c_str()); });
-  assert_int_equal(std::strlen(cut.message), sizeof cut.message - 1);
+  assert_int_equal(std::strlen(cut.message), sizeof cut.reason - 1);
   assert_int_equal(std::strlen(cut.argument), sizeof cut.argument - 1);
   assert_int_equal(cut.row, -1);
   try {
@@ -384,12 +385,12 @@ void errors_carry_numbers_and_fit_their_members(void**) {
 }
 
 void last_error_is_the_threads_own(void**) {
-  set_last_error(KNNG_ERR_RANGE, "k", "here");
+  set_last_error(plain_error(KNNG_ERR_RANGE, "k", "here"));
   knng_status first_there = KNNG_ERR_INTERNAL;
   std::string there;
   std::thread([&] {
     first_there = last_error().code;
-    set_last_error(knng_error{sizeof(knng_error), KNNG_ERR_DATA, 1, 2, 3, 4, "rows", "there"});
+    set_last_error(plain_error(KNNG_ERR_DATA, "rows", "there"));
     there = last_error().message;
   }).join();
   assert_int_equal(first_there, KNNG_OK);
@@ -399,8 +400,8 @@ void last_error_is_the_threads_own(void**) {
   assert_string_equal(last_error().message, "here");
   assert_int_equal(last_error().row, -1);
   assert_int_equal(last_error().struct_size, sizeof(knng_error));
-  set_last_error(KNNG_ERR_IO, "path", std::string(2000, 'y').c_str());
-  assert_int_equal(std::strlen(last_error().message), sizeof last_error().message - 1);
+  set_last_error(plain_error(KNNG_ERR_IO, "path", std::string(2000, 'y').c_str()));
+  assert_int_equal(std::strlen(last_error().reason), sizeof last_error().reason - 1);
 }
 
 // ---- the floating-point state

@@ -153,6 +153,51 @@ void pow_is_exact_where_a_double_can_be(void**) {
   }
 }
 
+// What docs/internals/canonical-key.md proves, against 64 bits or more. Arguments are difficult ones, and those at the
+// seams of the reductions: x near 2^k sqrt(1/2), p log x near (n + 1/2) ln 2 and near where results become denormal.
+double at_a_seam(Random& random) {
+  const double step = 1 + static_cast<double>(random.below(2001) - 1000) * 0x1p-52;
+  return std::ldexp(0x1.6a09e667f3bcdp-1 * step, static_cast<int>(random.below(2040)) - 1020);
+}
+
+void log_is_as_good_as_proved(void**) {
+  Random random(21);
+  long double worst = 0;
+  for (std::size_t i = 0; i < 300'000; ++i) {
+    const double x = i % 4 == 3 ? at_a_seam(random) : difficult_argument(random, i);
+    const long double exact = std::log(static_cast<long double>(x));
+    const long double error = std::fabs(static_cast<long double>(log<ScalarOps>(x)) - exact);
+    if (!(error <= kLogError * std::fabs(exact))) fail_msg("log(%a) is %a", x, log<ScalarOps>(x));
+    if (exact != 0) worst = std::max(worst, error / std::fabs(exact));
+  }
+  print_message("log: the largest relative error is 2^%.1Lf\n", std::log2(worst));
+  assert_true(worst > 0x1p-54L);
+}
+
+void pow_is_as_good_as_proved(void**) {
+  Random random(22);
+  long double worst = 0;
+  std::size_t counted = 0;
+  for (std::size_t i = 0; i < 300'000; ++i) {
+    const double x = i % 4 == 3 ? at_a_seam(random) : difficult_argument(random, i);
+    const long double ln = std::log(static_cast<long double>(x));
+    double p = difficult_power(random, i);
+    if (i % 3 == 1 && ln != 0) p = static_cast<double>(std::fabs((random.below(2000) + 0.5L) * 0.34657359L / ln));
+    if (i % 3 == 2 && ln < 0) p = static_cast<double>(random.uniform(700, 750) / -ln);
+    if (!(p > 0 && p <= kLargest)) continue;
+    const long double exact = std::pow(static_cast<long double>(x), static_cast<long double>(p));
+    if (!(exact <= 0x1p1023L)) continue;
+    const long double error = std::fabs(static_cast<long double>(pow<ScalarOps>(x, p)) - exact);
+    if (!(error <= kPowError * exact + 0x1p-1074L)) fail_msg("pow(%a, %a) is %a", x, p, pow<ScalarOps>(x, p));
+    if (exact > 0x1p-1000L) {
+      worst = std::max(worst, error / exact);
+      ++counted;
+    }
+  }
+  print_message("pow: the largest relative error of %zu is 2^%.1Lf\n", counted, std::log2(worst));
+  assert_true(counted > 100'000 && worst > 0x1p-54L);
+}
+
 // The hashes are frozen like the golden values: another compiler or processor must give the same.
 void log_is_the_same_on_every_target(void**) {
   const values::FrozenLog frozen;
@@ -246,6 +291,8 @@ int main() {
       cmocka_unit_test(log_has_its_golden_bits),
       cmocka_unit_test(pow_has_its_golden_bits),
       cmocka_unit_test(log_at_powers_of_two),
+      cmocka_unit_test(log_is_as_good_as_proved),
+      cmocka_unit_test(pow_is_as_good_as_proved),
       cmocka_unit_test(pow_of_special_arguments),
       cmocka_unit_test(pow_is_exact_where_a_double_can_be),
       cmocka_unit_test(operations_are_the_same_on_every_target),

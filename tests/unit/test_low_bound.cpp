@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/float_env.h"
 #include "metric/canonical.h"
 #include "refine/low_bound.h"
 #include "values.h"
@@ -161,23 +162,156 @@ void an_outlier_loosens_but_never_breaks(void**) {
   }
 }
 
-void reaches_and_holds(const std::vector<Row>& rows, const char* metric, Precision precision) {
+void reaches_and_holds(const std::vector<Row>& rows, const char* metric, Precision precision, double least) {
   const Attack worst = attack(Filter(metric, rows, precision), rows);
   assert_int_equal(worst.violations, 0);
-  if (worst.reached < 0.3)
+  print_message("%s, precision %d: %.3f\n", metric, static_cast<int>(precision), worst.reached);
+  if (worst.reached < least)
     fail_msg("%s, precision %d: the attack reached %g", metric, static_cast<int>(precision), worst.reached);
 }
 
 void attacks_come_close(void**) {
   for (const char* metric : {"sqeuclidean", "inner_product"}) {
     // Values that all lose nearly half an ulp in the same direction: operands.
-    reaches_and_holds({2, Row(64, 1 + 0x1p-11 - 0x1p-40)}, metric, Precision::fp16);
+    reaches_and_holds({2, Row(64, 1 + 0x1p-11 - 0x1p-40)}, metric, Precision::fp16, 0.98);
     // One large product, then many that are lost beside it: accumulation.
     Row row(2000, 0x1p-12 * (1 - 0x1p-10));
     row.front() = 1;
-    reaches_and_holds({row, row}, metric, Precision::two_piece);
-    reaches_and_holds({row, row}, metric, Precision::fp32);
+    reaches_and_holds({row, row}, metric, Precision::two_piece, 0.3);
+    reaches_and_holds({row, row}, metric, Precision::fp32, 0.98);
   }
+}
+
+// ---- constants, each with the others out of the way
+
+// Two canonical rows whose operands are exact, in one piece or in two, and what a unit's product is off by.
+struct Pair {
+  Row x, y, x_second, y_second;  // without second pieces, or they are parts of x and y
+  double lost = 0;
+  int exponent = 0;
+  double residual = 0;  // operands are longer than the rows by so much
+};
+// The largest share of width(i) + width(j) that low is off by, to either side of the middle. No pair may exceed it.
+double share_of(const LowBound& bound, const Metric& metric, Pair pair) {
+  const double key = canonical_key(metric, pair.x, pair.y) * bound.scale();
+  pair.x_second.resize(pair.x.size());
+  pair.y_second.resize(pair.y.size());
+  for (Row* row : {&pair.x, &pair.y, &pair.x_second, &pair.y_second})
+    for (double& value : *row) value = std::ldexp(value, pair.exponent);
+  OperandSums p, q;
+  double product = pair.lost;
+  for (std::size_t t = 0; t < pair.x.size(); ++t) {
+    p.square += pair.x[t] * pair.x[t];
+    q.square += pair.y[t] * pair.y[t];
+    p.piece += pair.x_second[t] * pair.x_second[t];
+    q.piece += pair.y_second[t] * pair.y_second[t];
+    product += (1 + pair.residual) * (1 + pair.residual) * pair.x[t] * pair.y[t] - pair.x_second[t] * pair.y_second[t];
+  }
+  p.residual = pair.residual * pair.residual * p.square;
+  q.residual = pair.residual * pair.residual * q.square;
+  const auto acc = static_cast<float>(product);
+  if (static_cast<double>(acc) != product) return 0;
+  const float b_p = round_up(bound.bound(p)), b_q = round_up(bound.bound(q));
+  const float t_p = round_down(bound.term(p, static_cast<double>(b_p)));
+  const float t_q = round_down(bound.term(q, static_cast<double>(b_q)));
+  const auto low = static_cast<double>(std::fma(-2.0f, acc, t_p + t_q));
+  const double width = static_cast<double>(b_p) + static_cast<double>(b_q);
+  assert_true(low <= key && key <= low + 2 * width);
+  return std::fabs(low + width - key) / width;
+}
+constexpr LowBound::Ratios kNoRounding = {0x1p-40};  // any ratio is right; a small one leaves the other constants alone
+
+// With operands and products without error, what is left are the roundings of t, of the sum and of low. They can use 5
+// of 8 f.
+void roundings_of_low_use_half_of_8_f(void**) {
+  const FloatEnv env;
+  values::Random random(47);
+  const Metric metric = find_metric("sqeuclidean", 2);
+  for (const std::int64_t d : {1, 2}) {
+    const LowBound bound(metric, d, 0, {0, 0}, kNoRounding);
+    double reached = 0;
+    for (int trial = 0; trial < 200'000; ++trial) {
+      Pair pair;
+      // Lengths just above 1 or just below, where the spacing of numbers is largest or the sum of two changes it.
+      for (std::int64_t t = 0; t < d; ++t) {
+        const double size = t == 0 ? 0x1p-12 : 0x1p-18;
+        pair.x.push_back(std::nearbyint(random.uniform(0.9, 1.1) * 4096) * size);
+        pair.y.push_back(std::nearbyint(random.uniform(0.9, 1.1) * 2048) * 2 * size * (random.below(2) ? 1 : -1));
+      }
+      reached = std::max(reached, share_of(bound, metric, pair));
+    }
+    print_message("low's roundings, d = %lld: %.3f of 8 f\n", static_cast<long long>(d), reached);
+    assert_true(reached >= 0.45);
+  }
+}
+
+// Bounds far larger than the points: what single precision does to them is in the factor 1 + 2^-20.
+void large_bounds_need_their_factor(void**) {
+  const FloatEnv env;
+  values::Random random(53);
+  const Metric metric = find_metric("sqeuclidean", 2);
+  double reached = 0;
+  for (int trial = 0; trial < 20'000; ++trial) {
+    const double x = std::nearbyint(random.uniform() * 4096) * 0x1p-17,
+                 y = std::nearbyint(random.uniform() * 4096) * 0x1p-17;
+    const double side = random.below(2) ? 1 : -1;
+    const double eta = 1 - side * x * y;  // all of it is lost: the unit's result is 1 or -1
+    const LowBound bound(metric, 1, 0, {0, eta}, kNoRounding);
+    reached = std::max(reached, share_of(bound, metric, {{x}, {y}, {}, {}, side * eta}));
+  }
+  print_message("bounds larger than the points: %.9f\n", reached);
+  assert_true(reached >= 1 - 0x1p-20);
+}
+
+// Operands that rounding has made longer by a quarter, and a unit that loses half of their lengths.
+void coarse_operands_use_their_bound(void**) {
+  const FloatEnv env;
+  const Metric metric = find_metric("sqeuclidean", 2);
+  constexpr double kRho = 0x1p-2, kGamma = 0x1p-1;
+  const auto reached = [&](double gamma, const Pair& pair) {
+    return share_of(LowBound(metric, 1, 0, {gamma, 0}, {kRho}), metric, pair);
+  };
+  // The canonical key is 0 or the largest; products are too large.
+  for (const double side : {1.0, -1.0}) {
+    assert_true(reached(0, {{1}, {side}, {}, {}, 0, 0, kRho}) >= 0.99);
+    assert_true(reached(kGamma, {{1}, {side}, {}, {}, side * kGamma * 1.25 * 1.25, 0, kRho}) >= 0.99);
+  }
+  // Points that lost more than most count as longer ones, as do those with longer second pieces.
+  share_of(LowBound(metric, 1, 0, {0, 0}, {kRho / 8}), metric, {{1}, {1}, {}, {}, 0, 0, kRho});
+  const LowBound::Ratios short_pieces{kNoRounding.residual, kRho / 8};
+  share_of(LowBound(metric, 1, 0, two_piece_unit({0, 0}, short_pieces), short_pieces), metric,
+           {{1}, {1}, {kRho}, {kRho}});
+}
+
+// Pieces far coarser than those of fp16: the product that is left out, and terms that are larger than the points.
+void products_of_pieces_use_their_bound(void**) {
+  const FloatEnv env;
+  const Metric metric = find_metric("sqeuclidean", 2);
+  for (const double lambda : {0x1p-2, 0x1p-4, 0x1p-6}) {
+    const LowBound::Ratios ratios{kNoRounding.residual, lambda};
+    const LowBound left_out(metric, 1, 0, two_piece_unit({0, 0}, ratios), ratios);
+    for (const double side : {1.0, -1.0}) {
+      const double reached = share_of(left_out, metric, {{1}, {side}, {lambda}, {side * lambda}});
+      assert_true(reached >= 0.99);
+    }
+    // First pieces longer than the points, and a unit that loses a quarter of the magnitudes of its terms.
+    constexpr double kGamma = 0x1p-2;
+    const double first = 1 + lambda, magnitudes = first * first + 2 * first * lambda;
+    const LowBound all(metric, 1, 0, two_piece_unit({kGamma, 0}, ratios), ratios);
+    const double reached = share_of(all, metric, {{1}, {1}, {-lambda}, {-lambda}, -kGamma * magnitudes});
+    print_message("pieces of %g: %.3f\n", lambda, reached);
+    assert_true(reached >= 0.97);
+  }
+}
+
+// Keys that underflow to 0 although the operands' products do not.
+void keys_may_vanish(void**) {
+  const FloatEnv env;
+  const Metric metric = find_metric("sqeuclidean", 2);
+  const LowBound bound(metric, 20'000, LowBound::kLargestExponent, {0, 0}, kNoRounding);
+  const Row x(20'000, 0x1p-538), y(20'000, 0.0);
+  assert_true(canonical_key(metric, x, y) == 0);
+  share_of(bound, metric, {x, y, {}, {}, 0, LowBound::kLargestExponent});
 }
 
 // A tenth of the bound is not enough for them: a lowered constant shows.
@@ -200,6 +334,11 @@ int main() {
       cmocka_unit_test(keys_lie_within),
       cmocka_unit_test(an_outlier_loosens_but_never_breaks),
       cmocka_unit_test(attacks_come_close),
+      cmocka_unit_test(roundings_of_low_use_half_of_8_f),
+      cmocka_unit_test(large_bounds_need_their_factor),
+      cmocka_unit_test(coarse_operands_use_their_bound),
+      cmocka_unit_test(products_of_pieces_use_their_bound),
+      cmocka_unit_test(keys_may_vanish),
       cmocka_unit_test(a_lowered_bound_breaks),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

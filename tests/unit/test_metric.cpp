@@ -354,7 +354,15 @@ void metrics_are_found_by_name(void**) {
     assert_true(m.scale == 1 || m.scale == 0.5);
   }
   assert_string_equal(metric_names(), names.c_str());
-  for (const char* wrong : {"", "Euclidean", "l2", "euclidean "}) {
+  for (const auto& [alias, name] : {std::pair{"L2", "euclidean"},
+                                    {"Euclidean", "euclidean"},
+                                    {"l1", "manhattan"},
+                                    {"CityBlock", "manhattan"},
+                                    {"linf", "chebyshev"},
+                                    {"pearson", "correlation"},
+                                    {"dot", "inner_product"}})
+    assert_string_equal(find_metric(alias, 2).name, name);
+  for (const char* wrong : {"", "l3", "euclid", "dot,", "dot, dot_product", "euclidean "}) {
     knng_error e{};
     try {
       find_metric(wrong, 2);

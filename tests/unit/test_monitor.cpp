@@ -62,7 +62,7 @@ struct Caller {
     caller.lines.emplace_back(level, text);
   }
   knng_control control(std::uint32_t interval = 1) {
-    return {sizeof(knng_control), interval, progress, log, this, &stop};
+    return {sizeof(knng_control), interval, progress, log, this, &stop, 0};
   }
 };
 
@@ -236,12 +236,12 @@ void poll_shows_and_stops(void**) {
 void exceptions_of_the_work_come_out(void**) {
   Caller caller;
   try {
-    run(caller.control(), [](Monitor&) { (fail)(KNNG_ERR_DATA, "rows", {.row = 7}, "row 7"); });
+    run(caller.control(), [](Monitor&) { (fail)(KNNG_ERR_DATA, "rows", {.row = 7}, "bad"); });
     fail_msg("nothing was thrown");
   } catch (const Error& e) {
     assert_int_equal(e.code(), KNNG_ERR_DATA);
     assert_int_equal(e.info().row, 7);
-    assert_string_equal(e.what(), "row 7");
+    assert_string_equal(e.what(), "bad (row 7)");
   }
   bool out_of_memory = false;
   try {
@@ -381,7 +381,7 @@ void lines_arrive_although_the_work_fails(void**) {
 }
 
 void callbacks_may_be_missing(void**) {
-  const knng_control nothing = {sizeof(knng_control), 1, nullptr, nullptr, nullptr, nullptr};
+  const knng_control nothing = {sizeof(knng_control), 1, nullptr, nullptr, nullptr, nullptr, 0};
   bool done = false;
   run(nothing, [&](Monitor& monitor) {
     monitor.stage("alone", 1);

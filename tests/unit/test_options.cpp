@@ -86,7 +86,7 @@ void defaults_are_values_that_the_setting_takes(void**) {
     assert_true(settings.is(setting(i), o.fallback));
   }
   assert_true(settings.is(Setting::metric, "euclidean") && settings.is(Setting::self, "exclude"));
-  assert_true(settings.real(Setting::p) == 2);
+  assert_true(settings.is(Setting::p, "auto"));
   assert_int_equal(settings.integer(Setting::threads), 0);
 }
 
@@ -183,6 +183,9 @@ void bytes_have_units(void**) {
               {"0.3KiB", "307"},  // rounded down: never more than was allowed
               {"1e9", "1000000000"},
               {"9007199254740992", "9007199254740992"},
+              {"0.0", "0"},
+              {"0GiB", "0"},
+              {"1.9B", "1"},
               {"8192TiB", "9007199254740992"}};
   const char* wrong[] = {"",     "-1",     "-1GiB",   "GiB",   "4gib",
                          "4 Gi", "4GiB ",  " 4GiB",   "4XB",   "nan",
@@ -194,6 +197,11 @@ void bytes_have_units(void**) {
     for (const auto& [text, kept] : good) assert_kept_as(settings, key, text, kept);
     assert_int_equal(settings.integer(Setting::max_host_bytes), std::int64_t{1} << 53);
     for (const char* text : wrong) assert_refused(settings, key, text);
+    // Rounded down they would be 0, which is no limit at all.
+    for (const char* text : {"0.5", "0.9B", "0.0009KiB", "1e-300", "5e-13 TiB"}) {
+      assert_refused(settings, key, text);
+      assert_non_null(std::strstr(error_of_set(settings, key, text).message, "less than 1 byte"));
+    }
   }
 }
 
@@ -237,17 +245,19 @@ int exit_code_of(F&& f) {
 
 void environment_replaces_defaults(void**) {
   const int code = exit_code_of([] {
-    setenv("KNNG_METRIC", "cosine", 1);
+    setenv("KNNG_ENGINE", "direct", 1);
     setenv("KNNG_MAX_HOST_BYTES", "1GiB", 1);
     setenv("KNNG_THREADS", "", 1);
+    setenv("KNNG_METRIC", "cosine", 1);  // says what a result means: not for the environment
     Settings first;
-    if (!first.is(Setting::metric, "cosine")) return 1;
+    if (!first.is(Setting::engine, "direct")) return 1;
     if (first.integer(Setting::max_host_bytes) != 1 << 30) return 2;
     if (first.integer(Setting::threads) != 0) return 3;
-    first.set("metric", "manhattan");
-    if (!first.is(Setting::metric, "manhattan")) return 4;
-    setenv("KNNG_METRIC", "canberra", 1);  // too late: it was read once
-    if (!Settings().is(Setting::metric, "cosine")) return 5;
+    first.set("engine", "tiled");
+    if (!first.is(Setting::engine, "tiled")) return 4;
+    setenv("KNNG_ENGINE", "fused", 1);  // too late: it was read once
+    if (!Settings().is(Setting::engine, "direct")) return 5;
+    if (!first.is(Setting::metric, "euclidean")) return 6;
     return 42;
   });
   assert_int_equal(code, 42);

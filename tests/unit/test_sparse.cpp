@@ -77,6 +77,7 @@ double combine(const std::string& how, double a, double b) {
   if (how == "max") return a > b ? a : b;
   if (how == "min") return a < b ? a : b;
   if (how == "product") return a * b;
+  if (how == "probabilistic") return 1 - (1 - a) * (1 - b);
   return (a + b) / 2;
 }
 
@@ -245,7 +246,8 @@ void hub(void**) {
 void both_sides_have_the_same_bits(void**) {
   // Zeros of both signs are equal, and max and min must not depend on which side asks.
   const Graph g = samples::make_graph({{1}, {0}}, {{0.0}, {-0.0}}, KNNG_F64, false);
-  for (const char* rule : {"union:mean", "union:max", "union:min", "union:product", "mutual:max"}) {
+  for (const char* rule :
+       {"union:mean", "union:max", "union:min", "union:product", "union:probabilistic", "mutual:max"}) {
     const Sparse s = make_sparse(g, rule);
     assert_int_equal(s.entries(), 2);
     assert_memory_equal(s.values.data(), s.values.data() + 8, 8);
@@ -259,6 +261,61 @@ void means_near_the_largest_number(void**) {
   // An infinite value that the caller brought along stays one.
   const Graph far = samples::make_graph({{1}, {0}}, {{HUGE_VAL}, {1}}, KNNG_F32, false);
   assert_entries(far, "union", both_ways({{{0, 1}, HUGE_VAL}}));
+}
+
+// Memberships in eighths: every way to write the sum is exact.
+void probabilistic_sums(void**) {
+  const Graph g = samples::make_graph({{1}, {0}, {0}}, {{0.5}, {0.25}, {0.75}}, KNNG_F32, false);
+  assert_entries(g, "union:probabilistic", both_ways({{{0, 1}, 0.625}, {{0, 2}, 0.75}}));
+  std::mt19937 random(20261016);
+  for (int round = 0; round < 20; ++round) {
+    Graph many = samples::random_graph({.rows = 14,
+                                        .columns = 0,
+                                        .k = 5,
+                                        .value_dtype = KNNG_F64,
+                                        .self_first = round % 3 == 0,
+                                        .stray_self = round % 3 == 1,
+                                        .missing = round % 4 ? 0 : 0.3},
+                                       random);
+    auto* values = reinterpret_cast<double*>(many.values.data());
+    for (std::int64_t e = 0; e < many.entries(); ++e) values[e] /= 2;
+    assert_entries(many, "union:probabilistic", symmetric_reference(many, false, "probabilistic"));
+  }
+}
+
+void probabilistic_sums_stay_memberships(void**) {
+  // 1 + 0.4 is rounded: written as a + b - a b the sum of both is 0.9999999999999999.
+  for (const double other : {0.0, 0.4, 0.9, 0x1.fffffffffffffp-1, 1.0}) {
+    const Graph g = samples::make_graph({{1}, {0}}, {{other}, {1}}, KNNG_F64, false);
+    assert_entries(g, "union:probabilistic", both_ways({{{0, 1}, 1}}));
+  }
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> membership(0, 1);
+  for (int round = 0; round < 1000; ++round) {
+    const double a = membership(random), b = membership(random);
+    const Sparse s = make_sparse(samples::make_graph({{1}, {0}}, {{a}, {b}}, KNNG_F64, false), "union:probabilistic");
+    assert_true(stored_value(s, 0) >= std::max(a, b) && stored_value(s, 0) <= 1);
+    assert_memory_equal(s.values.data(), s.values.data() + 8, 8);
+  }
+}
+
+void values_that_are_no_memberships(void**) {
+  const auto refused = [](double value, std::int32_t dtype) {
+    const Graph g = samples::make_graph({{1}, {2}, {0}}, {{1}, {0}, {value}}, dtype, false);
+    return samples::error_of([&] { make_sparse(g, "union:probabilistic"); });
+  };
+  const knng_error e = refused(1.5, KNNG_F32);
+  assert_int_equal(e.code, KNNG_ERR_DATA);
+  assert_string_equal(e.argument, "rule");
+  assert_int_equal(e.row, 2);
+  assert_int_equal(e.col, 0);
+  assert_non_null(std::strstr(e.message, "from 0 to 1, not 1.5"));
+  for (const double value : {-0x1p-1074, 0x1.0000000000001p0, HUGE_VAL})
+    assert_int_equal(refused(value, KNNG_F64).code, KNNG_ERR_DATA);
+  for (const double value : {0.0, -0.0, 0x1p-1074, 1.0}) assert_int_equal(refused(value, KNNG_F64).code, KNNG_OK);
+  // What a row has to say about itself is no entry.
+  const Graph self = samples::make_graph({{0, 1}, {1, 0}}, {{7, 1}, {7, 0.5}}, KNNG_F64, true);
+  assert_entries(self, "union:probabilistic", both_ways({{{0, 1}, 1}}));
 }
 
 void combined_values_that_do_not_fit(void**) {
@@ -316,6 +373,9 @@ int main() {
       cmocka_unit_test(hub),
       cmocka_unit_test(both_sides_have_the_same_bits),
       cmocka_unit_test(means_near_the_largest_number),
+      cmocka_unit_test(probabilistic_sums),
+      cmocka_unit_test(probabilistic_sums_stay_memberships),
+      cmocka_unit_test(values_that_are_no_memberships),
       cmocka_unit_test(combined_values_that_do_not_fit),
       cmocka_unit_test(graphs_of_queries),
       cmocka_unit_test(unknown_rules),

@@ -5,8 +5,10 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "backend/cpu/bf16_probe.h"
 #include "backend/cpu/bf16_tile.h"
 #include "backend/cpu/filter_choice.h"
 #include "prepare/filter_operands.h"
@@ -237,10 +239,18 @@ ProductArithmetic fastest_arithmetic(std::int64_t dim) {
   return bf16 ? ProductArithmetic{bf16, OperandType::bf16} : fp32_arithmetic();
 }
 
+ProductArithmetic proven_arithmetic(const ProductArithmetic& wanted, Monitor& monitor) {
+  if (wanted.type != OperandType::bf16) return wanted;
+  const std::string objection = known_objection_to_bf16(*wanted.tile);
+  if (objection.empty()) return wanted;
+  monitor.log_once(1, "cpu: this is not used: " + objection);
+  return fp32_arithmetic();
+}
+
 std::unique_ptr<TileFilter> make_product_filter(const CpuProblem& problem, std::int64_t k, Budget* budget,
                                                 Monitor& monitor) {
   FilterFrame frame = FilterFrame::of(problem.metric, problem.columns, problem.rows, problem.threads, budget, monitor);
-  ProductArithmetic arithmetic = fastest_arithmetic(problem.rows.dim());
+  ProductArithmetic arithmetic = proven_arithmetic(fastest_arithmetic(problem.rows.dim()), monitor);
   if (arithmetic.type == OperandType::bf16 &&
       !bf16_pays(problem, k, frame, *fp32_arithmetic().tile, *arithmetic.tile, budget))
     arithmetic = fp32_arithmetic();

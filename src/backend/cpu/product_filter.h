@@ -21,7 +21,10 @@ ProductArithmetic fp32_arithmetic();
 // The fastest; what plans count with.
 ProductArithmetic fastest_arithmetic(std::int64_t dim);
 
-// With the fastest arithmetic, or with fp32 if bfloat16 would let through too much.
+// fp32 in place of bfloat16 that adds up otherwise than its bound supposes, of which the log tells.
+ProductArithmetic proven_arithmetic(const ProductArithmetic& wanted, Monitor& monitor);
+
+// With the fastest arithmetic that is proven, or with fp32 if bfloat16 would let through too much.
 std::unique_ptr<TileFilter> make_product_filter(const CpuProblem& problem, std::int64_t k, Budget* budget,
                                                 Monitor& monitor);
 std::unique_ptr<TileFilter> make_product_filter(const CpuProblem& problem, const ProductArithmetic& arithmetic,

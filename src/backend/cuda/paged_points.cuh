@@ -2,6 +2,7 @@
 // are used, each with what its metric needs to know of it. Knows nothing of pairs, nor of what is made of a block.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -61,6 +62,7 @@ class PagedPoints {
   CanonicalView shape() const noexcept;
   // Whether a row that the metric refuses has come.
   bool any_refused() { return found().first_refused != PrepareFindings::kNothing; }
+  bool all_have_come() const { return std::find(has_come_.begin(), has_come_.end(), false) == has_come_.end(); }
   // Brings what has not come, and throws RefusedRow of the first such row of all: whichever block a device met first.
   void look_for_refused();
   // When all have come.

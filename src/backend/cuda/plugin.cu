@@ -19,6 +19,7 @@
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session.cuh"
 #include "backend/cuda/sum_tile.cuh"
+#include "backend/cuda/unit_probe.cuh"
 #include "backend/seam.h"
 
 using namespace libknng;
@@ -172,6 +173,15 @@ std::int64_t pairs_at_a_time(const knng_backend_problem* p, std::int32_t rung) {
 std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_bytes) {
   *host_bytes = cuda::host_bytes(*p);
   return cuda::session_bytes(*p);
+}
+
+std::int32_t find_units(std::int32_t device, const knng_backend_problem* problem, knng_backend_units* units,
+                        char* objection, std::int64_t size, knng_backend_error* error) {
+  return guard(device, error, [&] {
+    const cuda::FoundUnits found = cuda::find_units(device, cuda::units_of(*problem));
+    *units = found.units;
+    std::snprintf(objection, static_cast<std::size_t>(size), "%s", found.objection.c_str());
+  });
 }
 
 std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_backend_problem* problem,
@@ -339,6 +349,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &rows_at_a_time,
                                          &pairs_at_a_time,
                                          &session_bytes,
+                                         &find_units,
                                          &open,
                                          &blocks_held,
                                          &begin,

@@ -73,10 +73,12 @@ void Products::multiply(const std::byte* a, std::int64_t rows, const std::byte* 
                      types.compute, CUBLAS_GEMM_DEFAULT));
 }
 
-ProductUnit Products::unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios, int compute_major) {
+ProductUnit Products::unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios,
+                           const knng_backend_units& units) {
+  const auto fp16 = [&](std::int64_t terms) { return fp16_unit(terms, units.lost, units.shortest); };
   switch (precision) {
-    case Precision::fp16: return fp16_unit(dim, compute_major);
-    case Precision::two_piece: return two_piece_unit(fp16_unit(terms_of(dim, precision), compute_major), ratios);
+    case Precision::fp16: return fp16(dim);
+    case Precision::two_piece: return two_piece_unit(fp16(terms_of(dim, precision)), ratios);
     default: return fp32_unit(dim);
   }
 }

@@ -10,8 +10,16 @@
 #include "backend/cuda/kit.cuh"
 #include "backend/cuda/memory.cuh"
 #include "backend/cuda/operands.cuh"
+#include "backend/seam.h"
 
 namespace libknng::cuda {
+
+// A KNNG_UNIT bit.
+constexpr std::int32_t unit_of(Precision precision) {
+  return precision == Precision::int8   ? KNNG_UNIT_BYTES
+         : precision == Precision::fp32 ? KNNG_UNIT_FP32
+                                        : KNNG_UNIT_FP16;
+}
 
 class Products {
  public:
@@ -27,7 +35,8 @@ class Products {
            Precision precision, float* tile, std::int64_t ld);
   // |product - a.b| <= gamma (|a|^2 + |b|^2) / 2 + eta, for operands in one or in two pieces, which is what LowBound
   // builds on. Of bytes products are exact.
-  static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios, int compute_major);
+  static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios,
+                          const knng_backend_units& units);
 
  private:
   // One product of cuBLAS.

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "backend/cuda/delivery.cuh"
@@ -90,7 +91,6 @@ Session::Session(int device, const knng_backend_problem& problem)
   const knng_backend_problem& p = problem_;
   const double largest = p.metric.largest;
   const auto ask = [this] { require_wanted(); };
-  check(cudaDeviceGetAttribute(&compute_major_, cudaDevAttrComputeCapabilityMajor, device));
   if (is_paged(p))
     paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, home_, ask);
   else
@@ -339,6 +339,8 @@ void Session::show_lists() const {
 }
 
 void Session::make_operands() {
+  if ((problem_.units.usable & unit_of(precision())) == 0)
+    throw std::logic_error("products of a unit that is not used");
   keys_ = {};  // what is there of the rung before goes first
   operands_.reset();
   query_operands_.reset();
@@ -369,7 +371,7 @@ void Session::round_operands(Precision precision) {
     residual = std::max(residual, query_operands_->residual_ratio());
   }
   const LowBound::Ratios ratios{residual, precision == Precision::two_piece ? 0x1p-11 : 0.0};
-  const LowBound bound(metric_, dim, frame_->exponent(), Products::unit(precision, dim, ratios, compute_major_),
+  const LowBound bound(metric_, dim, frame_->exponent(), Products::unit(precision, dim, ratios, problem_.units),
                        ratios);
   scale_ = bound.scale();
   if (paged_) {

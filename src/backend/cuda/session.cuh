@@ -114,7 +114,7 @@ class Session {
   const knng_backend_problem& problem_;
   const Metric metric_;
   const Selector& selector_;
-  int device_, compute_major_ = 0;
+  int device_;
   Home home_;
   Kit kit_;
   Staging staging_;

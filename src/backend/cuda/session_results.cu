@@ -141,6 +141,10 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
 }
 
 void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
+  if (paged_ && rung_ == 0 && !paged_->all_have_come()) {  // without tiles rows come here first
+    leave_stage();
+    paged_->look_for_refused();
+  }
   enter(Stage::redo);
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, redone_together(p), workspace_.data());

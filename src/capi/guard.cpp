@@ -1,0 +1,36 @@
+#include "capi/guard.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "capi/structs.h"
+
+namespace libknng {
+bool can_fill_in(const knng_error* error) noexcept {
+  return !error || (error->struct_size >= offsetof(knng_error, row) && error->struct_size <= kLargestStruct);
+}
+
+void fill_in(knng_error* error, const knng_error& from) noexcept {
+  if (!error) return;
+  const auto size = error->struct_size;
+  std::memcpy(error, &from, std::min<std::size_t>(size, sizeof from));
+  error->struct_size = size;
+}
+
+knng_error failure_at_hand() noexcept {
+  try {
+    throw;
+  } catch (const Error& e) {
+    return e.info();
+  } catch (const std::bad_alloc&) {
+    return plain_error(KNNG_ERR_MEMORY, "", "out of memory");
+  } catch (const std::system_error&) {
+    return plain_error(KNNG_ERR_MEMORY, "", "the system has no thread left");
+  } catch (const std::exception& e) {
+    return plain_error(KNNG_ERR_INTERNAL, "", e.what());
+  } catch (...) {
+    return plain_error(KNNG_ERR_INTERNAL, "", "an unknown exception");
+  }
+}
+
+}  // namespace libknng

@@ -1,0 +1,55 @@
+#include "nearest.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cli {
+namespace {
+
+std::string plain(std::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+  std::string text(word);
+  for (char& c : text) c = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+// Optimal string alignment: the table of edits between all beginnings, of which three rows are kept.
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::array<std::vector<std::size_t>, 3> rows;
+  for (auto& row : rows) row.resize(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::vector<std::size_t>&now = rows[i % 3], &above = rows[(i + 2) % 3], &higher = rows[(i + 1) % 3];
+    now[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      now[j] = std::min({above[j] + 1, now[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], higher[j - 2] + 1);
+    }
+  }
+  return rows[a.size() % 3][b.size()];
+}
+
+}  // namespace
+
+std::string nearest(std::string_view given, const std::vector<std::string>& words) {
+  constexpr std::size_t kEnough = 3;  // letters by which the beginning of a word is known
+  const std::string wanted = plain(given);
+  std::size_t fewest = (wanted.size() + 1) / 3 + 1;  // more are another word
+  std::string found, begun;
+  for (const std::string& word : words) {
+    const std::string candidate = plain(word);
+    if (wanted.size() >= kEnough && begun.empty() && candidate.starts_with(wanted)) begun = word;
+    const std::size_t distance = edits(wanted, candidate);
+    if (distance >= fewest) continue;
+    fewest = distance;
+    found = word;
+  }
+  return found.empty() ? begun : found;
+}
+
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& words) {
+  const std::string word = nearest(given, words);
+  return word.empty() ? "" : "; did you mean '" + word + "'?";
+}
+
+}  // namespace cli
