@@ -38,7 +38,7 @@ enum {
   KNNG_ERR_ARGUMENT = -1,    /**< a null pointer, a wrong struct size, a shape or dtype that does not fit */
   KNNG_ERR_RANGE = -2,       /**< a number outside its limits: k, a count, a value that the wanted dtype cannot hold */
   KNNG_ERR_OPTION = -3,      /**< an unknown setting or statistic, or a value that the setting does not take */
-  KNNG_ERR_DATA = -4,        /**< NaN, infinity, an integer beyond 2^53, negative values for hellinger, keys that would overflow */
+  KNNG_ERR_DATA = -4,        /**< NaN, infinity, integers beyond 2^53, values that the metric does not take */
   KNNG_ERR_STATE = -5,       /**< the object is not ready for this call, e.g. it has no rows yet */
   KNNG_ERR_MEMORY = -6,      /**< the system had no memory, or no thread, left */
   KNNG_ERR_BUDGET = -7,      /**< max_host_bytes or max_device_bytes is too small; the message has the smallest */
