@@ -328,7 +328,8 @@ static void reading_stops_at_the_edges_of_integers(void** state) {
       double room;
       knng_matrix dst = knng_packed(cases[c].dtype, 1, 1, &room);
       if (i >= 2) {
-        EXPECT_ERROR(knng_read(h, i, &dst, &reported), KNNG_ERR_RANGE, dtype_label(cases[c].dtype)[0] == 'b' ? "bool" : "int");
+        EXPECT_ERROR(knng_read(h, i, &dst, &reported), KNNG_ERR_RANGE,
+                     dtype_label(cases[c].dtype)[0] == 'b' ? "bool" : "int");
       } else {
         expect_ok(knng_read(h, i, &dst, NULL), dtype_label(cases[c].dtype));
         assert_true(decode(cases[c].dtype, &room, 0) == values[i]);
