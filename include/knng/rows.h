@@ -18,13 +18,14 @@ extern "C" {
  * @param c    progress and stop, or NULL
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_ARGUMENT for NULL, wrong dtype, dimension or struct size; KNNG_ERR_RANGE for counts that
- * are not positive; KNNG_ERR_DATA for NaN or infinity, with row and column (of this matrix); KNNG_ERR_BUDGET if
- * max_host_bytes does not hold the copy; KNNG_ERR_UNSUPPORTED for CUDA memory or a stream where there is no
- * CUDA device; KNNG_ERR_DEVICE; KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY. On failure the data set is as it was. @since 0.1 */
+ * are not positive; KNNG_ERR_DATA for NaN, infinity, an integer beyond 2^53 in magnitude or a bool whose byte is
+ * neither 0 nor 1, with row and column (of this matrix); KNNG_ERR_BUDGET if max_host_bytes does not hold the copy;
+ * KNNG_ERR_UNSUPPORTED for CUDA memory or a stream where there is no CUDA device; KNNG_ERR_DEVICE; KNNG_ERR_CANCELLED;
+ * KNNG_ERR_MEMORY. On failure the data set is as it was. @since 0.1 */
 KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows, const knng_control *c, knng_error *error);
 
 /** Shows rows to the data set without copying them, in any memory: those on a device are read there by devices, and
- * copied to the host by calls that work on the CPU, for as long as the call takes. They are checked for NaN and infinity
+ * copied to the host by calls that work on the CPU, for as long as the call takes. Their values are checked
  * here, and on a device hashed (8 bytes a row of host memory, under max_host_bytes), and must neither change nor go away
  * until `release` is called, or, without one, until the last handle that shows them is destroyed or never used again.
  * knng_destroy() does not read them. Runs on the calling thread; c stops it.
@@ -42,8 +43,8 @@ KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_co
  * calls that need them. Such a file stays open until the last handle that shows its rows is destroyed, and must
  * not change; calls that read its rows fail with KNNG_ERR_IO if it does. The format is told by the name:
  * .npy (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two dimensions are
- * flattened to points x the rest), each also with .gz behind it (needs the formats library); .fvecs, .bvecs, .fbin,
- * .u8bin and .i8bin.
+ * flattened to points x the rest), each also with .gz behind it (needs the formats library); .fvecs, .bvecs, .ivecs,
+ * .fbin, .u8bin, .i8bin and .ibin.
  * @param h    the handle
  * @param path file name
  * @param c    progress and stop, or NULL

@@ -16,7 +16,7 @@ extern "C" {
  * means.
  * @param[out] out the new handle, to be given to knng_destroy(); NULL on failure
  * @param dim   dimension of the points, 1 to 2^31 - 1; 0: taken from the first rows
- * @param dtype KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8 or KNNG_I8; 0: taken from the first rows
+ * @param dtype element type of the rows, KNNG_F32 or any other; 0: taken from the first rows
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_ARGUMENT for a NULL out or an unknown dtype; KNNG_ERR_RANGE for dim; KNNG_ERR_OPTION if
  * an environment variable holds a value that its setting does not take; KNNG_ERR_MEMORY. Thread safe. @since 0.1 */

@@ -38,7 +38,7 @@ enum {
   KNNG_ERR_ARGUMENT = -1,    /**< a null pointer, a wrong struct size, a shape or dtype that does not fit */
   KNNG_ERR_RANGE = -2,       /**< a number outside its limits: k, a count, a value that the wanted dtype cannot hold */
   KNNG_ERR_OPTION = -3,      /**< an unknown setting or statistic, or a value that the setting does not take */
-  KNNG_ERR_DATA = -4,        /**< NaN, infinity, negative values for hellinger, keys that would overflow */
+  KNNG_ERR_DATA = -4,        /**< NaN, infinity, integers beyond 2^53, values that the metric does not take */
   KNNG_ERR_STATE = -5,       /**< the object is not ready for this call, e.g. it has no rows yet */
   KNNG_ERR_MEMORY = -6,      /**< the system had no memory, or no thread, left */
   KNNG_ERR_BUDGET = -7,      /**< max_host_bytes or max_device_bytes is too small; the message has the smallest */
@@ -51,20 +51,24 @@ enum {
   KNNG_ERR_CHECK = -14       /**< a row was found wrong when it was checked (check_rows): please report it */
 };
 
-/** Element types, numbered as in DLPack: type code << 8 | bits. Rows are of one of six: KNNG_F32, KNNG_F64, KNNG_F16,
- * KNNG_BF16, KNNG_U8, KNNG_I8; the others are for ids and for numbers per row. */
+/** Element types, numbered as in DLPack: type code << 8 | bits. Rows may have any of them: distances are computed from
+ * their values as binary64, which must hold them exactly, so that integers are taken from -2^53 to 2^53. Functions that
+ * write ids, values or numbers per row say which types they write. */
 enum {
   KNNG_NO_DTYPE = -1, /**< no element type: no function takes it */
-  KNNG_I8 = 0x008,  /**< int8_t */
-  KNNG_I16 = 0x010, /**< int16_t; not for rows */
-  KNNG_I32 = 0x020, /**< int32_t; not for rows */
-  KNNG_I64 = 0x040, /**< int64_t; not for rows */
-  KNNG_U8 = 0x108,  /**< uint8_t */
-  KNNG_U16 = 0x110, /**< uint16_t; not for rows */
-  KNNG_F16 = 0x210, /**< IEEE binary16 */
-  KNNG_F32 = 0x220, /**< IEEE binary32, float */
-  KNNG_F64 = 0x240, /**< IEEE binary64, double */
-  KNNG_BF16 = 0x410 /**< bfloat16: the upper half of a binary32 */
+  KNNG_I8 = 0x008,    /**< int8_t */
+  KNNG_I16 = 0x010,   /**< int16_t */
+  KNNG_I32 = 0x020,   /**< int32_t */
+  KNNG_I64 = 0x040,   /**< int64_t; in rows -2^53 to 2^53 */
+  KNNG_U8 = 0x108,    /**< uint8_t */
+  KNNG_U16 = 0x110,   /**< uint16_t */
+  KNNG_U32 = 0x120,   /**< uint32_t */
+  KNNG_U64 = 0x140,   /**< uint64_t; in rows at most 2^53 */
+  KNNG_F16 = 0x210,   /**< IEEE binary16 */
+  KNNG_F32 = 0x220,   /**< IEEE binary32, float */
+  KNNG_F64 = 0x240,   /**< IEEE binary64, double */
+  KNNG_BF16 = 0x410,  /**< bfloat16: the upper half of a binary32 */
+  KNNG_BOOL = 0x608   /**< a byte that is 0 or 1, as C's _Bool and NumPy's bool */
 };
 
 /** Where memory is, numbered as in DLPack. Every matrix may be in any of them. KNNG_HOST and KNNG_PINNED are

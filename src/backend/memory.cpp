@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/registry.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "dataset/dataset.h"
 
@@ -157,14 +158,17 @@ std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, c
   return unfit;
 }
 
-void require_finite_on_device(const MatrixView& m, const char* argument) {
+void require_valid_on_device(const MatrixView& m, const char* argument) {
   const knng_backend_seam& backend = its_backend();
   const knng_backend_matrix matrix = describe_matrix(m);
   std::int64_t row = -1, column = -1;
-  double value = 0;
   knng_backend_error error{};
-  require(backend, backend.find_not_finite(&matrix, &row, &column, &value, &error), error, argument);
-  if (row >= 0) refuse_not_finite(value, row, column, argument);
+  require(backend, backend.find_invalid(&matrix, &row, &column, &error), error, argument);
+  if (row < 0) return;
+  const std::byte* const at = m.data + (row * m.row_stride + column * m.col_stride) * dtype_bytes(m.dtype);
+  std::array<std::byte, sizeof(double)> stored{};
+  copy_from_device({m.dtype, 1, 1, 1, 1, at, m.device}, 0, 1, stored.data(), argument);
+  refuse_invalid(m.dtype, stored.data(), row, column, argument);
 }
 
 }  // namespace libknng

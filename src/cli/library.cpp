@@ -87,6 +87,13 @@ const char* dtype_name(std::int32_t dtype) {
     case KNNG_BF16: return "bfloat16";
     case KNNG_U8: return "uint8";
     case KNNG_I8: return "int8";
+    case KNNG_U16: return "uint16";
+    case KNNG_I16: return "int16";
+    case KNNG_U32: return "uint32";
+    case KNNG_I32: return "int32";
+    case KNNG_U64: return "uint64";
+    case KNNG_I64: return "int64";
+    case KNNG_BOOL: return "bool";
     default: return "unknown";
   }
 }

@@ -1,15 +1,18 @@
 #include "core/dtype.h"
 
+#include <algorithm>
+#include <string>
+
 namespace libknng {
 namespace {
 
 constexpr Dtype kDtypes[] = {
-    {KNNG_F32, 4, "float32", false},   {KNNG_F64, 8, "float64", false}, {KNNG_F16, 2, "float16", false},
-    {KNNG_BF16, 2, "bfloat16", false}, {KNNG_U8, 1, "uint8", true},     {KNNG_I8, 1, "int8", true},
-    {KNNG_I16, 2, "int16", true},      {KNNG_U16, 2, "uint16", true},   {KNNG_I32, 4, "int32", true},
-    {KNNG_I64, 8, "int64", true},
+    {KNNG_F32, 4, "float32"}, {KNNG_F64, 8, "float64"}, {KNNG_F16, 2, "float16"}, {KNNG_BF16, 2, "bfloat16"},
+    {KNNG_U8, 1, "uint8"},    {KNNG_I8, 1, "int8"},     {KNNG_U16, 2, "uint16"},  {KNNG_I16, 2, "int16"},
+    {KNNG_U32, 4, "uint32"},  {KNNG_I32, 4, "int32"},   {KNNG_U64, 8, "uint64"},  {KNNG_I64, 8, "int64"},
+    {KNNG_BOOL, 1, "bool"},
 };
-constexpr int kRowDtypes = 6;  // the first ones
+static_assert(std::ranges::all_of(kDtypes, [](const Dtype& t) { return t.bytes == dtype_bytes(t.code); }));
 
 }  // namespace
 
@@ -20,12 +23,11 @@ const Dtype* find_dtype(std::int32_t code) noexcept {
 }
 
 std::int32_t row_dtype_bytes(std::int32_t code, const char* argument) {
-  for (int i = 0; i < kRowDtypes; ++i)
-    if (kDtypes[i].code == code) return kDtypes[i].bytes;
-  const Dtype* known = find_dtype(code);
-  fail(KNNG_ERR_ARGUMENT, argument, {.given = code},
-       "%s: dtype=0x%03x%s%s%s is no type for rows: float32, float64, float16, bfloat16, uint8 and int8 are", argument,
-       static_cast<unsigned>(code), known ? " (" : "", known ? known->name : "", known ? ")" : "");
+  if (const Dtype* known = find_dtype(code)) return known->bytes;
+  std::string names;
+  for (const Dtype& t : kDtypes) names.append(names.empty() ? "" : ", ").append(t.name);
+  fail(KNNG_ERR_ARGUMENT, argument, {.given = code}, "%s: dtype=0x%03x is none of the types %s", argument,
+       static_cast<unsigned>(code), names.c_str());
 }
 
 const char* dtype_name(std::int32_t code) noexcept {

@@ -1,6 +1,7 @@
 #include "dataset/convert.h"
 
 #include <cmath>
+#include <concepts>
 #include <limits>
 
 #include "core/dtype.h"
@@ -25,11 +26,17 @@ bool convert(double x, BFloat& out) {
   out = bfloat_from_double(x);
   return std::isfinite(to_double(out));
 }
-template <class Integer>
+bool convert(double x, Bool& out) {
+  out.byte = x != 0;
+  return x == 0 || x == 1;
+}
+template <std::integral Integer>
 bool convert(double x, Integer& out) {
-  if (!(x >= std::numeric_limits<Integer>::min() && x <= std::numeric_limits<Integer>::max())) return false;
+  // Powers of two, or 0: fp64 has them, as it may not have the largest value.
+  constexpr double kBeyond = 2 * static_cast<double>(std::numeric_limits<Integer>::max() / 2 + 1);
+  if (!(x >= static_cast<double>(std::numeric_limits<Integer>::min()) && x < kBeyond)) return false;
   out = static_cast<Integer>(x);
-  return out == x;
+  return static_cast<double>(out) == x;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "core/dtype.h"
 #include "core/error.h"
@@ -17,8 +19,7 @@ const T* element(const MatrixView& m, std::int64_t row) noexcept {
 
 // Rows [first, first + count), packed row-major.
 void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* out) noexcept {
-  visit_row_dtype(m.dtype, [&](auto* tag) {
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+  visit_width(dtype_bytes(m.dtype), [&]<class T>(T*) {
     T* to = reinterpret_cast<T*>(out);
     if (m.packed()) {
       std::memcpy(to, element<T>(m, first), static_cast<std::size_t>(count * m.cols) * sizeof(T));
@@ -31,32 +32,49 @@ void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std:
 
 }  // namespace
 
-void refuse_not_finite(double value, std::int64_t row, std::int64_t col, const char* argument) {
-  fail(KNNG_ERR_DATA, argument, {.row = row, .col = col}, "%s: a value is %s; every value must be finite", argument,
-       std::isnan(value) ? "NaN" : "infinite");
+std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept {
+  return visit_row_dtype(m.dtype, [&]<class T>(const T*) -> std::int64_t {
+    if constexpr (!kAlwaysValid<T>) {
+      const T* x = element<T>(m, row);
+      // Nearly all rows are valid: one test a row.
+      bool valid = true;
+      for (std::int64_t t = 0; t < m.cols; ++t) valid &= is_valid(x[t * m.col_stride]);
+      if (valid) return -1;
+      for (std::int64_t t = 0; t < m.cols; ++t)
+        if (!is_valid(x[t * m.col_stride])) return t;
+    }
+    return -1;
+  });
 }
 
-void require_finite(const MatrixView& m, const char* argument, std::int64_t number) {
-  visit_row_dtype(m.dtype, [&](auto* tag) {
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
-    if constexpr (!std::is_integral_v<T>) {
-      for (std::int64_t i = 0; i < m.rows; ++i) {
-        const T* row = element<T>(m, i);
-        // x - x is 0 for every finite x and NaN for the others, and so is the sum: one test a row.
-        double sum = 0;
-        for (std::int64_t t = 0; t < m.cols; ++t) {
-          const double x = to_double(row[t * m.col_stride]);
-          sum += x - x;
-        }
-        if (sum == 0) continue;
-        for (std::int64_t t = 0; t < m.cols; ++t) {
-          const double x = to_double(row[t * m.col_stride]);
-          if (std::isfinite(x)) continue;
-          refuse_not_finite(x, number + i, t, argument);
-        }
-      }
+void require_valid(const MatrixView& m, const char* argument, std::int64_t number) {
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    if (const std::int64_t t = find_invalid(m, i); t >= 0) {
+      const std::int64_t at = (i * m.row_stride + t * m.col_stride) * dtype_bytes(m.dtype);
+      refuse_invalid(m.dtype, m.data + at, number + i, t, argument);
+    }
+}
+
+void refuse_invalid(std::int32_t dtype, const std::byte* stored, std::int64_t row, std::int64_t col,
+                    const char* argument) {
+  visit_row_dtype(dtype, [&]<class T>(const T*) {
+    T x;
+    std::memcpy(&x, stored, sizeof x);
+    if constexpr (std::is_same_v<T, Bool>) {
+      fail(KNNG_ERR_DATA, argument, {.row = row, .col = col, .given = x.byte, .limit = 1},
+           "%s: a bool is stored as %d; its byte must be 0 or 1", argument, x.byte);
+    } else if constexpr (std::is_integral_v<T>) {
+      const std::int64_t limit = std::cmp_less(x, 0) ? -kLargestInteger : kLargestInteger;
+      const std::int64_t given = std::in_range<std::int64_t>(x) ? static_cast<std::int64_t>(x) : -1;
+      fail(KNNG_ERR_DATA, argument, {.row = row, .col = col, .given = given, .limit = limit},
+           "%s: %s is beyond %lld (%s2^53), up to which fp64 holds all integers", argument, std::to_string(x).c_str(),
+           static_cast<long long>(limit), limit < 0 ? "-" : "");
+    } else {
+      fail(KNNG_ERR_DATA, argument, {.row = row, .col = col}, "%s: a value is %s; every value must be finite", argument,
+           std::isnan(to_double(x)) ? "NaN" : "infinite");
     }
   });
+  __builtin_unreachable();
 }
 
 void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept {
@@ -180,7 +198,7 @@ std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, cons
   in_blocks(m.rows, row_bytes, monitor, [&](std::int64_t first, std::int64_t count) {
     std::byte* const to = data.data() + first * row_bytes;
     pack_rows(m, first, count, to);
-    require_finite({m.dtype, count, m.cols, m.cols, 1, to}, argument, first);
+    require_valid({m.dtype, count, m.cols, m.cols, 1, to}, argument, first);
   });
   data.release_from_budget();  // counted by Dataset::held_bytes() from now on
   return std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);

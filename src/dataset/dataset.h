@@ -19,8 +19,14 @@
 
 namespace libknng {
 
-// Throws KNNG_ERR_DATA naming row and column if a value is NaN or infinite. Host memory. number: the first row's.
-void require_finite(const MatrixView& m, const char* argument, std::int64_t number = 0);
+// The first column in which a row has what rows may not have (is_valid() of core/dtype.h); -1: there is none. Host
+// memory.
+std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept;
+// Throws KNNG_ERR_DATA naming row and column if some row has such a value. Host memory. number: the first row's.
+void require_valid(const MatrixView& m, const char* argument, std::int64_t number = 0);
+// stored: the value, of type dtype.
+[[noreturn]] void refuse_invalid(std::int32_t dtype, const std::byte* stored, std::int64_t row, std::int64_t col,
+                                 const char* argument);
 
 // Work on rows on the calling thread, in blocks of some MiB: work(first, count). monitor, if there is one, is told and
 // may stop it between them.
@@ -35,9 +41,8 @@ void in_blocks(std::int64_t rows, std::int64_t row_bytes, Monitor* monitor, F&& 
     if (monitor) monitor->advance(static_cast<double>(count));
   }
 }
-[[noreturn]] void refuse_not_finite(double value, std::int64_t row, std::int64_t col, const char* argument);
 
-// Row `row` as fp64, exactly. out: m.cols values.
+// Row `row` as fp64, exactly if it is valid. out: m.cols values.
 void load_row(const MatrixView& m, std::int64_t row, double* out) noexcept;
 
 // Rows that stay as they are for as long as the chunk lives.

@@ -29,7 +29,7 @@ constexpr double kCheckedAlone = 32;
 bool has_filter(const Metric& metric, const knng_backend_problem& p) {
   if (p.columns.dim > kLargestFilterDim) return false;
   return has_product_form(metric.term) ||
-         (has_sum_term(metric.term) && p.rows.dtype != KNNG_F64 && p.columns.dtype != KNNG_F64);
+         (has_sum_term(metric.term) && fits_single(p.rows.dtype) && fits_single(p.columns.dtype));
 }
 
 // Which devices to try: asked for, or perhaps useful.

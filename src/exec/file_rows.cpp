@@ -3,8 +3,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <cmath>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -21,34 +22,35 @@ namespace {
 constexpr std::int64_t kBlockBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kShare = 4;
 
-// The first value, by rows, that is not finite; whichever thread meets one.
-class NotFinite {
+// The first value, by rows, that rows may not have; whichever thread meets one.
+class FirstInvalid {
  public:
-  explicit NotFinite(std::int64_t rows) noexcept : row_(rows) {}
+  FirstInvalid(std::int64_t rows, std::int32_t dtype) noexcept : row_(rows), dtype_(dtype) {}
 
   // Whether a row beyond this one need not be looked at.
   bool before(std::int64_t row) const noexcept { return row_.load(std::memory_order_relaxed) < row; }
-  // Notes the first of the row's values; false if all are finite.
-  bool find(std::int64_t row, const double* x, std::int64_t dim) noexcept {
-    double sum = 0;  // as in require_finite()
-    for (std::int64_t t = 0; t < dim; ++t) sum += x[t] - x[t];
-    if (sum == 0) return false;
+  // Of row i of the block, which is row `row` of the file; false if all of its values are valid.
+  bool find(std::int64_t row, const MatrixView& block, std::int64_t i) noexcept {
+    const std::int64_t col = find_invalid(block, i);
+    if (col < 0) return false;
     const std::lock_guard lock(mutex_);
     if (row >= row_.load()) return true;
     row_.store(row);
-    col_ = std::find_if(x, x + dim, [](double value) { return !std::isfinite(value); }) - x;
-    value_ = x[col_];
+    col_ = col;
+    const std::int64_t bytes = dtype_bytes(dtype_);
+    std::memcpy(stored_.data(), block.data + (i * block.cols + col) * bytes, static_cast<std::size_t>(bytes));
     return true;
   }
   void refuse(std::int64_t rows) const {
-    if (row_.load() < rows) refuse_not_finite(value_, row_.load(), col_, "path");
+    if (row_.load() < rows) refuse_invalid(dtype_, stored_.data(), row_.load(), col_, "path");
   }
 
  private:
   std::mutex mutex_;
   std::atomic<std::int64_t> row_;
+  std::int32_t dtype_;
   std::int64_t col_ = 0;
-  double value_ = 0;
+  std::array<std::byte, sizeof(double)> stored_{};
 };
 
 // All rows once.
@@ -62,7 +64,7 @@ void hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget
   Buffer<std::byte> blocks(checked_mul(together * row_bytes, threads, "path"), &budget);
   Buffer<double> scratch(checked_mul(d, threads, "path"), &budget);
   FirstFailure failure;
-  NotFinite not_finite(n);
+  FirstInvalid invalid(n, shape.dtype);
   monitor.stage("read", static_cast<double>(n));
 #pragma omp parallel num_threads(threads)
   {
@@ -71,7 +73,7 @@ void hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget
     double* const x = scratch.data() + omp_get_thread_num() * d;
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t first = 0; first < n; first += together) {
-      if (monitor.stopped() || failure.happened() || not_finite.before(first)) continue;
+      if (monitor.stopped() || failure.happened() || invalid.before(first)) continue;
       const std::int64_t count = std::min(together, n - first);
       try {
         file.read(first, count, block);
@@ -79,9 +81,10 @@ void hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget
         failure.note();
         continue;
       }
+      const MatrixView rows{shape.dtype, count, d, d, 1, block};
       for (std::int64_t i = 0; i < count; ++i) {
-        load_row({shape.dtype, count, d, d, 1, block}, i, x);
-        if (not_finite.find(first + i, x, d)) break;
+        if (invalid.find(first + i, rows, i)) break;
+        load_row(rows, i, x);
         hashes[first + i] = row_hash(x, d);
       }
       monitor.advance(static_cast<double>(count));
@@ -89,7 +92,7 @@ void hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget
   }
   monitor.check();
   failure.rethrow();
-  not_finite.refuse(n);
+  invalid.refuse(n);
 }
 
 }  // namespace

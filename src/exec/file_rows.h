@@ -15,8 +15,8 @@ namespace libknng {
 // quarters of the limit (max_host_bytes; 0: the machine's memory), since work needs memory, too.
 bool too_large_to_hold(std::int64_t bytes, std::int64_t held, std::int64_t limit) noexcept;
 
-// Reads all rows once, on a driver thread and its team: they must be finite, and their hashes are kept, charged to
-// `budget`, and counted by Dataset::held_bytes() from then on. Throws KNNG_ERR_DATA for NaN and infinity.
+// Reads all rows once, on a driver thread and its team: their values must be valid, and their hashes are kept, charged
+// to `budget`, and counted by Dataset::held_bytes() from then on. Throws KNNG_ERR_DATA.
 std::shared_ptr<const Chunk> leave_in_file(std::unique_ptr<const RowFile> file, std::int32_t dtype, std::int64_t rows,
                                            std::int64_t cols, int threads, Budget& budget, Monitor& monitor);
 

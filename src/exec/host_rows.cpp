@@ -53,7 +53,7 @@ std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, 
   Buffer<std::byte> rows = fetch_from_device(m, &budget, &monitor, argument);
   rows.release_from_budget();
   auto chunk = std::make_shared<Chunk>(std::move(rows), m.dtype, m.rows, m.cols);
-  require_finite(chunk->view(), argument);
+  require_valid(chunk->view(), argument);
   return chunk;
 }
 
@@ -79,10 +79,10 @@ Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, B
   return part;
 }
 
-void require_finite_anywhere(const MatrixView& m, const char* argument, Monitor& monitor) {
-  if (!m.on_host()) return require_finite_on_device(m, argument);
-  in_blocks(m.rows, m.cols * find_dtype(m.dtype)->bytes, &monitor,
-            [&](std::int64_t first, std::int64_t count) { require_finite(part_of(m, first, count), argument, first); });
+void require_valid_anywhere(const MatrixView& m, const char* argument, Monitor& monitor) {
+  if (!m.on_host()) return require_valid_on_device(m, argument);
+  in_blocks(m.rows, m.cols * dtype_bytes(m.dtype), &monitor,
+            [&](std::int64_t first, std::int64_t count) { require_valid(part_of(m, first, count), argument, first); });
 }
 
 Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument) {

@@ -55,7 +55,7 @@ std::shared_ptr<const Chunk> read_rows(RowReader& reader, const Dataset& data, c
   reader.finish();
   rows.release_from_budget();
   auto chunk = std::make_shared<Chunk>(std::move(rows), reader.dtype(), n, d);
-  require_finite(chunk->view(), "path");
+  require_valid(chunk->view(), "path");
   return chunk;
 }
 

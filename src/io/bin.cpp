@@ -76,4 +76,8 @@ std::unique_ptr<RowReader> open_i8bin(std::unique_ptr<Source> source) {
   return std::make_unique<BinReader>(std::move(source), KNNG_I8);
 }
 
+std::unique_ptr<RowReader> open_ibin(std::unique_ptr<Source> source) {
+  return std::make_unique<BinReader>(std::move(source), KNNG_I32);
+}
+
 }  // namespace libknng

@@ -14,7 +14,9 @@ namespace libknng {
 namespace {
 
 constexpr NpyType kRowTypes[] = {
-    {4, KNNG_F32, 'f'}, {8, KNNG_F64, 'f'}, {2, KNNG_F16, 'f'}, {1, KNNG_U8, 'u'}, {1, KNNG_I8, 'i'},
+    {4, KNNG_F32, 'f'}, {8, KNNG_F64, 'f'}, {2, KNNG_F16, 'f'}, {1, KNNG_U8, 'u'},
+    {1, KNNG_I8, 'i'},  {2, KNNG_U16, 'u'}, {2, KNNG_I16, 'i'}, {4, KNNG_U32, 'u'},
+    {4, KNNG_I32, 'i'}, {8, KNNG_U64, 'u'}, {8, KNNG_I64, 'i'}, {1, KNNG_BOOL, 'b'},
 };
 // Memory for columns of a file in Fortran order.
 constexpr std::int64_t kColumnBytes = std::int64_t{8} << 20;
@@ -78,7 +80,7 @@ class FortranOrderReader final : public NpyReader {
     for (std::int64_t done = 0; done < count;) {
       if (served_ == held_) fetch();
       const std::int64_t now = std::min(count - done, held_ - served_);
-      visit_item_size(dst + done * row_bytes(), now);
+      visit_width(item_bytes_, [&]<class Item>(Item*) { gather<Item>(dst + done * row_bytes(), now); });
       served_ += now;
       done += now;
     }
@@ -99,14 +101,6 @@ class FortranOrderReader final : public NpyReader {
     for (std::int64_t column = 0; column < cols_; ++column) {
       if (source_->plain()) source_->seek(first_item_ + (column * rows_ + first_row_) * item_bytes_);
       source_->read(block_.data() + column * held_ * item_bytes_, held_ * item_bytes_);
-    }
-  }
-  void visit_item_size(std::byte* dst, std::int64_t count) const {
-    switch (item_bytes_) {
-      case 1: return gather<std::uint8_t>(dst, count);
-      case 2: return gather<std::uint16_t>(dst, count);
-      case 4: return gather<std::uint32_t>(dst, count);
-      default: return gather<std::uint64_t>(dst, count);
     }
   }
   // Transposes in small squares, so that both sides stay in cache. dst need not be aligned.

@@ -36,7 +36,7 @@ NpyHeader read_npy_header(Source& source);
 // number of dimensions or a size that does not fit the data. budget: of what is held beside the rows.
 std::unique_ptr<RowReader> open_npy(std::unique_ptr<Source> source, std::span<const NpyType> types,
                                     Budget* budget = nullptr);
-// Data sets: f4 f8 f2 u1 i1.
+// Data sets: f4 f8 f2, u1 i1 to u8 i8, b1.
 std::unique_ptr<RowReader> open_npy(std::unique_ptr<Source> source);
 
 // Magic, version and header of an array in C order, padded so that the items start at a multiple of 64 bytes.

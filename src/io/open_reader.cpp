@@ -25,8 +25,9 @@ struct RowFormat {
 
 constexpr RowFormat kFormats[] = {
     {".npy", &open_npy, true},      {"-ubyte", &open_idx, true},    {".idx", &open_idx, true},
-    {".fvecs", &open_fvecs, false}, {".bvecs", &open_bvecs, false}, {".fbin", &open_fbin, false},
-    {".u8bin", &open_u8bin, false}, {".i8bin", &open_i8bin, false},
+    {".fvecs", &open_fvecs, false}, {".bvecs", &open_bvecs, false}, {".ivecs", &open_ivecs, false},
+    {".fbin", &open_fbin, false},   {".u8bin", &open_u8bin, false}, {".i8bin", &open_i8bin, false},
+    {".ibin", &open_ibin, false},
 };
 
 // Formats that people will try, so that the answer names them.
@@ -42,8 +43,6 @@ constexpr OtherFormat kOthers[] = {
     {".tsv", "text tables"},
     {".txt", "text tables"},
     {".mtx", "Matrix Market files"},
-    {".ivecs", ".ivecs files (they hold ids)"},
-    {".ibin", ".ibin files (they hold ids)"},
     {".npz", "rows in .npz archives (save the array as .npy)"},
     {".knng", "rows in graph files (.knng holds neighbours)"},
 };

@@ -97,4 +97,8 @@ std::unique_ptr<RowReader> open_bvecs(std::unique_ptr<Source> source) {
   return std::make_unique<VecsReader>(std::move(source), KNNG_U8);
 }
 
+std::unique_ptr<RowReader> open_ivecs(std::unique_ptr<Source> source) {
+  return std::make_unique<VecsReader>(std::move(source), KNNG_I32);
+}
+
 }  // namespace libknng

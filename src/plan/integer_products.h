@@ -1,5 +1,5 @@
-// Whether devices multiply rows of 8-bit integers as such. A pure function of the problem: what a session takes is
-// known before there is one. Knows nothing of how products are made.
+// Whether devices multiply rows of 8-bit integers, or of bools, as such. A pure function of the problem: what a session
+// takes is known before there is one. Knows nothing of how products are made.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,9 @@ inline bool has_integer_products(const Metric& metric, std::int32_t dtype, std::
                                  std::int64_t dim) noexcept {
   if (dtype != other_dtype || metric.transform != Transform::identity) return false;
   if (dim < kIntegerProductsFrom || dim > kIntegerProductsTo) return false;
-  if (metric.term == Term::squared_difference) return dtype == KNNG_U8 || dtype == KNNG_I8;
-  return metric.term == Term::product && dtype == KNNG_I8;  // survives no shift
+  const bool is_signed = dtype == KNNG_I8 || dtype == KNNG_BOOL;  // or small enough to be taken as such
+  if (metric.term == Term::squared_difference) return is_signed || dtype == KNNG_U8;
+  return metric.term == Term::product && is_signed;  // survives no shift
 }
 
 // What takes values to those of signed bytes when it is subtracted.

@@ -22,7 +22,7 @@ IntegerOperands::IntegerOperands(const Metric& metric, const CanonicalRows& rows
   row_parts_ = Buffer<std::int32_t>(padded, 0, budget);
   column_parts_ = Buffer<std::int32_t>(padded, 0, budget);
   Buffer<double> scratch(d * threads, budget);
-  const std::int32_t low = dtype == KNNG_U8 ? 0 : -128, middle = low + 128;
+  const std::int32_t low = dtype == KNNG_I8 ? -128 : 0, middle = low + 128;
   const bool product = metric.term == Term::product;
   monitor.stage("operands", static_cast<double>(n));
 #pragma omp parallel num_threads(threads)

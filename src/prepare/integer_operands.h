@@ -1,7 +1,7 @@
-// Points of 8-bit integers as the fused engine multiplies them: exactly. The product unit takes unsigned times signed
-// bytes, so a row is stored twice, as x - low (0 to 255) and as x - middle (-128 to 127), and what the shifts add to a
-// product is one number a point. Panels as in filter_panel.h, but with four coordinates together: [i / 48][t / 4][i mod
-// 48][t mod 4].
+// Points of 8-bit integers, or of bools, as the fused engine multiplies them: exactly. The product unit takes unsigned
+// times signed bytes, so a row is stored twice, as x - low (0 to 255) and as x - middle (-128 to 127), and what the
+// shifts add to a product is one number a point. Panels as in filter_panel.h, but with four coordinates together: [i /
+// 48][t / 4][i mod 48][t mod 4].
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class IntegerOperands {
   // Products, norms and their sums fit 31 bits up to this dimension: at most 2 x 65,280 a coordinate.
   static constexpr std::int64_t kLargestDim = 16384;
 
-  // Runs on the calling thread's OpenMP team. dtype: KNNG_U8 or KNNG_I8.
+  // Runs on the calling thread's OpenMP team. dtype: KNNG_U8, KNNG_I8 or KNNG_BOOL.
   IntegerOperands(const Metric& metric, const CanonicalRows& rows, std::int32_t dtype, int threads, Budget* budget,
                   Monitor& monitor);
 

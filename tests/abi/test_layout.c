@@ -83,9 +83,10 @@ static void constants(void** state) {
       KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_DEVICE, KNNG_ERR_INTERNAL, KNNG_ERR_CHECK};
   for (int i = 0; i < 15; ++i) assert_int_equal(status[i], -i);
   static const int dtypes[][3] = {{KNNG_I8, 0, 8},   {KNNG_I16, 0, 16}, {KNNG_I32, 0, 32}, {KNNG_I64, 0, 64},
-                                  {KNNG_U8, 1, 8},   {KNNG_U16, 1, 16}, {KNNG_F16, 2, 16}, {KNNG_F32, 2, 32},
-                                  {KNNG_F64, 2, 64}, {KNNG_BF16, 4, 16}}; /* DLPack: code, bits */
-  for (int i = 0; i < 10; ++i) assert_int_equal(dtypes[i][0], dtypes[i][1] << 8 | dtypes[i][2]);
+                                  {KNNG_U8, 1, 8},   {KNNG_U16, 1, 16}, {KNNG_U32, 1, 32}, {KNNG_U64, 1, 64},
+                                  {KNNG_F16, 2, 16}, {KNNG_F32, 2, 32}, {KNNG_F64, 2, 64}, {KNNG_BF16, 4, 16},
+                                  {KNNG_BOOL, 6, 8}}; /* DLPack: code, bits */
+  for (int i = 0; i < 13; ++i) assert_int_equal(dtypes[i][0], dtypes[i][1] << 8 | dtypes[i][2]);
   assert_int_equal(KNNG_ANY, 0);
   assert_int_equal(KNNG_HOST, 1);
   assert_int_equal(KNNG_CUDA, 2);

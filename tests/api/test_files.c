@@ -241,11 +241,9 @@ static void rows_from_numpy_files(void** state) {
   static const struct {
     int32_t dtype;
     const char *little, *big;
-  } types[] = {{KNNG_F32, "<f4", ">f4"},
-               {KNNG_F64, "<f8", ">f8"},
-               {KNNG_F16, "<f2", ">f2"},
-               {KNNG_U8, "|u1", "|u1"},
-               {KNNG_I8, "|i1", "|i1"}};
+  } types[] = {{KNNG_F32, "<f4", ">f4"}, {KNNG_F64, "<f8", ">f8"}, {KNNG_F16, "<f2", ">f2"}, {KNNG_U8, "|u1", "|u1"},
+               {KNNG_I8, "|i1", "|i1"},  {KNNG_U16, "<u2", ">u2"}, {KNNG_I16, "<i2", ">i2"}, {KNNG_U32, "<u4", ">u4"},
+               {KNNG_I32, "<i4", ">i4"}, {KNNG_U64, "<u8", ">u8"}, {KNNG_I64, "<i8", ">i8"}, {KNNG_BOOL, "|b1", "|b1"}};
   for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
     const int64_t n = 31, d = 5, size = dtype_size(types[t].dtype);
     test_rows rows = rows_normal(types[t].dtype, n, d, 145);
@@ -300,6 +298,62 @@ static void queries_from_a_file(void** state) {
   rows_free(&queries);
 }
 
+/* Integers just beyond what rows may have, and far beyond; bools that are none. From memory and from files, whether
+ * these are read or rows stay in them; and in queries. */
+static void integers_that_are_not_exact(void** state) {
+  (void)state;
+  const int64_t limit = INT64_C(1) << 53;
+  const struct {
+    int32_t dtype;
+    uint64_t bits;
+    const char* word;
+    int64_t given, limit;
+  } cases[] = {
+      {KNNG_I64, (uint64_t)(limit + 1), "9007199254740993", limit + 1, limit},
+      {KNNG_I64, (uint64_t)(-limit - 1), "-9007199254740993", -limit - 1, -limit},
+      {KNNG_I64, (uint64_t)1 << 63, "-9223372036854775808", INT64_MIN, -limit},
+      {KNNG_I64, UINT64_MAX >> 1, "9223372036854775807", INT64_MAX, limit},
+      {KNNG_U64, (uint64_t)(limit + 1), "9007199254740993", limit + 1, limit},
+      {KNNG_U64, (uint64_t)1 << 63, "9223372036854775808", -1, limit},
+      {KNNG_U64, UINT64_MAX, "18446744073709551615", -1, limit},
+      {KNNG_BOOL, 2, "bool", 2, 1},
+      {KNNG_BOOL, 255, "bool", 255, 1},
+  };
+  enum { n = 50, d = 21, row = 33, col = 7 };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+    test_rows rows = rows_normal(cases[c].dtype, n, d, 92);
+    const size_t size = (size_t)dtype_size(cases[c].dtype);
+    memcpy((char*)rows.data + (row * d + col) * size, &cases[c].bits, size);
+    memcpy((char*)rows.data + (row * d + col + 5) * size, &cases[c].bits, size); /* the first is named */
+    write_rows("bad.npy", &rows);
+    const knng_matrix m = matrix_of(&rows);
+    test_rows good = rows_normal(cases[c].dtype, n, d, 93);
+    knng *h = HANDLE(NULL, "threads", "1"), *asked = HANDLE(&good, "device", "cpu");
+    knng_graph* g = NULL;
+    for (int way = 0; way < 6; ++way) {
+      if (way == 3) set_bytes(h, "max_host_bytes", n * d * dtype_size(cases[c].dtype)); /* rows would stay there */
+      const knng_status status = way == 0   ? knng_add(h, &m, NULL, &reported)
+                                 : way == 1 ? knng_borrow(h, &m, NULL, &reported)
+                                 : way <= 3 ? knng_add_file(h, "bad.npy", NULL, &reported)
+                                 : way == 4 ? knng_query(asked, &m, NULL, 0, 3, NULL, &g, &reported)
+                                            : knng_query_file(asked, "bad.npy", 3, NULL, &g, &reported);
+      EXPECT_ERROR(status, KNNG_ERR_DATA, cases[c].word);
+      assert_int_equal(reported.row, row);
+      assert_int_equal(reported.col, col);
+      assert_int_equal(reported.given, cases[c].given);
+      assert_int_equal(reported.limit, cases[c].limit);
+      assert_null(g);
+    }
+    int64_t left = -1;
+    expect_ok(knng_shape(h, &left, NULL, NULL, NULL), "knng_shape");
+    assert_int_equal(left, 0);
+    knng_destroy(h);
+    knng_destroy(asked);
+    rows_free(&rows);
+    rows_free(&good);
+  }
+}
+
 static void bad_row_files(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F32, 20, 4, 149);
@@ -321,7 +375,9 @@ static void bad_row_files(void** state) {
   write_npy("double.npy", "<f8", 0, 10, 4, x, sizeof x);
   EXPECT_ERROR(knng_add_file(h, "double.npy", NULL, &reported), KNNG_ERR_ARGUMENT, "float64", "float32");
   write_npy("integers.npy", "<i4", 0, 20, 4, x, sizeof x);
-  EXPECT_ERROR(knng_add_file(h, "integers.npy", NULL, &reported), KNNG_ERR_UNSUPPORTED, "integers.npy", "i4");
+  EXPECT_ERROR(knng_add_file(h, "integers.npy", NULL, &reported), KNNG_ERR_ARGUMENT, "int32", "float32");
+  write_npy("complex.npy", "<c8", 0, 10, 4, x, sizeof x);
+  EXPECT_ERROR(knng_add_file(h, "complex.npy", NULL, &reported), KNNG_ERR_UNSUPPORTED, "complex.npy", "c8", "bool");
   write_npy("huge.npy", "<f4", 0, INT64_MAX, 4, x, sizeof x);
   assert_int_not_equal(knng_add_file(h, "huge.npy", NULL, NULL), KNNG_OK);
   ((uint32_t*)(void*)x)[4 * 9 + 2] = 0x7f800000; /* infinity */
@@ -337,10 +393,15 @@ static void bad_row_files(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_come_back_whole), cmocka_unit_test(damage_is_noticed),
-      cmocka_unit_test(files_under_a_control),  cmocka_unit_test(failed_writes_leave_the_old_file),
-      cmocka_unit_test(rows_from_numpy_files),  cmocka_unit_test(rows_from_idx_files),
-      cmocka_unit_test(queries_from_a_file),    cmocka_unit_test(bad_row_files),
+      cmocka_unit_test(graphs_come_back_whole),
+      cmocka_unit_test(damage_is_noticed),
+      cmocka_unit_test(files_under_a_control),
+      cmocka_unit_test(failed_writes_leave_the_old_file),
+      cmocka_unit_test(rows_from_numpy_files),
+      cmocka_unit_test(rows_from_idx_files),
+      cmocka_unit_test(queries_from_a_file),
+      cmocka_unit_test(integers_that_are_not_exact),
+      cmocka_unit_test(bad_row_files),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -74,7 +74,8 @@ static void equal_values_in_any_type_give_one_graph(void** state) {
       expect_ok(knng_graph_text(g, "fingerprint", text, sizeof text, NULL, NULL), "fingerprint");
       assert_string_equal(text, fingerprint);
     } else {
-      assert_true(row_dtypes[t] == KNNG_BF16 || row_dtypes[t] == KNNG_I8); /* 8 bits do not hold 0 to 255 */
+      const int32_t dtype = row_dtypes[t]; /* 8 bits do not hold 0 to 255 */
+      assert_true(dtype == KNNG_BF16 || dtype == KNNG_I8 || dtype == KNNG_BOOL);
     }
     knng_graph_destroy(g);
     knng_destroy(other);
@@ -83,6 +84,29 @@ static void equal_values_in_any_type_give_one_graph(void** state) {
   knng_graph_destroy(reference);
   knng_destroy(h);
   rows_free(&bytes);
+}
+
+/* The first of them that differ by one where single precision has no more room. */
+static void wide_integers_have_the_fingerprint_of_doubles(void** state) {
+  (void)state;
+  static const int32_t types[] = {KNNG_I64, KNNG_U64, KNNG_F64};
+  static const double x[] = {0x1p53, 0x1p53 - 1, 0x1p24 + 1, 0x1p24, 0x1p32 + 1, 0x1p32, 0, 1};
+  char first[64], text[64];
+  for (int t = 0; t < 3; ++t) {
+    test_rows rows = rows_from(types[t], 8, 1, x);
+    knng* h = HANDLE(&rows, "device", "cpu", "value_type", "f64");
+    knng_graph* g = built(h, 2);
+    assert_true(stat_of(g, "duplicates") == 0);
+    expect_ok(knng_graph_text(g, "fingerprint", t ? text : first, sizeof text, NULL, NULL), "fingerprint");
+    if (t) assert_string_equal(text, first);
+    const oracle_task task = {"euclidean", 2, 0, 0};
+    oracle_graph expected = oracle_build(&task, 8, 1, rows.x, 2);
+    expect_graph(g, &expected, dtype_label(types[t]));
+    oracle_graph_free(&expected);
+    knng_graph_destroy(g);
+    knng_destroy(h);
+    rows_free(&rows);
+  }
 }
 
 static void fingerprints_tell_data_apart(void** state) {
@@ -167,6 +191,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(permuted_rows_give_the_graph_relabelled),
       cmocka_unit_test(equal_values_in_any_type_give_one_graph),
+      cmocka_unit_test(wide_integers_have_the_fingerprint_of_doubles),
       cmocka_unit_test(fingerprints_tell_data_apart),
       cmocka_unit_test(threads_and_tiles_change_nothing),
       cmocka_unit_test(repetition_changes_nothing),

@@ -271,7 +271,9 @@ static void reading_converts_or_refuses(void** state) {
   struct {
     int32_t dtype;
     int64_t good; /* rows that can be converted, from the first on */
-  } const cases[] = {{KNNG_U8, 5}, {KNNG_I8, 6}, {KNNG_F16, 8}, {KNNG_BF16, 12}, {KNNG_F32, 12}, {KNNG_F64, 12}};
+  } const cases[] = {{KNNG_BOOL, 2},  {KNNG_U8, 5},   {KNNG_U16, 5}, {KNNG_U32, 5}, {KNNG_U64, 5},
+                     {KNNG_I8, 6},    {KNNG_I16, 6},  {KNNG_I32, 6}, {KNNG_I64, 6}, {KNNG_F16, 8},
+                     {KNNG_BF16, 12}, {KNNG_F32, 12}, {KNNG_F64, 12}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
     union {
       double align;
@@ -299,9 +301,42 @@ static void reading_converts_or_refuses(void** state) {
   dst.cols = 2;
   EXPECT_ERROR(knng_read(h, 0, &dst, &reported), KNNG_ERR_ARGUMENT, "2", "1");
   EXPECT_ERROR(knng_read(h, 0, NULL, &reported), KNNG_ERR_ARGUMENT, "dst");
-  dst = knng_packed(KNNG_I64, 1, 1, one);
-  EXPECT_ERROR(knng_read(h, 0, &dst, &reported), KNNG_ERR_ARGUMENT, "int64", "bfloat16");
+  dst = knng_packed(0x0aa, 1, 1, one);
+  EXPECT_ERROR(knng_read(h, 0, &dst, &reported), KNNG_ERR_ARGUMENT, "0x0aa");
   knng_destroy(h);
+}
+
+/* fp64 has the power of two behind the largest value of these types, not the value. */
+static void reading_stops_at_the_edges_of_integers(void** state) {
+  (void)state;
+  static const struct {
+    int32_t dtype;
+    double below, least, most, beyond;
+  } cases[] = {{KNNG_I64, -0x1.0000000000001p63, -0x1p63, 0x1.fffffffffffffp62, 0x1p63},
+               {KNNG_U64, -1, 0, 0x1.fffffffffffffp63, 0x1p64},
+               {KNNG_I32, -2147483649.0, -2147483648.0, 2147483647, 2147483648.0},
+               {KNNG_U32, -1, 0, 4294967295.0, 4294967296.0},
+               {KNNG_I16, -32769, -32768, 32767, 32768},
+               {KNNG_U16, -1, 0, 65535, 65536},
+               {KNNG_BOOL, -1, 0, 1, 2}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+    knng* h = HANDLE(NULL, NULL);
+    const double values[] = {cases[c].least, cases[c].most, cases[c].below, cases[c].beyond, 0.5};
+    const knng_matrix m = knng_packed(KNNG_F64, 5, 1, values);
+    expect_ok(knng_add(h, &m, NULL, NULL), "knng_add");
+    for (int64_t i = 0; i < 5; ++i) {
+      double room;
+      knng_matrix dst = knng_packed(cases[c].dtype, 1, 1, &room);
+      if (i >= 2) {
+        EXPECT_ERROR(knng_read(h, i, &dst, &reported), KNNG_ERR_RANGE,
+                     dtype_label(cases[c].dtype)[0] == 'b' ? "bool" : "int");
+      } else {
+        expect_ok(knng_read(h, i, &dst, NULL), dtype_label(cases[c].dtype));
+        assert_true(decode(cases[c].dtype, &room, 0) == values[i]);
+      }
+    }
+    knng_destroy(h);
+  }
 }
 
 static void failed_additions_change_nothing(void** state) {
@@ -334,6 +369,7 @@ int main(void) {
       cmocka_unit_test(destroy_does_not_read_borrowed_rows),
       cmocka_unit_test(shared_handles_go_their_own_ways),
       cmocka_unit_test(reading_converts_or_refuses),
+      cmocka_unit_test(reading_stops_at_the_edges_of_integers),
       cmocka_unit_test(failed_additions_change_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "backend/seam.h"
+#include "core/dtype.h"
 #include "metric/canonical.h"
 #include "plan/integer_products.h"
 #include "refine/sum_terms.h"
@@ -74,7 +75,7 @@ void describe(std::int32_t device, knng_device* out) {
 std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
   const Metric metric = fake::metric_of(p->metric);
   const bool direct = std::string_view(p->engine) == "direct";
-  const bool sums = has_sum_term(metric.term) && p->rows.dtype != KNNG_F64 && p->columns.dtype != KNNG_F64;
+  const bool sums = has_sum_term(metric.term) && fits_single(p->rows.dtype) && fits_single(p->columns.dtype);
   if (direct || ((has_product_form(metric.term) || sums) && std::string_view(p->engine) == "tiled")) return KNNG_OK;
   *error = {KNNG_ERR_UNSUPPORTED, 0, -1, -1, -1, "engine", ""};
   std::snprintf(error->text, sizeof error->text, "engine=%s cannot do this metric on a device", p->engine);
@@ -305,7 +306,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                    &close,
                                    &fake::locate,
                                    &fake::wait,
-                                   &fake::find_not_finite,
+                                   &fake::find_invalid,
                                    &fake::fetch,
                                    &fake::hash,
                                    &fake::compare,

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -136,21 +135,16 @@ std::int32_t wait(std::uint64_t stream, std::int32_t, knng_backend_error* error)
   });
 }
 
-std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column, double* value,
-                             knng_backend_error* error) {
+std::int32_t find_invalid(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
+                          knng_backend_error* error) {
   return guard(error, [&] {
     const MutableMatrixView m = reach(*matrix);
-    std::vector<double> x(static_cast<std::size_t>(m.cols));
-    *row = -1;
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i, x.data());
-      const auto bad = std::find_if(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
-      if (bad == x.end()) continue;
-      *row = i;
-      *column = bad - x.begin();
-      *value = *bad;
-      return;
+    *column = -1;
+    for (*row = 0; *row < m.rows; ++*row) {
+      *column = libknng::find_invalid({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, *row);
+      if (*column >= 0) return;
     }
+    *row = -1;
   });
 }
 

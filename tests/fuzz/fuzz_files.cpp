@@ -54,7 +54,8 @@ constexpr std::array kFormats = {
     Format{"x.npy", false, false},      Format{"x.npy.gz", false, false}, Format{"x.idx", false, false},
     Format{"x-ubyte.gz", false, false}, Format{"x.fvecs", false, false},  Format{"x.bvecs", false, false},
     Format{"x.fbin", false, false},     Format{"x.u8bin", false, false},  Format{"x.i8bin", false, false},
-    Format{"x.knng", true, false},      Format{"y.knng", true, true},     Format{"x.npz", true, false},
+    Format{"x.ivecs", false, false},    Format{"x.ibin", false, false},   Format{"x.knng", true, false},
+    Format{"y.knng", true, true},       Format{"x.npz", true, false},
 };
 
 void require(bool holds, const char* what) {

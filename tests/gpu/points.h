@@ -16,8 +16,9 @@
 namespace libknng::cuda::test {
 
 inline std::vector<std::int32_t> all_dtypes() {
-  if (small_run()) return {KNNG_F32, KNNG_U8};
-  return {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8};
+  if (small_run()) return {KNNG_F32, KNNG_U8, KNNG_I64};
+  return {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8,  KNNG_I8,  KNNG_U16,
+          KNNG_I16, KNNG_U32, KNNG_I32, KNNG_U64,  KNNG_I64, KNNG_BOOL};
 }
 // Dimensions around the 32 lanes of the canonical sum.
 inline std::vector<std::int64_t> all_dims() {
@@ -65,10 +66,16 @@ T from_double(double x) {
     return half_from_double(std::clamp(x, -65504.0, 65504.0));
   else if constexpr (std::is_same_v<T, BFloat>)
     return bfloat_from_double(std::clamp(x, -0x1.fep127, 0x1.fep127));
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(
-        std::clamp<double>(std::nearbyint(x * 40), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-  else
+  else if constexpr (std::is_same_v<T, Bool>)
+    return {static_cast<std::uint8_t>(x > 0)};
+  else if constexpr (std::is_integral_v<T>) {
+    // 32 and 64 bits beyond what single precision holds.
+    constexpr double kScale = sizeof(T) == 1 ? 40 : sizeof(T) == 2 ? 1e4 : sizeof(T) == 4 ? 1e9 : 1e15;
+    constexpr double kLargest = kLargestInteger;
+    return static_cast<T>(std::clamp(std::nearbyint(x * kScale),
+                                     std::max(static_cast<double>(std::numeric_limits<T>::min()), -kLargest),
+                                     std::min(static_cast<double>(std::numeric_limits<T>::max()), kLargest)));
+  } else
     return static_cast<T>(std::clamp<double>(x, std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()));
 }
 

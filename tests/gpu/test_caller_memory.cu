@@ -20,7 +20,8 @@ using libknng::MatrixView;
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int32_t kRowTypes[] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8};
+constexpr std::int32_t kRowTypes[] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8,  KNNG_I8,  KNNG_U16,
+                                      KNNG_I16, KNNG_U32, KNNG_I32, KNNG_U64,  KNNG_I64, KNNG_BOOL};
 
 std::uint64_t random_bits() {
   static std::uint64_t state = 41;
@@ -61,6 +62,8 @@ class Matrix {
       std::remove_cv_t<std::remove_pointer_t<decltype(tag)>> value;
       if constexpr (std::is_integral_v<decltype(value)>)
         value = static_cast<decltype(value)>(x);
+      else if constexpr (std::is_same_v<decltype(value), libknng::Bool>)
+        value.byte = x != 0;
       else
         libknng::narrow_value(x, value);
       std::memcpy(at(i, t), &value, sizeof value);
@@ -86,7 +89,15 @@ class Matrix {
   std::int64_t first_;
 };
 
-bool is_float(std::int32_t dtype) { return dtype != KNNG_U8 && dtype != KNNG_I8; }
+// By the code of DLPack.
+bool is_float(std::int32_t dtype) { return dtype >> 8 == 2 || dtype == KNNG_BF16; }
+
+// Beside which single precision does not tell integers of such a type apart.
+double large(std::int32_t dtype) {
+  if (is_float(dtype)) return 0;
+  const std::int64_t bytes = libknng::dtype_bytes(dtype);
+  return bytes == 8 ? 0x1p53 - 4 : bytes == 4 ? 0x1p31 - 4 : 0;
+}
 
 // The smallest number of the type above 0.
 double smallest(std::int32_t dtype) {
@@ -105,9 +116,9 @@ void fill(Matrix& a, Matrix& b) {
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t differs = i % 5 == 1 ? 0 : i % 5 == 2 ? d - 1 : i % 5 == 3 ? below(d) : -1;
     for (std::int64_t t = 0; t < d; ++t) {
-      const double x = static_cast<double>(t == differs ? 0 : below(3));
+      const double x = large(dtype) + static_cast<double>(t == differs ? 0 : below(3));
       a.put(i, t, x);
-      b.put(i, t, t == differs ? smallest(dtype) : x == 0 && i % 2 == 0 && is_float(dtype) ? -0.0 : x);
+      b.put(i, t, t == differs ? x + smallest(dtype) : x == 0 && i % 2 == 0 && is_float(dtype) ? -0.0 : x);
     }
   }
   a.upload();
@@ -142,6 +153,57 @@ void comparisons() {
                  static_cast<long long>(d), way, static_cast<long long>(count));
         }
       }
+}
+
+// Values at the edges of what rows may have, in some places of a matrix.
+void validity() {
+  struct Case {
+    std::int32_t dtype;
+    std::uint64_t good, bad;
+  };
+  constexpr std::uint64_t kEdge = std::uint64_t{1} << 53;
+  const Case cases[] = {{KNNG_I64, kEdge, kEdge + 1},
+                        {KNNG_I64, ~kEdge + 1, ~kEdge},
+                        {KNNG_I64, 0, std::uint64_t{1} << 63},
+                        {KNNG_U64, kEdge, kEdge + 1},
+                        {KNNG_U64, 1, std::uint64_t{1} << 63},
+                        {KNNG_U64, 1, ~std::uint64_t{0}},
+                        {KNNG_BOOL, 1, 2},
+                        {KNNG_BOOL, 0, 255},
+                        {KNNG_F64, 0x7fefffffffffffff, 0x7ff0000000000000},
+                        {KNNG_F32, 0x7f7fffff, 0x7fc00000},
+                        {KNNG_F16, 0x7bff, 0xfc00},
+                        {KNNG_BF16, 0x7f7f, 0x7f80}};
+  const std::int64_t n = 37, d = 41;
+  for (const Case& c : cases)
+    for (std::size_t way = 0; way < 5; ++way) {
+      Matrix m(c.dtype, n, d, layouts(n, d)[way]);
+      const auto set = [&](std::int64_t i, std::int64_t t, std::uint64_t bits) {
+        std::memcpy(m.at(i, t), &bits, static_cast<std::size_t>(libknng::dtype_bytes(c.dtype)));
+      };
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t t = 0; t < d; ++t) set(i, t, (i + t) % 3 ? c.good : 0);
+      m.upload();
+      const libknng::cuda::Invalid none = libknng::cuda::find_invalid(m.there());
+      expect(none.row == -1, "%s, layout %zu: what is valid was refused at row %lld", libknng::dtype_name(c.dtype), way,
+             static_cast<long long>(none.row));
+      set(30, 0, c.bad);
+      set(29, d - 1, c.bad);
+      set(29, 33, c.bad);
+      m.upload();
+      const libknng::cuda::Invalid first = libknng::cuda::find_invalid(m.there());
+      expect(first.row == 29 && first.column == 33, "%s, layout %zu: first invalid at %lld, %lld",
+             libknng::dtype_name(c.dtype), way, static_cast<long long>(first.row),
+             static_cast<long long>(first.column));
+    }
+  // Those of which every value is valid.
+  for (const std::int32_t dtype : {KNNG_U8, KNNG_I8, KNNG_U16, KNNG_I16, KNNG_U32, KNNG_I32}) {
+    Matrix m(dtype, n, d, layouts(n, d)[0]);
+    for (std::int64_t i = 0; i < n; ++i)
+      std::memset(m.at(i, 0), 0xff, static_cast<std::size_t>(libknng::dtype_bytes(dtype)));
+    m.upload();
+    expect(libknng::cuda::find_invalid(m.there()).row == -1, "%s was refused", libknng::dtype_name(dtype));
+  }
 }
 
 void directions() {
@@ -300,6 +362,7 @@ void conversions() {
 int main() {
   gpu::need_device();
   comparisons();
+  validity();
   directions();
   conversions();
   return gpu::result();

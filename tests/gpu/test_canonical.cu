@@ -59,7 +59,7 @@ void roots_of_all_floats_are_rounded_correctly() {
 void rows_have_the_hosts_bits(const Points& p) {
   const DevicePoints device(p);
   const PrepareFindings findings = device.findings();
-  expect(findings.first_not_finite == PrepareFindings::kNothing, "%s: not finite", p.name.c_str());
+  expect(findings.first_invalid == PrepareFindings::kNothing, "%s: invalid", p.name.c_str());
   expect(findings.first_refused == PrepareFindings::kNothing, "%s: refused %llu", p.name.c_str(),
          findings.first_refused);
   if (p.metric.transform == Transform::rank_unit) {
@@ -113,18 +113,18 @@ void refusals_name_the_first_place(const char* name, std::int64_t dim) {
       if (std::fabs(value) == limit) value = std::nextafter(value, value * INFINITY);  // infinite beyond DBL_MAX
       p.values[static_cast<std::size_t>(plants[i].row * dim + plants[i].col)] = value;
     }
-    unsigned long long not_finite = PrepareFindings::kNothing, refused = PrepareFindings::kNothing;
+    unsigned long long invalid = PrepareFindings::kNothing, refused = PrepareFindings::kNothing;
     for (std::int64_t i = 0; i < p.rows; ++i)
       for (std::int64_t t = 0; t < dim; ++t) {
         const double x = p.values[static_cast<std::size_t>(i * dim + t)];
         std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride + t) * sizeof x, &x, sizeof x);
         const auto place = static_cast<unsigned long long>(i * (dim + 1) + t);
-        if (!std::isfinite(x)) not_finite = std::min(not_finite, place);
+        if (!std::isfinite(x)) invalid = std::min(invalid, place);
         if (std::fabs(x) > limit || (x < 0 && refuses_negative(metric.transform))) refused = std::min(refused, place);
       }
     const PrepareFindings found = DevicePoints(p).findings();
-    expect(found.first_not_finite == not_finite, "%s x %lld, %zu: not finite at %llu, not %llu", name,
-           static_cast<long long>(dim), skip, found.first_not_finite, not_finite);
+    expect(found.first_invalid == invalid, "%s x %lld, %zu: invalid at %llu, not %llu", name,
+           static_cast<long long>(dim), skip, found.first_invalid, invalid);
     expect(found.first_refused == refused, "%s x %lld, %zu: refused at %llu, not %llu", name,
            static_cast<long long>(dim), skip, found.first_refused, refused);
   }

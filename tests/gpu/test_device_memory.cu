@@ -28,6 +28,9 @@ namespace {
 
 int devices = 0;
 
+constexpr std::int32_t kRowTypes[] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8,  KNNG_I8,  KNNG_U16,
+                                      KNNG_I16, KNNG_U32, KNNG_I32, KNNG_U64,  KNNG_I64, KNNG_BOOL};
+
 struct Layout {
   const char* name;
   std::int64_t row_stride, col_stride, first, size;
@@ -41,7 +44,7 @@ std::vector<Layout> layouts(std::int64_t n, std::int64_t d) {
           {"upside down", -d, 1, (n - 1) * d, n * d}};
 }
 
-// Values that every type holds exactly: packed rows on the host.
+// Values that every type holds exactly, but for bools: packed rows on the host.
 struct Rows {
   std::int32_t dtype;
   std::int64_t n, d, bytes;
@@ -63,6 +66,8 @@ struct Rows {
         value = libknng::half_from_double(x);
       else if constexpr (std::is_same_v<T, libknng::BFloat>)
         value = libknng::bfloat_from_double(x);
+      else if constexpr (std::is_same_v<T, libknng::Bool>)
+        value.byte = x >= 64;
       else
         value = static_cast<T>(x);
       std::memcpy(at, &value, sizeof value);
@@ -122,8 +127,8 @@ __global__ void copy_bytes(const unsigned char* from, unsigned char* to, long lo
 
 void rows_of_every_kind() {
   const std::int64_t n = small_run() ? 70 : 700, d = 37;
-  std::vector<std::int32_t> dtypes = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8};
-  if (small_run()) dtypes = {KNNG_F32, KNNG_BF16, KNNG_I8};
+  std::vector<std::int32_t> dtypes(std::begin(kRowTypes), std::end(kRowTypes));
+  if (small_run()) dtypes = {KNNG_F32, KNNG_BF16, KNNG_I8, KNNG_U64, KNNG_BOOL};
   for (const std::int32_t dtype : dtypes) {
     const Rows rows(dtype, n, d, 5u), queries(dtype, 40, d, 6u);
     for (const char* metric : {"sqeuclidean", "manhattan", "spearman"}) {
@@ -183,10 +188,10 @@ void fingerprints() {
   std::vector<std::int64_t> dims = {1,  2,  3,  4,  5,  7,  8,   9,   12,  13,  15,  16,  17,  18,  23,  29,
                                     30, 31, 32, 33, 63, 64, 127, 128, 129, 130, 136, 137, 255, 256, 257, 700};
   if (small_run()) dims = {1, 2, 7, 20, 33, 137};
-  for (const std::int32_t dtype : {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8})
+  for (const std::int32_t dtype : kRowTypes)
     for (const std::int64_t d : dims) {
       Rows rows(dtype, 40, d, 21u);
-      if (dtype != KNNG_U8 && dtype != KNNG_I8) {
+      if (dtype >> 8 == 2 || dtype == KNNG_BF16) {  // float, bfloat
         rows.put(3 * d, -0.0);
         rows.put(5 * d, -0.1);
       }

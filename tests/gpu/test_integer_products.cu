@@ -39,7 +39,8 @@ Points points_of(Bytes kind, const char* metric, std::int32_t dtype, std::int64_
   Random random(seed);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t t = 0; t < dim; ++t) {
-      const int value = byte_of(kind, i, t, random) + integer_centre(dtype);
+      const int byte = byte_of(kind, i, t, random);
+      const int value = dtype == KNNG_BOOL ? byte > 0 : byte + integer_centre(dtype);
       p.values[static_cast<std::size_t>(i * dim + t)] = value;
       p.stored[static_cast<std::size_t>(i * p.row_stride + t * p.col_stride)] = static_cast<std::byte>(value);
     }
@@ -116,7 +117,11 @@ void go_through_tiles() {
     const char* metric;
     std::int32_t dtype;
   };
-  constexpr Case cases[] = {{"sqeuclidean", KNNG_U8}, {"euclidean", KNNG_I8}, {"inner_product", KNNG_I8}};
+  constexpr Case cases[] = {{"sqeuclidean", KNNG_U8},
+                            {"euclidean", KNNG_I8},
+                            {"inner_product", KNNG_I8},
+                            {"sqeuclidean", KNNG_BOOL},
+                            {"inner_product", KNNG_BOOL}};
   const std::int64_t dims[] = {1, 15, 17, 784, 1025, kIntegerProductsFrom, 4099, 20'000, kIntegerProductsTo};
   double largest = 0;
   int tiles = 0;

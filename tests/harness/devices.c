@@ -184,7 +184,7 @@ int is_product(const metric_case* m) {
 int has_device_filter(const question* q) {
   if (is_product(&q->metric)) return 1;
   if (strcmp(q->metric.metric, "jensenshannon") == 0) return 0;
-  return q->rows->dtype != KNNG_F64 && !(q->queries && q->queries->dtype == KNNG_F64);
+  return fits_single(q->rows->dtype) && (!q->queries || fits_single(q->queries->dtype));
 }
 
 int device_metric_count(void) { return fake_devices ? METRIC_CASES - 3 : metric_count(); }

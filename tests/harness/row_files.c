@@ -44,7 +44,15 @@ static const char* numpy_type(int32_t dtype) {
     case KNNG_F64: return "<f8";
     case KNNG_F16: return "<f2";
     case KNNG_U8: return "|u1";
-    default: return "|i1";
+    case KNNG_I8: return "|i1";
+    case KNNG_U16: return "<u2";
+    case KNNG_I16: return "<i2";
+    case KNNG_U32: return "<u4";
+    case KNNG_I32: return "<i4";
+    case KNNG_U64: return "<u8";
+    case KNNG_I64: return "<i8";
+    case KNNG_BOOL: return "|b1";
+    default: abort();
   }
 }
 

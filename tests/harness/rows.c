@@ -6,7 +6,30 @@
 
 #include "knng.h"
 
-const int32_t row_dtypes[ROW_DTYPES] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8};
+const int32_t row_dtypes[ROW_DTYPES] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8,  KNNG_I8,  KNNG_U16,
+                                        KNNG_I16, KNNG_U32, KNNG_I32, KNNG_U64,  KNNG_I64, KNNG_BOOL};
+
+/* Of the types of integers: the values that rows may have, and what data that fills them is around and how wide. */
+static const struct integers {
+  int32_t dtype;
+  double low, high, offset, scale;
+} integers[] = {{KNNG_U8, 0, 255, 128, 40},
+                {KNNG_I8, -128, 127, 0, 40},
+                {KNNG_U16, 0, 65535, 32768, 10000},
+                {KNNG_I16, -32768, 32767, 0, 10000},
+                {KNNG_U32, 0, 4294967295.0, 2147483648.0, 7e8},
+                {KNNG_I32, -2147483648.0, 2147483647.0, 0, 7e8},
+                {KNNG_U64, 0, 0x1p53, 0x1p52, 0x1p50},
+                {KNNG_I64, -0x1p53, 0x1p53, 0, 0x1p51},
+                {KNNG_BOOL, 0, 1, 0.5, 1},
+                {0, 0, 0, 0, 1}};
+
+/* The last, which is that of no type, for types that are none of integers. */
+static const struct integers* integers_of(int32_t dtype) {
+  const struct integers* i = integers;
+  while (i->dtype != 0 && i->dtype != dtype) ++i;
+  return i;
+}
 
 const char* dtype_label(int32_t dtype) {
   switch (dtype) {
@@ -16,11 +39,25 @@ const char* dtype_label(int32_t dtype) {
     case KNNG_BF16: return "bf16";
     case KNNG_U8: return "u8";
     case KNNG_I8: return "i8";
+    case KNNG_U16: return "u16";
+    case KNNG_I16: return "i16";
+    case KNNG_U32: return "u32";
+    case KNNG_I32: return "i32";
+    case KNNG_U64: return "u64";
+    case KNNG_I64: return "i64";
+    case KNNG_BOOL: return "bool";
     default: return "?";
   }
 }
 
 int64_t dtype_size(int32_t dtype) { return (dtype & 0xff) / 8; }
+
+int fits_single(int32_t dtype) {
+  static const int32_t wide[] = {KNNG_F64, KNNG_U32, KNNG_I32, KNNG_U64, KNNG_I64};
+  for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i)
+    if (dtype == wide[i]) return 0;
+  return 1;
+}
 
 uint64_t random_bits(uint64_t* state) {
   uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
@@ -77,20 +114,34 @@ double decode(int32_t dtype, const void* data, int64_t index) {
     case KNNG_BF16: return decode_small(((const uint16_t*)data)[index], 8, 7);
     case KNNG_U8: return (double)((const uint8_t*)data)[index];
     case KNNG_I8: return (double)((const int8_t*)data)[index];
+    case KNNG_U16: return (double)((const uint16_t*)data)[index];
+    case KNNG_I16: return (double)((const int16_t*)data)[index];
+    case KNNG_U32: return (double)((const uint32_t*)data)[index];
+    case KNNG_I32: return (double)((const int32_t*)data)[index];
+    case KNNG_U64: return (double)((const uint64_t*)data)[index];
+    case KNNG_I64: return (double)((const int64_t*)data)[index];
+    case KNNG_BOOL: return (double)((const uint8_t*)data)[index];
     default: abort();
   }
 }
 
-static double clamped(double value, double low, double high) { return rint(fmin(fmax(value, low), high)); }
-
 void encode(int32_t dtype, void* data, int64_t index, double value) {
+  const struct integers* limits = integers_of(dtype);
+  const double integer = rint(fmin(fmax(value, limits->low), limits->high));
   switch (dtype) {
     case KNNG_F32: ((float*)data)[index] = (float)value; return;
     case KNNG_F64: ((double*)data)[index] = value; return;
     case KNNG_F16: ((uint16_t*)data)[index] = encode_small(value, 5, 10); return;
     case KNNG_BF16: ((uint16_t*)data)[index] = encode_small(value, 8, 7); return;
-    case KNNG_U8: ((uint8_t*)data)[index] = (uint8_t)clamped(value, 0, 255); return;
-    case KNNG_I8: ((int8_t*)data)[index] = (int8_t)clamped(value, -128, 127); return;
+    case KNNG_BOOL:
+    case KNNG_U8: ((uint8_t*)data)[index] = (uint8_t)integer; return;
+    case KNNG_I8: ((int8_t*)data)[index] = (int8_t)integer; return;
+    case KNNG_U16: ((uint16_t*)data)[index] = (uint16_t)integer; return;
+    case KNNG_I16: ((int16_t*)data)[index] = (int16_t)integer; return;
+    case KNNG_U32: ((uint32_t*)data)[index] = (uint32_t)integer; return;
+    case KNNG_I32: ((int32_t*)data)[index] = (int32_t)integer; return;
+    case KNNG_U64: ((uint64_t*)data)[index] = (uint64_t)integer; return;
+    case KNNG_I64: ((int64_t*)data)[index] = (int64_t)integer; return;
     default: abort();
   }
 }
@@ -122,15 +173,15 @@ void rows_free(test_rows* rows) {
 
 test_rows rows_normal(int32_t dtype, int64_t n, int64_t d, uint64_t seed) {
   test_rows rows = make_rows(dtype, n, d);
-  const double scale = dtype == KNNG_U8 || dtype == KNNG_I8 ? 40 : 1;
-  const double offset = dtype == KNNG_U8 ? 128 : 0;
-  for (int64_t i = 0; i < n * d; ++i) put(&rows, i, offset + scale * roughly_normal(&seed));
+  const struct integers* like = integers_of(dtype);
+  for (int64_t i = 0; i < n * d; ++i) put(&rows, i, like->offset + like->scale * roughly_normal(&seed));
   return rows;
 }
 
 test_rows rows_positive(int32_t dtype, int64_t n, int64_t d, uint64_t seed) {
   test_rows rows = make_rows(dtype, n, d);
-  const double scale = dtype == KNNG_U8 || dtype == KNNG_I8 ? 25 : 1;
+  const struct integers* like = integers_of(dtype);
+  const double scale = like->dtype ? like->scale * 5 / 8 : 1;
   for (int64_t i = 0; i < n * d; ++i) {
     const double value = scale * roughly_normal(&seed);
     put(&rows, i, i % d == 0 ? scale * (1 + uniform(&seed)) : fmax(value, 0));

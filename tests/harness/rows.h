@@ -14,10 +14,12 @@ typedef struct test_rows {
 } test_rows;
 
 /* The row types, for loops over all of them. */
-#define ROW_DTYPES 6
+#define ROW_DTYPES 13
 extern const int32_t row_dtypes[ROW_DTYPES];
 const char* dtype_label(int32_t dtype);
 int64_t dtype_size(int32_t dtype);
+/* Whether single precision holds all values of the type. */
+int fits_single(int32_t dtype);
 
 /* splitmix64; uniform in [0, 1). */
 uint64_t random_bits(uint64_t* state);
@@ -25,7 +27,8 @@ double uniform(uint64_t* state);
 /* Sum of 12 uniforms minus 6: roughly normal, exact arithmetic apart from the sum. */
 double roughly_normal(uint64_t* state);
 
-/* Values are rounded to the nearest of dtype, integers clamped to its range. The values are copied. */
+/* Values are rounded to the nearest of dtype, integers clamped to its range, or to +-2^53 if that is less. The values
+ * are copied. */
 test_rows rows_from(int32_t dtype, int64_t n, int64_t d, const double* values);
 void rows_free(test_rows* rows);
 
@@ -39,7 +42,7 @@ test_rows rows_shuttle(int32_t dtype, int64_t n, uint64_t seed);
 
 /* One element of any dtype that rows can have, exactly. */
 double decode(int32_t dtype, const void* data, int64_t index);
-/* Rounded to nearest, ties to even; too large becomes infinity, integers are clamped. */
+/* Rounded to nearest, ties to even; too large becomes infinity, integers are clamped as above. */
 void encode(int32_t dtype, void* data, int64_t index, double value);
 
 int rows_have_negative(const test_rows* rows);

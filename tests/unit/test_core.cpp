@@ -1,7 +1,10 @@
 // The room core but for Monitor (test_monitor.cpp): element types, counted memory, checked arithmetic, errors, the
 // floating-point state.
 #include <cfenv>
+#include <cfloat>
 #include <cstring>
+#include <initializer_list>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -140,7 +143,7 @@ void rounds_as_the_search_does(const Format& format) {
 void half_rounding(void**) { rounds_as_the_search_does(kHalf); }
 void bfloat_rounding(void**) { rounds_as_the_search_does(kBFloat); }
 
-void types_are_named_and_row_types_are_six(void**) {
+void types_are_named_and_sized(void**) {
   int rows = 0;
   for (std::int32_t code = -1; code < 0x1000; ++code) {
     const Dtype* type = find_dtype(code);
@@ -160,8 +163,60 @@ void types_are_named_and_row_types_are_six(void**) {
     }
     if (!type) assert_string_equal(dtype_name(code), "unknown");
   }
-  assert_int_equal(rows, 6);
+  assert_int_equal(rows, 13);
   assert_string_equal(dtype_name(KNNG_BF16), "bfloat16");
+}
+
+// Values of T that rows may have, and that they may not, at the edges.
+template <class T>
+void check_validity(std::initializer_list<T> good, std::initializer_list<T> bad) {
+  for (const T x : good) assert_true(is_valid(x));
+  for (const T x : bad) assert_false(is_valid(x));
+  assert_true(bad.size() == 0 || !kAlwaysValid<T>);
+}
+
+void validity(void**) {
+  constexpr std::int64_t limit = std::int64_t{1} << 53;
+  check_validity<std::int64_t>({0, -1, limit, -limit}, {limit + 1, -limit - 1, INT64_MAX, INT64_MIN});
+  check_validity<std::uint64_t>({0, std::uint64_t{limit}}, {std::uint64_t{limit} + 1, std::uint64_t{1} << 63, ~0ull});
+  check_validity<std::int32_t>({INT32_MIN, INT32_MAX}, {});
+  check_validity<std::uint32_t>({0, UINT32_MAX}, {});
+  check_validity<std::int16_t>({INT16_MIN, INT16_MAX}, {});
+  check_validity<Bool>({{0}, {1}}, {{2}, {128}, {255}});
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = values::kInfinity;
+  check_validity<double>({0, -0.0, values::kLargest, -values::kSmallest}, {nan, -nan, infinity, -infinity});
+  check_validity<float>({0, FLT_MAX}, {static_cast<float>(nan), static_cast<float>(infinity)});
+  check_validity<Half>({{0}, {0x7bff}, {0xfbff}}, {{0x7c00}, {0xfc00}, {0x7c01}});
+  check_validity<BFloat>({{0}, {0x7f7f}}, {{0x7f80}, {0xff80}, {0x7fc0}});
+}
+
+// Whatever is valid is exact in fp64, and in single precision where that is said of the type.
+void exactness(void**) {
+  values::Random random(17);
+  for (std::int32_t code = 0; code < 0x1000; ++code) {
+    if (!find_dtype(code)) continue;
+    visit_row_dtype(code, [&]<class T>(const T*) {
+      bool single = true;
+      const auto look = [&](T x) {
+        if (!is_valid(x)) return;
+        const double wide = to_double(x);
+        if constexpr (std::is_integral_v<T>) assert_true(static_cast<T>(wide) == x);
+        single = single && static_cast<double>(static_cast<float>(wide)) == wide;
+      };
+      if constexpr (std::is_integral_v<T>) {
+        for (const T x : {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}) look(x);
+        if constexpr (sizeof(T) == 8)
+          for (std::int64_t x = kLargestInteger - 4; x <= kLargestInteger; ++x) look(static_cast<T>(x));
+      }
+      for (int i = 0; i < 100'000; ++i) {
+        const std::uint64_t bits = random.next() >> random.below(64);
+        T x;
+        std::memcpy(&x, &bits, sizeof x);
+        look(x);
+      }
+      assert_true(single == fits_single(code));
+    });
+  }
 }
 
 // ---- counted memory
@@ -487,7 +542,9 @@ int main() {
       cmocka_unit_test(bfloat_ties),
       cmocka_unit_test(half_rounding),
       cmocka_unit_test(bfloat_rounding),
-      cmocka_unit_test(types_are_named_and_row_types_are_six),
+      cmocka_unit_test(types_are_named_and_sized),
+      cmocka_unit_test(validity),
+      cmocka_unit_test(exactness),
       cmocka_unit_test(budget_counts_what_is_held_and_the_most),
       cmocka_unit_test(budget_refuses_with_both_numbers),
       cmocka_unit_test(failed_construction_gives_everything_back),

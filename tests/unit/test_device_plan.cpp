@@ -361,6 +361,10 @@ void bytes_are_multiplied_where_keys_fit(void**) {
     }
   assert_true(has("inner_product", KNNG_I8, KNNG_I8, from) && integer_centre(KNNG_I8) == 0);
   assert_false(has("inner_product", KNNG_U8, KNNG_U8, from));
+  // Bools are signed bytes as they are.
+  assert_true(has("inner_product", KNNG_BOOL, KNNG_BOOL, from) && has("euclidean", KNNG_BOOL, KNNG_BOOL, from));
+  assert_int_equal(integer_centre(KNNG_BOOL), 0);
+  assert_false(has("euclidean", KNNG_BOOL, KNNG_U8, from) || has("euclidean", KNNG_I16, KNNG_I16, from));
   for (const Metric& m : metrics())
     if (m.transform != Transform::identity || !has_product_form(m.term))
       assert_false(has_integer_products(m, KNNG_I8, KNNG_I8, from));

@@ -94,6 +94,13 @@ void npy_types_and_orders(void**) {
   check_npy_type<std::uint16_t>("f2", KNNG_F16);  // any 16 bits do: only their order matters here
   check_npy_type<std::uint8_t>("u1", KNNG_U8);
   check_npy_type<std::int8_t>("i1", KNNG_I8);
+  check_npy_type<std::uint16_t>("u2", KNNG_U16);
+  check_npy_type<std::int16_t>("i2", KNNG_I16);
+  check_npy_type<std::uint32_t>("u4", KNNG_U32);
+  check_npy_type<std::int32_t>("i4", KNNG_I32);
+  check_npy_type<std::uint64_t>("u8", KNNG_U64);
+  check_npy_type<std::int64_t>("i8", KNNG_I64);
+  check_npy_type<std::uint8_t>("b1", KNNG_BOOL);
 }
 
 // More than one block of columns is needed.
@@ -312,6 +319,10 @@ void vecs_files(void**) {
   scratch::write(dir / "x.bvecs", vecs("q", 5, 2));
   found = read_rows(dir / "x.bvecs");
   assert_true(found.dtype == KNNG_U8 && found.rows == 2 && found.cols == 5 && found.items == "qqqqqqqqqq");
+  scratch::write(dir / "x.ivecs", vecs(bytes_of(std::int32_t{-70000}), 2, 1));
+  found = read_rows(dir / "x.ivecs");
+  assert_true(found.dtype == KNNG_I32 && found.rows == 1 && found.cols == 2);
+  assert_true(found.items == bytes_of(std::int32_t{-70000}) + bytes_of(std::int32_t{-70000}));
 
   std::string other = vecs("q", 5, 2);
   other[9] = 4;  // dimension of the second row
@@ -331,8 +342,8 @@ void bin_files(void**) {
     std::int32_t dtype;
     std::string item;
   };
-  for (const Case& c :
-       {Case{"x.fbin", KNNG_F32, bytes_of(2.5f)}, Case{"x.u8bin", KNNG_U8, "\xff"}, Case{"x.i8bin", KNNG_I8, "\xff"}}) {
+  for (const Case& c : {Case{"x.fbin", KNNG_F32, bytes_of(2.5f)}, Case{"x.u8bin", KNNG_U8, "\xff"},
+                        Case{"x.i8bin", KNNG_I8, "\xff"}, Case{"x.ibin", KNNG_I32, bytes_of(std::int32_t{-70000})}}) {
     std::string data;
     for (int i = 0; i < 6; ++i) data += c.item;
     for (const bool wide : {false, true}) {
@@ -393,7 +404,7 @@ void cut_everywhere(void**) {
 
 void names(void**) {
   const scratch::Directory dir;
-  for (const char* name : {"x.h5", "x.h5ad", "x.h5ad:obsm/X_pca", "x.csv", "x.tsv.gz", "x.mtx", "x.ivecs", "x.npz"}) {
+  for (const char* name : {"x.h5", "x.h5ad", "x.h5ad:obsm/X_pca", "x.csv", "x.tsv.gz", "x.mtx", "x.npz"}) {
     const Outcome o = outcome([&] { open_reader(dir / name); });
     assert_int_equal(o.code, KNNG_ERR_UNSUPPORTED);
     assert_true(o.says("this version does not read") && o.says(".npy"));
@@ -440,6 +451,10 @@ void rows_that_stay(void**) {
       {"x.fbin", bin + four, true},
       {"x.u8bin", bin + "ab", true},
       {"x.i8bin", bin + "ab", true},
+      {"x.ibin", bin + four, true},
+      {"x.ivecs", vecs(bytes_of(std::int32_t{7}), 3, 4), true},
+      {"x.npy", scratch::npy("|b1", false, "(3, 2)", std::string("\0\1\1\0\0\1", 6)), true},
+      {"x.npy", scratch::npy(">i4", false, "(1, 2)", four), false},
   };
   for (const Case& c : cases) {
     scratch::write(dir / c.name, c.file);

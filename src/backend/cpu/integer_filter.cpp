@@ -136,7 +136,8 @@ std::unique_ptr<TileFilterWorker> IntegerFilter::worker(Budget* budget) const {
 }  // namespace
 
 bool integer_filter_can_run(const Metric& metric, std::int32_t dtype, std::int64_t dim) {
-  return integer_tile() && metric.transform == Transform::identity && (dtype == KNNG_U8 || dtype == KNNG_I8) &&
+  return integer_tile() && metric.transform == Transform::identity &&
+         (dtype == KNNG_U8 || dtype == KNNG_I8 || dtype == KNNG_BOOL) &&
          (metric.term == Term::squared_difference || metric.term == Term::product) &&
          dim <= IntegerOperands::kLargestDim;
 }

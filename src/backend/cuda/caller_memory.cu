@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -19,7 +18,7 @@ namespace {
 constexpr std::int64_t kBlockBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t row_bytes(const knng_backend_matrix& m) { return m.cols * element_bytes(m.dtype); }
+std::int64_t row_bytes(const knng_backend_matrix& m) { return m.cols * dtype_bytes(m.dtype); }
 std::size_t bytes_of(const knng_backend_matrix& m, std::int64_t rows) {
   return static_cast<std::size_t>(rows * row_bytes(m));
 }
@@ -118,35 +117,25 @@ Place place_of(const void* address) {
   }
 }
 
-NotFinite find_not_finite(const knng_backend_matrix& m) {
+Invalid find_invalid(const knng_backend_matrix& m) {
   require_there(m);
-  NotFinite result;
-  if (m.dtype == KNNG_U8 || m.dtype == KNNG_I8) return result;
+  const bool always_valid = visit_row_dtype(m.dtype, []<class T>(const T*) { return kAlwaysValid<T>; });
+  if (always_valid) return {};
   Home home(m.device, kNoLimit);
   PrepareFindings found;
   const DeviceArray<PrepareFindings> findings = uploaded(std::span<const PrepareFindings>(&found, 1), home);
   PrepareJob job;
   job.rows = device_rows(m);
-  job.limit = std::numeric_limits<double>::infinity();
+  job.limit = m.dtype == KNNG_BOOL ? 1 : std::numeric_limits<double>::infinity();
   job.count = m.rows;
   job.findings = findings.data();
   prepare_rows(job, home.stream);
   check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
-  if (found.first_not_finite == PrepareFindings::kNothing) return result;
-  const auto place = static_cast<std::int64_t>(found.first_not_finite);
-  result.row = place / (m.cols + 1);
-  result.column = place % (m.cols + 1);
-  std::array<std::byte, sizeof(double)> stored{};
-  check(cudaMemcpyAsync(stored.data(), element(m, result.row, result.column),
-                        static_cast<std::size_t>(element_bytes(m.dtype)), cudaMemcpyDefault, home.stream));
-  home.stream.wait();
-  result.value = visit_row_dtype(m.dtype, [&](auto* tag) -> double {
-    std::remove_cv_t<std::remove_pointer_t<decltype(tag)>> value;
-    std::memcpy(&value, stored.data(), sizeof value);
-    return to_double(value);
-  });
-  return result;
+  const unsigned long long first = std::min(found.first_invalid, found.first_refused);
+  if (first == PrepareFindings::kNothing) return {};
+  const auto place = static_cast<std::int64_t>(first);
+  return {place / (m.cols + 1), place % (m.cols + 1)};
 }
 
 void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to) {
@@ -219,7 +208,7 @@ std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void*
   const bool managed = require_there(m).space == KNNG_MANAGED;
   const bool as_it_is = dtype == m.dtype && base == 0;
   const Place source = place_of(from);
-  const std::int64_t bytes = m.cols * element_bytes(dtype);  // of a row there
+  const std::int64_t bytes = m.cols * dtype_bytes(dtype);  // of a row there
   const auto there = [&](std::int64_t row) { return static_cast<const std::byte*>(from) + row * bytes; };
   const auto bring = [&](void* to, std::int64_t first, std::int64_t count, const Stream& stream) {
     if (source.space == KNNG_CUDA && !managed)
@@ -262,7 +251,7 @@ const void* points_in_place(const knng_backend_rows& rows, int device) {
 
 void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_t count, std::byte* to, int device,
                   Staging& staging, const Stream& stream) {
-  const std::int64_t end = first + count, point_bytes = rows.dim * element_bytes(rows.dtype);
+  const std::int64_t end = first + count, point_bytes = rows.dim * dtype_bytes(rows.dtype);
   std::int64_t at = first;
   const auto from_host = [&](std::int64_t until) {
     if (until <= at) return;

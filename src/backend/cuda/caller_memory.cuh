@@ -26,11 +26,11 @@ struct NotThere {
 
 // Of the following the matrix's device is current; they return when all is done and throw NotThere.
 
-struct NotFinite {
-  std::int64_t row = -1, column = -1;  // -1: all is finite
-  double value = 0;
+// The first value, by rows, that is not valid (core/dtype.h).
+struct Invalid {
+  std::int64_t row = -1, column = -1;  // -1: there is none
 };
-NotFinite find_not_finite(const knng_backend_matrix& m);
+Invalid find_invalid(const knng_backend_matrix& m);
 void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to);
 void hash(const knng_backend_matrix& m, std::uint64_t* hashes);
 void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng_backend_pair> pairs,

@@ -40,10 +40,10 @@ void make_integer_operands(const DeviceRows& rows, const std::int64_t* order, co
                                                 terms);
     check_launch();
   };
-  if (rows.dtype == KNNG_U8)
-    run(static_cast<const std::uint8_t*>(rows.data));
-  else
+  if (rows.dtype == KNNG_I8)
     run(static_cast<const std::int8_t*>(rows.data));
+  else
+    run(static_cast<const std::uint8_t*>(rows.data));
 }
 
 }  // namespace libknng::cuda

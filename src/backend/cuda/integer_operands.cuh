@@ -1,5 +1,5 @@
-// Points of 8-bit integers as the product unit multiplies them: exactly. Keys are integers, and follow from products by
-// integer arithmetic: no bound is needed. Knows nothing of tiles.
+// Points of 8-bit integers, or of bools, as the product unit multiplies them: exactly. Keys are integers, and follow
+// from products by integer arithmetic: no bound is needed. Knows nothing of tiles.
 #pragma once
 
 #include <cstdint>

@@ -148,8 +148,10 @@ std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
                   "direct");
   if (engine == "tiled" && !product &&
       !(cuda::has_sum_operand(p->rows.dtype) && cuda::has_sum_operand(p->columns.dtype)))
-    return refuse(error, "engine", -1, -1, "engine=%s takes no float64 rows under this metric: engine=%s does",
-                  p->engine, "direct");
+    return refuse(
+        error, "engine", -1, -1,
+        "engine=%s takes no rows of float64, nor of integers of 32 bits and more, under this metric: engine=%s does",
+        p->engine, "direct");
   if (engine == "tiled" && p->columns.dim > kLargestFilterDim)
     return refuse(error, "engine", p->columns.dim, kLargestFilterDim,
                   "engine=%s takes dimensions up to 1048576: engine=%s can", p->engine, "direct");
@@ -280,13 +282,12 @@ std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error*
   return guard(device, error, [&] { cuda::check(cudaStreamSynchronize(reinterpret_cast<cudaStream_t>(stream))); });
 }
 
-std::int32_t find_not_finite(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column, double* value,
-                             knng_backend_error* error) {
+std::int32_t find_invalid(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
+                          knng_backend_error* error) {
   return guard(matrix->device, error, [&] {
-    const cuda::NotFinite found = cuda::find_not_finite(*matrix);
+    const cuda::Invalid found = cuda::find_invalid(*matrix);
     *row = found.row;
     *column = found.column;
-    *value = found.value;
   });
 }
 
@@ -373,7 +374,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
                                          &close,
                                          &locate,
                                          &wait,
-                                         &find_not_finite,
+                                         &find_invalid,
                                          &fetch,
                                          &hash,
                                          &compare,

@@ -58,7 +58,7 @@ Points::Points(const knng_backend_rows& rows, Transform transform, double limit,
   prepare_in_parts(job, parts, home.stream, between);
   check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
   home.stream.wait();
-  // Rows were checked for NaN and infinity when the data set got them.
+  // Rows were checked for values that are not valid when the data set got them.
   if (found.first_refused != PrepareFindings::kNothing)
     throw RefusedRow{static_cast<std::int64_t>(found.first_refused / static_cast<unsigned long long>(rows.dim + 1))};
   any_directionless_ = found.any_directionless != 0;

@@ -16,11 +16,6 @@
 
 namespace libknng::cuda {
 
-// Bytes of an element as stored.
-constexpr std::int64_t dtype_bytes(std::int32_t dtype) {
-  return dtype == KNNG_F64 ? 8 : dtype == KNNG_F32 ? 4 : dtype == KNNG_F16 || dtype == KNNG_BF16 ? 2 : 1;
-}
-
 // Whether ranks fit 16 bits.
 constexpr bool short_ranks_suffice(std::int64_t dim) { return dim <= std::numeric_limits<std::int16_t>::max(); }
 

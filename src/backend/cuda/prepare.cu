@@ -32,28 +32,30 @@ __device__ std::int64_t smallest(std::int64_t column) {
   return column;
 }
 
-// One warp a row: is_faulty() and report() of prepare/canonical_rows.cpp, require_finite() of dataset/.
+// One warp a row: is_faulty() and report() of prepare/canonical_rows.cpp, find_invalid() of dataset/. Bools are read as
+// bytes: a limit of 1 finds those that are not valid.
 template <class Source>
 __global__ void find_refused(Source rows, std::int64_t first, std::int64_t count, std::int64_t dim, double limit,
                              bool refuses_negative, bool needs_sum, PrepareFindings* findings) {
   const std::int64_t i = warp_index();
   if (i >= count) return;
   const auto row = rows.row(first + i);
-  std::int64_t not_finite = dim + 1, refused = dim + 1;
+  std::int64_t invalid = dim + 1, refused = dim + 1;
   bool positive = false;
   for (std::int64_t t = lane_index(); t < dim; t += kCanonicalLanes) {
-    const double x = row.stored(t);
-    if (not_finite > dim && !isfinite(x)) not_finite = t;
+    const auto stored = row.loaded(t);
+    const auto x = static_cast<double>(exact(stored));
+    if (invalid > dim && !is_valid(stored)) invalid = t;
     if (refused > dim && (fabs(x) > limit || (refuses_negative && x < 0))) refused = t;
     positive = positive || x > 0;
   }
-  not_finite = smallest(not_finite);
+  invalid = smallest(invalid);
   refused = smallest(refused);
   positive = __any_sync(kWarp, positive);
   if (needs_sum && refused > dim && !positive) refused = dim;
   if (lane_index() != 0) return;
   const std::int64_t base = (first + i) * (dim + 1);
-  if (not_finite <= dim) atomicMin(&findings->first_not_finite, static_cast<unsigned long long>(base + not_finite));
+  if (invalid <= dim) atomicMin(&findings->first_invalid, static_cast<unsigned long long>(base + invalid));
   if (refused <= dim) atomicMin(&findings->first_refused, static_cast<unsigned long long>(base + refused));
 }
 

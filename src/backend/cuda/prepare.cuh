@@ -9,12 +9,13 @@
 
 namespace libknng::cuda {
 
-// Where the first refused value is, in device memory: row x (dim + 1) + column, column = dim standing for the sum of a
-// row; kNothing if there is none. The caller fills it with PrepareFindings() before and words the error after.
+// Where the first value is that is not valid (core/dtype.h), and the first that the metric refuses, in device memory:
+// row x (dim + 1) + column, column = dim standing for the sum of a row; kNothing if there is none. The caller fills it
+// with PrepareFindings() before and words the error after.
 struct PrepareFindings {
   static constexpr unsigned long long kNothing = ~0ull;
-  unsigned long long first_not_finite = kNothing;
-  unsigned long long first_refused = kNothing;  // negative, too large, or a sum of 0; meaningless where not finite
+  unsigned long long first_invalid = kNothing;
+  unsigned long long first_refused = kNothing;  // negative, too large, or a sum of 0; meaningless where invalid
   int any_directionless = 0;
 };
 

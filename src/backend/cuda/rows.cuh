@@ -1,11 +1,14 @@
 // Rows in device memory as their metric's canonical rows u: exact conversion of a stored value to fp64 and the
 // transform of canonical-key.md, made where a kernel needs it, so that no fp64 copy of the data is held. Types and
-// transforms are chosen on the host: kernels take a RowSource. Knows nothing of pairs of rows.
+// transforms are chosen on the host: kernels take a RowSource. Integers of 16 bits and more are one type to them, so
+// that they are compiled for it once. Knows nothing of pairs of rows.
 #pragma once
 
 #include <cuda_fp16.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "core/dtype.h"
@@ -32,13 +35,62 @@ struct CanonicalView {
 
 constexpr bool has_constants(Transform t) { return has_directions(t) || t == Transform::share; }
 
-// Every row type fits fp64, and all but fp64 itself fit fp32.
+// Integers of 16 bits and more, told apart when they are read. What 64 bits without sign hold beyond those with one is
+// read as the largest of these: invalid as well.
+struct IntegerPointer {
+  const std::byte* data;
+  std::int32_t dtype;
+
+  __device__ IntegerPointer operator+(std::int64_t n) const { return {data + n * dtype_bytes(dtype), dtype}; }
+  __device__ std::int64_t operator[](std::int64_t i) const {
+    switch (dtype) {
+      case KNNG_I16: return reinterpret_cast<const std::int16_t*>(data)[i];
+      case KNNG_U16: return reinterpret_cast<const std::uint16_t*>(data)[i];
+      case KNNG_I32: return reinterpret_cast<const std::int32_t*>(data)[i];
+      case KNNG_U32: return reinterpret_cast<const std::uint32_t*>(data)[i];
+      case KNNG_I64: return reinterpret_cast<const std::int64_t*>(data)[i];
+      default: {
+        constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+        const std::uint64_t x = reinterpret_cast<const std::uint64_t*>(data)[i];
+        return static_cast<std::int64_t>(x < most ? x : most);
+      }
+    }
+  }
+};
+
+// What kernels take elements of type T for: bools, which are valid, for bytes.
+template <class T>
+using AsRead = std::conditional_t<std::is_same_v<T, Bool>, std::uint8_t,
+                                  std::conditional_t<std::is_integral_v<T> && sizeof(T) >= 2, std::int64_t, T>>;
+
+template <class T>
+using Elements = std::conditional_t<std::is_same_v<T, std::int64_t>, IntegerPointer, const T*>;
+template <class T>
+__host__ __device__ inline Elements<T> elements(const void* data, std::int32_t dtype) {
+  if constexpr (std::is_same_v<T, std::int64_t>)
+    return {static_cast<const std::byte*>(data), dtype};
+  else
+    return static_cast<const T*>(data);
+}
+
+// Calls f with a null pointer of what elements are read as.
+template <class F>
+void visit_read_type(std::int32_t dtype, F&& f) {
+  visit_row_dtype(dtype, [&](auto* tag) {
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+    f(static_cast<const AsRead<T>*>(nullptr));
+  });
+}
+
+// Every valid value fits fp64; as floats those are read whose types single precision holds, but for integers of 16
+// bits.
 __device__ inline double exact(double x) { return x; }
 __device__ inline float exact(float x) { return x; }
 __device__ inline float exact(Half x) { return __half2float(__ushort_as_half(x.bits)); }
 __device__ inline float exact(BFloat x) { return __uint_as_float(static_cast<std::uint32_t>(x.bits) << 16); }
 __device__ inline float exact(std::uint8_t x) { return x; }
 __device__ inline float exact(std::int8_t x) { return x; }
+__device__ inline double exact(std::int64_t x) { return static_cast<double>(x); }
 __device__ inline double exact(std::int16_t x) { return x; }  // ranks
 __device__ inline double exact(std::int32_t x) { return x; }
 
@@ -92,7 +144,7 @@ __device__ inline double canonical_of_stored(const RowConstants& c, Exact x) {
 // One row: u[t]. Copied into registers.
 template <class T, Transform kFormula>
 struct SourceRow {
-  const T* x;
+  Elements<T> x;
   std::int64_t stride;
   RowConstants constants;
 
@@ -111,7 +163,7 @@ struct RowSource {
   static constexpr Transform kTransform = kFormula;
   static constexpr bool kConstants = has_constants(kFormula), kDirections = has_directions(kFormula);
 
-  const T* data;
+  Elements<T> data;
   std::int64_t row_stride, col_stride;
   const RowConstants* constants;
 
@@ -122,7 +174,7 @@ struct RowSource {
   void point_at(const CanonicalView& view) {
     const bool ranks = view.transform == Transform::rank_unit;
     const void* const of_ranks = view.short_ranks ? static_cast<const void*>(view.short_ranks) : view.long_ranks;
-    data = static_cast<const T*>(ranks ? of_ranks : view.rows.data);
+    data = elements<T>(ranks ? of_ranks : view.rows.data, view.rows.dtype);
     row_stride = ranks ? view.rows.dim : view.rows.row_stride;
     col_stride = ranks ? 1 : view.rows.col_stride;
     constants = view.constants;
@@ -134,9 +186,8 @@ struct RowSource {
 // Calls f with the RowSource of the rows as stored, without transform.
 template <class F>
 void visit_stored(const DeviceRows& rows, F&& f) {
-  visit_row_dtype(rows.dtype, [&](auto* tag) {
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
-    f(RowSource<T, Transform::identity>{static_cast<const T*>(rows.data), rows.row_stride, rows.col_stride, nullptr});
+  visit_read_type(rows.dtype, [&]<class T>(const T*) {
+    f(RowSource<T, Transform::identity>{elements<T>(rows.data, rows.dtype), rows.row_stride, rows.col_stride, nullptr});
   });
 }
 
@@ -151,10 +202,9 @@ void visit_source(const CanonicalView& view, F&& f) {
       f(RowSource<std::int32_t, Transform::unit>{view.long_ranks, rows.dim, 1, view.constants});
     return;
   }
-  visit_row_dtype(rows.dtype, [&](auto* tag) {
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(tag)>>;
+  visit_read_type(rows.dtype, [&]<class T>(const T*) {
     const auto call = [&]<Transform kFormula>(std::integral_constant<Transform, kFormula>) {
-      f(RowSource<T, kFormula>{static_cast<const T*>(rows.data), rows.row_stride, rows.col_stride, view.constants});
+      f(RowSource<T, kFormula>{elements<T>(rows.data, rows.dtype), rows.row_stride, rows.col_stride, view.constants});
     };
     switch (formula(view.transform)) {
       case Transform::identity: return call(std::integral_constant<Transform, Transform::identity>());

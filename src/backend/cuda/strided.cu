@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <type_traits>
 
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/strided.cuh"
@@ -45,22 +44,10 @@ unsigned blocks_for(std::int64_t elements) {
   return static_cast<unsigned>(std::min((elements + kThreads - 1) / kThreads, kMostBlocks));
 }
 
-// Calls f with a null pointer to the unsigned integer that is as wide as an element.
-template <class F>
-void visit_element(std::int32_t dtype, F&& f) {
-  switch (element_bytes(dtype)) {
-    case 1: return f(static_cast<std::uint8_t*>(nullptr));
-    case 2: return f(static_cast<std::uint16_t*>(nullptr));
-    case 4: return f(static_cast<std::uint32_t*>(nullptr));
-    default: return f(static_cast<std::uint64_t*>(nullptr));
-  }
-}
-
 void copy(std::int32_t dtype, const void* from, Strides of_from, void* to, Strides of_to, std::int64_t rows,
           std::int64_t columns, cudaStream_t stream) {
   if (rows == 0) return;
-  visit_element(dtype, [&](auto* tag) {
-    using Element = std::remove_pointer_t<decltype(tag)>;
+  visit_width(dtype_bytes(dtype), [&]<class Element>(Element*) {
     copy_elements<<<blocks_for(rows * columns), kThreads, 0, stream>>>(static_cast<const Element*>(from), of_from,
                                                                        static_cast<Element*>(to), of_to, rows, columns);
   });
@@ -68,8 +55,7 @@ void copy(std::int32_t dtype, const void* from, Strides of_from, void* to, Strid
 }
 
 void gather(const knng_backend_matrix& m, const Listed& listed, std::int64_t count, void* to, cudaStream_t stream) {
-  visit_element(m.dtype, [&](auto* tag) {
-    using Element = std::remove_pointer_t<decltype(tag)>;
+  visit_width(dtype_bytes(m.dtype), [&]<class Element>(Element*) {
     gather_elements<<<blocks_for(count * m.cols), kThreads, 0, stream>>>(static_cast<const Element*>(m.data),
                                                                          {m.row_stride, m.col_stride}, listed,
                                                                          static_cast<Element*>(to), count, m.cols);
@@ -88,7 +74,7 @@ void pack(const knng_backend_piece& piece, std::int64_t first, std::int64_t coun
   for (std::int64_t done = 0; done < count; done += Listed::kMost) {
     const std::int64_t here = std::min(Listed::kMost, count - done);
     for (std::int64_t i = 0; i < here; ++i) listed.rows[i] = piece.listed[first + done + i] - piece.origin;
-    gather(m, listed, here, static_cast<std::byte*>(packed) + done * m.cols * element_bytes(m.dtype), stream);
+    gather(m, listed, here, static_cast<std::byte*>(packed) + done * m.cols * dtype_bytes(m.dtype), stream);
   }
 }
 

@@ -7,18 +7,16 @@
 #include <cstdint>
 
 #include "backend/seam.h"
+#include "core/dtype.h"
 
 namespace libknng::cuda {
-
-// As in DLPack, the lower eight bits of a dtype are the bits of an element.
-constexpr std::int64_t element_bytes(std::int32_t dtype) { return (dtype & 0xff) / 8; }
 
 // Rows follow each other, and so do their elements.
 constexpr bool is_packed(const knng_backend_matrix& m) { return m.col_stride == 1 && m.row_stride == m.cols; }
 
 // Address of an element.
 inline std::byte* element(const knng_backend_matrix& m, std::int64_t row, std::int64_t column) {
-  return static_cast<std::byte*>(m.data) + (row * m.row_stride + column * m.col_stride) * element_bytes(m.dtype);
+  return static_cast<std::byte*>(m.data) + (row * m.row_stride + column * m.col_stride) * dtype_bytes(m.dtype);
 }
 
 // Points [first, first + count) of a piece to `packed`, memory that the device reaches, and rows of a matrix from it.

@@ -21,6 +21,12 @@ constexpr std::int64_t round_to(std::int64_t n, std::int64_t grain) { return (n 
 
 // --- operands
 
+// Of rows that have a sum operand: exact.
+template <class T>
+__device__ float single(T stored) {
+  return static_cast<float>(exact(stored));
+}
+
 constexpr int kTranspose = 32;  // rows and coordinates of a block
 
 // Through shared memory: reads run along rows, writes along the operand's coordinates.
@@ -37,7 +43,7 @@ __global__ void transpose_rows(Source rows, const std::int64_t* list, std::int64
       const std::int64_t i = row0 + r;
       const bool there = i < count && t0 + x < dim;
       const std::int64_t row = list && there ? list[i] : first + i;
-      block[r][x] = there ? exact(rows.data[row * rows.row_stride + (t0 + x) * rows.col_stride]) : 0.0F;
+      block[r][x] = there ? single(rows.data[row * rows.row_stride + (t0 + x) * rows.col_stride]) : 0.0F;
     }
     __syncthreads();
     for (int c = y; c < kTranspose; c += kStep)
@@ -54,7 +60,7 @@ __global__ void find_magnitudes(Source rows, std::int64_t count, std::int64_t di
   const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * (kThreads / 32);
   for (std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32; i < count; i += warps)
     for (std::int64_t t = lane; t < dim; t += 32) {
-      const float x = fabsf(exact(rows.data[i * rows.row_stride + t * rows.col_stride]));
+      const float x = fabsf(single(rows.data[i * rows.row_stride + t * rows.col_stride]));
       largest = fmaxf(largest, x);
       if (x != 0) smallest = fminf(smallest, x);
     }
@@ -67,7 +73,7 @@ __global__ void find_magnitudes(Source rows, std::int64_t count, std::int64_t di
   atomicMax(reinterpret_cast<unsigned*>(&range->largest), __float_as_uint(largest));
 }
 
-// Calls f with the rows' source, for all types that single precision holds.
+// Calls f with the rows' source, for all types that single precision holds (and others that are read as one of them).
 template <class F>
 void visit_single(const DeviceRows& stored, F&& f) {
   visit_stored(stored, [&](const auto& source) {

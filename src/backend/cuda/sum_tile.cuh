@@ -11,7 +11,7 @@
 namespace libknng::cuda {
 
 // Whether a tile can be made of rows stored like this: single precision must hold their values.
-constexpr bool has_sum_operand(std::int32_t dtype) noexcept { return dtype != KNNG_F64; }
+constexpr bool has_sum_operand(std::int32_t dtype) noexcept { return fits_single(dtype); }
 
 // Rows in single precision, a coordinate's values of all rows together.
 struct SumOperand {
