@@ -74,8 +74,10 @@ void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, con
   fill_on_cpu(task, plan, *columns, queries, leave_out, k, budget, monitor, graph);
   if (plan.checked == 0) return;
   if (shuffles) {
+    watch.lap();
     columns.reset();
     columns = prepare(task, plan, data, RowOrder(), budget, monitor);
+    graph.stats[Stat::seconds_check] += watch.lap();
   }
   check_rows(task, plan, plan.checked, queries ? *queries : data, *columns, leave_out, budget, monitor, graph);
 }
@@ -86,7 +88,9 @@ void check_expanded(const Task& task, const TaskPlan& plan, double pairs, const 
   if (plan.checked == 0) return;
   const std::int64_t checked =
       rows_to_check(task.check_rows, data.rows(), pairs, data.rows(), plan.engine->pairs_per_key);
+  Stopwatch watch;
   const auto columns = prepare(task, plan, data, RowOrder(), budget, monitor);
+  graph.stats[Stat::seconds_check] += watch.lap();
   check_rows(task, plan, checked, data, *columns, nullptr, budget, monitor, graph);
 }
 

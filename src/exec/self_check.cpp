@@ -37,8 +37,8 @@ bool is_right(const Task& task, const Graph& graph, std::int64_t row, std::span<
 
 void refuse_list(std::int64_t row) {
   fail(KNNG_ERR_CHECK, "check_rows", {.row = row},
-       "a list is not what all canonical keys of its row say, which the proof rules out: please report this with the "
-       "data");
+       "check_rows: the list of a row is not what all of its canonical keys say, which the proof rules out: please "
+       "report this with the data");
 }
 
 std::int64_t check_bytes(const Task& task, std::int64_t checked, std::int64_t dim, std::int64_t k) {

@@ -88,8 +88,8 @@ constexpr Column kTimes[] = {
     {"of fp32 peak", [](const Context& c, const Result& r) { return percent(gflops(r), peak_of(c, r).fp32); }},
 };
 
-constexpr const char* kParts[] = {"seconds_copy",  "seconds_prepare", "seconds_tile",
-                                  "seconds_merge", "seconds_refine",  "seconds_emit"};
+constexpr const char* kParts[] = {"seconds_copy",   "seconds_prepare", "seconds_tile", "seconds_merge",
+                                  "seconds_refine", "seconds_emit",    "seconds_check"};
 
 constexpr Column kCounts[] = {
     {"keys/pairs", [](const Context&, const Result& r) { return percent(stat_of(r, "keys"), stat_of(r, "pairs")); }},
