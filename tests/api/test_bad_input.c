@@ -125,8 +125,10 @@ static void matrices(void** state) {
   m = good;
   m.dtype = 0x999;
   expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "dtype", "0x999");
-  m.dtype = KNNG_I64; /* for ids, never for rows */
-  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "int64", "float32");
+  m.dtype = KNNG_NO_DTYPE;
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "dtype", "bool");
+  m.dtype = 0x601; /* bools of one bit */
+  expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "dtype", "0x601");
   m = good;
   m.rows = INT64_MAX;
   expect_matrix_error(f, &m, KNNG_ERR_RANGE, "9223372036854775807", "63 bits");
@@ -239,7 +241,7 @@ static void handles(void** state) {
   EXPECT_ERROR(knng_create(&h, (int64_t)1 << 31, KNNG_F32, &reported), KNNG_ERR_RANGE, "dim", "2147483648",
                "2147483647");
   EXPECT_ERROR(knng_create(&h, 3, 0x123, &reported), KNNG_ERR_ARGUMENT, "dtype", "0x123");
-  EXPECT_ERROR(knng_create(&h, 3, KNNG_I64, &reported), KNNG_ERR_ARGUMENT, "int64");
+  EXPECT_ERROR(knng_create(&h, 3, KNNG_NO_DTYPE, &reported), KNNG_ERR_ARGUMENT, "dtype", "int64");
   assert_null(h);
   expect_ok(knng_create(&h, 2147483647, KNNG_U8, NULL), "the largest dimension");
   knng_destroy(h);

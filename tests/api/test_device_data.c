@@ -155,6 +155,54 @@ static void bytes_of_many_dimensions(void** state) {
     }
 }
 
+/* The same of bools, beside queries of bytes. */
+static void bools_of_many_dimensions(void** state) {
+  (void)state;
+  static const char* const edges[] = {"50", NULL};
+  static const metric_case metrics[] = {{"sqeuclidean", "2", 1}, {"euclidean", "2", 1}, {"inner_product", "2", 1}};
+  const int64_t n = fake_devices ? 96 : 1100, d = 2051;
+  test_rows rows = rows_normal(KNNG_BOOL, n, d, 326), queries = rows_normal(KNNG_BOOL, 37, d, 327),
+            others = rows_grid(KNNG_U8, 37, d, 2, 328);
+  for (int m = 0; m < 3; ++m) {
+    question q = question_of(&rows, &metrics[m], 5);
+    check_devices(&q, automatic, edges, "bools");
+    q.queries = &queries;
+    check_devices(&q, automatic, edges, "queries of bools");
+    q.queries = &others;
+    check_devices(&q, automatic, zero, "queries of bytes");
+  }
+  rows_free(&rows);
+  rows_free(&queries);
+  rows_free(&others);
+}
+
+/* Two heaps so far apart that single precision cannot tell the points of a heap from each other: in no filter may
+ * integers be taken for exact. */
+static void integers_beyond_single_precision(void** state) {
+  (void)state;
+  static const char* const tiles[] = {"0", "37", NULL};
+  static const struct {
+    int32_t dtype;
+    double apart;
+  } types[] = {{KNNG_I32, 0x1p30}, {KNNG_U32, 0x1p31}, {KNNG_I64, 0x1p52}, {KNNG_U64, 0x1p52}};
+  enum { n = 150, d = 19 };
+  static double x[n * d];
+  for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+    uint64_t seed = 329;
+    for (int i = 0; i < n * d; ++i) x[i] = floor(64 * uniform(&seed)) + (i / d % 2 ? types[t].apart : 0);
+    test_rows rows = rows_from(types[t].dtype, n, d, x), queries = rows_from(KNNG_F32, 20, d, x);
+    for (int m = 0; m < device_metric_count(); ++m) {
+      question q = question_of(&rows, &metric_cases[m], 6);
+      q.value_type = "f64";
+      check_devices(&q, automatic, tiles + m % 2, "two heaps of integers");
+      q.queries = &queries;
+      check_devices(&q, automatic, zero, "queries of two heaps of integers");
+    }
+    rows_free(&rows);
+    rows_free(&queries);
+  }
+}
+
 /* By which rungs rows were proved; and rows that the fp32 rung was asked for. */
 typedef struct rungs {
   int64_t reached[5];
@@ -218,8 +266,9 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(queries_and_ids_to_leave_out), DEVICE_TEST(nasty_data),
-      DEVICE_TEST(bytes_of_many_dimensions),     DEVICE_TEST(every_rung_of_the_ladder),
+      DEVICE_TEST(queries_and_ids_to_leave_out),     DEVICE_TEST(nasty_data),
+      DEVICE_TEST(bytes_of_many_dimensions),         DEVICE_TEST(bools_of_many_dimensions),
+      DEVICE_TEST(integers_beyond_single_precision), DEVICE_TEST(every_rung_of_the_ladder),
       DEVICE_TEST(every_rung_without_products),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,53 @@ static void what_is_not_there_is_refused(void** state) {
   rows_free(&rows);
 }
 
+/* Values that rows may not have are found on the device, and told as the host tells them. */
+static void what_rows_may_not_have_is_told_as_on_the_host(void** state) {
+  (void)state;
+  static const struct {
+    int32_t dtype;
+    uint64_t bits;
+  } bad[] = {{KNNG_I64, (UINT64_C(1) << 53) + 1},
+             {KNNG_I64, UINT64_C(1) << 63},
+             {KNNG_U64, UINT64_MAX},
+             {KNNG_U64, (UINT64_C(1) << 53) + 1},
+             {KNNG_BOOL, 7},
+             {KNNG_F64, UINT64_C(0xfff) << 52},
+             {KNNG_F32, 0x7fc00000},
+             {KNNG_F16, 0x7c00},
+             {KNNG_BF16, 0xff80}};
+  enum { n = 45, d = 37, row = 28, col = 33 };
+  for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
+    test_rows rows = rows_normal(bad[b].dtype, n, d, 412), good = rows_normal(bad[b].dtype, n, d, 413);
+    const size_t size = (size_t)dtype_size(rows.dtype);
+    memcpy((char*)rows.data + (row * d + col) * size, &bad[b].bits, size);
+    memcpy((char*)rows.data + (row * d + col + 2) * size, &bad[b].bits, size);
+    const knng_matrix m = matrix_of(&rows);
+    knng *h = HANDLE(NULL, NULL), *asked = HANDLE(&good, "device", "cuda:0");
+    EXPECT_ERROR(knng_borrow(h, &m, NULL, &reported), KNNG_ERR_DATA, "row 28", "column 33");
+    const knng_error of_host = reported;
+    for (int way = 0; way < LAYOUTS; ++way) {
+      const layout l = layout_of(way, n, d);
+      device_rows r = on_device(&rows, way % 2 ? KNNG_MANAGED : KNNG_CUDA, way % 2, &l, 0);
+      knng_graph* g = NULL;
+      for (int call = 0; call < 3; ++call) {
+        EXPECT_ERROR(call == 0   ? knng_add(h, &r.m, NULL, &reported)
+                     : call == 1 ? knng_borrow(h, &r.m, NULL, &reported)
+                                 : knng_query(asked, &r.m, NULL, 0, 3, NULL, &g, &reported),
+                     KNNG_ERR_DATA, call < 2 ? of_host.message : "row 28");
+        assert_true(reported.row == row && reported.col == col);
+        assert_true(reported.given == of_host.given && reported.limit == of_host.limit);
+      }
+      assert_null(g);
+      fake_release(r.block);
+    }
+    knng_destroy(h);
+    knng_destroy(asked);
+    rows_free(&rows);
+    rows_free(&good);
+  }
+}
+
 static int released;
 static void count_release(void* owner) { released += *(int*)owner; }
 
@@ -426,6 +473,7 @@ int main(void) {
       DEVICE_TEST(queries_of_devices),
       DEVICE_TEST(work_comes_after_the_stream),
       DEVICE_TEST(what_is_not_there_is_refused),
+      DEVICE_TEST(what_rows_may_not_have_is_told_as_on_the_host),
       DEVICE_TEST(added_rows_are_copies_and_borrowed_ones_are_not),
       DEVICE_TEST(results_go_to_devices_and_come_from_them),
   };

@@ -203,6 +203,20 @@ static void denormals(void** state) {
   check_values(KNNG_BF16, 6, "bf16 denormals");
 }
 
+/* Two heaps so far apart that single precision cannot tell the points of a heap from each other. */
+static void integers_beyond_single_precision(void** state) {
+  (void)state;
+  static const struct {
+    int32_t dtype;
+    double apart;
+  } types[] = {{KNNG_I32, 0x1p30}, {KNNG_U32, 0x1p31}, {KNNG_I64, 0x1p52}, {KNNG_U64, 0x1p52}};
+  for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+    uint64_t seed = 24;
+    for (int i = 0; i < n * d; ++i) x[i] = floor(64 * uniform(&seed)) + (i / d % 2 ? types[t].apart : 0);
+    check_values(types[t].dtype, 6, "two heaps of integers");
+  }
+}
+
 static void grids(void** state) {
   (void)state;
   double grid[10 * 10 * 2];
@@ -259,11 +273,22 @@ static void the_overflow_limit(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(all_rows_equal), cmocka_unit_test(constant_rows),   cmocka_unit_test(zero_rows),
-      cmocka_unit_test(signed_zeros),   cmocka_unit_test(tight_blobs),     cmocka_unit_test(duplicates),
-      cmocka_unit_test(sorted_input),   cmocka_unit_test(one_far_outlier), cmocka_unit_test(large_offset),
-      cmocka_unit_test(all_scales),     cmocka_unit_test(near_1e200),      cmocka_unit_test(denormals),
-      cmocka_unit_test(grids),          cmocka_unit_test(one_dimension),   cmocka_unit_test(the_overflow_limit),
+      cmocka_unit_test(all_rows_equal),
+      cmocka_unit_test(constant_rows),
+      cmocka_unit_test(zero_rows),
+      cmocka_unit_test(signed_zeros),
+      cmocka_unit_test(tight_blobs),
+      cmocka_unit_test(duplicates),
+      cmocka_unit_test(sorted_input),
+      cmocka_unit_test(one_far_outlier),
+      cmocka_unit_test(large_offset),
+      cmocka_unit_test(all_scales),
+      cmocka_unit_test(near_1e200),
+      cmocka_unit_test(denormals),
+      cmocka_unit_test(integers_beyond_single_precision),
+      cmocka_unit_test(grids),
+      cmocka_unit_test(one_dimension),
+      cmocka_unit_test(the_overflow_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,15 @@ constexpr const char* kMetrics[] = {"sqeuclidean", "euclidean", "cosine",       
 constexpr const char* kOtherMetrics[] = {"manhattan", "chebyshev",  "minkowski",
                                          "canberra",  "braycurtis", "jensenshannon"};  // not of products
 constexpr const char* kSelectors[] = {"insertion", "batch_sort", "quick"};
-constexpr std::int32_t kDtypes[] = {KNNG_F32, KNNG_F64, KNNG_F16, KNNG_BF16, KNNG_U8, KNNG_I8};
+// And what they hold well: normal values of this scale around this offset.
+struct Type {
+  std::int32_t dtype;
+  double scale, offset;
+};
+constexpr Type kTypes[] = {{KNNG_F32, 1, 0},        {KNNG_F64, 1, 0},   {KNNG_F16, 1, 0},         {KNNG_BF16, 1, 0},
+                           {KNNG_U8, 30, 128},      {KNNG_I8, 30, 0},   {KNNG_U16, 9000, 32768},  {KNNG_I16, 9000, 0},
+                           {KNNG_U32, 6e8, 0x1p31}, {KNNG_I32, 6e8, 0}, {KNNG_U64, 1e15, 0x1p52}, {KNNG_I64, 1e15, 0},
+                           {KNNG_BOOL, 1, 0.5}};
 
 struct TileSize {
   const char *rows, *columns;  // 0: planned
@@ -144,9 +152,8 @@ bool taken(int turn, int ways) { return !small_run() || turn % ways == turn / wa
 void every_metric_type_tile_and_thread_count(void**) {
   int turn = 0;
   for (const char* metric : kMetrics) {
-    for (const std::int32_t dtype : kDtypes) {
-      const bool small = dtype == KNNG_U8 || dtype == KNNG_I8;
-      const Rows rows = fit_for(metric, gaussian("gaussian", 400, 24, small ? 30 : 1, dtype == KNNG_U8 ? 128 : 0));
+    for (const auto& [dtype, scale, offset] : kTypes) {
+      const Rows rows = fit_for(metric, gaussian("gaussian", 400, 24, scale, offset));
       for (const TileSize& tile : kTiles) {
         const char* threads[] = {"1", "2", "4"};
         const std::int64_t ks[] = {1, 10, 100};
@@ -162,9 +169,8 @@ void every_metric_type_tile_and_thread_count(void**) {
 void metrics_without_products(void**) {
   int turn = 0;
   for (const char* metric : kOtherMetrics) {
-    for (const std::int32_t dtype : kDtypes) {
-      const bool small = dtype == KNNG_U8 || dtype == KNNG_I8;
-      const Rows rows = fit_for(metric, gaussian("gaussian", 200, 12, small ? 30 : 1, dtype == KNNG_U8 ? 128 : 0));
+    for (const auto& [dtype, scale, offset] : kTypes) {
+      const Rows rows = fit_for(metric, gaussian("gaussian", 200, 12, scale, offset));
       const char* threads[] = {"1", "2", "4"};
       const std::int64_t ks[] = {1, 10, 100};
       for (const TileSize& tile : kTiles) {
@@ -288,7 +294,7 @@ void ties_in_every_type(void**) {
                                  [&](std::int64_t, std::int64_t) { return random.below(2) == 0 ? -128.0 : 127.0; });
   int turn = 0;
   for (const char* metric : kMetrics)
-    for (const std::int32_t dtype : kDtypes)
+    for (const std::int32_t dtype : row_dtypes)
       for (const Rows* rows : {&grid, &extreme})
         for (const std::int64_t k : {1, 10})
           check(fit_for(metric, *rows), {metric, dtype, k, kTiles[++turn % 4], turn % 5 == 0 ? "2" : "1"});
@@ -321,8 +327,9 @@ void every_edge(void**) {
   int turn = 0;
   for (const std::int64_t n : {2, 3, 47, 48, 49, 95, 96, 97, 143, 144, 145, 193})
     for (const TileSize& tile : kTiles)
-      check(gaussian("edge", n, 5, 1, 0), {++turn % 2 == 0 ? "euclidean" : "inner_product", kDtypes[turn % 6],
-                                           1 + turn % std::min<std::int64_t>(n - 1, 3), tile, "1"});
+      check(gaussian("edge", n, 5, 1, 0),
+            {++turn % 2 == 0 ? "euclidean" : "inner_product", kTypes[turn % std::size(kTypes)].dtype,
+             1 + turn % std::min<std::int64_t>(n - 1, 3), tile, "1"});
   for (const std::int64_t d : {1, 2, 3, 4, 5, 31, 32, 33, 63, 65, 129})
     for (const std::int32_t dtype : {KNNG_F32, KNNG_U8, KNNG_I8})
       check(gaussian("edge", 200, d, 30, 0), {"euclidean", dtype, 3, {"48", "48"}, "1"});

@@ -159,8 +159,8 @@ void npy_refused(void**) {
     const char* says;
   };
   const Case cases[] = {
-      {"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3)}", KNNG_ERR_UNSUPPORTED, "'<i4'"},
-      {"{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3)}", KNNG_ERR_UNSUPPORTED, "float32"},
+      {"{'descr': '<f16', 'fortran_order': False, 'shape': (2, 3)}", KNNG_ERR_UNSUPPORTED, "'<f16'"},
+      {"{'descr': '|b2', 'fortran_order': False, 'shape': (2, 3)}", KNNG_ERR_UNSUPPORTED, "bool"},
       {"{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3)}", KNNG_ERR_UNSUPPORTED, "'<c8'"},
       {"{'descr': '|O', 'fortran_order': False, 'shape': (2, 3)}", KNNG_ERR_UNSUPPORTED, "'|O'"},
       {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (2, 3)}", KNNG_ERR_UNSUPPORTED, "M8"},
