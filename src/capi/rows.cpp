@@ -4,7 +4,6 @@
 #include "capi/guard.h"
 #include "capi/objects.h"
 #include "capi/structs.h"
-#include "core/dtype.h"
 #include "core/monitor.h"
 #include "dataset/convert.h"
 #include "exec/host_rows.h"
@@ -66,7 +65,6 @@ knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst, knng_error
     const Dataset& data = require(h, "h").data;
     Output to(dst, "dst");
     const MutableMatrixView& view = to.target();
-    row_dtype_bytes(view.dtype, "dst");
     if (view.cols != data.dim())
       fail(KNNG_ERR_ARGUMENT, "dst", {.given = view.cols, .limit = data.dim()},
            "dst: cols=%lld, the data set has dimension %lld", static_cast<long long>(view.cols),

@@ -20,7 +20,7 @@ knng_status knng_create(knng** out, int64_t dim, int32_t dtype, knng_error* erro
     if (dim < 0 || dim > most)
       fail(KNNG_ERR_RANGE, "dim", {.given = dim, .limit = most}, "dim=%lld is not in 0 to %lld",
            static_cast<long long>(dim), static_cast<long long>(most));
-    if (dtype != 0) row_dtype_bytes(dtype, "dtype");
+    if (dtype != 0) checked_dtype_bytes(dtype, "dtype");
     *out = new knng{Dataset(dim, dtype), Settings()};
   });
 }

@@ -31,10 +31,7 @@ void require_known_space(const knng_matrix& m, const char* argument) {
 template <class Byte>
 BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
   require_known_space(m, argument);
-  const Dtype* dtype = find_dtype(m.dtype);
-  if (!dtype)
-    fail(KNNG_ERR_ARGUMENT, argument, {.given = m.dtype}, "%s: dtype=0x%03x is not known", argument,
-         static_cast<unsigned>(m.dtype));
+  const std::int32_t bytes = checked_dtype_bytes(m.dtype, argument);
   if (m.rows < 1)
     fail(KNNG_ERR_RANGE, argument, {.given = m.rows, .limit = 1}, "%s: rows=%lld must be at least 1", argument,
          static_cast<long long>(m.rows));
@@ -42,8 +39,8 @@ BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
     fail(KNNG_ERR_RANGE, argument, {.given = m.cols, .limit = 1}, "%s: cols=%lld must be at least 1", argument,
          static_cast<long long>(m.cols));
   if (!m.data) fail(KNNG_ERR_ARGUMENT, argument, "%s: data is NULL", argument);
-  if (reinterpret_cast<std::uintptr_t>(m.data) % static_cast<std::uintptr_t>(dtype->bytes) != 0)
-    fail(KNNG_ERR_ARGUMENT, argument, "%s: data is not aligned to its %d-byte elements", argument, dtype->bytes);
+  if (reinterpret_cast<std::uintptr_t>(m.data) % static_cast<std::uintptr_t>(bytes) != 0)
+    fail(KNNG_ERR_ARGUMENT, argument, "%s: data is not aligned to its %d-byte elements", argument, bytes);
   BasicMatrixView<Byte> view{m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, static_cast<Byte*>(m.data)};
   if (m.row_stride == 0 && m.col_stride == 0) {
     view.row_stride = m.cols;
@@ -60,8 +57,8 @@ BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
   const std::int64_t extent =
       checked_add(checked_mul(m.rows, view.row_stride < 0 ? -view.row_stride : view.row_stride, argument),
                   checked_mul(m.cols, view.col_stride < 0 ? -view.col_stride : view.col_stride, argument), argument);
-  checked_mul(extent, dtype->bytes, argument);
-  const auto reach = [&](std::int64_t count, std::int64_t stride) { return (count - 1) * stride * dtype->bytes; };
+  checked_mul(extent, bytes, argument);
+  const auto reach = [&](std::int64_t count, std::int64_t stride) { return (count - 1) * stride * bytes; };
   const std::int64_t rows_reach = reach(m.rows, view.row_stride), cols_reach = reach(m.cols, view.col_stride);
   const auto* const data = static_cast<const std::byte*>(m.data);
   view.device =
@@ -121,7 +118,6 @@ void Output::deliver() const {
 
 MatrixView readable_rows(const knng_matrix& m, const char* argument) {
   const MatrixView view = checked_view<const std::byte>(m, argument);
-  row_dtype_bytes(view.dtype, argument);
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (view.cols > most)
     fail(KNNG_ERR_RANGE, argument, {.given = view.cols, .limit = most},

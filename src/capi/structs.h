@@ -84,7 +84,7 @@ class Output {
   const char* argument_;
 };
 
-// Rows of a data set, wherever they are: the dtype is one that rows can have, the dimension is in range.
+// Rows of a data set, wherever they are: the dimension is in range.
 MatrixView readable_rows(const knng_matrix& m, const char* argument);
 
 // Shows packed row-major memory of ours; nullptr: not wanted.

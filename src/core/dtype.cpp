@@ -22,7 +22,7 @@ const Dtype* find_dtype(std::int32_t code) noexcept {
   return nullptr;
 }
 
-std::int32_t row_dtype_bytes(std::int32_t code, const char* argument) {
+std::int32_t checked_dtype_bytes(std::int32_t code, const char* argument) {
   if (const Dtype* known = find_dtype(code)) return known->bytes;
   std::string names;
   for (const Dtype& t : kDtypes) names.append(names.empty() ? "" : ", ").append(t.name);

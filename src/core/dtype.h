@@ -108,7 +108,7 @@ struct Dtype {
 // nullptr for a code that no element type has.
 const Dtype* find_dtype(std::int32_t code) noexcept;
 // Bytes of an element; throws KNNG_ERR_ARGUMENT for a code that no element type has.
-std::int32_t row_dtype_bytes(std::int32_t code, const char* argument);
+std::int32_t checked_dtype_bytes(std::int32_t code, const char* argument);
 const char* dtype_name(std::int32_t code) noexcept;
 
 // Calls f with a null pointer of the storage type: visit_row_dtype(code, [&](auto* tag) { using T = ... }).

@@ -193,7 +193,7 @@ void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const
 }
 
 std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument, Monitor* monitor) {
-  const std::int64_t row_bytes = checked_mul(m.cols, row_dtype_bytes(m.dtype, argument), argument);
+  const std::int64_t row_bytes = checked_mul(m.cols, checked_dtype_bytes(m.dtype, argument), argument);
   Buffer<std::byte> data(checked_mul(m.rows, row_bytes, argument), &budget);
   in_blocks(m.rows, row_bytes, monitor, [&](std::int64_t first, std::int64_t count) {
     std::byte* const to = data.data() + first * row_bytes;

@@ -22,7 +22,7 @@ MatrixView part_of(const MatrixView& m, std::int64_t first, std::int64_t count) 
 template <class Copy>
 Buffer<std::byte> fetch(const MatrixView& m, Budget* budget, const Monitor* monitor, const char* argument,
                         Copy&& copy) {
-  const std::int64_t row_bytes = checked_mul(m.cols, row_dtype_bytes(m.dtype, argument), argument);
+  const std::int64_t row_bytes = checked_mul(m.cols, checked_dtype_bytes(m.dtype, argument), argument);
   Buffer<std::byte> rows(checked_mul(m.rows, row_bytes, argument), budget);
   const std::int64_t together = std::max<std::int64_t>(1, kTogether / row_bytes);
   for (std::int64_t first = 0; first < m.rows; first += together) {

@@ -34,7 +34,7 @@ auto naming_file(const std::string& path, F&& f) {
 std::shared_ptr<const Chunk> read_rows(RowReader& reader, const Dataset& data, const Settings& settings,
                                        Monitor& monitor) {
   const std::int64_t n = reader.rows(), d = reader.cols();
-  const std::int64_t row_bytes = checked_mul(d, row_dtype_bytes(reader.dtype(), "path"), "path");
+  const std::int64_t row_bytes = checked_mul(d, checked_dtype_bytes(reader.dtype(), "path"), "path");
   const std::int64_t bytes = checked_mul(n, row_bytes, "path");
   Budget budget = budget_for(settings, data);
   if (too_large_to_hold(bytes, data.held_bytes(), settings.integer(Setting::max_host_bytes)))

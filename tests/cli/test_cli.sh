@@ -17,6 +17,14 @@ np.save("other.npy", r.standard_normal((20, 11)))
 bad = x.copy(); bad[17, 3] = np.nan
 np.save("nan.npy", bad)
 np.save("negative.npy", x)
+bits = r.integers(0, 2, (60, 9))
+bits[0, 0] = 1
+for t in "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float64".split():
+    np.save(t + ".npy", bits.astype(t))
+    np.save(t + "_big.npy", bits.astype(np.dtype(t).newbyteorder(">")))
+beyond = np.full((30, 5), 2**53, dtype="u8")
+beyond[17, 3] = 2**53 + 1
+np.save("beyond.npy", beyond)
 np.save("counts.npy", r.integers(0, 3, (200, 4)).astype("u1"))
 open("truncated.npy", "wb").write(open("x.npy", "rb").read()[:-100])
 open("empty.npy", "wb")
@@ -142,6 +150,21 @@ out_has '^rows  *300$'
 out_has '^dimension  *12$'
 out_has '^type  *float64$'
 [ ! -s err ] || die "info writes to standard error"
+
+# Rows of integers and bools are taken as what they are, in both orders of bytes, with the graph of the same values.
+expect 0 "$knng" build float64.npy -k 4 -q -o float64.knng --set value_type=f32
+for type in bool uint8 int8 uint16 int16 uint32 int32 uint64 int64; do
+  expect 0 "$knng" info $type.npy
+  out_has "^type  *$type\$"
+  expect 0 "$knng" check float64.knng ${type}_big.npy
+  expect 0 "$knng" build $type.npy -k 4 -q -o $type.knng
+  expect 0 "$knng" info float64.knng
+  grep '^fingerprint' out >print
+  expect 0 "$knng" info $type.knng
+  grep -qxFf print out || die "another fingerprint of $type"
+done
+refused 3 '9007199254740993 is beyond 9007199254740992 (2^53)' "$knng" build beyond.npy -k 3
+grep -q 'row 17, column 3' err || die "no row and column of an integer that is too large"
 
 # check: right graphs, also with settings taken from the graph; broken ones by id, by one bit, by metric.
 expect 0 "$knng" check g.npz a.npy b.npy

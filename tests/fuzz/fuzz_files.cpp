@@ -66,7 +66,7 @@ void require(bool holds, const char* what) {
 
 void read_all_rows(const std::string& path) {
   const auto reader = open_reader(path);
-  const std::int64_t row_bytes = checked_mul(reader->cols(), row_dtype_bytes(reader->dtype(), "dtype"), "cols");
+  const std::int64_t row_bytes = checked_mul(reader->cols(), checked_dtype_bytes(reader->dtype(), "dtype"), "cols");
   // What a small file claims must have been refused before this memory is asked for: deflate makes at most 1032 of 1.
   require(checked_mul(row_bytes, reader->rows(), "rows") < std::int64_t{64} << 20, "a size that cannot be true");
   std::vector<std::byte> rows(static_cast<std::size_t>(row_bytes * reader->rows()));

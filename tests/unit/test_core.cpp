@@ -147,11 +147,11 @@ void types_are_named_and_sized(void**) {
   int rows = 0;
   for (std::int32_t code = -1; code < 0x1000; ++code) {
     const Dtype* type = find_dtype(code);
-    const knng_error e = error_of([&] { row_dtype_bytes(code, "dtype"); });
+    const knng_error e = error_of([&] { checked_dtype_bytes(code, "dtype"); });
     if (e.code == KNNG_OK) {
       ++rows;
       assert_non_null(type);
-      assert_int_equal(row_dtype_bytes(code, "dtype"), type->bytes);
+      assert_int_equal(checked_dtype_bytes(code, "dtype"), type->bytes);
       assert_int_equal(type->bytes * 8, code & 0xFF);
       assert_true(
           visit_row_dtype(code, [&](auto* tag) { return sizeof(*tag) == static_cast<std::size_t>(type->bytes); }));

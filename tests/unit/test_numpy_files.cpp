@@ -53,7 +53,7 @@ void arrays_of_numpy(void**) {
     if (end == std::string::npos) continue;
     const std::string expected = scratch::read(dir / (name.substr(0, end) + ".raw"));
     const auto reader = open_reader(dir / name);
-    const std::int64_t row_bytes = reader->cols() * row_dtype_bytes(reader->dtype(), "dtype");
+    const std::int64_t row_bytes = reader->cols() * checked_dtype_bytes(reader->dtype(), "dtype");
     std::string found(static_cast<std::size_t>(reader->rows() * row_bytes), '\0');
     auto* const to = reinterpret_cast<std::byte*>(found.data());
     const std::int64_t first = reader->rows() / 2;

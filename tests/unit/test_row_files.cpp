@@ -29,7 +29,7 @@ struct Rows {
 // The whole file, `step` rows at a time.
 Rows read_rows(const std::string& path, std::int64_t step = INT64_MAX) {
   const auto reader = open_reader(path);
-  const std::int64_t row_bytes = reader->cols() * row_dtype_bytes(reader->dtype(), "dtype");
+  const std::int64_t row_bytes = reader->cols() * checked_dtype_bytes(reader->dtype(), "dtype");
   Rows found{reader->dtype(), reader->rows(), reader->cols(), {}};
   found.items.resize(static_cast<std::size_t>(reader->rows() * row_bytes));
   for (std::int64_t row = 0; row < found.rows;) {
