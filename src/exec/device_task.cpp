@@ -162,7 +162,7 @@ class Planning {
     const std::int64_t kept = task_.kept_bytes(p.rows, k_);  // the first device has it beside its session
     p.session_bytes = [this, kept](std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols,
                                    std::int64_t capacity, std::int64_t held) {
-      const std::int64_t bytes = session_bytes(rows, tile_rows, tile_cols, capacity, held).device;
+      const std::int64_t bytes = session_bytes(problem_, rows, tile_rows, tile_cols, capacity, held).device;
       return bytes > INT64_MAX - kept ? INT64_MAX : bytes + kept;
     };
     return make_device_plan(p);
@@ -170,9 +170,18 @@ class Planning {
   // Host memory that sessions of such a plan take.
   std::int64_t host_bytes(const DevicePlan& made) {
     const std::int64_t rows = made.slice > 0 ? made.slice : made.grid.rows;
-    const std::int64_t sessions =
-        checked_mul(session_bytes(rows, made.grid.tile_rows, made.grid.tile_cols, made.capacity, made.blocks_held).host,
-                    problem_.device_count, "devices");
+    const auto of = [&](const knng_backend_problem& p) {
+      return session_bytes(p, rows, made.grid.tile_rows, made.grid.tile_cols, made.capacity, made.blocks_held).host;
+    };
+    std::int64_t session = of(problem_);
+    if (problem_.square && !task_.rows_are_distinct) {  // or those that make the graph of distinct rows
+      knng_backend_problem distinct = problem_;
+      distinct.k += 1;
+      distinct.self_first = 0;
+      distinct.value_dtype = KNNG_F64;
+      session = std::max(session, of(distinct));
+    }
+    const std::int64_t sessions = checked_mul(session, problem_.device_count, "devices");
     // Numbers of rows: of a slice, and of those that are looked at again, of all and of a slice.
     return checked_add(sessions, 8 * made.slice + checked_mul(checked(made.blocks_held), 16, "check_rows"), "rows");
   }
@@ -200,9 +209,8 @@ class Planning {
   struct Bytes {
     std::int64_t device, host;
   };
-  Bytes session_bytes(std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
-                      std::int64_t held) const {
-    knng_backend_problem problem = problem_;
+  Bytes session_bytes(knng_backend_problem problem, std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols,
+                      std::int64_t capacity, std::int64_t held) const {
     if (rows < problem.rows.count) {  // a slice of them, which are queries that leave themselves out
       problem.square = 0;
       problem.rows.count = rows;
