@@ -157,6 +157,8 @@ std::vector<std::string> seeds() {
       sizes32 + rows24,
       bytes_of(std::uint64_t{2}) + bytes_of(std::uint64_t{3}) + "abcdef",
       sizes32 + "abcdef",
+      fvec + fvec,
+      sizes32 + rows24,
       graph_file,
       graph_file,
       content(npz),
