@@ -33,7 +33,8 @@ bool convert(double x, Bool& out) {
 template <std::integral Integer>
 bool convert(double x, Integer& out) {
   // Powers of two, or 0: fp64 has them, as it may not have the largest value.
-  constexpr double kBeyond = 2 * static_cast<double>(std::numeric_limits<Integer>::max() / 2 + 1);
+  constexpr Integer kHalf = std::numeric_limits<Integer>::max() / 2 + 1;
+  constexpr double kBeyond = 2 * static_cast<double>(kHalf);
   if (!(x >= static_cast<double>(std::numeric_limits<Integer>::min()) && x < kBeyond)) return false;
   out = static_cast<Integer>(x);
   return static_cast<double>(out) == x;

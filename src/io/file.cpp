@@ -62,7 +62,7 @@ std::string end_of_links(std::string path) {
     std::error_code none;
     const std::string to = std::filesystem::read_symlink(path, none);
     if (none) return path;
-    path = to.starts_with('/') ? to : directory_of(path) + to;
+    path = to.starts_with('/') ? to : directory_of(path).append(to);
   }
   return path;  // a ring of links, which cannot be opened
 }

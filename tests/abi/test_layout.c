@@ -80,7 +80,7 @@ static void constants(void** state) {
   static const int status[] = {
       KNNG_OK,         KNNG_ERR_ARGUMENT,    KNNG_ERR_RANGE,  KNNG_ERR_OPTION,    KNNG_ERR_DATA,
       KNNG_ERR_STATE,  KNNG_ERR_MEMORY,      KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED, KNNG_ERR_IO,
-      KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_DEVICE, KNNG_ERR_INTERNAL, KNNG_ERR_CHECK};
+      KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_DEVICE, KNNG_ERR_INTERNAL,  KNNG_ERR_CHECK};
   for (int i = 0; i < 15; ++i) assert_int_equal(status[i], -i);
   static const int dtypes[][3] = {{KNNG_I8, 0, 8},   {KNNG_I16, 0, 16}, {KNNG_I32, 0, 32}, {KNNG_I64, 0, 64},
                                   {KNNG_U8, 1, 8},   {KNNG_U16, 1, 16}, {KNNG_U32, 1, 32}, {KNNG_U64, 1, 64},

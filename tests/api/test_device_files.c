@@ -1,5 +1,4 @@
-/* Rows that stay in their files: graphs have the bits of those from memory, devices and host hold no more than they
- * may, and a file that is not what it was is never taken for one. */
+/* Rows that stay in their files: graphs of the same bits, no more memory than allowed, and no file that has changed. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

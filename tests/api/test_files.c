@@ -393,14 +393,10 @@ static void bad_row_files(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_come_back_whole),
-      cmocka_unit_test(damage_is_noticed),
-      cmocka_unit_test(files_under_a_control),
-      cmocka_unit_test(failed_writes_leave_the_old_file),
-      cmocka_unit_test(rows_from_numpy_files),
-      cmocka_unit_test(rows_from_idx_files),
-      cmocka_unit_test(queries_from_a_file),
-      cmocka_unit_test(integers_that_are_not_exact),
+      cmocka_unit_test(graphs_come_back_whole), cmocka_unit_test(damage_is_noticed),
+      cmocka_unit_test(files_under_a_control),  cmocka_unit_test(failed_writes_leave_the_old_file),
+      cmocka_unit_test(rows_from_numpy_files),  cmocka_unit_test(rows_from_idx_files),
+      cmocka_unit_test(queries_from_a_file),    cmocka_unit_test(integers_that_are_not_exact),
       cmocka_unit_test(bad_row_files),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
