@@ -68,6 +68,7 @@ static void rows_of_one_device_are_compared_there(void** state) {
   static const int64_t dims[] = {1, 7, 40};
   for (int t = 0; t < ROW_DTYPES; ++t)
     for (int dim = 0; dim < 3; ++dim) {
+      if (row_dtypes[t] == KNNG_BOOL) continue; /* more rows would be equal than are meant to be */
       test_rows rows = rows_in_parts(row_dtypes[t], dims[dim]);
       for (int m = 0; m < 4; ++m) {
         const question q = question_of(&rows, &metrics[m], 5);

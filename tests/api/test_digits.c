@@ -40,7 +40,7 @@ static void every_metric_and_type(void** state) {
     const int64_t few = n < part ? n : part;
     oracle_graph of_few = oracle_build(&task, few, pixels, digits, neighbours);
     for (int t = 0; t < ROW_DTYPES; ++t) {
-      if (row_dtypes[t] == KNNG_BOOL) continue; /* digits are 0 to 16 */
+      if (t >= 6 && row_dtypes[t] != KNNG_I64) continue; /* one type for all wider integers; bools hold no digits */
       test_rows rows = rows_from(row_dtypes[t], n, pixels, digits);
       assert_memory_equal(rows.x, digits, (size_t)(n * pixels) * sizeof(double));
       check_build(&rows, metric, neighbours, &expected, fast ? NULL : direct, threads, tiles, 3);
