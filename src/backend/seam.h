@@ -90,7 +90,7 @@ enum { KNNG_UNIT_FP16 = 1, KNNG_UNIT_FP32 = 2, KNNG_UNIT_BYTES = 4 };
  * can take the lists of the others. All zeros: no products. */
 typedef struct knng_backend_units {
   int32_t usable; /* KNNG_UNIT bits */
-  /* Of fp16 (backend/cuda/unit.h): what 16 terms may lose, and the shortest length that a point counts as. */
+  /* Of fp16 (backend/cuda/engines/rounding_model.h): what 16 terms may lose, and the shortest length that a point counts as. */
   double lost, shortest;
 } knng_backend_units;
 

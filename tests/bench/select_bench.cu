@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/quick.cuh"
 #include "backend/cuda/select/select.cuh"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/base/check.cuh"
 #include "tests/harness/small_run.h"
 
 namespace libknng::cuda::test {

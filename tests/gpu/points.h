@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/prepare.cuh"
+#include "backend/cuda/rows/prepare.cuh"
 #include "tests/gpu/device.h"
 #include "tests/unit/values.h"
 

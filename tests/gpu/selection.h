@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/candidate.cuh"
+#include "backend/cuda/select/candidate.cuh"
 #include "gpu.cuh"
 
 namespace gpu {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/caller_memory.cuh"
+#include "backend/cuda/rows/caller_memory.cuh"
 #include "dataset/dataset.h"
 #include "graph/narrow.h"
 #include "metric/canonical.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "backend/cuda/direct.cuh"
+#include "backend/cuda/keys/direct.cuh"
 #include "refine/bound.h"
 #include "tests/gpu/points.h"
 

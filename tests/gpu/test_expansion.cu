@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/expansion.cuh"
-#include "backend/cuda/memory.cuh"
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/result/duplicate_expansion.cuh"
 #include "gpu.cuh"
 #include "metric/metric.h"
 

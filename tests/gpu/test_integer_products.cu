@@ -5,11 +5,11 @@
 #include <limits>
 #include <vector>
 
-#include "backend/cuda/integer_operands.cuh"
-#include "backend/cuda/kit.cuh"
-#include "backend/cuda/memory.cuh"
-#include "backend/cuda/operands.cuh"
-#include "backend/cuda/product.cuh"
+#include "backend/cuda/base/handle_cache.cuh"
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/engines/integer_operands.cuh"
+#include "backend/cuda/engines/operands.cuh"
+#include "backend/cuda/engines/product.cuh"
 #include "plan/integer_products.h"
 #include "refine/bound.h"
 #include "tests/gpu/points.h"

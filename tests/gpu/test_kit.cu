@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "backend/cuda/kit.cuh"
+#include "backend/cuda/base/handle_cache.cuh"
 #include "gpu.cuh"
 
 using namespace libknng::cuda;

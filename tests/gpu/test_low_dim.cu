@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "backend/cuda/delivery.cuh"
-#include "backend/cuda/point_tree.cuh"
-#include "backend/cuda/session_memory.cuh"
+#include "backend/cuda/result/delivery.cuh"
+#include "backend/cuda/session/session_memory.cuh"
+#include "backend/cuda/tree/point_tree.cuh"
 #include "backend/seam.h"
 #include "tests/gpu/points.h"
 

@@ -1,7 +1,7 @@
 // Medians of coordinates: the element of the middle rank, whatever repeats.
 #include <algorithm>
 
-#include "backend/cuda/median.cuh"
+#include "backend/cuda/engines/median.cuh"
 #include "tests/gpu/device.h"
 #include "tests/unit/values.h"
 

@@ -8,11 +8,11 @@
 #include <limits>
 #include <vector>
 
-#include "backend/cuda/kit.cuh"
-#include "backend/cuda/memory.cuh"
-#include "backend/cuda/operands.cuh"
-#include "backend/cuda/product.cuh"
-#include "backend/cuda/unit.h"
+#include "backend/cuda/base/handle_cache.cuh"
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/engines/operands.cuh"
+#include "backend/cuda/engines/product.cuh"
+#include "backend/cuda/engines/rounding_model.h"
 #include "core/dtype.h"
 #include "gpu.cuh"
 #include "tests/unit/values.h"

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "backend/cuda/exact_rows.cuh"
-#include "backend/cuda/refine.cuh"
+#include "backend/cuda/keys/exact_rows.cuh"
+#include "backend/cuda/keys/refine.cuh"
 #include "backend/cuda/select/merge.cuh"
 #include "refine/bound.h"
 #include "tests/gpu/points.h"

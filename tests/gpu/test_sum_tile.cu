@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "backend/cuda/refine.cuh"
-#include "backend/cuda/sum_tile.cuh"
-#include "backend/cuda/sum_units.cuh"
+#include "backend/cuda/engines/sum_tile.cuh"
+#include "backend/cuda/engines/sum_units.cuh"
+#include "backend/cuda/keys/refine.cuh"
 #include "tests/gpu/points.h"
 
 namespace libknng::cuda::test {

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "backend/cuda/device_properties.cuh"
-#include "backend/cuda/unit_probe.cuh"
+#include "backend/cuda/base/device_properties.cuh"
+#include "backend/cuda/engines/unit_probe.cuh"
 #include "tests/gpu/device.h"
 
 using namespace libknng::cuda;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # No room includes one above it. The order is read from src/README.md: the list from the top down, then the rooms beside
-# the list, then those that everybody may use.   rooms.sh SOURCE_FOLDER
+# the list, then those that everybody may use; and the rooms of backend/cuda/ from the bottom up.   rooms.sh SOURCE_FOLDER
 set -eu
 cd "$1/src"
 
@@ -15,9 +15,16 @@ awk '
       kind[room] = section + 0
       place[room] = ++count
     }
+    if (match($0, /^\| `cuda\/[a-z]+\/`/)) floor["backend/" substr($0, 4, RLENGTH - 5)] = ++floors
     next
   }
-  FNR == 1 { from = FILENAME; sub(/\/.*/, "", from) }
+  FNR == 1 {
+    from = FILENAME
+    sub(/\/.*/, "", from)
+    inner = FILENAME
+    sub(/\/[^\/]*$/, "", inner)
+    if (inner ~ /^backend\/cuda\// && !(inner in floor)) { print FILENAME ": room " inner " is not in src/README.md"; wrong = 1 }
+  }
   /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
     target = $0
     sub(/^[^<"]*[<"]/, "", target)
@@ -29,6 +36,12 @@ awk '
     if (target !~ /\//) {
       # A file of the same room, or of the system.
       next
+    }
+    if (inner in floor && target ~ /^backend\/cuda\//) {
+      to = target
+      sub(/\/[^\/]*$/, "", to)
+      inner_edges++
+      if (!(to in floor) || floor[to] > floor[inner]) { print file ": upwards from " inner; wrong = 1 }
     }
     to = target
     sub(/\/.*/, "", to)
@@ -42,5 +55,6 @@ awk '
   }
   END {
     if (count < 10 || edges < 50) { print "only " count " rooms and " edges " includes were seen"; wrong = 1 }
+    if (floors < 5 || inner_edges < 50) { print "only " floors " rooms of backend/cuda/ and " inner_edges + 0 " includes"; wrong = 1 }
     exit wrong
   }' README.md $(find . -mindepth 2 \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) | sed 's|^\./||' | sort)

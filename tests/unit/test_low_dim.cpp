@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/boxes.cuh"
-#include "backend/cuda/hilbert.cuh"
-#include "backend/cuda/near_list.cuh"
+#include "backend/cuda/tree/boxes.cuh"
+#include "backend/cuda/tree/hilbert.cuh"
+#include "backend/cuda/tree/nearest_heap.cuh"
 #include "metric/canonical.h"
 #include "values.h"
 

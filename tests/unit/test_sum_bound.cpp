@@ -26,7 +26,8 @@ float furthest(double exact, double error, int side) {
   return std::nextafter(y, static_cast<float>(exact));
 }
 
-// Approximations as wrong as they may be (backend/cuda/sum_units.cuh), to one side. Powers below 2^-126 become 0.
+// Approximations as wrong as they may be (backend/cuda/engines/sum_units.cuh), to one side. Powers below 2^-126 become
+// 0.
 template <int kSide>
 struct WorstUnits {
   static constexpr double kError = 0x1p-22;

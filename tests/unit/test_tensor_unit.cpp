@@ -1,7 +1,7 @@
 // Products of fp16 on tensor cores, as the published models describe them, in plain code: every route of
-// docs/internals/error-bound.md, "Tensor cores", stays within the constants of its chips (backend/cuda/unit.h), and
-// comes near them. gpu.product attacks the chip itself.
-#include "backend/cuda/unit.h"
+// docs/internals/error-bound.md, "Tensor cores", stays within the constants of its chips
+// (backend/cuda/engines/rounding_model.h), and comes near them. gpu.product attacks the chip itself.
+#include "backend/cuda/engines/rounding_model.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/unit.h"
+#include "backend/cuda/engines/rounding_model.h"
 #include "core/dtype.h"
 #include "core/float_env.h"
 #include "prepare/operand_panels.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/cuda/unit.h"
+#include "backend/cuda/engines/rounding_model.h"
 #include "backend/units.h"
 #include "metric/metric.h"
 #include "refine/bound.h"

@@ -11,15 +11,16 @@
 #include <optional>
 #include <string_view>
 
-#include "backend/cuda/caller_memory.cuh"
-#include "backend/cuda/check.cuh"
-#include "backend/cuda/device_properties.cuh"
-#include "backend/cuda/expansion.cuh"
-#include "backend/cuda/portions.cuh"
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/device_properties.cuh"
+#include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/engines/sum_tile.cuh"
+#include "backend/cuda/engines/unit_probe.cuh"
+#include "backend/cuda/result/duplicate_expansion.cuh"
+#include "backend/cuda/rows/caller_memory.cuh"
 #include "backend/cuda/select/select.cuh"
-#include "backend/cuda/session.cuh"
-#include "backend/cuda/sum_tile.cuh"
-#include "backend/cuda/unit_probe.cuh"
+#include "backend/cuda/session/session.cuh"
+#include "backend/cuda/session/work_sizes.cuh"
 #include "backend/seam.h"
 
 using namespace libknng;

@@ -6,7 +6,7 @@
 #include <array>
 #include <cub/device/device_radix_sort.cuh>
 
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/entries.cuh"
 #include "backend/cuda/select/group.cuh"
 #include "backend/cuda/select/lists.cuh"

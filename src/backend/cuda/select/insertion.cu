@@ -2,7 +2,7 @@
 // farthest entry (the paper's Maxk) kept; a nearer candidate takes that place and the farthest is looked for anew.
 // Lists live in shared memory while they are short, else in the workspace, entry by entry so that neighbouring threads
 // touch neighbouring memory.
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/entries.cuh"
 #include "backend/cuda/select/lists.cuh"
 

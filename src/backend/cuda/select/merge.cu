@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/kth_smallest.cuh"
 #include "backend/cuda/select/sorted_list.cuh"
 

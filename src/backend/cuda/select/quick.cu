@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/entries.cuh"
 
 namespace libknng::cuda {

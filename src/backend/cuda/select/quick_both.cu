@@ -4,7 +4,7 @@
 // and those that overflow, are left to the kernels of one side.
 #include <algorithm>
 
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/entries.cuh"
 #include "backend/cuda/select/lists.cuh"
 #include "backend/cuda/select/quick.cuh"

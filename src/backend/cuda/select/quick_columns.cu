@@ -4,7 +4,7 @@
 // as quick_rows.cu.
 #include <algorithm>
 
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/quick.cuh"
 
 namespace libknng::cuda {

@@ -8,8 +8,8 @@
 // that is too low as well.
 #include <algorithm>
 
-#include "backend/cuda/check.cuh"
-#include "backend/cuda/copy_async.cuh"
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/copy_async.cuh"
 #include "backend/cuda/select/quick.cuh"
 
 namespace libknng::cuda {

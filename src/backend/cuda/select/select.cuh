@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "backend/cuda/candidate.cuh"
+#include "backend/cuda/select/candidate.cuh"
 
 namespace libknng::cuda {
 

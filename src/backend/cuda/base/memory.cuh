@@ -1,0 +1,222 @@
+// Memory and streams of a session, owned. Device memory comes from a pool of the session's own, or is mapped where it
+// is much, so that nothing of the process's is disturbed and freeing waits for nobody else, and is counted against
+// max_device_bytes. Knows nothing of what the memory is for.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/mapped_memory.cuh"
+#include "backend/cuda/base/memory_pool.cuh"
+#include "backend/cuda/base/peer_access.cuh"
+
+namespace libknng::cuda {
+
+// Makes a device current for as long as it lives; the caller's comes back.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) {
+    check(cudaGetDevice(&before_));
+    if (before_ != device) check(cudaSetDevice(device));
+  }
+  ~CurrentDevice() { cudaSetDevice(before_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+class Stream {
+ public:
+  enum class Priority { usual, high };
+  explicit Stream(Priority priority = Priority::usual) {
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::high ? greatest : least));
+  }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const noexcept {
+    return stream_;
+  }  // NOLINT(google-explicit-constructor): as the API takes it
+  void wait() const { check(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class Event {
+ public:
+  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void record(const Stream& stream) const { check(cudaEventRecord(event_, stream)); }
+  void wait() const { check(cudaEventSynchronize(event_)); }
+  bool is_reached() const {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaSuccess) return true;
+    if (status != cudaErrorNotReady) check(status);
+    cudaGetLastError();  // no failure: it must not look like one of what comes next
+    return false;
+  }
+  // What is put on the stream from now on waits for the event.
+  void hold(const Stream& stream) const { check(cudaStreamWaitEvent(stream, event_, 0)); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// Waits, at its end, for what is on a stream by then: before memory goes that the stream uses, whatever happened.
+class UntilDone {
+ public:
+  explicit UntilDone(const Stream& stream) : stream_(stream) {}
+  ~UntilDone() { cudaStreamSynchronize(stream_); }
+  UntilDone(const UntilDone&) = delete;
+  UntilDone& operator=(const UntilDone&) = delete;
+
+ private:
+  const Stream& stream_;
+};
+
+// Who reads an array: the device it is on, or those beside it too, as far as they can.
+enum class Reach { own, beside };
+
+// A device's memory as one session sees it. The device is current.
+class Pool {
+ public:
+  // maps: large arrays may be mapped. beside: devices that work beside this one.
+  Pool(int device, std::int64_t limit, bool maps, std::span<const std::int32_t> beside)
+      : device_(device), maps_(maps && can_map_memory(device)), own_(device), limit_(limit) {
+    if (beside.empty()) return;
+    keep_ways_open(device, beside);
+    shared_.emplace(device, beside);
+  }
+
+  void* take(std::int64_t bytes, Reach reach, const Stream& stream) {
+    if (held_ + bytes > limit_)
+      throw CudaError(CudaError::Kind::out_of_memory, cudaErrorMemoryAllocation, "max_device_bytes is used up",
+                      __FILE__, __LINE__);
+    void* const memory = is_mapped(bytes) ? mapped(bytes, stream) : pool_for(reach).take(bytes, stream);
+    held_ += bytes;
+    peak_ = std::max(peak_, held_);
+    return memory;
+  }
+  void give(void* memory, std::int64_t bytes, const Stream& stream) noexcept {
+    if (is_mapped(bytes)) {
+      cudaStreamSynchronize(stream);
+      unmap_memory(memory, bytes);
+    } else {
+      cudaFreeAsync(memory, stream);
+    }
+    held_ -= bytes;
+  }
+  // Gives what is free back to the system; what was freed on a stream that is done.
+  void trim() {
+    own_.trim();
+    if (shared_) shared_->trim();
+  }
+  // Whether kernels of that device read arrays for devices beside this one.
+  bool is_read_by(int device) const noexcept { return shared_ && shared_->is_read_by(device); }
+  std::int64_t peak() const noexcept { return peak_; }
+
+ private:
+  bool is_mapped(std::int64_t bytes) const noexcept { return maps_ && bytes >= kFewestMapped; }
+  MemoryPool& pool_for(Reach reach) noexcept { return reach == Reach::beside && shared_ ? *shared_ : own_; }
+  void* mapped(std::int64_t bytes, const Stream& stream) try {
+    return map_memory(device_, bytes);
+  } catch (const CudaError& e) {
+    if (e.kind() != CudaError::Kind::out_of_memory) throw;
+    // What the pool keeps for others may be what is missing.
+    stream.wait();
+    trim();
+    return map_memory(device_, bytes);
+  }
+
+  const int device_;
+  const bool maps_;
+  MemoryPool own_;
+  std::optional<MemoryPool> shared_;
+  std::int64_t limit_, held_ = 0, peak_ = 0;
+};
+
+// Where a session's arrays come from: they are made and freed in the order of its stream. Ends after them. maps: other
+// devices do not copy them, and the host program does not get them. beside: as Pool.
+struct Home {
+  Home(int number, std::int64_t limit, bool maps = false, std::span<const std::int32_t> beside = {})
+      : device(number), pool(number, limit, maps, beside) {}
+  const int device;
+  Pool pool;
+  Stream stream;
+};
+
+constexpr std::int64_t kArrayAlignment = 256;
+constexpr std::int64_t array_bytes(std::int64_t bytes) {
+  const std::int64_t grain = bytes >= kFewestMapped ? kMappedGrain : kArrayAlignment;
+  return (std::max<std::int64_t>(bytes, 1) + grain - 1) / grain * grain;
+}
+
+// An array in device memory, uninitialised.
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray() noexcept = default;
+  DeviceArray(std::int64_t count, Home& home, Reach reach = Reach::own)
+      : home_(&home), count_(count), bytes_(array_bytes(count * static_cast<std::int64_t>(sizeof(T)))) {
+    data_ = static_cast<T*>(home.pool.take(bytes_, reach, home.stream));
+  }
+  DeviceArray(DeviceArray&& other) noexcept { swap(other); }
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    DeviceArray(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~DeviceArray() {
+    if (data_) home_->pool.give(data_, bytes_, home_->stream);
+  }
+
+  T* data() const noexcept { return data_; }
+  std::int64_t size() const noexcept { return count_; }
+  void swap(DeviceArray& other) noexcept {
+    std::swap(home_, other.home_);
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+ private:
+  Home* home_ = nullptr;
+  T* data_ = nullptr;
+  std::int64_t count_ = 0, bytes_ = 0;
+};
+
+// A copy of host memory, which has been read by then.
+template <class T>
+DeviceArray<T> uploaded(std::span<const T> values, Home& home) {
+  DeviceArray<T> array(static_cast<std::int64_t>(values.size()), home);
+  check(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, home.stream));
+  home.stream.wait();
+  return array;
+}
+
+// Page-locked host memory for copies that do not wait.
+class Pinned {
+ public:
+  explicit Pinned(std::int64_t bytes) { check(cudaMallocHost(&data_, static_cast<std::size_t>(bytes))); }
+  ~Pinned() { cudaFreeHost(data_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
+
+}  // namespace libknng::cuda

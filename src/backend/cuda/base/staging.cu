@@ -1,0 +1,61 @@
+#include "backend/cuda/base/staging.cuh"
+
+#include <algorithm>
+
+namespace libknng::cuda {
+
+void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device,
+                     const Stream& stream) {
+  auto* to = static_cast<std::byte*>(device);
+  // An item longer than a buffer goes in a host copy of its own; rows of that length are rare.
+  if (item_bytes > Kit::kBufferBytes) {
+    const Pinned one(item_bytes);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!fill(i, 1, one.data())) throw Abandoned{};
+      check(cudaMemcpyAsync(to + i * item_bytes, one.data(), static_cast<std::size_t>(item_bytes),
+                            cudaMemcpyHostToDevice, stream));
+      stream.wait();
+    }
+    return;
+  }
+  const std::int64_t together = Kit::kBufferBytes / item_bytes;
+  int turn = 0;
+  for (std::int64_t first = 0; first < count; first += together, turn = (turn + 1) % Kit::kBuffers) {
+    const std::int64_t part = std::min(together, count - first);
+    std::byte* const buffer = kit_.buffer(turn);
+    done_[turn].wait();
+    if (!fill(first, part, buffer)) {
+      stream.wait();  // parts before it, whose buffers others will get
+      throw Abandoned{};
+    }
+    check(cudaMemcpyAsync(to + first * item_bytes, buffer, static_cast<std::size_t>(part * item_bytes),
+                          cudaMemcpyHostToDevice, stream));
+    done_[turn].record(stream);
+  }
+}
+
+void Staging::download(std::span<const Outgoing> all, const Stream& stream) {
+  // Parts in the buffers, in turn: the oldest is copied out while those behind it come in.
+  Outgoing parts[Kit::kBuffers] = {};
+  std::int64_t asked = 0, emptied = 0;
+  const auto empty_oldest = [&] {
+    const std::int64_t turn = emptied++ % Kit::kBuffers;
+    done_[turn].wait();
+    host_copy_(parts[turn].to, kit_.buffer(static_cast<int>(turn)), parts[turn].bytes);
+  };
+  for (const Outgoing& one : all)
+    for (std::int64_t at = 0; at < one.bytes; at += Kit::kBufferBytes) {
+      if (asked - emptied == Kit::kBuffers) empty_oldest();
+      const std::int64_t turn = asked++ % Kit::kBuffers;
+      const Outgoing& part =
+          parts[turn] = {static_cast<const std::byte*>(one.from) + at, static_cast<std::byte*>(one.to) + at,
+                         std::min(Kit::kBufferBytes, one.bytes - at)};
+      done_[turn].hold(stream);  // the last upload may still read the buffer, on another stream
+      check(cudaMemcpyAsync(kit_.buffer(static_cast<int>(turn)), part.from, static_cast<std::size_t>(part.bytes),
+                            cudaMemcpyDeviceToHost, stream));
+      done_[turn].record(stream);
+    }
+  while (emptied < asked) empty_oldest();
+}
+
+}  // namespace libknng::cuda

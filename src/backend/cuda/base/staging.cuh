@@ -1,0 +1,52 @@
+// Copies between pageable host memory and the device through page-locked buffers: while one is filled or emptied others
+// are on their way. Knows nothing of what is copied.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "backend/cuda/base/handle_cache.cuh"
+#include "backend/cuda/base/memory.cuh"
+
+namespace libknng::cuda {
+
+// Bytes that leave device memory.
+struct Outgoing {
+  const void* from;
+  void* to;
+  std::int64_t bytes;
+};
+
+class Staging {
+ public:
+  // What copies within host memory.
+  using HostCopy = std::function<void(void* to, const void* from, std::int64_t bytes)>;
+
+  Staging(const Kit& kit, HostCopy host_copy) : kit_(kit), host_copy_(std::move(host_copy)) {}
+
+  // Gives items [first, first + count), or false if there are none.
+  using Fill = std::function<bool(std::int64_t first, std::int64_t count, std::byte* to)>;
+
+  // `count` items of `item_bytes` to the device, in consecutive parts. Returns when the last part is on its way; what
+  // follows on the stream finds all of it. Throws Abandoned.
+  void upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device, const Stream& stream);
+  // To host memory; returns when all are there. In one call the buffers never run empty between them.
+  void download(std::span<const Outgoing> all, const Stream& stream);
+  void download(const void* from, void* to, std::int64_t bytes, const Stream& stream) {
+    const Outgoing one{from, to, bytes};
+    download(std::span(&one, 1), stream);
+  }
+
+  // longest: of the items. One that does not fit a buffer has memory of its own on its way.
+  static std::int64_t host_bytes(std::int64_t longest) {
+    return Kit::kBuffers * Kit::kBufferBytes + (longest > Kit::kBufferBytes ? longest : 0);
+  }
+
+ private:
+  const Kit& kit_;
+  const HostCopy host_copy_;
+  Event done_[Kit::kBuffers];
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,248 @@
+#include "backend/cuda/engines/operands.cuh"
+
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "backend/cuda/engines/integer_operands.cuh"
+#include "backend/cuda/engines/median.cuh"
+#include "backend/cuda/rows/prepare.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kWarp = 32, kThreads = 256;
+constexpr std::int64_t kCentreRows = 255;
+static_assert(kCentreRows <= kMostMedianRows);
+constexpr std::int64_t kBatchValues = std::int64_t{1} << 21;
+// The largest value is just below 2^14: room for small ones above fp16's denormals, none lost above.
+constexpr int kLargestExponent = 13;
+
+// What rounding can do to a point, relative to its length, short of underflow.
+constexpr double rounding(Precision p) {
+  return p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
+}
+
+unsigned blocks_of_warps(std::int64_t warps) {
+  return static_cast<unsigned>((warps + kThreads / kWarp - 1) / (kThreads / kWarp));
+}
+
+// Calls f(first, count, u) for all points in order, batch by batch: u gets their canonical rows.
+template <class F>
+void for_batches(const CanonicalView& points, const std::int64_t* order, double* u, cudaStream_t stream, F&& f) {
+  const std::int64_t n = points.rows.rows, together = rounded_together(n, points.rows.dim);
+  for (std::int64_t first = 0; first < n; first += together) {
+    const std::int64_t count = std::min(together, n - first);
+    load_canonical(points, order ? order + first : nullptr, first, count, u, stream);
+    f(first, count, u);
+  }
+}
+
+// The largest |u - centre|, as the bits of a non-negative double, which are ordered like it.
+__global__ void find_largest(const double* u, std::int64_t count, std::int64_t dim, const double* centre,
+                             unsigned long long* largest) {
+  double mine = 0;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count * dim; i += step)
+    mine = fmax(mine, fabs(u[i] - centre[i % dim]));
+  for (int h = kWarp / 2; h > 0; h /= 2) mine = fmax(mine, __shfl_xor_sync(0xffffffff, mine, h));
+  if (threadIdx.x % kWarp == 0) atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(mine)));
+}
+
+__device__ double warp_sum(double x) {
+  for (int h = kWarp / 2; h > 0; h /= 2) x += __shfl_xor_sync(0xffffffff, x, h);
+  return x;
+}
+
+// So that products are finite: fp16 holds no more, and sums of products of fp32 stay below 2^127.
+__device__ double within(double x, double limit) { return fmin(fmax(x, -limit), limit); }
+
+struct Fp16 {
+  using Value = __half;
+  static __device__ Value round(double x) { return __double2half(within(x, 65504.0)); }
+  static __device__ double exact(Value a) { return static_cast<double>(__half2float(a)); }
+};
+struct Fp32 {
+  using Value = float;
+  static __device__ Value round(double x) { return __double2float_rn(within(x, 0x1p40)); }
+  static __device__ double exact(Value a) { return static_cast<double>(a); }
+};
+
+// One warp a point: operands, sums, and the largest residual ratio as the bits of a float.
+template <class Type, Precision kPrecision>
+__global__ void round_batch(const double* u, std::int64_t count, std::int64_t dim, const double* centre, double scale_a,
+                            double scale_b, typename Type::Value* values, OperandSums* sums, float expected,
+                            unsigned* ratio) {
+  const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
+  if (i >= count) return;
+  const std::int64_t pitch = pitch_of(dim, kPrecision);
+  auto* const point = values + i * stride_of(dim, kPrecision);
+  OperandSums mine;
+  for (std::int64_t t = threadIdx.x % kWarp; t < pitch; t += kWarp) {
+    const double x = t < dim ? (u[i * dim + t] - centre[t]) * scale_a * scale_b : 0;
+    const auto a = Type::round(x);
+    point[t] = a;
+    double left = x - Type::exact(a);
+    if constexpr (kPrecision == Precision::two_piece) {
+      const auto b = Type::round(left);
+      point[pitch + t] = point[3 * pitch + t] = a;
+      point[2 * pitch + t] = b;
+      left -= Type::exact(b);
+      mine.piece += Type::exact(b) * Type::exact(b);
+    }
+    mine.square += x * x;
+    mine.residual += left * left;
+  }
+  mine.square = warp_sum(mine.square);
+  mine.residual = warp_sum(mine.residual);
+  mine.piece = warp_sum(mine.piece);
+  if (threadIdx.x % kWarp != 0) return;
+  sums[i] = mine;
+  const float lost = mine.square > 0 ? __double2float_ru(sqrt(mine.residual / mine.square)) : 0;
+  if (lost <= expected) atomicMax(ratio, __float_as_uint(lost));
+}
+
+__global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound bound, const RowConstants* constants,
+                           const std::int64_t* order, float* terms, float* bounds) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const bool directionless = constants && constants[order ? order[i] : i].factor == 0;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const float b = __double2float_ru(bound.bound(sums[i]));
+  if (directionless) {
+    bounds[i] = 0;
+    terms[i] = infinity;
+  } else if (b < 0x1p120F) {
+    bounds[i] = b;
+    terms[i] = __double2float_rd(bound.term(sums[i], static_cast<double>(b)));
+  } else {  // nothing is known of its keys
+    bounds[i] = infinity;
+    terms[i] = -infinity;
+  }
+}
+
+// The median of each coordinate over some rows spread over the data: an outlier among them moves it little.
+void find_median_row(const Points& points, double* median, Home& home) {
+  const std::int64_t n = points.count(), d = points.dim();
+  const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, rounded_together(n, d)));
+  std::vector<std::int64_t> list(static_cast<std::size_t>(count));
+  for (std::int64_t s = 0; s < count; ++s) list[static_cast<std::size_t>(s)] = s * (n / count);
+  const DeviceArray<std::int64_t> rows(count, home);
+  const DeviceArray<double> sample(count * d, home);
+  check(cudaMemcpyAsync(rows.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, home.stream));
+  load_canonical(points.view(), rows.data(), 0, count, sample.data(), home.stream);
+  median_of_rows(sample.data(), count, d, median, home.stream);
+  home.stream.wait();  // the list ends here
+}
+
+}  // namespace
+
+std::int64_t rounded_together(std::int64_t count, std::int64_t dim) {
+  return std::min(std::max<std::int64_t>(1, kBatchValues / dim), count);
+}
+
+Frame::Frame(const Metric& metric, const Points& columns, Home& home)
+    : centre_(columns.dim(), home), largest_(1, home) {
+  // Inner products do not survive a shift.
+  if (metric.term != Term::product)
+    find_median_row(columns, centre_.data(), home);
+  else
+    check(cudaMemsetAsync(centre_.data(), 0, static_cast<std::size_t>(8 * columns.dim()), home.stream));
+  check(cudaMemsetAsync(largest_.data(), 0, sizeof(unsigned long long), home.stream));
+}
+
+void Frame::cover(const CanonicalView& view, Home& home) {
+  const std::int64_t dim = view.rows.dim;
+  const DeviceArray<double> canonical(rounded_together(view.rows.rows, dim) * dim, home);
+  for_batches(view, nullptr, canonical.data(), home.stream, [&](std::int64_t, std::int64_t count, const double* u) {
+    const std::int64_t blocks = std::clamp<std::int64_t>(count * dim / (16 * kThreads), 1, 4096);
+    find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, home.stream>>>(u, count, dim, centre_.data(),
+                                                                              largest_.data());
+    check_launch();
+  });
+}
+
+void Frame::settle(int headroom, Home& home) {
+  double found = 0;
+  check(cudaMemcpyAsync(&found, largest_.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
+  home.stream.wait();
+  const int exponent = kLargestExponent - headroom - (found > 0 ? std::ilogb(found) : 0);
+  exponent_ = std::clamp(exponent, -LowBound::kLargestExponent, LowBound::kLargestExponent);
+}
+
+std::int64_t Frame::bytes(std::int64_t count, std::int64_t dim) {
+  return array_bytes(8 * dim) + array_bytes(8) + array_bytes(8 * kCentreRows) +
+         std::max(array_bytes(8 * dim * rounded_together(count, dim)),
+                  array_bytes(8 * dim * std::min(kCentreRows, rounded_together(count, dim))));
+}
+
+void round_points(const RoundJob& job, cudaStream_t stream) {
+  const std::int64_t dim = job.points.rows.dim;
+  const int exponent = job.frame->exponent();
+  // 2^exponent in two factors: neither overflows.
+  const double scale_a = std::ldexp(1.0, exponent / 2), scale_b = std::ldexp(1.0, exponent - exponent / 2);
+  const auto expected = static_cast<float>(rounding(job.precision));
+  for_batches(job.points, job.order, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
+    const auto run = [&]<class Type, Precision kPrecision>(Type, std::integral_constant<Precision, kPrecision>) {
+      auto* const values = reinterpret_cast<typename Type::Value*>(job.values) + first * stride_of(dim, kPrecision);
+      round_batch<Type, kPrecision><<<blocks_of_warps(count), kThreads, 0, stream>>>(
+          u, count, dim, job.frame->centre(), scale_a, scale_b, values, job.sums + first, expected, job.ratio);
+      check_launch();
+    };
+    switch (job.precision) {
+      case Precision::fp16: return run(Fp16(), std::integral_constant<Precision, Precision::fp16>());
+      case Precision::two_piece: return run(Fp16(), std::integral_constant<Precision, Precision::two_piece>());
+      default: return run(Fp32(), std::integral_constant<Precision, Precision::fp32>());
+    }
+  });
+}
+
+void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
+                float* terms, float* bounds, cudaStream_t stream) {
+  const std::int64_t n = points.rows.rows;
+  make_terms<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      sums, n, bound, has_directions(points.transform) ? points.constants : nullptr, order, terms, bounds);
+  check_launch();
+}
+
+std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
+  // Two pieces take the most. Sums, terms, bounds, a batch of canonical rows, and the ratio.
+  return array_bytes(operand_bytes(count, dim, Precision::two_piece)) +
+         array_bytes(count * static_cast<std::int64_t>(sizeof(OperandSums))) + 2 * array_bytes(4 * count) +
+         array_bytes(8 * dim * rounded_together(count, dim)) + kArrayAlignment;
+}
+
+Operands::Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision, Home& home)
+    : values_(operand_bytes(points.count(), points.dim(), precision), home), sums_(points.count(), home) {
+  const std::int64_t n = points.count(), d = points.dim();
+  const DeviceArray<unsigned> ratio(1, home);
+  const DeviceArray<double> canonical(rounded_together(n, d) * d, home);
+  check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), home.stream));
+  round_points({points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
+               home.stream);
+  float found = 0;
+  check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
+  home.stream.wait();
+  residual_ratio_ = static_cast<double>(found);
+}
+
+std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t dim) {
+  return array_bytes(operand_bytes(count, dim, Precision::int8)) + array_bytes(4 * count);
+}
+
+Operands::Operands(const Points& points, const std::int64_t* order, const Metric& metric, Home& home)
+    : values_(operand_bytes(points.count(), points.dim(), Precision::int8), home), terms_(points.count(), home) {
+  make_integer_operands(points.view().rows, order, metric, values_.data(), terms_.data(), home.stream);
+}
+
+void Operands::settle(const Points& points, const std::int64_t* order, const LowBound& bound, Home& home) {
+  terms_ = DeviceArray<float>(points.count(), home);
+  bounds_ = DeviceArray<float>(points.count(), home);
+  find_terms(points.view(), order, sums_.data(), bound, terms_.data(), bounds_.data(), home.stream);
+  sums_ = {};
+}
+
+}  // namespace libknng::cuda

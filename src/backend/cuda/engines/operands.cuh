@@ -1,0 +1,110 @@
+// Points as the product units multiply them: canonical rows minus a centre, scaled by a power of two, rounded to fp16
+// in one or two pieces or to fp32, with what the bound needs to know of each (refine/low_bound.h); or 8-bit integers,
+// which need no bound (integer_operands.cuh). Knows nothing of tiles.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/rows/points.cuh"
+#include "metric/metric.h"
+#include "refine/low_bound.h"
+
+namespace libknng::cuda {
+
+// Bytes, or in the order of the ladder.
+enum class Precision { int8, fp16, two_piece, fp32 };
+
+// What both sides have in common. Any centre is right; one amid the points makes small operands.
+class Frame {
+ public:
+  // The centre: the median of some columns (0 for inner products, which do not survive a shift).
+  Frame(const Metric& metric, const Points& columns, Home& home);
+  // The scale is the one at which the largest difference from the centre, of all points covered, just fits fp16; or
+  // 2^headroom as large a one does, for points that were not. What does not fit the precision is rounded to what does:
+  // a point far from its operand, as the bound sees.
+  void cover(const CanonicalView& view, Home& home);
+  void settle(int headroom, Home& home);
+  static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while it covers views of so many points
+
+  const double* centre() const noexcept { return centre_.data(); }
+  int exponent() const noexcept { return exponent_; }
+
+ private:
+  DeviceArray<double> centre_;
+  DeviceArray<unsigned long long> largest_;
+  int exponent_ = 0;
+};
+
+constexpr std::int64_t value_bytes(Precision p) { return p == Precision::int8 ? 1 : p == Precision::fp32 ? 4 : 2; }
+// Values of one piece of a point: 16 bytes or more.
+constexpr std::int64_t pitch_of(std::int64_t dim, Precision p) {
+  const std::int64_t grain = p == Precision::int8 ? 16 : 8;
+  return (dim + grain - 1) / grain * grain;
+}
+// A point in two pieces h + l lies there as h h l h. The first three times the last three of another are h h', h l' and
+// l h': one product of three times as many terms (l l' is nothing beside the roundings), and the tile is written once.
+constexpr int pieces_of(Precision p) { return p == Precision::two_piece ? 4 : 1; }
+constexpr std::int64_t terms_of(std::int64_t dim, Precision p) {
+  return (p == Precision::two_piece ? 3 : 1) * pitch_of(dim, p);
+}
+// Values from one point to the next.
+constexpr std::int64_t stride_of(std::int64_t dim, Precision p) { return pieces_of(p) * pitch_of(dim, p); }
+// Of bytes a tile takes columns by so many (product.cu): it may read points that are behind the last.
+constexpr std::int64_t kColumnGrain = 4;
+constexpr std::int64_t points_behind(Precision p) { return p == Precision::int8 ? kColumnGrain - 1 : 0; }
+constexpr std::int64_t operand_bytes(std::int64_t count, std::int64_t dim, Precision p) {
+  return (count + points_behind(p)) * stride_of(dim, p) * value_bytes(p);
+}
+// Canonical rows in fp64 that are on the device at a time while points are rounded: so many stay in its L2.
+std::int64_t rounded_together(std::int64_t count, std::int64_t dim);
+
+// Where point `row` is, of those that are multiplied: stride_of() values each, zeros behind each piece's dim.
+inline const std::byte* operand_of(const std::byte* first, std::int64_t row, Precision precision, std::int64_t dim) {
+  return first + row * stride_of(dim, precision) * value_bytes(precision);
+}
+
+// Rounds all points of a view, not to bytes, in the order of the rows or in another: order[i] (device memory) is the
+// row that comes i-th. u: of rounded_together() x dim; sums: one a point; *ratio: the bits of the largest rounding,
+// relative to its point, of those that rounding explains, as a float that only grows.
+struct RoundJob {
+  CanonicalView points;
+  const std::int64_t* order = nullptr;
+  const Frame* frame = nullptr;
+  Precision precision{};
+  std::byte* values = nullptr;
+  OperandSums* sums = nullptr;
+  unsigned* ratio = nullptr;
+  double* u = nullptr;
+};
+void round_points(const RoundJob& job, cudaStream_t stream);
+// Terms (+inf: without direction) and bounds of the view's points, from their sums, in the same order.
+void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
+                float* terms, float* bounds, cudaStream_t stream);
+
+// order: as above.
+class Operands {
+ public:
+  Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision, Home& home);
+  static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // with any precision, while it is made
+  // Bytes: complete.
+  Operands(const Points& points, const std::int64_t* order, const Metric& metric, Home& home);
+  static std::int64_t integer_bytes(std::int64_t count, std::int64_t dim);
+
+  // Largest rounding, relative to its point, of those that rounding explains.
+  double residual_ratio() const noexcept { return residual_ratio_; }
+  // Terms and bounds, once the ratios of both sides are known.
+  void settle(const Points& points, const std::int64_t* order, const LowBound& bound, Home& home);
+
+  const std::byte* values() const noexcept { return values_.data(); }
+  const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction
+  const float* bounds() const noexcept { return bounds_.data(); }  // null: of bytes
+
+ private:
+  double residual_ratio_ = 0;
+  DeviceArray<std::byte> values_;
+  DeviceArray<OperandSums> sums_;
+  DeviceArray<float> terms_, bounds_;
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,50 @@
+// Tiles of products of operands by cuBLAS. Its accumulation is set explicitly: fp32, and int32 for bytes, no
+// reduced-precision reduction, no emulation, so that the bound's unit (unit.h) is the one that runs. Knows nothing of
+// what a product means.
+#pragma once
+
+#include <cublas_v2.h>
+
+#include <cstdint>
+
+#include "backend/cuda/base/handle_cache.cuh"
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/engines/operands.cuh"
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+// A KNNG_UNIT bit.
+constexpr std::int32_t unit_of(Precision precision) {
+  return precision == Precision::int8   ? KNNG_UNIT_BYTES
+         : precision == Precision::fp32 ? KNNG_UNIT_FP32
+                                        : KNNG_UNIT_FP16;
+}
+
+class Products {
+ public:
+  // cuBLAS gets its workspace from the session's memory.
+  Products(Kit& kit, Home& home);
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+  static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
+
+  // tile[r ld + c] = a_r . b_c, r < rows, c < columns, of points of dim coordinates; int8: as the bits of an int32, ld
+  // is a multiple of 4, and columns are written up to one.
+  void run(const std::byte* a, std::int64_t rows, const std::byte* b, std::int64_t columns, std::int64_t dim,
+           Precision precision, float* tile, std::int64_t ld);
+  // |product - a.b| <= gamma (|a|^2 + |b|^2) / 2 + eta, for operands in one or in two pieces, which is what LowBound
+  // builds on. Of bytes products are exact.
+  static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios,
+                          const knng_backend_units& units);
+
+ private:
+  // One product of cuBLAS.
+  void multiply(const std::byte* a, std::int64_t rows, const std::byte* b, std::int64_t columns, std::int64_t dim,
+                Precision precision, float* tile, std::int64_t ld);
+
+  DeviceArray<std::byte> workspace_;
+  const cublasHandle_t handle_;
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,148 @@
+#include "backend/cuda/engines/unit_probe.cuh"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "backend/cuda/base/device_properties.cuh"
+#include "backend/cuda/base/handle_cache.cuh"
+#include "backend/cuda/engines/product.cuh"
+#include "core/dtype.h"
+#include "refine/unit_probe.h"
+
+namespace libknng::cuda {
+namespace {
+
+// Tiles as cuBLAS has kernels of different kinds for: one for tensor cores, one of so many terms that they may be
+// summed in parts, and narrow ones.
+struct Shape {
+  std::int64_t rows, columns, dim;
+};
+constexpr std::array<Shape, 3> kShapes = {{{128, 128, 64}, {32, 32, 8192}, {4, 64, 256}}};
+
+TensorCores chip_of(int device) {
+  DeviceProperties properties;
+  check(find_properties(device, properties));
+  return tensor_cores_of(properties.major);
+}
+
+std::vector<Probe> probes_of(Precision precision, std::int64_t terms, const TensorCores& chip) {
+  switch (precision) {
+    case Precision::int8: return byte_probes(terms);
+    case Precision::fp32: return fp32_probes(terms);
+    default:
+      return tensor_core_probes(terms, fp16_unit(terms, chip.lost, chip.shortest),
+                                {chip.aligned, chip.group, chip.shortest});
+  }
+}
+
+// The points of a side, one probe's operand after the other, again and again. In two pieces a point has one piece more
+// than are multiplied: of columns the first is not.
+std::vector<std::byte> pack(const std::vector<Probe>& probes, std::vector<float> Probe::*side, std::int64_t points,
+                            std::int64_t stride, std::int64_t skipped, Precision precision) {
+  const std::int64_t bytes = value_bytes(precision);
+  std::vector<std::byte> packed(static_cast<std::size_t>((points + points_behind(precision)) * stride * bytes));
+  for (std::int64_t i = 0; i < points; ++i) {
+    std::byte* to = packed.data() + (i * stride + skipped) * bytes;
+    for (const float x : probes[static_cast<std::size_t>(i) % probes.size()].*side) {
+      const auto put = [&to](auto value) {
+        std::memcpy(to, &value, sizeof value);
+        to += sizeof value;
+      };
+      switch (precision) {
+        case Precision::int8: put(static_cast<std::int8_t>(x)); break;
+        case Precision::fp32: put(x); break;
+        default: put(half_from_double(static_cast<double>(x)));
+      }
+    }
+  }
+  return packed;
+}
+
+// What the products of a tile say. A tile has rows for some of the probes at a time, all columns at once.
+std::string objection_of(Precision precision, const Shape& shape, const TensorCores& chip, Home& home,
+                         Products& products) {
+  // In two pieces as many terms are three times as many.
+  const std::int64_t dim = precision == Precision::two_piece ? pitch_of(shape.dim / 3, precision) : shape.dim;
+  const std::int64_t stride = stride_of(dim, precision), terms = terms_of(dim, precision);
+  const std::vector<Probe> probes = probes_of(precision, terms, chip);
+  const auto count = static_cast<std::int64_t>(probes.size());
+  const std::int64_t rows = (count + shape.rows - 1) / shape.rows * shape.rows, columns = shape.columns;
+  const std::vector<std::byte> of_rows = pack(probes, &Probe::a, rows, stride, 0, precision),
+                               of_columns =
+                                   pack(probes, &Probe::b, columns, stride,
+                                        precision == Precision::two_piece ? pitch_of(dim, precision) : 0, precision);
+  const DeviceArray<std::byte> a = uploaded(std::span(of_rows), home), b = uploaded(std::span(of_columns), home);
+  DeviceArray<float> tile(shape.rows * columns, home);
+  std::vector<float> found(static_cast<std::size_t>(tile.size()));
+  for (std::int64_t first = 0; first < rows; first += shape.rows) {
+    products.run(operand_of(a.data(), first, precision, dim), shape.rows, b.data(), columns, dim, precision,
+                 tile.data(), columns);
+    check(
+        cudaMemcpyAsync(found.data(), tile.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost, home.stream));
+    home.stream.wait();
+    for (std::int64_t i = 0; i < shape.rows; ++i)
+      for (std::int64_t j = (first + i) % count; j < columns; j += count) {
+        const float bits = found[static_cast<std::size_t>(i * columns + j)];
+        std::int32_t integer = 0;
+        std::memcpy(&integer, &bits, sizeof integer);
+        const double product = precision == Precision::int8 ? integer : static_cast<double>(bits);
+        std::string objection = objection_to(product, probes[static_cast<std::size_t>(j % count)]);
+        if (!objection.empty())
+          return objection + " (" + std::to_string(terms) + " terms, a tile of " + std::to_string(shape.rows) + " x " +
+                 std::to_string(columns) + ")";
+      }
+  }
+  return {};
+}
+
+// "" if nothing is said against it.
+std::string known_objection(std::int32_t unit, int device, const TensorCores& chip) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::pair<int, std::int32_t>, std::string>;  // as long as there are threads
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto at = known.find({device, unit}); at != known.end()) return at->second;
+  }
+  std::string objection =
+      objection_to_unit(unit, device, chip);  // without the lock, as a fork meanwhile would leave it locked
+  const std::lock_guard lock(mutex);
+  return known.try_emplace({device, unit}, std::move(objection)).first->second;
+}
+
+}  // namespace
+
+std::string objection_to_unit(std::int32_t unit, int device, const TensorCores& chip) {
+  Home home(device, std::numeric_limits<std::int64_t>::max());
+  Kit kit(device, home.stream);
+  Products products(kit, home);
+  for (const auto& [precision, name] : {std::pair(Precision::fp16, "fp16"), std::pair(Precision::two_piece, "fp16"),
+                                        std::pair(Precision::fp32, "fp32"), std::pair(Precision::int8, "bytes")}) {
+    if (unit_of(precision) != unit) continue;
+    for (const Shape& shape : kShapes)
+      if (const std::string text = objection_of(precision, shape, chip, home, products); !text.empty())
+        return std::string("products of ") + name + ", " + text;
+  }
+  return {};
+}
+
+FoundUnits find_units(int device, std::int32_t units) {
+  const TensorCores chip = chip_of(device);
+  FoundUnits found{{0, chip.lost, chip.shortest}, {}};
+  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES}) {
+    if ((units & unit) == 0) continue;
+    std::string objection = known_objection(unit, device, chip);
+    if (objection.empty())
+      found.units.usable |= unit;
+    else
+      found.objection = std::move(objection);
+  }
+  return found;
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,84 @@
+// Canonical keys of a row with several columns by one warp. Knows nothing of lists.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "backend/cuda/rows/canonical.cuh"
+#include "backend/cuda/rows/rows.cuh"
+#include "metric/metric.h"
+
+namespace libknng::cuda {
+
+// What evaluating a pair takes besides its rows.
+struct PairTerms {
+  std::int64_t dim;
+  double p, scale;  // of the metric
+};
+
+// Pairs that a warp evaluates together: of the few candidates that a block of points has, and of a whole list. Rows
+// with constants, or of fp64, take more registers.
+template <class T>
+inline constexpr int kPairsTogether = kHeavyTerm<T> ? 1 : 4;
+template <class T, class Source>
+inline constexpr int kPairsOfList = kHeavyTerm<T>                                                ? 1
+                                    : Source::kConstants || sizeof(typename Source::Element) > 4 ? 4
+                                                                                                 : 8;
+
+// What a lane needs of one coordinate: as it lies in memory, so that it can be on its way while others are used.
+template <class Column, int kPairs>
+struct Coordinate {
+  double x;
+  decltype(std::declval<Column>().loaded(0)) y[kPairs];
+};
+
+// Keys of row u with columns ids[j], all of the warp: lane_of_pair<kPairs>(j) gets that of pair j. One value of u
+// serves all pairs.
+template <class T, int kPairs, class Row, class Source>
+__device__ double keys_of(const Source& columns, const Row& u, const std::uint32_t (&ids)[kPairs],
+                          const PairTerms& terms) {
+  double s[kPairs][T::kSums] = {};
+  decltype(columns.row(0)) rows[kPairs];
+#pragma unroll
+  for (int j = 0; j < kPairs; ++j) rows[j] = columns.row(ids[j]);
+  Coordinate<decltype(columns.row(0)), kPairs> next;
+  const auto load = [&](std::int64_t t) {
+    next.x = u[t];
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) next.y[j] = rows[j].loaded(t);
+  };
+  const std::int64_t last = terms.dim - 1;
+  std::int64_t t = threadIdx.x % kCanonicalLanes;
+  load(min(t, last));
+  // Rows of candidates lie anywhere: the next coordinates are asked for before these are used. Without a branch, which
+  // would let the compiler ask for them afterwards.
+  while (t <= last) {
+    const auto now = next;
+    t += kCanonicalLanes;
+    load(min(t, last));
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) T::template accumulate<ScalarOps>(s[j], now.x, rows[j].value(now.y[j]), terms.p);
+  }
+  double sums[T::kSums];
+#pragma unroll
+  for (int i = 0; i < T::kSums; ++i) {
+    double of_pairs[kPairs];
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) of_pairs[j] = s[j][i];
+    sums[i] = fold_pairs<T, kPairs>(of_pairs);
+  }
+  return T::template finish<ScalarOps>(sums, terms.scale);
+}
+
+// Calls f with the RowSource of the view and the metric's term, where they occur together.
+template <class F>
+void visit_columns(const CanonicalView& columns, const Metric& metric, F&& f) {
+  visit_source(columns, [&](const auto& source) {
+    using Source = std::remove_cvref_t<decltype(source)>;
+    visit_term(metric.term, [&](auto term) {
+      if constexpr (kOccurs<decltype(term), Source::kTransform>) f(source, term);
+    });
+  });
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,216 @@
+#include "backend/cuda/keys/refine.cuh"
+
+#include <algorithm>
+
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/keys/pair_keys.cuh"
+#include "backend/cuda/rows/prepare.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarpsPerBlock = kThreads / kCanonicalLanes;
+
+// A batch of rows: pointers by place in the batch.
+struct Batch {
+  const double* u;                 // canonical rows, count x dim
+  const double *keys, *self_keys;  // where they are known: by place in the lists, by place
+  PairTerms terms;
+  std::int64_t first, count;
+  std::int64_t k, columns;
+  bool square;
+  const std::int64_t* leave_out;      // by row
+  const RowConstants* row_constants;  // by row
+  FilterLists lists;
+  FilterBounds bounds;
+  const std::int64_t* order;  // columns that candidates stand for
+  const std::uint32_t* directionless;
+  std::int64_t directionless_count;
+  RowEntries entries;
+  ResultFindings* findings;
+};
+
+// Columns that a row must not get.
+struct Excluded {
+  std::uint32_t self, left_out;
+  __device__ bool operator()(std::uint32_t id) const { return id == self || id == left_out; }
+};
+
+// Whether the filter's bounds hold a key.
+__device__ bool within_bounds(const Batch& b, std::int64_t place, Candidate c, double key) {
+  if (b.bounds.sums) return static_cast<double>(c.low) <= key && key <= static_cast<double>(b.bounds.sums->up(c.low));
+  const double scaled = ScalarOps::mul(key, b.bounds.scale);
+  if (!b.bounds.columns) return c.low == __double2float_rd(scaled);
+  const float sum = __fadd_ru(b.bounds.rows[place], b.bounds.columns[c.id]);
+  const float up = __fadd_ru(c.low, __fmul_ru(2.0f, sum));
+  return static_cast<double>(c.low) <= scaled && !(scaled > static_cast<double>(up));  // -inf + inf claims nothing
+}
+
+// As many as registers for the loads in flight allow.
+template <class T, class Source>
+constexpr int kBlocksResident = kHeavyTerm<T>        ? 1
+                                : Source::kConstants ? 2
+                                                     : 3;
+
+// One warp a row: entries of its candidates and of columns without direction.
+template <class Source, class T>
+__global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidate_keys(Source columns, Batch b) {
+  constexpr int kPairs = kPairsOfList<T, Source>;
+  const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
+  if (i >= b.count) return;
+  const std::int64_t row = b.first + i;
+  double* keys = b.entries.keys + i * b.entries.slots;
+  std::uint32_t* ids = b.entries.ids + i * b.entries.slots;
+  if (lane == 0) atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[i]));
+  const std::int64_t left_out = b.leave_out ? b.leave_out[row] : -1;
+  const Excluded excluded{b.square ? static_cast<std::uint32_t>(row) : kNoId,
+                          left_out >= 0 ? static_cast<std::uint32_t>(left_out) : kNoId};
+  const auto store = [&](std::int64_t at, std::uint32_t id, double key, bool drop) {
+    keys[at] = drop ? INFINITY : key;
+    ids[at] = drop ? kNoId : id;
+  };
+
+  if constexpr (Source::kDirections) {
+    if (b.row_constants[row].factor == 0) {
+      // Every column is equally far: the smallest ids win, and one more shows the tie.
+      const std::int64_t n = min(b.k + 2, b.columns);
+      for (std::int64_t c = lane; c < n; c += kCanonicalLanes) {
+        const auto id = static_cast<std::uint32_t>(c);
+        store(c, id, kNoDirectionKey, excluded(id));
+      }
+      if (lane == 0) b.entries.filled[i] = static_cast<std::int32_t>(n);
+      return;
+    }
+  }
+
+  const double* u = b.u + i * b.terms.dim;
+  const Candidate* candidates = b.lists.candidates + i * b.lists.capacity;
+  const std::int64_t n = min(static_cast<std::int64_t>(b.lists.kept[i]), b.lists.capacity);
+  const float cutoff = b.lists.cutoffs ? b.lists.cutoffs[i] : INFINITY;
+  int evaluated = 0;
+  for (std::int64_t base = 0; base < n; base += kCanonicalLanes) {
+    const int count = static_cast<int>(min(n - base, static_cast<std::int64_t>(kCanonicalLanes)));
+    // Lanes beyond the last candidate repeat it: their keys go nowhere.
+    const Candidate mine = candidates[base + min(lane, count - 1)];
+    const std::uint32_t id = b.order ? static_cast<std::uint32_t>(b.order[mine.id]) : mine.id;
+    // Ascending lists end with those whose keys are not wanted.
+    const unsigned near = __ballot_sync(kWarp, lane < count && !(mine.low > cutoff));
+    const int wanted = !b.keys && (near & (near + 1)) == 0 ? __popc(near) : count;
+    evaluated += wanted;
+    double key = b.keys ? b.keys[i * b.lists.capacity + base + min(lane, count - 1)] : 0;
+    for (int group = 0; group < wanted && !b.keys; group += kPairs) {
+      std::uint32_t together[kPairs];
+#pragma unroll
+      for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, id, group + j);
+      const double folded = keys_of<T, kPairs>(columns, u, together, b.terms);
+      const double given = __shfl_sync(kWarp, folded, lane_of_pair<kPairs>(lane - group));
+      if (lane >= group && lane < group + kPairs) key = given;
+    }
+    const bool directionless = columns.directionless(id);
+    const bool wrong = lane < wanted && !directionless && !within_bounds(b, i, mine, key);
+    const unsigned violations = __ballot_sync(kWarp, wrong);
+    if (violations != 0 && lane == 0)
+      atomicAdd(&b.findings->violations, static_cast<unsigned long long>(__popc(violations)));
+    if (lane < count) store(base + lane, id, key, lane >= wanted || directionless || excluded(id));
+  }
+  if (lane == 0) atomicAdd(&b.findings->keys, static_cast<unsigned long long>(evaluated));
+  for (std::int64_t c = lane; c < b.directionless_count; c += kCanonicalLanes) {
+    const std::uint32_t id = b.directionless[c];
+    store(n + c, id, kNoDirectionKey, excluded(id));
+  }
+  if (b.entries.self_keys) {
+    const auto self = static_cast<std::uint32_t>(b.square ? row : left_out);
+    const double key = b.keys ? b.self_keys[i] : keys_of<T, 1>(columns, u, {self}, b.terms);
+    if (lane == 0) b.entries.self_keys[i] = key;
+  }
+  if (lane == 0) b.entries.filled[i] = static_cast<std::int32_t>(n + b.directionless_count);
+}
+
+std::int64_t slots(const RefineJob& job) {
+  return job.lists.capacity + (has_directions(job.metric.transform) ? job.k + 2 : 0);
+}
+
+// The arrays of a batch; returns their bytes.
+std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries& entries) {
+  const std::int64_t rows = job.rows_at_a_time;
+  Workspace space(memory);
+  entries.slots = slots(job);
+  u = space.take<double>(job.keys_known ? 0 : rows * job.columns.rows.dim);
+  entries.keys = space.take<double>(rows * entries.slots);
+  entries.ids = space.take<std::uint32_t>(rows * entries.slots);
+  entries.filled = space.take<std::int32_t>(rows);
+  entries.self_keys = wants_self_keys(job.metric, job.k, job.result.width) ? space.take<double>(rows) : nullptr;
+  return space.used();
+}
+
+void launch_keys(const RefineJob& job, const Batch& batch, cudaStream_t stream) {
+  visit_columns(job.columns, job.metric, [&](const auto& source, auto term) {
+    const auto blocks = static_cast<unsigned>((batch.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
+    candidate_keys<std::remove_cvref_t<decltype(source)>, decltype(term)>
+        <<<blocks, kThreads, 0, stream>>>(source, batch);
+    check_launch();
+  });
+}
+
+}  // namespace
+
+std::int64_t refine_workspace_bytes(const RefineJob& job) {
+  double* u;
+  RowEntries entries;
+  return lay_out(job, nullptr, u, entries);
+}
+
+void refine(const RefineJob& job, cudaStream_t stream) {
+  double* u;
+  Batch batch{};
+  lay_out(job, job.workspace, u, batch.entries);
+  batch.u = u;
+  batch.terms = {job.columns.rows.dim, job.metric.p, job.metric.scale};
+  batch.k = job.k;
+  batch.columns = job.columns.rows.rows;
+  batch.square = job.square;
+  batch.leave_out = job.leave_out;
+  batch.row_constants = job.rows.constants;
+  batch.order = job.order;
+  batch.directionless = job.directionless;
+  batch.directionless_count = job.directionless ? job.directionless_count : 0;
+  batch.findings = job.result.findings;
+
+  for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
+    batch.first = job.first + done;
+    batch.count = std::min(job.rows_at_a_time, job.count - done);
+    batch.lists = job.lists;
+    batch.lists.candidates += done * job.lists.capacity;
+    batch.lists.kept += done;
+    if (batch.lists.cutoffs) batch.lists.cutoffs += done;
+    batch.bounds = job.bounds;
+    if (batch.bounds.rows) batch.bounds.rows += done;
+    if (job.keys_known) {
+      batch.keys = job.keys + done * job.lists.capacity;
+      batch.self_keys = job.self_keys ? job.self_keys + done : nullptr;
+    } else {
+      load_canonical(job.rows, nullptr, batch.first, batch.count, u, stream);
+    }
+    launch_keys(job, batch, stream);
+
+    ResultJob store;
+    store.entries = batch.entries;
+    store.first = batch.first;
+    store.count = batch.count;
+    store.k = job.k;
+    store.columns = batch.columns;
+    store.square = job.square;
+    store.leave_out = job.leave_out;
+    store.constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
+    store.dropped = job.lists.dropped ? job.lists.dropped + done : nullptr;
+    store.kept = batch.lists.kept;
+    store.capacity = job.lists.capacity;
+    store.scale = job.bounds.scale;
+    store_result(store, job.metric, job.result, stream);
+  }
+}
+
+}  // namespace libknng::cuda

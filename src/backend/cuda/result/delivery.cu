@@ -1,0 +1,67 @@
+#include "backend/cuda/result/delivery.cuh"
+
+#include <algorithm>
+
+#include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/rows/caller_memory.cuh"
+
+namespace libknng::cuda {
+
+ResultSpace::ResultSpace(const knng_backend_problem& p, std::int64_t count, void* memory) : together(count) {
+  Workspace space(memory);
+  rows.width = width(p);
+  rows.ids = space.take<std::int64_t>(together * rows.width);
+  rows.values = space.take<std::byte>(together * rows.width * value_bytes(p));
+  rows.value_dtype = p.value_dtype;
+  rows.similarity = p.metric.similarity != 0;
+  rows.ties = space.take<std::uint8_t>(together);
+  rows.proved = space.take<std::uint8_t>(together);
+  rows.findings = space.take<ResultFindings>(1);
+  used = space.used();
+  rest = memory ? static_cast<std::byte*>(memory) + used : nullptr;
+}
+
+Delivery::Delivery(const knng_backend_problem& p, ResultFindings* findings, knng_backend_result& to, Staging& staging,
+                   const Stream& stream)
+    : findings_(findings), to_(to), staging_(staging), stream_(stream), width_(width(p)), value_bytes_(value_bytes(p)) {
+  check(cudaGetDevice(&device_));
+  clear(findings_, stream);
+}
+
+void Delivery::rows(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
+  const std::int64_t row_values = width_ * value_bytes_;
+  const Outgoing lists[] = {
+      {from.rows.ids + place * width_, to_.ids + row * width_, 8 * count * width_},
+      {static_cast<const std::byte*>(from.rows.values) + place * row_values,
+       static_cast<std::byte*>(to_.values) + row * row_values, count * row_values},
+  };
+  if (to_.device < 0) return download(from, lists, place, row, count, rung);
+  for (const Outgoing& list : lists) copy_between(list.to, to_.device, list.from, device_, list.bytes, stream_);
+  facts(from, place, row, count, rung);
+}
+
+void Delivery::facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
+  download(from, {}, place, row, count, rung);
+}
+
+void Delivery::download(const ResultSpace& from, std::span<const Outgoing> lists, std::int64_t place, std::int64_t row,
+                        std::int64_t count, int rung) {
+  Outgoing all[4];
+  Outgoing* end = std::copy(lists.begin(), lists.end(), all);
+  *end++ = {from.rows.ties + place, to_.ties + row, count};
+  *end++ = {from.rows.proved + place, to_.proof + row, count};
+  staging_.download(std::span(all, end), stream_);
+  for (std::int64_t i = row; i < row + count; ++i) to_.proof[i] = to_.proof[i] ? static_cast<std::uint8_t>(rung) : 0;
+}
+
+void Delivery::findings() {
+  ResultFindings found;
+  staging_.download(findings_, &found, sizeof found, stream_);
+  to_.candidates = std::max(to_.candidates, static_cast<std::int64_t>(found.candidates));
+  to_.keys += static_cast<std::int64_t>(found.keys);
+  to_.violations += static_cast<std::int64_t>(found.violations);
+  if (found.first_too_large != ResultFindings::kNothing)
+    to_.too_large = std::min(to_.too_large, static_cast<std::int64_t>(found.first_too_large));
+}
+
+}  // namespace libknng::cuda

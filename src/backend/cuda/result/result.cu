@@ -1,0 +1,108 @@
+#include "backend/cuda/result/result.cuh"
+
+#include <algorithm>
+
+#include "backend/cuda/base/block_sort.cuh"
+#include "backend/cuda/base/check.cuh"
+#include "metric/report.h"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr std::int64_t kChunk = 4096;  // entries in shared memory: 48 KB
+
+template <class Value>
+__device__ bool store_value(Value* values, std::int64_t at, const Metric& metric, double key, bool similarity) {
+  const auto value = static_cast<Value>(report<ScalarOps>(metric, key, similarity));
+  values[at] = value;
+  return isfinite(value);
+}
+
+// Whether nothing that is missing from the entries can belong to the row.
+__device__ bool is_proved(const ResultJob& job, std::int64_t place, std::int64_t row, std::int64_t valid,
+                          double last_key) {
+  if (valid < job.k) return false;
+  if (job.constants && job.constants[row].factor == 0) return true;
+  if (job.kept && job.kept[place] > job.capacity) return false;
+  // Strictly: an equal bound may belong to an equal key with a smaller id. A NaN proves nothing.
+  if (!job.dropped || static_cast<double>(job.dropped[place]) > ScalarOps::mul(last_key, job.scale)) return true;
+  const std::int64_t left_out = job.leave_out ? job.leave_out[row] : -1;
+  const bool leaves_out = left_out >= 0 && left_out < job.columns && !(job.square && left_out == row);
+  return valid >= job.columns - job.square - leaves_out;
+}
+
+// One block a row.
+template <class Value>
+__global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std::int64_t chunk) {
+  extern __shared__ __align__(8) unsigned char shared_bytes[];
+  auto* shared_keys = reinterpret_cast<double*>(shared_bytes);
+  const KeyedIds shared{shared_keys, reinterpret_cast<std::uint32_t*>(shared_keys + chunk)};
+  const std::int64_t place = blockIdx.x, k = job.k;
+  const std::int64_t row = job.list ? job.list[place] : job.first + place;
+  const std::int64_t filled = job.entries.filled[place];
+  const KeyedIds own{job.entries.keys + place * job.entries.slots, job.entries.ids + place * job.entries.slots};
+  const KeyedIds sorted = block_sort(own, filled, shared, chunk);
+
+  // Entries that stand for nothing are last.
+  std::int64_t valid = 0;
+  for (std::int64_t base = 0; base < filled; base += blockDim.x) {
+    const std::int64_t i = base + threadIdx.x;
+    valid += __syncthreads_count(i < filled && sorted.ids[i] != kNoId);
+  }
+
+  const std::int64_t to = result.packed ? place : row - result.first;
+  const std::int64_t at = to * result.width, shift = result.width - k;
+  auto* values = static_cast<Value*>(result.values);
+  bool fits = true;
+  for (std::int64_t j = threadIdx.x; j < k; j += blockDim.x) {
+    if (j < valid) {
+      result.ids[at + shift + j] = sorted.ids[j];
+      fits = store_value(values, at + shift + j, metric, sorted.keys[j], result.similarity) && fits;
+    } else {
+      result.ids[at + shift + j] = -1;
+      values[at + shift + j] = static_cast<Value>(INFINITY);
+    }
+  }
+  if (threadIdx.x == 0 && shift > 0) {
+    result.ids[at] = job.self(row);
+    const double key = job.entries.self_keys ? job.entries.self_keys[place] : 0.0;
+    fits = store_value(values, at, metric, key, result.similarity) && fits;
+  }
+  fits = __syncthreads_and(fits);
+  if (threadIdx.x != 0) return;
+  const double last_key = valid >= k ? sorted.keys[k - 1] : INFINITY;
+  const bool proved = is_proved(job, place, row, valid, last_key);
+  result.ties[to] = valid > k && sorted.keys[k] == last_key;
+  result.proved[to] = proved;
+  if (result.last_keys) result.last_keys[to] = last_key;
+  // What is wrong with a row that is redone will be found then.
+  if (proved && !fits) atomicMin(&result.findings->first_too_large, static_cast<unsigned long long>(row));
+  if (!proved) {
+    const unsigned long long slot = atomicAdd(&result.findings->unproved, 1ull);
+    if (result.redo) result.redo[slot] = row;
+  }
+}
+
+}  // namespace
+
+void clear(ResultFindings* findings, cudaStream_t stream) {
+  static_assert(ResultFindings::kNothing == ~0ull);
+  check(cudaMemsetAsync(findings, 0, sizeof *findings, stream));
+  check(cudaMemsetAsync(&findings->first_too_large, 0xff, sizeof findings->first_too_large, stream));
+}
+
+void store_result(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
+  if (job.count == 0) return;
+  std::int64_t chunk = 32;
+  while (chunk < job.entries.slots && chunk < kChunk) chunk *= 2;
+  const auto threads = static_cast<unsigned>(std::clamp<std::int64_t>(chunk / 2, 32, 512));
+  const auto bytes = static_cast<std::size_t>(chunk) * (sizeof(double) + sizeof(std::uint32_t));
+  const auto blocks = static_cast<unsigned>(job.count);
+  if (result.value_dtype == KNNG_F64)
+    store_rows<double><<<blocks, threads, bytes, stream>>>(job, metric, result, chunk);
+  else
+    store_rows<float><<<blocks, threads, bytes, stream>>>(job, metric, result, chunk);
+  check_launch();
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,54 @@
+// The caller's own device and managed memory: where it is, what is asked of its values, copies between it and the host,
+// and rows of it into a session. Everything runs in streams of our own; what the caller has put into its stream
+// is waited for beforehand, and no device as a whole. Knows nothing of pairs' keys.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/base/staging.cuh"
+#include "backend/seam.h"
+#include "metric/metric.h"
+
+namespace libknng::cuda {
+
+struct Place {
+  std::int32_t space;  // KNNG_CUDA, KNNG_MANAGED, KNNG_PINNED or KNNG_HOST
+  std::int32_t device;
+};
+Place place_of(const void* address);
+
+// Memory that is not where it is said to be; perhaps it was freed.
+struct NotThere {
+  std::int32_t device;
+};
+
+// Of the following the matrix's device is current; they return when all is done and throw NotThere.
+
+// The first value, by rows, that is not valid (core/dtype.h).
+struct Invalid {
+  std::int64_t row = -1, column = -1;  // -1: there is none
+};
+Invalid find_invalid(const knng_backend_matrix& m);
+void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to);
+void hash(const knng_backend_matrix& m, std::uint64_t* hashes);
+void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng_backend_pair> pairs,
+             std::uint8_t* same);
+void without_direction(const knng_backend_matrix& m, Transform transform, std::span<const std::int64_t> rows,
+                       std::uint8_t* without);
+// from: host memory or a device's. Returns the first element that m's type cannot hold, -1: none.
+std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void* from, std::int64_t base);
+
+// Points [first, first + count), packed, from wherever they are to memory of `device`, which is current, in the order
+// of its stream. Throws NotThere.
+void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_t count, std::byte* to, int device,
+                  Staging& staging, const Stream& stream);
+
+// The points where they are, if that is one packed matrix in memory of `device`; else null. Throws NotThere.
+const void* points_in_place(const knng_backend_rows& rows, int device);
+
+// Between memory of devices, perhaps the same. Asynchronous.
+void copy_between(void* to, int to_device, const void* from, int from_device, std::int64_t bytes, const Stream& stream);
+
+}  // namespace libknng::cuda

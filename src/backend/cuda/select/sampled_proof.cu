@@ -1,0 +1,47 @@
+#include "backend/cuda/select/sampled_proof.cuh"
+
+#include <algorithm>
+
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/select/key.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ bool before(Candidate a, Candidate b) { return a.low < b.low || (a.low == b.low && a.id < b.id); }
+
+// One block a row. The k-th smallest key is taken to lie in the middle of the k-th smallest low's bounds.
+__global__ void __launch_bounds__(kThreads)
+    find_unproved(const SampledRows rows, const CandidateLists lists, const Bounds bounds, int* unproved) {
+  const auto place = static_cast<int>(blockIdx.x);
+  const std::int64_t l = rows.first(place / rows.together) + place % rows.together;
+  const int size = lists.counts[l];
+  if (size < bounds.k || !(lists.dropped[l] < infinity())) return;
+  const Candidate* list = lists.entries + l * lists.capacity;
+  for (int i = static_cast<int>(threadIdx.x); i < size; i += kThreads) {
+    const Candidate c = list[i];
+    int nearer = 0;
+    for (int j = 0; j < size && nearer < bounds.k; ++j) nearer += before(list[j], c) ? 1 : 0;
+    if (nearer != bounds.k - 1) continue;
+    const float up = bounds.of_id  ? c.low + 2 * (bounds.of_list[l] + bounds.of_id[c.id])
+                     : bounds.sums ? bounds.sums->up(c.low)
+                                   : c.low;
+    if (!(lists.dropped[l] > c.low + (up - c.low) / 2)) atomicAdd(unproved, 1);
+  }
+}
+
+}  // namespace
+
+SampledRows::SampledRows(std::int64_t rows)
+    : step(rows / kGroups), together(static_cast<int>(std::min<std::int64_t>(step, kMostTogether))) {}
+
+void count_unproved(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, int* unproved,
+                    cudaStream_t stream) {
+  if (rows.count() == 0) return;
+  find_unproved<<<static_cast<unsigned>(rows.count()), kThreads, 0, stream>>>(rows, lists, bounds, unproved);
+  check_launch();
+}
+
+}  // namespace libknng::cuda

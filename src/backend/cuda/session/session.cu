@@ -1,0 +1,579 @@
+#include "backend/cuda/session/session.cuh"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/engines/integer_operands.cuh"
+#include "backend/cuda/engines/sum_tile.cuh"
+#include "backend/cuda/keys/listed_keys.cuh"
+#include "backend/cuda/result/delivery.cuh"
+#include "backend/cuda/rows/prepare.cuh"
+#include "backend/cuda/select/sampled_proof.cuh"
+#include "backend/cuda/session/work_sizes.cuh"
+#include "prepare/row_order.h"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::uint32_t kNobody = 0xffffffff;
+// Points may be so many powers of two farther from the centre than a sample of them before their operands suffer: as
+// many as leave the second of two pieces above fp16's denormals. fp32 holds whatever comes.
+constexpr int kHeadroom = 8;
+// All pairs of fewer take some milliseconds, and a sample of the rows about one.
+constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 31;
+// What else makes a sample dear: rows of which it is no small part, and lists so long that to look through them takes
+// as long as to fill them.
+constexpr std::int64_t kFewestRowsSampledFrom = 64 * SampledRows::kGroups * SampledRows::kMostTogether;
+constexpr std::int64_t kLongestSampled = 8192;
+
+unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
+
+__global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cutoffs, float* dropped) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= lists) return;
+  counts[i] = 0;
+  cutoffs[i] = dropped[i] = kInfinity;
+}
+
+__global__ void lower(float* into, const float* from, std::int64_t count) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) into[i] = fminf(into[i], from[i]);
+}
+
+// The row at each place, where rows stand in runs of RowOrder::kRun; those behind the last whole run stay there.
+__global__ void list_runs(const std::int64_t* firsts, std::int64_t runs, std::int64_t* order, std::int64_t rows) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t run = i / RowOrder::kRun;
+  if (i < rows) order[i] = run < runs ? firsts[run] + i % RowOrder::kRun : i;
+}
+
+__global__ void exclude_self(std::uint32_t* excluded, std::int64_t rows) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < rows) excluded[i] = static_cast<std::uint32_t>(i);
+}
+
+// Whether no other device's memory has to do with the session.
+bool is_alone(const knng_backend_problem& p, int device) {
+  const auto elsewhere = [device](const knng_backend_rows& rows) {
+    return std::any_of(rows.pieces, rows.pieces + rows.piece_count,
+                       [device](const knng_backend_piece& piece) { return piece.rows.device != device; });
+  };
+  return p.device_count <= 1 && !elsewhere(p.columns) && !elsewhere(p.rows);
+}
+
+std::vector<std::int32_t> devices_beside(const knng_backend_problem& p, int device) {
+  std::vector<std::int32_t> others;
+  std::copy_if(p.devices, p.devices + p.device_count, std::back_inserter(others),
+               [device](std::int32_t other) { return other != device; });
+  return others;
+}
+
+}  // namespace
+
+Session::Session(int device, const knng_backend_problem& problem)
+    : problem_(problem),
+      metric_(metric_of(problem.metric)),
+      selector_(selector_of(problem)),
+      device_(device),
+      home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
+            devices_beside(problem, device)),
+      kit_(device, home_.stream),
+      staging_(kit_, [&problem](void* to, const void* from,
+                                std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
+      key_parts_{keys_at_a_time(problem, device), [this] { begin_part(); }} {
+  const knng_backend_problem& p = problem_;
+  const double largest = p.metric.largest;
+  const auto ask = [this] { require_wanted(); };
+  if (is_paged(p))
+    paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, home_, ask);
+  else
+    columns_.emplace(p.columns, metric_.transform, largest, staging_, home_, ask);
+  if (!p.square) try {
+      queries_.emplace(p.rows, metric_.transform, largest, staging_, home_, ask);
+    } catch (const RefusedRow& refused) {
+      throw RefusedRow{refused.row, true};
+    }
+  if (p.by_rows)
+    tree_.emplace(*columns_, home_);
+  else
+    make_lists();
+  if (paged_ && p.checked_count > 0) checked_keys_.emplace(p, home_);
+  if (!paged_) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
+  if (p.leave_out) leave_out_ = uploaded(std::span(p.leave_out, static_cast<std::size_t>(p.rows.count)), home_);
+  if (!paged_) find_directionless();
+}
+
+void Session::find_directionless() {
+  const std::int64_t most = problem_.k + 2;
+  const std::vector<std::uint32_t> first =
+      paged_ ? paged_->first_directionless(most) : columns_->first_directionless(most, home_);
+  knows_directionless_ = true;
+  directionless_count_ = static_cast<std::int64_t>(first.size());
+  if (!first.empty()) directionless_ = uploaded<std::uint32_t>(first, home_);
+}
+
+// Cut-offs only fall, and each is written at once: whatever is read while the other works is true. The tile's memory is
+// free between two tiles.
+void Session::heed(const Session& from) {
+  const std::int64_t n = problem_.rows.count, together = tile_.size();
+  if (reads(from)) {
+    lower<<<blocks_of(n), kThreads, 0, home_.stream>>>(cutoffs_.data(), from.cutoffs_.data(), n);
+    return check_launch();
+  }
+  for (std::int64_t done = 0; done < n; done += together) {
+    const std::int64_t count = std::min(together, n - done);
+    check(cudaMemcpyPeerAsync(tile_.data(), device_, from.cutoffs_.data() + done, from.device_,
+                              static_cast<std::size_t>(4 * count), home_.stream));
+    lower<<<blocks_of(count), kThreads, 0, home_.stream>>>(cutoffs_.data() + done, tile_.data(), count);
+    check_launch();
+  }
+}
+
+void Session::settle() {
+  home_.stream.wait();
+  if (!paged_ || !paged_->any_refused()) return;
+  leave_stage();
+  paged_->look_for_refused();
+}
+
+// The frame of all points; of those that come in blocks, as a sample shows them.
+void Session::make_frame() {
+  if (paged_) try {
+      sample_.emplace(sample_rows(problem_.columns).rows(), metric_.transform, problem_.metric.largest, staging_,
+                      home_);
+    } catch (const RefusedRow&) {
+      paged_->look_for_refused();
+      throw;
+    }
+  const Points& columns = paged_ ? *sample_ : *columns_;
+  frame_.emplace(metric_, columns, home_);
+  frame_->cover(columns.view(), home_);
+  if (queries_) frame_->cover(queries_->view(), home_);
+  frame_->settle(paged_ ? kHeadroom : 0, home_);
+}
+
+// How large values are: all are looked at. Sums of so many points take far longer.
+void Session::find_values() {
+  const DeviceArray<ValueRange> found = uploaded<ValueRange>(std::vector<ValueRange>(1), home_);
+  if (paged_) {
+    const DeviceArray<std::byte> memory(paged_->block_bytes(), home_);
+    const UntilDone loaded(paged_->loader());
+    home_.stream.wait();
+    for (std::int64_t block = 0; block < paged_->blocks(); ++block)
+      find_range(paged_->bring(block, memory.data()).rows, found.data(), paged_->loader());
+    paged_->loader().wait();
+  } else {
+    find_range(columns_->view().rows, found.data(), home_.stream);
+  }
+  if (queries_) find_range(queries_->view().rows, found.data(), home_.stream);
+  check(cudaMemcpyAsync(&range_, found.data(), sizeof range_, cudaMemcpyDeviceToHost, home_.stream));
+  home_.stream.wait();
+}
+
+// What tiles need for as long as the session lives.
+void Session::make_lists() {
+  const knng_backend_problem& p = problem_;
+  if (has_products(p)) {
+    products_.emplace(kit_, home_);
+    if (!multiplies_bytes(p)) make_frame();
+  } else if (has_sums(p)) {
+    find_values();
+  }
+  const std::int64_t n = p.rows.count;
+  candidates_ = DeviceArray<Candidate>(n * p.capacity, home_, Reach::beside);
+  counts_ = DeviceArray<std::int32_t>(n, home_, Reach::beside);
+  cutoffs_ = DeviceArray<float>(n, home_, Reach::beside);
+  dropped_ = DeviceArray<float>(n, home_, Reach::beside);
+  ld_ = leading_dimension(p.tile_cols);
+  if (!paged_) make_found();
+  arrange_columns();
+}
+
+// The order in which columns are compared, and in it whom a row must not get.
+void Session::arrange_columns() {
+  const knng_backend_problem& p = problem_;
+  // Columns may come nearer and nearer to a row: at random its cut-off falls soon, whatever order they are in. (A
+  // graph's tiles on the diagonal, which come first, do the same for all rows.)
+  std::vector<std::int64_t> run_at;  // of each run of rows the place among them
+  if (shuffles_columns(p)) {
+    const RowOrder random(p.columns.count, nullptr);
+    const std::span<const std::int64_t> runs = random.runs();
+    const DeviceArray<std::int64_t> firsts = uploaded(runs, home_);
+    order_ = DeviceArray<std::int64_t>(p.columns.count, home_);
+    list_runs<<<blocks_of(p.columns.count), kThreads, 0, home_.stream>>>(firsts.data(), firsts.size(), order_.data(),
+                                                                         order_.size());
+    check_launch();
+    run_at.resize(p.leave_out ? runs.size() : 0);
+    for (std::size_t r = 0; r < run_at.size(); ++r)
+      run_at[static_cast<std::size_t>(runs[r] / RowOrder::kRun)] = static_cast<std::int64_t>(r);
+  }
+  if (p.square) {
+    excluded_ = DeviceArray<std::uint32_t>(p.rows.count, home_);
+    exclude_self<<<blocks_of(p.rows.count), kThreads, 0, home_.stream>>>(excluded_.data(), p.rows.count);
+    check_launch();
+  } else if (p.leave_out) {
+    std::vector<std::uint32_t> excluded(static_cast<std::size_t>(p.rows.count), kNobody);
+    for (std::size_t i = 0; i < excluded.size(); ++i) {
+      if (p.leave_out[i] < 0) continue;
+      const std::int64_t run = p.leave_out[i] / RowOrder::kRun;
+      const bool moved = run < static_cast<std::int64_t>(run_at.size());
+      const std::int64_t at = moved ? run_at[static_cast<std::size_t>(run)] : run;
+      excluded[i] = static_cast<std::uint32_t>(at * RowOrder::kRun + p.leave_out[i] % RowOrder::kRun);
+    }
+    excluded_ = uploaded<std::uint32_t>(excluded, home_);
+  }
+}
+
+// A tile, and what is found in it.
+void Session::make_found() {
+  const knng_backend_problem& p = problem_;
+  tile_ = DeviceArray<float>(p.tile_rows * ld_, home_);
+  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
+  for (int side = 0; side < 2; ++side) {
+    incoming_[side] = DeviceArray<Candidate>(sides[side] * found_capacity(p), home_);
+    incoming_counts_[side] = DeviceArray<std::int32_t>(sides[side], home_);
+  }
+}
+
+// Where points come in blocks: gives back what the last stage worked in, all but keys.
+void Session::leave_stage() {
+  stage_.reset();
+  stored_.reset();
+  if (paged_operands_) paged_operands_->release();
+  for (int side = 0; side < 2; ++side) {
+    incoming_counts_[side] = {};
+    incoming_[side] = {};
+  }
+  tile_ = {};
+  workspace_ = {};
+  canonical_ = {};
+}
+
+// Takes what a stage needs, in place of what the one before worked in.
+void Session::enter(Stage stage) {
+  if (!paged_ || stage_ == stage) return;
+  const knng_backend_problem& p = problem_;
+  leave_stage();
+  if (stage != Stage::refine) {
+    keys_ = {};
+    self_keys_ = {};
+  }
+  // In one piece, for arrays of other sizes.
+  home_.stream.wait();
+  home_.pool.trim();
+  const std::int64_t held = cuda::blocks_held(p, stage, precision());
+  if (stage == Stage::tiles) {
+    make_found();
+    if (products_) paged_operands_->hold(held);
+  } else if (stage == Stage::keys) {
+    keys_ = DeviceArray<double>(p.rows.count * p.capacity, home_);
+    if (wants_self_keys(metric_, p.k, width(p))) self_keys_ = DeviceArray<double>(p.rows.count, home_);
+    if (queries_) canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, home_);
+  }
+  if (const std::int64_t bytes = workspace_bytes(p, stage); bytes > 0)
+    workspace_ = DeviceArray<std::byte>(bytes, home_);
+  if (stage == Stage::keys || stage == Stage::redo || (stage == Stage::tiles && !products_))
+    stored_.emplace(held, paged_->block_bytes(), paged_->loader(), home_);
+  stage_ = stage;
+}
+
+Session::Place Session::place_of_columns(std::int64_t first) {
+  if (!paged_) return {columns_->view(), first};
+  const std::int64_t block = paged_->block_of(first);
+  std::byte* const memory = stored_->find(block, [&](std::byte* to) { paged_->bring(block, to); });
+  return {paged_->view(block, memory), first - paged_->first_of(block)};
+}
+
+const std::byte* Session::operands_of_columns(std::int64_t first) {
+  if (paged_) return paged_operands_->block(paged_->block_of(first));
+  return operand_of(operands_->values(), first, precision(), columns_->dim());
+}
+
+const std::byte* Session::operands_of_rows(std::int64_t first) {
+  if (!queries_) return operands_of_columns(first);
+  return operand_of(query_operands_->values(), first, precision(), queries_->dim());
+}
+
+void Session::blocks_used() {
+  if (stored_) stored_->used();
+  if (paged_operands_ && paged_operands_->slots() > 0) paged_operands_->used();
+}
+
+void Session::empty_lists() {
+  const std::int64_t n = problem_.rows.count;
+  clear_lists<<<blocks_of(n), kThreads, 0, home_.stream>>>(n, counts_.data(), cutoffs_.data(), dropped_.data());
+  check_launch();
+}
+
+// As many of the largest tiles as take the time of four that end soon; some more, but no more than there are blocks of
+// points, only where these come: then the next is asked for while they are at it. Tiles that are cut for a slow rung
+// count as whole ones.
+std::size_t Session::tiles_under_way() const {
+  const auto most = static_cast<double>(std::max<std::int64_t>(kTilesUnderWay, problem_.blocks_held));
+  const double soon = kTilesUnderWay * tiles_at_a_time(problem_, rung_, device_);
+  return static_cast<std::size_t>(std::clamp<double>(soon, kFewestUnderWay, most));
+}
+
+void Session::begin(int rung) {
+  rung_ = rung;
+  under_way_ = UnderWay(tiles_under_way());
+  empty_lists();
+  if (paged_) leave_stage();
+  if (products_) make_operands();
+  sums_.reset();
+  if (has_sums(problem_) && rung == KNNG_RUNG_FILTER)
+    sums_ = SumBound(sum_error(metric_, problem_.columns.dim, range_));
+  enter(Stage::tiles);
+  show_lists();
+}
+
+// Others may heed the cut-offs from now on.
+void Session::show_lists() const {
+  if (problem_.device_count > 1) home_.stream.wait();
+}
+
+void Session::make_operands() {
+  if ((problem_.units.usable & unit_of(precision())) == 0)
+    throw std::logic_error("products of a unit that is not used");
+  keys_ = {};  // what is there of the rung before goes first
+  operands_.reset();
+  query_operands_.reset();
+  paged_operands_.reset();
+  if (precision() == Precision::int8) {
+    if (paged_)
+      paged_operands_.emplace(*paged_, metric_, home_);
+    else
+      operands_.emplace(*columns_, order_of_columns(0), metric_, home_);
+    if (queries_) query_operands_.emplace(*queries_, nullptr, metric_, home_);
+    scale_ = integer_scale(metric_);
+  } else {
+    round_operands(precision());
+  }
+  column_terms_ = paged_ ? paged_operands_->terms() : operands_->terms();
+  column_bounds_ = paged_ ? paged_operands_->bounds() : operands_->bounds();
+  row_terms_ = queries_ ? query_operands_->terms() : column_terms_;
+  row_bounds_ = queries_ ? query_operands_->bounds() : column_bounds_;
+}
+
+void Session::round_operands(Precision precision) {
+  const Points& points = paged_ ? *sample_ : *columns_;
+  const std::int64_t dim = points.dim();
+  operands_.emplace(points, order_of_columns(0), *frame_, precision, home_);
+  double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
+  if (queries_) {
+    query_operands_.emplace(*queries_, nullptr, *frame_, precision, home_);
+    residual = std::max(residual, query_operands_->residual_ratio());
+  }
+  const LowBound::Ratios ratios{residual, precision == Precision::two_piece ? 0x1p-11 : 0.0};
+  const LowBound bound(metric_, dim, frame_->exponent(), Products::unit(precision, dim, ratios, problem_.units),
+                       ratios);
+  scale_ = bound.scale();
+  if (paged_) {
+    operands_.reset();
+    paged_operands_.emplace(*paged_, metric_, *frame_, precision, bound, home_);
+  } else {
+    operands_->settle(points, order_of_columns(0), bound, home_);
+  }
+  if (queries_) query_operands_->settle(*queries_, nullptr, bound, home_);
+}
+
+void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
+  const std::int64_t dim = problem_.columns.dim;
+  if (products_) {
+    const std::byte* const of_rows = operands_of_rows(first_row);
+    const std::byte* const of_columns = operands_of_columns(first_column);
+    products_->run(of_rows, rows, of_columns, columns, dim, precision(), tile_.data(), ld_);
+    return;
+  }
+  const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
+  std::byte* const row_space = workspace_.data();
+  std::byte* const column_space = row_space + side_bytes(problem_, problem_.tile_rows);
+  if (sums_) {
+    const SumOperand of_columns = make_sum_operand(column_place.view.rows, order_of_columns(first_column),
+                                                   column_place.at, columns, column_space, home_.stream);
+    const bool symmetric = problem_.square && first_row == first_column && rows == columns;
+    const SumOperand of_rows =
+        symmetric ? of_columns
+                  : make_sum_operand(row_place.view.rows, nullptr, row_place.at, rows, row_space, home_.stream);
+    sum_tile(metric_, *sums_, of_rows, of_columns, symmetric, tile_.data(), ld_, home_.stream);
+    return;
+  }
+  const DirectOperand of_rows =
+      make_direct_operand(row_place.view, nullptr, row_place.at, rows, row_space, home_.stream);
+  const DirectOperand of_columns = make_direct_operand(column_place.view, order_of_columns(first_column),
+                                                       column_place.at, columns, column_space, home_.stream);
+  direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, key_parts_, home_.stream);
+}
+
+// The rows of a sample beside all columns, as if they were queries.
+double Session::sample() {
+  const knng_backend_problem& p = problem_;
+  const SampledRows rows(p.rows.count);
+  const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
+  if (paged_ || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
+  const std::int64_t together = std::min<std::int64_t>(rows.together, p.tile_rows);
+  for (int group = 0; group < SampledRows::kGroups; ++group)
+    for (std::int64_t done = 0; done < rows.together; done += together)
+      for (std::int64_t column = 0; column < p.columns.count; column += p.tile_cols) {
+        select(rows.first(group) + done, std::min(together, rows.together - done), column,
+               std::min(p.tile_cols, p.columns.count - column), false);
+        under_way_.add(home_.stream);
+        require_wanted();
+      }
+  auto* const unproved = reinterpret_cast<int*>(workspace_.data());
+  check(cudaMemsetAsync(unproved, 0, sizeof *unproved, home_.stream));
+  count_unproved(rows, lists_from(0), bounds_from(0), unproved, home_.stream);
+  int found = 0;
+  staging_.download(unproved, &found, sizeof found, home_.stream);
+  empty_lists();
+  show_lists();
+  return static_cast<double>(found) / rows.count();
+}
+
+void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
+  select(first_row, rows, first_column, columns, problem_.square && first_row != first_column);
+  under_way_.add(home_.stream);
+}
+
+void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns,
+                     bool both) {
+  fill_tile(first_row, rows, first_column, columns);
+  blocks_used();
+
+  SelectJob of_rows;
+  of_rows.tile = tile_.data();
+  of_rows.ld = ld_;
+  if (products_) {
+    of_rows.row_terms = row_terms_ + first_row;
+    of_rows.column_terms = column_terms_ + first_column;
+    of_rows.integers = precision() == Precision::int8;
+  }
+  of_rows.rows = static_cast<int>(rows);
+  of_rows.columns = static_cast<int>(columns);
+  of_rows.capacity = static_cast<int>(found_capacity(problem_));
+  SelectJob of_columns = of_rows;
+  const auto aim = [&](SelectJob& job, Side side, std::int64_t first_list, std::int64_t first_id) {
+    const int s = side == Side::rows ? 0 : 1;
+    job.side = side;
+    job.first_id = static_cast<std::uint32_t>(first_id);
+    job.cutoffs = cutoffs_.data() + first_list;
+    job.out = incoming_[s].data();
+    job.counts = incoming_counts_[s].data();
+    job.dropped = dropped_.data() + first_list;
+  };
+  aim(of_rows, Side::rows, first_row, first_column);
+  aim(of_columns, Side::columns, first_column, first_row);
+  if ((problem_.square && !both) || leave_out_.size() > 0) of_rows.excluded = excluded_.data() + first_row;
+
+  void* const workspace = workspace_.data();
+  if (both && selector_.run_both) {
+    selector_.run_both(of_rows, of_columns, workspace, home_.stream);
+  } else {
+    selector_.run(of_rows, workspace, home_.stream);
+    if (both) selector_.run(of_columns, workspace, home_.stream);
+  }
+  join(of_rows, first_row);
+  if (both) join(of_columns, first_column);
+}
+
+CandidateLists Session::lists_from(std::int64_t first) const {
+  return {candidates_.data() + first * problem_.capacity, counts_.data() + first, static_cast<int>(problem_.capacity),
+          cutoffs_.data() + first, dropped_.data() + first};
+}
+
+Bounds Session::bounds_from(std::int64_t first) const {
+  Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr, sums_};
+  if (column_bounds_) {
+    bounds.of_list = row_bounds_ + first;
+    bounds.of_id = column_bounds_;
+  }
+  return bounds;
+}
+
+// Takes what a tile found for consecutive lists into them.
+void Session::join(const SelectJob& found, std::int64_t first_list) {
+  merge(lists_from(first_list), list_count(found), {found.out, found.counts, found.capacity}, bounds_from(first_list),
+        home_.stream);
+}
+
+void Session::absorb(const Session& from, std::int64_t first, std::int64_t count) {
+  if (paged_operands_) paged_operands_->learn(*from.paged_operands_, device_, from.device_);
+  if (reads(from)) {
+    merge_lists(lists_from(first), from.lists_from(first), count, bounds_from(first), home_.stream);
+    return settle();
+  }
+  const int capacity = static_cast<int>(problem_.capacity);
+  Workspace space(workspace_.data());
+  auto* const cutoffs = space.take<float>(problem_.tile_rows);
+  auto* const dropped = space.take<float>(problem_.tile_rows);
+  const CandidateLists here{incoming_[0].data(), incoming_counts_[0].data(), capacity, cutoffs, dropped};
+  for (std::int64_t done = 0; done < count; done += problem_.tile_rows) {
+    const std::int64_t at = first + done, lists = std::min(problem_.tile_rows, count - done);
+    const auto fetch = [&]<class T>(T* to, const T* source, std::int64_t values) {
+      check(cudaMemcpyPeerAsync(to, device_, source, from.device_, static_cast<std::size_t>(values) * sizeof(T),
+                                home_.stream));
+    };
+    const CandidateLists there = from.lists_from(at);
+    fetch(here.entries, there.entries, lists * capacity);
+    fetch(here.counts, there.counts, lists);
+    fetch(here.cutoffs, there.cutoffs, lists);
+    fetch(here.dropped, there.dropped, lists);
+    merge_lists(lists_from(at), here, lists, bounds_from(at), home_.stream);
+  }
+  settle();
+}
+
+// Each takes little time, but what a block of columns gives may have none at all: as many are under way as take the
+// time of two parts of a tile of keys, and no more than serve two blocks of columns, both ways.
+void Session::begin_keys() {
+  enter(Stage::keys);
+  const knng_backend_problem& p = problem_;
+  const double blocks = static_cast<double>(p.columns.count) / static_cast<double>(p.tile_cols);
+  const double pairs = static_cast<double>(p.tile_rows) * static_cast<double>(p.capacity) / std::max(blocks, 1.0);
+  const double soon = 2 * static_cast<double>(key_parts_.pairs) / pairs;
+  under_way_ = UnderWay(
+      static_cast<std::size_t>(std::clamp<double>(soon, kFewestUnderWay, static_cast<double>(4 * blocks_held()))));
+}
+
+void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
+  const knng_backend_problem& p = problem_;
+  const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
+  const std::int64_t together = queries_ ? evaluated_together(p) : rows;
+  for (std::int64_t done = 0; done < rows; done += together) {
+    ListedKeysJob job;
+    job.rows = row_place.view;
+    job.first = row_place.at + done;
+    job.count = std::min(together, rows - done);
+    if (queries_) {
+      load_canonical(row_place.view, nullptr, job.first, job.count, canonical_.data(), home_.stream);
+      job.u = canonical_.data();
+      job.first = 0;
+    }
+    job.columns = column_place.view;
+    job.first_column = first_column;
+    job.metric = metric_;
+    const std::int64_t row = first_row + done;
+    job.candidates = candidates_.data() + row * p.capacity;
+    job.kept = counts_.data() + row;
+    job.capacity = p.capacity;
+    job.keys = keys_.data() + row * p.capacity;
+    job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + row : nullptr;
+    listed_keys(job, home_.stream);
+  }
+  if (checked_keys_)
+    checked_keys_->evaluate(metric_, row_place.view, first_row, rows, column_place.view, column_place.at, first_column,
+                            columns, key_parts_, home_.stream);
+  blocks_used();
+  under_way_.add(home_.stream);
+  require_wanted();
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,169 @@
+// A problem on one device: a list of candidates for every row, tiles that feed them, refinement; or, in few dimensions,
+// a tree of the points that rows are answered from. Points and operands are resident, or come in blocks. The calls of
+// the seam, without its C. Knows nothing of other devices but how to take their lists.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "backend/cuda/base/handle_cache.cuh"
+#include "backend/cuda/base/in_flight.cuh"
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/base/staging.cuh"
+#include "backend/cuda/engines/operands.cuh"
+#include "backend/cuda/engines/paged_operands.cuh"
+#include "backend/cuda/engines/product.cuh"
+#include "backend/cuda/keys/checked_keys.cuh"
+#include "backend/cuda/keys/direct.cuh"
+#include "backend/cuda/rows/paged_points.cuh"
+#include "backend/cuda/rows/points.cuh"
+#include "backend/cuda/select/merge.cuh"
+#include "backend/cuda/select/select.cuh"
+#include "backend/cuda/session/session_memory.cuh"
+#include "backend/cuda/tree/point_tree.cuh"
+#include "backend/seam.h"
+#include "metric/metric.h"
+#include "refine/sum_bound.h"
+
+namespace libknng::cuda {
+
+class Session {
+ public:
+  // The device is current, as for every call. Throws RefusedRow.
+  Session(int device, const knng_backend_problem& problem);
+
+  int device() const noexcept { return device_; }
+  std::int64_t peak_bytes() const noexcept { return home_.pool.peak(); }
+  std::int64_t blocks_held() const noexcept {
+    return stored_ ? stored_->count() : paged_operands_ ? paged_operands_->slots() : 0;
+  }
+
+  bool is_wanted() const { return problem_.wanted(problem_.wanted_user) != 0; }
+  void require_wanted() const {
+    if (!is_wanted()) throw Abandoned{};
+  }
+  // After a failure: nothing of the session is on its way any more.
+  void quiet() noexcept { cudaStreamSynchronize(home_.stream); }
+
+  void begin(int rung);
+  double sample();
+  void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
+  void heed(const Session& from);
+  void settle();
+  void absorb(const Session& from, std::int64_t first, std::int64_t count);
+  void begin_keys();
+  void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
+  void refine(std::int64_t first, std::int64_t count, knng_backend_result& result);
+  void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result);
+  void answer(std::int64_t first, std::int64_t count, knng_backend_result& result);
+  // The first checked row whose list is not that of all its keys, -1: none.
+  std::int64_t find_wrong(std::int64_t first, std::int64_t count, const knng_backend_result& result);
+
+ private:
+  static constexpr std::size_t kFewestUnderWay = 2, kTilesUnderWay = 4;
+
+  // Consecutive points on the device: `at` is the first one's row in the view.
+  struct Place {
+    CanonicalView view;
+    std::int64_t at;
+  };
+
+  void make_frame();
+  void find_values();
+  void make_lists();
+  void arrange_columns();
+  // Whether kernels read the other's lists where they are.
+  bool reads(const Session& other) const noexcept { return other.home_.pool.is_read_by(device_); }
+  void find_directionless();
+  void make_found();
+  void leave_stage();
+  void enter(Stage stage);
+  // All points; where they come in blocks, their shape and constants.
+  CanonicalView columns() const { return paged_ ? paged_->shape() : columns_->view(); }
+  CanonicalView rows() const { return queries_ ? queries_->view() : columns(); }
+  // For what is put on the stream until blocks_used().
+  Place place_of_columns(std::int64_t first);
+  Place place_of_rows(std::int64_t first) {
+    return queries_ ? Place{queries_->view(), first} : place_of_columns(first);
+  }
+  // Rows of columns() in the order in which columns are compared, from a place on; null: in their own.
+  const std::int64_t* order_of_columns(std::int64_t first) const {
+    return order_.size() > 0 ? order_.data() + first : nullptr;
+  }
+  const std::byte* operands_of_columns(std::int64_t first);
+  const std::byte* operands_of_rows(std::int64_t first);
+  void blocks_used();
+  // Of the evaluation of canonical keys: what is on the stream is a part as well.
+  void begin_part() {
+    parts_.add(home_.stream);
+    require_wanted();
+  }
+  std::size_t tiles_under_way() const;
+  void empty_lists();
+  void show_lists() const;
+  void make_operands();
+  void round_operands(Precision precision);
+  Precision precision() const { return precision_of(problem_, rung_); }
+  void fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
+  // both: a pair of the tile serves its row and its column, which are different points. Else its row.
+  void select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns, bool both);
+  // Lists of rows `first` and on, and what bounds their keys.
+  CandidateLists lists_from(std::int64_t first) const;
+  Bounds bounds_from(std::int64_t first) const;
+  void join(const SelectJob& found, std::int64_t first_list);
+  void wait_while_wanted(NearState* search, const Stream& beside);
+  void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
+
+  const knng_backend_problem& problem_;
+  const Metric metric_;
+  const Selector& selector_;
+  int device_;
+  Home home_;
+  Kit kit_;
+  Staging staging_;
+  std::optional<const Points> columns_;  // or
+  std::optional<PagedPoints> paged_;
+  std::optional<const Points> sample_;   // of those that come in blocks
+  std::optional<const Points> queries_;  // none: the columns
+  std::optional<const PointTree> tree_;  // of the columns, if rows are answered straight away: then no lists and tiles
+  std::optional<Products> products_;     // none: engine=direct, or a metric without products
+  std::optional<Frame> frame_;
+  ValueRange range_;              // of all values, if tiles can be sums
+  std::optional<SumBound> sums_;  // tiles are sums in single precision
+  int rung_ = 0;
+  std::optional<Operands> operands_, query_operands_;
+  std::optional<PagedOperands> paged_operands_;
+  double scale_ = 1;  // key x scale is in the units of low
+  // Terms and bounds of points, if there are operands; of bytes no bounds.
+  const float *row_terms_ = nullptr, *row_bounds_ = nullptr, *column_terms_ = nullptr, *column_bounds_ = nullptr;
+
+  // A list of each row.
+  DeviceArray<Candidate> candidates_;
+  DeviceArray<std::int32_t> counts_;
+  DeviceArray<float> cutoffs_, dropped_;
+  // What a tile needs.
+  DeviceArray<float> tile_;
+  std::int64_t ld_ = 0;
+  DeviceArray<Candidate> incoming_[2];
+  DeviceArray<std::int32_t> incoming_counts_[2];
+  DeviceArray<std::byte> workspace_;
+  UnderWay under_way_{kFewestUnderWay};
+  UnderWay parts_{kFewestUnderWay};
+  const DirectParts key_parts_;
+  // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
+  // are places.
+  DeviceArray<std::int64_t> order_;
+  // Ids that a row's candidates must not have: its own, or that of the column to leave out.
+  DeviceArray<std::uint32_t> excluded_;
+  DeviceArray<std::int64_t> leave_out_;
+  DeviceArray<std::uint32_t> directionless_;
+  std::int64_t directionless_count_ = 0;
+  bool knows_directionless_ = false;
+  // Where points come in blocks: the stage, blocks as stored, and keys by place in the lists.
+  std::optional<Stage> stage_;
+  DeviceArray<double> canonical_, keys_, self_keys_;
+  std::optional<Slots> stored_;
+  std::optional<CheckedKeys> checked_keys_;
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,306 @@
+#include "backend/cuda/session/session_memory.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/base/staging.cuh"
+#include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/engines/paged_operands.cuh"
+#include "backend/cuda/engines/product.cuh"
+#include "backend/cuda/engines/sum_tile.cuh"
+#include "backend/cuda/keys/checked_keys.cuh"
+#include "backend/cuda/keys/direct.cuh"
+#include "backend/cuda/result/delivery.cuh"
+#include "backend/cuda/rows/paged_points.cuh"
+#include "backend/cuda/rows/points.cuh"
+#include "backend/cuda/rows/slots.cuh"
+#include "backend/cuda/tree/point_tree.cuh"
+#include "plan/integer_products.h"
+#include "prepare/row_order.h"
+
+namespace libknng::cuda {
+namespace {
+
+// Rows that refinement has in flight.
+constexpr std::int64_t kRowsInFlight = 16384;
+constexpr std::int64_t kResultBytes = std::int64_t{20} << 20;
+constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
+
+Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
+
+std::int64_t tile_bytes(const knng_backend_problem& p) { return p.tile_rows * leading_dimension(p.tile_cols) * 4; }
+
+// The largest tile as a selector sees it.
+SelectJob largest_job(const knng_backend_problem& p, Side side) {
+  SelectJob job;
+  job.rows = static_cast<int>(p.tile_rows);
+  job.columns = static_cast<int>(p.tile_cols);
+  job.ld = leading_dimension(p.tile_cols);
+  job.side = side;
+  job.capacity = static_cast<int>(found_capacity(p));
+  return job;
+}
+
+// A tile, and what a selector finds in it.
+std::int64_t found_bytes(const knng_backend_problem& p) {
+  std::int64_t bytes = array_bytes(tile_bytes(p));
+  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
+  for (const std::int64_t lists : sides)
+    bytes +=
+        array_bytes(lists * found_capacity(p) * static_cast<std::int64_t>(sizeof(Candidate))) + array_bytes(4 * lists);
+  return bytes;
+}
+
+std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count) {
+  const std::int64_t dim = p.columns.dim;
+  return multiplies_bytes(p) ? Operands::integer_bytes(count, dim) : Operands::bytes(count, dim);
+}
+
+// ---- points in blocks
+
+std::int64_t stored_block_bytes(const knng_backend_problem& p) {
+  return PagedPoints::block_bytes(p.columns, transform_of(p), p.tile_cols);
+}
+// Of one block in a stage.
+std::int64_t slot_bytes(const knng_backend_problem& p, Stage stage, Precision precision) {
+  return stage == Stage::tiles && has_products(p) ? PagedOperands::slot_bytes(p.tile_cols, p.columns.dim, precision)
+                                                  : array_bytes(stored_block_bytes(p));
+}
+std::int64_t keys_bytes(const knng_backend_problem& p) {
+  return array_bytes(8 * p.rows.count * p.capacity) +
+         (wants_self_keys(metric_of(p.metric), p.k, width(p)) ? array_bytes(8 * p.rows.count) : 0);
+}
+// What a stage takes beside its blocks.
+std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
+  const std::int64_t d = p.columns.dim;
+  const std::int64_t workspace = array_bytes(workspace_bytes(p, stage));
+  switch (stage) {
+    case Stage::tiles:
+      return found_bytes(p) + workspace +
+             (has_products(p)
+                  ? PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, d, precision_of(p, KNNG_RUNG_FILTER))
+                  : 0);
+    case Stage::keys: return keys_bytes(p) + (p.square ? 0 : array_bytes(8 * d * evaluated_together(p)));
+    case Stage::refine: return keys_bytes(p) + workspace;
+    default: {
+      knng_backend_rows listed = p.rows;
+      listed.count = redone_together(p);
+      return workspace + Points::bytes(listed, transform_of(p));
+    }
+  }
+}
+// Before any stage: a sample of the points is rounded. And after one that met points that are refused.
+std::int64_t opening_bytes(const knng_backend_problem& p) {
+  const std::int64_t block = array_bytes(stored_block_bytes(p));
+  return multiplies_bytes(p) ? block
+                             : std::max(block, Operands::bytes(std::min(p.columns.count, kSampleRows), p.columns.dim));
+}
+std::int64_t bytes_of_stages(const knng_backend_problem& p) {
+  const auto with = [&](Stage stage, std::int64_t held, Precision precision) {
+    return stage_bytes(p, stage) + Slots::bytes(held, slot_bytes(p, stage, precision));
+  };
+  const bool bytes = multiplies_bytes(p);
+  return std::max({opening_bytes(p), with(Stage::tiles, p.blocks_held, precision_of(p, KNNG_RUNG_FILTER)),
+                   bytes ? 0 : with(Stage::tiles, kFewestHeld, Precision::fp32),
+                   bytes ? 0 : with(Stage::tiles, kFewestHeld, Precision::two_piece),
+                   with(Stage::keys, kFewestHeld, Precision::fp16), stage_bytes(p, Stage::refine),
+                   with(Stage::redo, kFewestHeld, Precision::fp16)});
+}
+std::int64_t paged_bytes(const knng_backend_problem& p) {
+  knng_backend_rows sampled = p.columns;
+  sampled.count = std::min(p.columns.count, kSampleRows);
+  return PagedPoints::bytes(p.columns, transform_of(p), p.tile_cols) +
+         (multiplies_bytes(p) ? 0 : Points::bytes(sampled, transform_of(p))) + PagedOperands::bytes(p.columns.count) +
+         bytes_of_stages(p);
+}
+
+}  // namespace
+
+const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
+bool has_products(const knng_backend_problem& p) {
+  return std::string_view(p.engine) == "tiled" && has_product_form(static_cast<Term>(p.metric.term));
+}
+bool has_sums(const knng_backend_problem& p) {
+  return std::string_view(p.engine) == "tiled" && has_sum_term(static_cast<Term>(p.metric.term));
+}
+
+bool multiplies_bytes(const knng_backend_problem& p) {
+  return has_products(p) && has_integer_products(metric_of(p.metric), p.rows.dtype, p.columns.dtype, p.columns.dim);
+}
+Precision precision_of(const knng_backend_problem& p, int rung) {
+  switch (rung) {
+    case KNNG_RUNG_FILTER: return multiplies_bytes(p) ? Precision::int8 : Precision::fp16;
+    case KNNG_RUNG_TWO_PIECE: return Precision::two_piece;
+    default: return Precision::fp32;
+  }
+}
+
+std::int32_t units_of(const knng_backend_problem& p) {
+  return !has_products(p) ? 0 : multiplies_bytes(p) ? KNNG_UNIT_BYTES : KNNG_UNIT_FP16 | KNNG_UNIT_FP32;
+}
+
+bool shuffles_columns(const knng_backend_problem& p) {
+  return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;
+}
+
+std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count) {
+  const std::int64_t keys = direct_operand_bytes(count, p.rows.dim);
+  return array_bytes(has_sums(p) ? std::max(keys, sum_operand_bytes(count, p.rows.dim)) : keys);
+}
+
+std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
+
+std::int64_t found_capacity(const knng_backend_problem& p) {
+  const double k = static_cast<double>(p.k), six_deviations = 6 * std::sqrt(2 * k);
+  return std::max(p.capacity, (static_cast<std::int64_t>(k + six_deviations) + 15) / 16 * 16);
+}
+
+std::int64_t refined_together(const knng_backend_problem& p) {
+  const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
+  const std::int64_t whole = std::min<std::int64_t>(fit / kRowsInFlight, 2) * kRowsInFlight;
+  return std::min(whole > 0 ? whole : std::max(fit, kRowsInFlight / kResultSpaces), p.rows.count);
+}
+// The last rung takes about as much as a tile.
+std::int64_t redone_together(const knng_backend_problem& p) {
+  return std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
+}
+// Where rows are answered from a tree, no tile's memory is there for keys.
+std::int64_t checked_together(const knng_backend_problem& p) {
+  constexpr std::int64_t kBesideTree = 4;
+  return std::min(p.by_rows ? kBesideTree : redone_together(p), p.checked_count);
+}
+std::int64_t evaluated_together(const knng_backend_problem& p) { return rounded_together(p.tile_rows, p.columns.dim); }
+
+RefineJob refine_job(const knng_backend_problem& p, const Metric& metric) {
+  RefineJob job;
+  job.rows.rows = {nullptr, p.rows.dtype, p.rows.count, p.rows.dim, p.rows.dim, 1};
+  job.columns.rows = {nullptr, p.columns.dtype, p.columns.count, p.columns.dim, p.columns.dim, 1};
+  job.rows.transform = job.columns.transform = metric.transform;
+  job.metric = metric;
+  job.k = p.k;
+  job.square = p.square != 0;
+  job.lists.capacity = p.capacity;
+  job.result.width = width(p);
+  job.rows_at_a_time = std::min(kRowsInFlight, p.rows.count);
+  job.keys_known = is_paged(p);
+  return job;
+}
+
+ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
+  const RefineJob shape = refine_job(p, metric);
+  ExactJob job;
+  job.rows = shape.rows;
+  job.columns = shape.columns;
+  job.metric = metric;
+  job.k = p.k;
+  job.square = shape.square;
+  job.result.width = width(p);
+  job.rows_at_a_time = job.count = redone_together(p);
+  const std::int64_t columns =
+      is_paged(p) ? p.tile_cols : std::max<std::int64_t>(tile_bytes(p) / (8 * p.columns.dim), 128);
+  job.columns_at_a_time = std::min(columns, p.columns.count);
+  return job;
+}
+
+NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
+  NearRowsJob job;
+  job.rows = refine_job(p, metric).rows;
+  job.columns = p.columns.count;
+  job.metric = metric;
+  job.k = p.k;
+  job.square = p.square != 0;
+  job.result.width = width(p);
+  job.most_rows = p.tile_rows;
+  return job;
+}
+
+CheckSpace::CheckSpace(const knng_backend_problem& p, void* memory) : together(checked_together(p)) {
+  Workspace space(memory);
+  const std::int64_t entries = together * width(p);
+  rows = space.take<std::int64_t>(together);
+  u = space.take<double>(together * p.columns.dim);
+  keys = space.take<double>(is_paged(p) ? 0 : together * p.columns.count);
+  ids = space.take<std::int64_t>(entries);
+  listed = space.take<double>(entries);
+  counts = space.take<KeyCounts>(together);
+  used = space.used();
+}
+
+std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
+  const Metric metric = metric_of(p.metric);
+  switch (stage) {
+    case Stage::tiles: {
+      const Selector& selector = selector_of(p);
+      const SelectJob rows = largest_job(p, Side::rows), columns = largest_job(p, Side::columns);
+      auto bytes =
+          static_cast<std::int64_t>(std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns)));
+      if (selector.workspace_bytes_both)
+        bytes = std::max(bytes, static_cast<std::int64_t>(selector.workspace_bytes_both(rows, columns)));
+      if (!has_products(p)) bytes += side_bytes(p, p.tile_rows) + side_bytes(p, p.tile_cols);
+      return std::max(bytes, 2 * array_bytes(4 * p.tile_rows));  // absorb()
+    }
+    case Stage::keys: return 0;
+    case Stage::refine:
+      return kResultSpaces * ResultSpace(p, refined_together(p), nullptr).used +
+             refine_workspace_bytes(refine_job(p, metric));
+    default:
+      return std::max(ResultSpace(p, redone_together(p), nullptr).used + exact_workspace_bytes(exact_job(p, metric)) +
+                          array_bytes(8 * redone_together(p)),
+                      CheckSpace(p, nullptr).used);
+  }
+}
+
+std::int64_t workspace_bytes(const knng_backend_problem& p) {
+  if (p.by_rows)
+    return std::max(ResultSpace(p, p.tile_rows, nullptr).used + kNearStateBytes +
+                        near_rows_workspace_bytes(near_rows_job(p, metric_of(p.metric))),
+                    CheckSpace(p, nullptr).used);
+  return std::max(
+      {workspace_bytes(p, Stage::tiles), workspace_bytes(p, Stage::refine), workspace_bytes(p, Stage::redo)});
+}
+
+std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision) {
+  if (!is_paged(p)) return 0;
+  if (stage == Stage::redo) return kFewestHeld;
+  const std::int64_t room = bytes_of_stages(p) - stage_bytes(p, stage), slot = slot_bytes(p, stage, precision);
+  std::int64_t fit = room / Slots::bytes(1, slot);
+  while (fit > 0 && Slots::bytes(fit, slot) > room) --fit;
+  const std::int64_t blocks = (p.columns.count + p.tile_cols - 1) / p.tile_cols;
+  return std::clamp(fit, kFewestHeld, std::max(blocks, kFewestHeld));
+}
+
+std::int64_t session_bytes(const knng_backend_problem& p) {
+  const std::int64_t n = p.rows.count, d = p.columns.dim;
+  std::int64_t bytes = p.square ? 0 : Points::bytes(p.rows, transform_of(p));
+  bytes += (p.leave_out ? array_bytes(8 * n) : 0) + array_bytes(4 * (p.k + 2));
+  if (shuffles_columns(p)) bytes += array_bytes(8 * p.columns.count) + array_bytes(RowOrder::bytes(p.columns.count));
+  if (!is_paged(p)) bytes += Points::bytes(p.columns, transform_of(p));
+  if (p.by_rows)
+    return bytes + PointTree::bytes(p.columns.count, d) +
+           std::max(PointTree::bytes_while_made(p.columns.count, d), array_bytes(workspace_bytes(p)));
+  if (has_sums(p)) bytes += array_bytes(sizeof(ValueRange));
+  // Of queries, or of all points.
+  if (has_products(p))
+    bytes += (p.square && is_paged(p) ? 0 : bytes_of_operands(p, n)) +
+             (multiplies_bytes(p) ? 0 : Frame::bytes(p.square && is_paged(p) ? std::min(n, kSampleRows) : n, d)) +
+             array_bytes(Products::kWorkspaceBytes);
+  // Lists.
+  bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 4 * array_bytes(4 * n);
+  if (is_paged(p)) return bytes + paged_bytes(p) + CheckedKeys::bytes(p);
+  if (has_products(p) && !p.square) bytes += bytes_of_operands(p, p.columns.count);
+  return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
+}
+
+std::int64_t host_bytes(const knng_backend_problem& p) {
+  const auto point = [](const knng_backend_rows& rows) { return rows.dim * dtype_bytes(rows.dtype); };
+  // The order of columns, with leave_out also the other way round, and whom rows leave out.
+  const std::int64_t order = shuffles_columns(p) ? RowOrder::bytes(p.columns.count) * (p.leave_out ? 2 : 1) : 0;
+  const std::int64_t left_out = p.leave_out ? 4 * p.rows.count : 0;
+  // Lists that are checked, and what their keys say.
+  const std::int64_t checked = checked_together(p) * (width(p) * (16 + value_bytes(p)) + 16);
+  return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out + checked;
+}
+
+}  // namespace libknng::cuda

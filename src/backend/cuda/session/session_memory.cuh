@@ -1,0 +1,80 @@
+// What a session holds, from its problem alone: the shapes of its stages, and the device memory that they take. Where
+// points come in blocks the stages take turns: what one needs is given back before the next begins.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/engines/operands.cuh"
+#include "backend/cuda/keys/exact_rows.cuh"
+#include "backend/cuda/keys/list_check.cuh"
+#include "backend/cuda/keys/refine.cuh"
+#include "backend/cuda/select/select.cuh"
+#include "backend/cuda/tree/search_rows.cuh"
+#include "backend/seam.h"
+#include "metric/metric.h"
+
+namespace libknng::cuda {
+
+const Selector& selector_of(const knng_backend_problem& p);
+// Tiles are made in one of three ways: of products; of sums in single precision and, for rows that these do not prove,
+// of canonical keys; of canonical keys.
+bool has_products(const knng_backend_problem& p);
+bool has_sums(const knng_backend_problem& p);
+// Of the products on a rung of the ladder; bytes have one.
+bool multiplies_bytes(const knng_backend_problem& p);
+Precision precision_of(const knng_backend_problem& p, int rung);
+// KNNG_UNIT bits of all rungs.
+std::int32_t units_of(const knng_backend_problem& p);
+inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
+
+// Jobs without arrays.
+RefineJob refine_job(const knng_backend_problem& p, const Metric& metric);
+ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);
+NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric);
+
+std::int64_t leading_dimension(std::int64_t columns);
+// Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
+// variance of 2 k, and a list with more than there is room for is selected from a second time.
+std::int64_t found_capacity(const knng_backend_problem& p);
+// Spaces for results: the device goes on with the next rows while the host, which is slower, takes those before.
+inline constexpr int kResultSpaces = 4;
+// Rows that one round of a stage is for.
+std::int64_t refined_together(const knng_backend_problem& p);
+std::int64_t redone_together(const knng_backend_problem& p);
+std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.cuh
+std::int64_t checked_together(const knng_backend_problem& p);
+inline constexpr std::int64_t kNearStateBytes = array_bytes(sizeof(NearState));
+
+// Whether columns are compared in a random order of their own.
+bool shuffles_columns(const knng_backend_problem& p);
+
+// What one side of a tile takes that is not made of products.
+std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count);
+
+// What rows that are checked take in memory, which is 256-byte aligned; without memory it counts. Where points come in
+// blocks, all keys of all of them have come with these (CheckedKeys).
+struct CheckSpace {
+  CheckSpace(const knng_backend_problem& p, void* memory);
+
+  std::int64_t together;  // rows
+  std::int64_t* rows;
+  double* u;
+  double* keys;
+  std::int64_t* ids;
+  double* listed;
+  KeyCounts* counts;
+  std::int64_t used;
+};
+
+// What a session works in.
+enum class Stage { tiles, keys, refine, redo };
+// Workspace of a stage, or of all of them.
+std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage);
+std::int64_t workspace_bytes(const knng_backend_problem& p);
+// Blocks of points that a stage holds, where they come in blocks; `precision` of tiles.
+std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision);
+
+std::int64_t session_bytes(const knng_backend_problem& p);
+std::int64_t host_bytes(const knng_backend_problem& p);
+
+}  // namespace libknng::cuda

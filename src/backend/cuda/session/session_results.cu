@@ -1,0 +1,290 @@
+// What leaves a session: rows refined from their lists, rows of which all pairs are evaluated, rows answered at once;
+// and what is looked at again.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "backend/cuda/keys/exact_rows.cuh"
+#include "backend/cuda/keys/list_check.cuh"
+#include "backend/cuda/keys/refine.cuh"
+#include "backend/cuda/keys/whole_keys.cuh"
+#include "backend/cuda/result/delivery.cuh"
+#include "backend/cuda/session/session.cuh"
+#include "backend/cuda/session/work_sizes.cuh"
+#include "backend/cuda/tree/search_rows.cuh"
+
+namespace libknng::cuda {
+
+void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
+  enter(Stage::refine);
+  if (paged_ && !knows_directionless_) find_directionless();
+  const knng_backend_problem& p = problem_;
+  // Results leave from some spaces while those of the next rows are made in others; lists that stay on this device are
+  // made in place.
+  const bool in_place = result.device == device_;
+  const Stream out;
+  const UntilDone left(out);
+  const std::int64_t soon = refined_at_a_time(p, device_);
+  const std::int64_t together = std::min(refined_together(p), soon);
+  const std::int64_t most_under_way = together == soon ? 2 : kResultSpaces;
+  std::vector<ResultSpace> spaces;
+  void* memory = workspace_.data();
+  for (int i = 0; i < kResultSpaces; ++i) memory = spaces.emplace_back(p, together, memory).rest;
+  for (ResultSpace& space : spaces) space.rows.findings = spaces.front().rows.findings;
+  Delivery delivery(p, spaces.front().rows.findings, result, staging_, out);
+  out.wait();
+
+  const Event made[kResultSpaces], gone[kResultSpaces];
+  const std::int64_t parts = (count + together - 1) / together;
+  const auto first_of = [&](std::int64_t part) { return first + part * together; };
+  const auto rows_of = [&](std::int64_t part) { return std::min(together, count - part * together); };
+  std::int64_t delivered = 0;
+  const auto deliver_oldest = [&] {
+    const std::int64_t part = delivered++, turn = part % kResultSpaces;
+    const ResultSpace& from = spaces[static_cast<std::size_t>(turn)];
+    made[turn].hold(out);
+    if (in_place)
+      delivery.facts(from, 0, first_of(part), rows_of(part), rung_);
+    else
+      delivery.rows(from, 0, first_of(part), rows_of(part), rung_);
+    gone[turn].record(out);
+  };
+  for (std::int64_t part = 0; part < parts; ++part) {
+    if (part - delivered == most_under_way) deliver_oldest();
+    require_wanted();
+    const std::int64_t turn = part % kResultSpaces;
+    gone[turn].hold(home_.stream);
+    ResultRows to = spaces[static_cast<std::size_t>(turn)].rows;
+    if (in_place) {
+      const std::int64_t entry = first_of(part) * to.width;
+      to.ids = result.ids + entry;
+      to.values = static_cast<std::byte*>(result.values) + entry * value_bytes(p);
+    }
+    refine_rows(first_of(part), rows_of(part), to, memory);
+    made[turn].record(home_.stream);
+  }
+  while (delivered < parts) deliver_oldest();
+  delivery.findings();
+}
+
+// Puts the rows' results at the front of `to`.
+void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace) {
+  const knng_backend_problem& p = problem_;
+  RefineJob job = refine_job(p, metric_);
+  job.rows = rows();
+  job.columns = columns();
+  job.first = first;
+  job.count = count;
+  job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
+  job.lists = {candidates_.data() + first * p.capacity, counts_.data() + first, p.capacity, dropped_.data() + first,
+               cutoffs_.data() + first};
+  job.bounds = {scale_, nullptr, nullptr, sums_};
+  job.order = order_of_columns(0);
+  if (column_bounds_) {
+    job.bounds.rows = row_bounds_ + first;
+    job.bounds.columns = column_bounds_;
+  }
+  if (paged_) {
+    job.keys = keys_.data() + first * p.capacity;
+    job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + first : nullptr;
+  }
+  job.directionless = directionless_count_ > 0 ? directionless_.data() : nullptr;
+  job.directionless_count = directionless_count_;
+  job.result = to;
+  job.result.first = first;
+  job.workspace = workspace;
+  libknng::cuda::refine(job, home_.stream);
+}
+
+// Returns when the stream is done, and throws when the search on it is not wanted any more and was told so.
+void Session::wait_while_wanted(NearState* search, const Stream& beside) {
+  constexpr std::chrono::microseconds kBetweenQuestions{100};
+  constexpr int kUnwanted = 1;
+  const Event done;
+  done.record(home_.stream);
+  for (;; std::this_thread::sleep_for(kBetweenQuestions)) {
+    if (!is_wanted()) {
+      check(cudaMemcpyAsync(&search->unwanted, &kUnwanted, sizeof kUnwanted, cudaMemcpyHostToDevice, beside));
+      beside.wait();
+      throw Abandoned{};
+    }
+    if (done.is_reached()) return;
+  }
+}
+
+void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
+  const knng_backend_problem& p = problem_;
+  const ResultSpace space(p, p.tile_rows, workspace_.data());
+  auto* const state = static_cast<NearState*>(space.rest);
+  check(cudaMemsetAsync(state, 0, sizeof *state, home_.stream));
+  home_.stream.wait();  // what is told from now on stays
+  const Stream beside;
+  Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
+  for (std::int64_t done = 0; done < count; done += space.together) {
+    NearRowsJob job = near_rows_job(p, metric_);
+    job.rows = rows();
+    job.grid = tree_->grid();
+    job.tree = tree_->boxes();
+    job.first = first + done;
+    job.count = std::min(space.together, count - done);
+    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
+    job.directionless = directionless_count_ > 0 ? directionless_.data() : nullptr;
+    job.directionless_count = directionless_count_;
+    job.result = space.rows;
+    job.result.first = job.first;
+    job.workspace = static_cast<std::byte*>(space.rest) + kNearStateBytes;
+    job.searching = [&] { wait_while_wanted(state, beside); };
+    near_rows(job, state, home_.stream);
+    delivery.rows(space, 0, job.first, job.count, KNNG_RUNG_FP64);
+  }
+  delivery.findings();
+  unsigned long long keys = 0;
+  staging_.download(&state->evaluated, &keys, sizeof keys, home_.stream);
+  result.keys += static_cast<std::int64_t>(keys);
+}
+
+void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
+  if (paged_ && rung_ == 0 && !paged_->all_have_come()) {  // without tiles rows come here first
+    leave_stage();
+    paged_->look_for_refused();
+  }
+  enter(Stage::redo);
+  const knng_backend_problem& p = problem_;
+  const ResultSpace space(p, redone_together(p), workspace_.data());
+  auto* const list = static_cast<std::int64_t*>(space.rest);
+  Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
+  for (std::int64_t done = 0; done < count; done += space.together) {
+    ExactJob job = exact_job(p, metric_);
+    job.rows = this->rows();
+    job.columns = columns();
+    job.list = list;
+    job.count = std::min(space.together, count - done);
+    job.parts = key_parts_;
+    std::optional<const Points> listed;
+    if (paged_) {
+      job.columns_from = [this](std::int64_t first) {
+        blocks_used();
+        return place_of_columns(first).view;
+      };
+      if (!queries_) {
+        const PickedRows picked{p.columns, {rows + done, rows + done + job.count}};
+        listed.emplace(picked.rows(), metric_.transform, p.metric.largest, staging_, home_);
+        job.rows = listed->view();
+        job.rows_picked = true;
+      }
+    }
+    check(cudaMemcpyAsync(list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
+                          home_.stream));
+    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
+    job.result = space.rows;
+    job.result.packed = true;
+    job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
+    exact_rows(job, home_.stream);
+    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(space, i, rows[done + i], 1, KNNG_RUNG_FP64);
+    result.keys += job.count * p.columns.count;
+  }
+  delivery.findings();
+}
+
+namespace {
+
+// Some rows' lists on the host, as they were made, and what their keys say.
+struct CheckedLists {
+  CheckedLists(const knng_backend_problem& p, std::int64_t count)
+      : entries(width(p)),
+        value_bytes(entries * cuda::value_bytes(p)),
+        ids(static_cast<std::size_t>(count * entries)),
+        values(static_cast<std::size_t>(count * value_bytes)),
+        listed(static_cast<std::size_t>(count * entries)),
+        counts(static_cast<std::size_t>(count)) {}
+
+  const std::int64_t entries, value_bytes;  // of a row
+  std::vector<std::int64_t> ids;
+  std::vector<std::byte> values;
+  std::vector<double> listed;
+  std::vector<KeyCounts> counts;
+};
+
+// Lists of these rows to the host, wherever they are.
+void fetch_lists(std::span<const std::int64_t> rows, const knng_backend_result& result, Staging& staging,
+                 const Stream& stream, CheckedLists& to) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t row = rows[i], place = static_cast<std::int64_t>(i);
+    const Outgoing lists[] = {{result.ids + row * to.entries, to.ids.data() + place * to.entries, 8 * to.entries},
+                              {static_cast<const std::byte*>(result.values) + row * to.value_bytes,
+                               to.values.data() + place * to.value_bytes, to.value_bytes}};
+    if (result.device >= 0)
+      staging.download(lists, stream);
+    else
+      for (const Outgoing& one : lists) std::memcpy(one.to, one.from, static_cast<std::size_t>(one.bytes));
+  }
+}
+
+}  // namespace
+
+std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const knng_backend_result& result) {
+  const knng_backend_problem& p = problem_;
+  const std::span<const std::int64_t> all(p.checked, static_cast<std::size_t>(p.checked_count));
+  const auto begin = std::lower_bound(all.begin(), all.end(), first);
+  const std::span<const std::int64_t> checked(begin, std::lower_bound(begin, all.end(), first + count));
+  if (checked.empty()) return -1;
+  enter(Stage::redo);
+  const CheckSpace space(p, workspace_.data());
+  CheckedLists lists(p, space.together);
+  for (std::size_t done = 0; done < checked.size(); done += static_cast<std::size_t>(space.together)) {
+    const auto rows = checked.subspan(done, std::min(checked.size() - done, static_cast<std::size_t>(space.together)));
+    const auto number = std::ssize(rows);
+    fetch_lists(rows, result, staging_, home_.stream, lists);
+    const auto upload = [&](std::int64_t* to, const std::int64_t* from, std::int64_t values) {
+      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(8 * values), cudaMemcpyHostToDevice, home_.stream));
+    };
+    upload(space.rows, rows.data(), number);
+    upload(space.ids, lists.ids.data(), number * lists.entries);
+    ListCheckJob job;
+    job.count = number;
+    job.columns = p.columns.count;
+    job.k = p.k;
+    job.width = lists.entries;
+    job.rows = space.rows;
+    job.square = p.square != 0;
+    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
+    job.ids = space.ids;
+    job.listed = space.listed;
+    job.counts = space.counts;
+    if (checked_keys_) {
+      job.keys = checked_keys_->of(begin - all.begin() + static_cast<std::ptrdiff_t>(done));
+    } else {
+      WholeKeysJob of_rows;
+      of_rows.rows = this->rows();
+      of_rows.list = space.rows;
+      of_rows.count = number;
+      of_rows.columns = columns();
+      of_rows.column_count = p.columns.count;
+      of_rows.metric = metric_;
+      of_rows.keys = space.keys;
+      of_rows.ld = p.columns.count;
+      of_rows.u = space.u;
+      of_rows.parts = key_parts_;
+      whole_keys(of_rows, home_.stream);
+      job.keys = space.keys;
+    }
+    count_keys(job, home_.stream);
+    const Outgoing found[] = {{space.listed, lists.listed.data(), 8 * number * lists.entries},
+                              {space.counts, lists.counts.data(), number * std::int64_t{sizeof(KeyCounts)}}};
+    staging_.download(found, home_.stream);
+    for (std::int64_t i = 0; i < number; ++i) {
+      const std::int64_t row = rows[static_cast<std::size_t>(i)];
+      const ListClaim claim{lists.ids.data() + i * lists.entries, lists.values.data() + i * lists.value_bytes,
+                            result.ties[row] != 0, p.square ? row : -1, p.leave_out ? p.leave_out[row] : -1};
+      if (!is_right(p, metric_, claim, lists.listed.data() + i * lists.entries,
+                    lists.counts[static_cast<std::size_t>(i)]))
+        return row;
+    }
+  }
+  return -1;
+}
+
+}  // namespace libknng::cuda

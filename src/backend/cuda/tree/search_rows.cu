@@ -1,0 +1,74 @@
+#include "backend/cuda/tree/search_rows.cuh"
+
+#include <algorithm>
+
+#include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/rows/prepare.cuh"
+#include "backend/cuda/tree/hilbert_order.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+struct Arrays {
+  double* u;
+  void* order;
+  RowEntries entries;
+};
+
+std::int64_t lay_out(const NearRowsJob& job, void* memory, Arrays& a) {
+  const std::int64_t rows = job.most_rows;
+  Workspace space(memory);
+  a.u = space.take<double>(rows * job.rows.rows.dim);
+  a.order = space.take<unsigned char>(HilbertOrder::bytes(rows));
+  // One more than k shows whether the last of k is tied.
+  a.entries.slots = std::min(job.k + 1, job.columns);
+  a.entries.keys = space.take<double>(rows * a.entries.slots);
+  a.entries.ids = space.take<std::uint32_t>(rows * a.entries.slots);
+  a.entries.filled = space.take<std::int32_t>(rows);
+  return space.used();
+}
+
+}  // namespace
+
+std::int64_t near_rows_workspace_bytes(const NearRowsJob& job) {
+  Arrays arrays{};
+  return lay_out(job, nullptr, arrays);
+}
+
+void near_rows(const NearRowsJob& job, NearState* state, cudaStream_t stream) {
+  Arrays arrays{};
+  lay_out(job, job.workspace, arrays);
+  const RowConstants* constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
+  load_canonical(job.rows, nullptr, job.first, job.count, arrays.u, stream);
+  const HilbertOrder order(job.most_rows, arrays.order);
+  order.encode(job.grid, arrays.u, constants ? constants + job.first : nullptr, 0, job.count, nullptr, stream);
+
+  NearJob near;
+  near.columns = job.tree;
+  near.column_count = job.columns;
+  near.u = arrays.u;
+  near.order = order.sort(job.count, stream);
+  near.first = job.first;
+  near.count = job.count;
+  near.square = job.square;
+  near.leave_out = job.leave_out;
+  near.constants = constants;
+  near.directionless = job.directionless;
+  near.directionless_count = job.directionless ? job.directionless_count : 0;
+  near.entries = arrays.entries;
+  near.state = state;
+  find_near(near, job.metric, stream);
+  if (job.searching) job.searching();
+
+  ResultJob store;
+  store.entries = arrays.entries;
+  store.first = job.first;
+  store.count = job.count;
+  store.k = job.k;
+  store.columns = job.columns;
+  store.square = job.square;
+  store.leave_out = job.leave_out;
+  store_result(store, job.metric, job.result, stream);
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,47 @@
+// Rows in few dimensions answered straight away: their canonical rows in Hilbert order, the nearest columns of each,
+// the result. Every row is proved, since nothing but canonical keys was compared. Knows nothing of how the tree was
+// made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "backend/cuda/result/result.cuh"
+#include "backend/cuda/rows/rows.cuh"
+#include "backend/cuda/tree/boxes.cuh"
+#include "backend/cuda/tree/hilbert.cuh"
+#include "backend/cuda/tree/search.cuh"
+#include "metric/metric.h"
+
+namespace libknng::cuda {
+
+struct NearRowsJob {
+  CanonicalView rows;
+  std::int64_t columns = 0;  // of the problem
+  HilbertGrid grid;
+  BoxTree tree;  // of the columns that have a direction
+  Metric metric;
+  std::int64_t k = 0;
+  std::int64_t first = 0, count = 0;
+  bool square = false;                      // rows and columns are the same
+  const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none
+  // The first k + 2 columns without direction, ascending (all, if there are fewer); null: there are none.
+  const std::uint32_t* directionless = nullptr;
+  std::int64_t directionless_count = 0;
+  ResultRows result;
+  // Called when the search is under way and nothing else: a kernel's first launch may wait for those before it. May
+  // throw.
+  std::function<void()> searching;
+  std::int64_t most_rows = 0;  // that `workspace` is for
+  void* workspace = nullptr;   // of near_rows_workspace_bytes(), 256-byte aligned
+};
+
+// Whether a metric's rows of that dimension can be answered so.
+constexpr bool answers_rows(Term term, std::int64_t dim) noexcept { return grows_with_gaps(term) && dim <= kShortDim; }
+
+std::int64_t near_rows_workspace_bytes(const NearRowsJob& job);
+
+// Asynchronous; a few launches. The search may take long, unless `state` tells it to end.
+void near_rows(const NearRowsJob& job, NearState* state, cudaStream_t stream);
+
+}  // namespace libknng::cuda
