@@ -12,11 +12,11 @@
 namespace libknng {
 namespace {
 
-struct Place {
+struct Location {
   std::int32_t space = KNNG_HOST;
   std::int32_t device = 0;
   bool on_device() const noexcept { return space == KNNG_CUDA || space == KNNG_MANAGED; }
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const Location&, const Location&) = default;
 };
 
 void require(const knng_backend_seam& backend, std::int32_t status, const knng_backend_error& error,
@@ -28,8 +28,8 @@ void require(const knng_backend_seam& backend, std::int32_t status, const knng_b
 
 // asked: whether the caller says that it is a device's; otherwise a backend that cannot tell, in a forked child say,
 // does not stand in the way of host memory.
-Place locate(const knng_backend_seam& backend, const std::byte* address, bool asked, const char* argument) {
-  Place place;
+Location locate(const knng_backend_seam& backend, const std::byte* address, bool asked, const char* argument) {
+  Location place;
   knng_backend_error error{};
   const std::int32_t status = backend.locate(address, &place.space, &place.device, &error);
   if (status == KNNG_OK) return place;
@@ -60,7 +60,7 @@ std::int32_t find_memory(const knng_matrix& m, const std::byte* lowest, const st
   const bool said_to_be_theirs = m.space == KNNG_CUDA || m.space == KNNG_MANAGED;
   const knng_backend_seam* backend =
       said_to_be_theirs || m.stream != 0 ? &needed_backend(m, argument) : loaded_cuda_backend();
-  Place place, end;
+  Location place, end;
   if (backend && (m.space == KNNG_ANY || said_to_be_theirs)) {
     place = locate(*backend, lowest, said_to_be_theirs, argument);
     end = locate(*backend, highest, said_to_be_theirs, argument);

@@ -5,7 +5,7 @@
  * A device evaluates tiles of the matrix of pairs and keeps, for every row, the candidates with the smallest proved
  * lower bounds of their keys; or, where it has a way to find a row's neighbours among all points at once, it answers
  * rows. What the library does with several devices (planning, dealing out tiles, merging,
- * climbing the ladder of precisions) it does through these calls, so that it can be tested with devices that are none.
+ * climbing the ladder of precisions) it does through these calls, so that it can be tested with simulated devices.
  *
  * Rules: no exception, longjmp or output crosses the seam. A call that fails returns a knng_status other than KNNG_OK
  * and fills in the error; a session that failed is good for close() only. Calls on one session come from one thread at
@@ -64,8 +64,8 @@ typedef struct knng_backend_rows {
   int64_t dim;
   int32_t dtype;
   /* Copies points [first, first + count), packed, dim values each; with the threads of the device that asks. Not for
-   * points of a piece. 0: they could not be read (they may be in a file), or nobody wants them any more; then the call
-   * that wanted them fails, and the library knows why. */
+   * points of a piece. 0: they could not be read (they may be in a file), or the call was cancelled; then the call
+   * that asked for them fails, and the library knows why. */
   int32_t (*read)(const void* user, int64_t first, int64_t count, void* dst);
   /* Points in memory of devices, of this or of others, ascending: they are ready, and stay as they are. */
   const knng_backend_piece* pieces;
@@ -90,7 +90,8 @@ enum { KNNG_UNIT_FP16 = 1, KNNG_UNIT_FP32 = 2, KNNG_UNIT_BYTES = 4 };
  * can take the lists of the others. All zeros: no products. */
 typedef struct knng_backend_units {
   int32_t usable; /* KNNG_UNIT bits */
-  /* Of fp16 (backend/cuda/engines/rounding_model.h): what 16 terms may lose, and the shortest length that a point counts as. */
+  /* Of fp16 (backend/cuda/engines/rounding_model.h): what 16 terms may lose, and the shortest length that a point
+   * counts as. */
   double lost, shortest;
 } knng_backend_units;
 
@@ -108,14 +109,14 @@ typedef struct knng_backend_problem {
   /* memcpy(), with the threads of the device that asks. */
   void (*copy)(const void* copy_user, void* dst, const void* src, int64_t bytes);
   const void* copy_user;
-  /* 0: nobody wants results any more. Long calls ask between their parts, and fail then. Any thread. */
-  int32_t (*wanted)(const void* wanted_user);
-  const void* wanted_user;
+  /* Whether the call was cancelled: long calls ask between their parts, and fail then. Any thread. */
+  int32_t (*cancelled)(const void* cancellation);
+  const void* cancellation;
   int64_t k;
   const char* engine;   /* "tiled" or "direct" */
   const char* selector; /* "insertion", "batch_sort" or "quick" */
   /* From the plan. */
-  int32_t by_rows;              /* answer() is called and not begin, sample, tile, settle, absorb, refine or redo */
+  int32_t by_rows; /* answer() is called and not begin, sample, tile, settle, merge_lists, refine or redo */
   int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
   int64_t capacity;             /* candidates that a list keeps, more than k */
   /* 0: all points stay on the device. Else columns (square: all points) stay where they are read from, and so many
@@ -168,8 +169,8 @@ typedef struct knng_backend_expansion {
   int32_t self_first;
   int32_t value_dtype;
   knng_backend_metric metric;
-  int32_t (*wanted)(const void* wanted_user); /* as that of a problem */
-  const void* wanted_user;
+  int32_t (*cancelled)(const void* cancellation); /* as that of a problem */
+  const void* cancellation;
 } knng_backend_expansion;
 
 typedef struct knng_backend_session knng_backend_session;
@@ -181,13 +182,13 @@ typedef struct knng_backend_seam {
   uint32_t version;
   const char* build_id;
   const char* name; /* as in device=cuda */
-  /* Devices, as people are told of them. Without one that can be used: 0, and why. */
+  /* Devices, as messages show them. Without one that can be used: 0, and why. */
   int32_t (*device_count)(char* why_not, int64_t size);
   void (*describe)(int32_t device, knng_device* out); /* all members but struct_size */
   /* Whether the problem's engine and selector can do its metric and size. */
   int32_t (*can_run)(const knng_backend_problem* problem, knng_backend_error* error);
   /* Whether answer() can do the problem, which can_run() allows: the most rows that a call should be for, so that
-   * progress is told now and then; 0: it cannot. Pure; what comes from the plan is not looked at. */
+   * progress is reported now and then; 0: it cannot. Pure; what comes from the plan is not looked at. */
   int64_t (*rows_at_a_time)(const knng_backend_problem* problem);
   /* Most pairs that a tile of that rung should have, so that it ends within a tenth of a second, if the problem's
    * devices are kept busy by so few. The devices are asked for their speed; what comes from the plan is not looked at.
@@ -206,8 +207,8 @@ typedef struct knng_backend_seam {
   /* Blocks that are on the device at a time from the last begin() or begin_keys() on: who asks for a block that was
    * used among the last so many does not wait for it. 0: all points stay there. */
   int64_t (*blocks_held)(const knng_backend_session* session);
-  /* Empties the lists, and returns when other sessions can heed them; tiles that follow are evaluated in this
-   * precision. */
+  /* Empties the lists, and returns when other sessions can adopt their cut-offs; tiles that follow are evaluated in
+   * this precision. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
   /* After begin(): the share of the rows that tiles in this precision will leave without a proof, as some rows tell,
    * whose lists are empty afterwards. An estimate, which nothing but time depends on; 0 where it would take about as
@@ -219,17 +220,17 @@ typedef struct knng_backend_seam {
   int32_t (*tile)(knng_backend_session* session, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
                   knng_backend_error* error);
   /* Lowers cut-offs to those of another session of the same problem and rung, which may be at work: what lies above
-   * one device's is dropped by all. Lists are joined by absorb() before they are used. */
-  int32_t (*heed)(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error);
+   * one device's is dropped by all. Lists are joined by merge_lists() before they are used. */
+  int32_t (*adopt_cutoffs)(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error);
   /* Returns when all tiles are done. */
   int32_t (*settle)(knng_backend_session* session, knng_backend_error* error);
   /* Adds the candidates that another session of the same problem, perhaps on another device, has found for rows
    * [first, first + count). Both are settled; other rows of `from` may be read at the same time. */
-  int32_t (*absorb)(knng_backend_session* into, const knng_backend_session* from, int64_t first, int64_t count,
-                    knng_backend_error* error);
-  /* If not all points stay on the device: after the last absorb(), begin_keys(), then keys() for every tile in which
-   * rows that will be refined have candidates. Each evaluates canonical keys of what the tile's rows have among its
-   * columns; rows and columns are a tile's. May return before it is done. */
+  int32_t (*merge_lists)(knng_backend_session* into, const knng_backend_session* from, int64_t first, int64_t count,
+                         knng_backend_error* error);
+  /* If not all points stay on the device: after the last merge_lists(), begin_keys(), then keys() for every tile in
+   * which rows that will be refined have candidates. Each evaluates canonical keys of what the tile's rows have among
+   * its columns; rows and columns are a tile's. May return before it is done. */
   int32_t (*begin_keys)(knng_backend_session* session, knng_backend_error* error);
   int32_t (*keys)(knng_backend_session* session, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
                   knng_backend_error* error);
@@ -248,9 +249,9 @@ typedef struct knng_backend_seam {
    * every column after one begin_keys(); all their canonical keys were evaluated meanwhile. */
   int32_t (*check)(knng_backend_session* session, int64_t first, int64_t count, const knng_backend_result* result,
                    int64_t* wrong, knng_backend_error* error);
-  /* Returns when nothing of the session is under way any more, whatever happened. When a build fails this comes for all
+  /* Returns when nothing of the session is in flight any more, whatever happened. When a build fails this comes for all
    * of its sessions before close() does for one: another's kernels may be reading its lists. */
-  void (*quiet)(knng_backend_session* session);
+  void (*drain)(knng_backend_session* session);
   /* Most device memory that the session held so far. */
   int64_t (*peak_bytes)(const knng_backend_session* session);
   void (*close)(knng_backend_session* session);

@@ -8,7 +8,7 @@
 #include "capi/structs.h"
 #include "core/monitor.h"
 #include "exec/device_copy.h"
-#include "exec/host_lists.h"
+#include "exec/device_lists.h"
 #include "graph/copy.h"
 #include "graph/import.h"
 #include "graph/rows.h"

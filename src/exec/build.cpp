@@ -135,7 +135,7 @@ struct Distinct {
   }
   // Whether it takes no more memory than the whole was planned with, and is as good a plan; result: bytes.
   bool fits(const TaskPlan& of_whole, const Dataset& data, std::int64_t result) const {
-    if (plan.device.crowded && !of_whole.device.crowded) return false;
+    if (plan.device.undersized && !of_whole.device.undersized) return false;
     // While it is made, while it becomes the result, or while rows of that are checked.
     const std::int64_t held = data.held_bytes() + Groups::bytes(data.rows());
     return checked_add(held, checked_add(result - kept, of_whole.check_bytes, "k"), "k") <= of_whole.host_bytes &&
@@ -165,14 +165,14 @@ bool is_of_device_memory(const Error& e) {
 // Fills a graph whose shape is set, on the plan's devices. Of memory that was free when the plan was made others may
 // have taken some: then by plans that need less, if there are.
 bool run_within_memory(Task task, TaskPlan plan, const Dataset& data, const Dataset* queries,
-                       const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
-                       Graph& graph) {
+                       const std::int64_t* leave_out, std::int64_t k, const DuplicateCheck& check_duplicates,
+                       Budget* budget, Monitor& monitor, Graph& graph) {
   for (;;) try {
-      return run_on_devices(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
+      return run_on_devices(task, plan, data, queries, leave_out, k, check_duplicates, budget, monitor, graph);
     } catch (const Error& full) {
       if (!is_of_device_memory(full)) throw;
-      // Another device may have been told by now that its work is not wanted.
-      if (ask(false) == Verdict::stop) {
+      // Another device may know by now that its work was cancelled.
+      if (check_duplicates(false) == Duplicates::found) {
         empty(graph);
         return false;
       }
@@ -184,12 +184,12 @@ bool run_within_memory(Task task, TaskPlan plan, const Dataset& data, const Data
 
 // Fills a graph whose shape is set, where the plan says.
 bool run_planned(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                 const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
-                 Graph& graph) {
+                 const std::int64_t* leave_out, std::int64_t k, const DuplicateCheck& check_duplicates, Budget* budget,
+                 Monitor& monitor, Graph& graph) {
   if (plan.device.set.backend)
-    return run_within_memory(task, plan, data, queries, leave_out, k, ask, budget, monitor, graph);
+    return run_within_memory(task, plan, data, queries, leave_out, k, check_duplicates, budget, monitor, graph);
   graph.stats[Stat::pairs] = plan.grid.pairs();
-  if (ask(true) == Verdict::stop) return false;
+  if (check_duplicates(true) == Duplicates::found) return false;
   graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
   run_on_cpu(task, plan, data, queries, leave_out, k, budget, monitor, graph);
   return true;
@@ -206,7 +206,7 @@ void run_distinct(const Distinct& distinct, const Dataset& data, const Task& tas
     try {
       run_planned(
           distinct.task, distinct.plan, distinct.rows, nullptr, nullptr, distinct.k,
-          [](bool) { return Verdict::go_on; }, budget, monitor, of_distinct);
+          [](bool) { return Duplicates::none; }, budget, monitor, of_distinct);
     } catch (const Error& wrong) {  // the caller's number of a row that was found so
       if (wrong.code() != KNNG_ERR_CHECK) throw;
       refuse_list(distinct.groups.representatives()[static_cast<std::size_t>(wrong.info().row)]);
@@ -277,10 +277,10 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   std::string fingerprint_text;
   double duplicates = 0, seconds_fingerprint = 0;
   // Knows the fingerprint from then on; stop: `distinct` is what should be done.
-  const auto ask = [&](bool wait) {
-    if (known) return distinct ? Verdict::stop : Verdict::go_on;
+  const auto check_duplicates = [&](bool wait) {
+    if (known) return distinct ? Duplicates::found : Duplicates::none;
     if (!print.valid()) start_print();  // the last try ended for want of memory
-    if (!wait && print.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return Verdict::not_yet;
+    if (!wait && print.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return Duplicates::unknown;
     Stopwatch watch;
     Fingerprint found = result_of(print, on_devices && data.on_devices());
     known = true;
@@ -299,11 +299,11 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
     }
     loader.reset();
     seconds_fingerprint = watch.lap();
-    return distinct ? Verdict::stop : Verdict::go_on;
+    return distinct ? Duplicates::found : Duplicates::none;
   };
   try {
     const auto all_rows = [&] {
-      return run_planned(task, plan, data, queries, leave_out, k, ask, &budget, monitor, graph);
+      return run_planned(task, plan, data, queries, leave_out, k, check_duplicates, &budget, monitor, graph);
     };
     if (!all_rows()) try {
         run_distinct(*distinct, data, task, plan, &budget, monitor, graph);

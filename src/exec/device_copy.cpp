@@ -2,7 +2,7 @@
 
 #include "backend/memory.h"
 #include "core/buffer.h"
-#include "exec/host_lists.h"
+#include "exec/device_lists.h"
 #include "graph/copy.h"
 
 namespace libknng {

@@ -1,12 +1,12 @@
 #include "exec/device_expand.h"
 
+#include "exec/device_lists.h"
 #include "exec/emit.h"
-#include "exec/host_lists.h"
 
 namespace libknng {
 namespace {
 
-std::int32_t is_wanted(const void* monitor) { return !static_cast<const Monitor*>(monitor)->stopped(); }
+std::int32_t is_cancelled(const void* monitor) { return static_cast<const Monitor*>(monitor)->stopped(); }
 
 }  // namespace
 
@@ -42,8 +42,8 @@ void expand_on_device(const DeviceSet& set, const Graph& distinct, const Groups&
   knng_backend_expansion e = expansion;
   e.ids = distinct.on_device.ids;
   e.keys = reinterpret_cast<const double*>(distinct.on_device.values);
-  e.wanted = &is_wanted;
-  e.wanted_user = &monitor;
+  e.cancelled = &is_cancelled;
+  e.cancellation = &monitor;
   knng_backend_result result{};
   result.ids = graph.on_device.ids;
   result.values = graph.on_device.values;

@@ -17,11 +17,11 @@
 #include "core/dtype.h"
 #include "core/first_failure.h"
 #include "core/stopwatch.h"
+#include "exec/device_lists.h"
 #include "exec/device_task.h"
 #include "exec/device_team.h"
 #include "exec/emit.h"
 #include "exec/host_copy.h"
-#include "exec/host_lists.h"
 #include "exec/self_check.h"
 #include "exec/session_rows.h"
 #include "plan/device_plan.h"
@@ -141,7 +141,7 @@ std::vector<Step> ladder_of(const Metric& metric, const knng_backend_problem& p)
 }
 
 // Row blocks that a device should have in hand at a time: beside them it holds the columns that they meet and the next.
-std::int64_t band_of(Session& session, const TileGrid& grid) {
+std::int64_t band_of(DeviceSession& session, const TileGrid& grid) {
   const std::int64_t held = session.blocks_held();
   return held == 0 ? 1 : grid.square ? std::max<std::int64_t>(held - 2, 1) : grid.row_blocks();
 }
@@ -150,18 +150,24 @@ std::int64_t band_of(Session& session, const TileGrid& grid) {
 // of the host's threads are for that and for what finds it out; the others, all devices together, bring rows.
 class Output {
  public:
-  Output(const Task& task, int threads, const DeviceSet& set, const Ask& ask, Budget* budget, Graph& graph,
-         std::atomic<int>& copiers)
-      : task_(task), threads_(threads), set_(set), ask_(ask), budget_(budget), graph_(graph), copiers_(copiers) {
+  Output(const Task& task, int threads, const DeviceSet& set, const DuplicateCheck& check_duplicates, Budget* budget,
+         Graph& graph, std::atomic<int>& copiers)
+      : task_(task),
+        threads_(threads),
+        set_(set),
+        check_(check_duplicates),
+        budget_(budget),
+        graph_(graph),
+        copiers_(copiers) {
     copiers_.store(of_each_device(threads / 2));
   }
 
   // Whether nothing more is to be done, as far as is known; one thread asks.
-  bool unwanted(bool wait) {
-    if (made_ || unwanted_.load()) return unwanted_.load();
-    const Verdict verdict = ask_(wait);
-    if (verdict == Verdict::stop) unwanted_.store(true);
-    if (verdict != Verdict::go_on) return unwanted_.load();
+  bool is_discarded(bool wait) {
+    if (made_ || discarded_.load()) return discarded_.load();
+    const Duplicates found = check_(wait);
+    if (found == Duplicates::found) discarded_.store(true);
+    if (found != Duplicates::none) return discarded_.load();
     allocate_result(task_, budget_, graph_);
     if (task_.keep_on_device) graph_.on_device = make_lists(set_, graph_, kept_bytes());
     // Pages of a large result are made by several threads.
@@ -174,7 +180,7 @@ class Output {
     return false;
   }
   // For other threads.
-  bool known_unwanted() const noexcept { return unwanted_.load(); }
+  bool known_discarded() const noexcept { return discarded_.load(); }
   // On the first device.
   std::int64_t kept_bytes() const { return task_.kept_bytes(graph_.rows, graph_.k()); }
   Results results(const Part& part) {
@@ -194,11 +200,11 @@ class Output {
   const Task& task_;
   int threads_;
   const DeviceSet& set_;
-  const Ask& ask_;
+  const DuplicateCheck& check_;
   Budget* budget_;
   Graph& graph_;
   std::atomic<int>& copiers_;
-  std::atomic<bool> unwanted_{false};
+  std::atomic<bool> discarded_{false};
   bool made_ = false;
   std::future<void> touched_;
 };
@@ -206,20 +212,20 @@ class Output {
 // Tiles after which a device takes over the cut-offs of the others: copies of them are nothing beside so many tiles.
 constexpr std::int64_t kTilesBetweenCutoffs = 16;
 
-void heed_others(Team& team, std::size_t i) {
+void adopt_cutoffs_of_others(Team& team, std::size_t i) {
   for (std::size_t other = 0; other < team.size(); ++other)
-    if (other != i) team[i].heed(team[other]);
+    if (other != i) team[i].adopt_cutoffs(team[other]);
 }
 
-// Tiles of a queue, on whichever device is free; or some of them, if the output is found unwanted.
+// Tiles of a queue, on whichever device is free; or some of them, if the output is found to be discarded.
 void take_tiles(Team& team, const TileGrid& grid, TileQueue& queue, Output& output, Monitor& monitor) {
   team.each([&](std::size_t i) {
     std::int64_t done = 0;
     for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
-      if (output.known_unwanted()) break;
+      if (output.known_discarded()) break;
       team[i].run(t);
-      if (i == 0 && output.unwanted(false)) break;  // asked while the device is at it
-      if (++done % kTilesBetweenCutoffs == 0) heed_others(team, i);
+      if (i == 0 && output.is_discarded(false)) break;  // asked while the device is at it
+      if (++done % kTilesBetweenCutoffs == 0) adopt_cutoffs_of_others(team, i);
       monitor.advance(grid.pairs_of(t));
     }
     team[i].settle();
@@ -236,8 +242,8 @@ void run_tiles(Team& team, const TileGrid& grid, const std::string& stage, Outpu
   if (diagonal_first) {
     TileQueue diagonal(grid, band, TileQueue::Part::diagonal);
     take_tiles(team, grid, diagonal, output, monitor);
-    if (output.known_unwanted()) return;
-    team.each([&](std::size_t i) { heed_others(team, i); });
+    if (output.known_discarded()) return;
+    team.each([&](std::size_t i) { adopt_cutoffs_of_others(team, i); });
   }
   TileQueue rest(grid, band, diagonal_first ? TileQueue::Part::beside_diagonal : TileQueue::Part::all);
   take_tiles(team, grid, rest, output, monitor);
@@ -268,7 +274,7 @@ void join_lists(Team& team, const TaskPlan& plan) {
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
     for (std::size_t other = 0; other < team.size(); ++other)
-      if (other != i) team[i].absorb(team[other], share.first, share.count);
+      if (other != i) team[i].merge_lists(team[other], share.first, share.count);
   });
 }
 
@@ -350,7 +356,7 @@ void redo_rows(Team& team, const Part& part, std::int64_t unproved, Results& res
 }
 
 // Tiles of all pairs in one precision after the other, until few rows or none are left without a proof; false if the
-// output is unwanted.
+// output is discarded.
 bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, Output& output, Monitor& monitor,
            std::optional<Results>& results) {
   const bool direct = plan.device.engine == "direct";
@@ -366,7 +372,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     const TileGrid grid = tiles_of_rung(job, plan, step.rung);
     run_tiles(team, grid, part.named(step.distances), output, monitor);
     stats[Stat::tiles] += static_cast<double>(grid.tiles());
-    if (output.unwanted(true)) return false;
+    if (output.is_discarded(true)) return false;
     if (!results) results.emplace(output.results(part));
     stats[Stat::seconds_tile] += watch.lap();
     join_lists(team, plan);
@@ -378,7 +384,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     if (unproved <= part.rows / kFewUnproved) break;
   }
   if (ladder.empty()) {
-    if (output.unwanted(true)) return false;
+    if (output.is_discarded(true)) return false;
     results.emplace(output.results(part));
     std::fill_n(part.graph.proof.data() + part.first, part.rows, kUnproved);
     unproved = part.rows;
@@ -476,7 +482,7 @@ void take_counts(const Run& run, const Part& part, const knng_backend_result& to
   }
 }
 
-// plan: for the rows of the part. False if the output is unwanted.
+// plan: for the rows of the part. False if the output is discarded.
 bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, const Part& part) {
   Stopwatch watch;
   const DeviceSet& set = plan.device.set;
@@ -495,9 +501,9 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   query_rows.describe(job.problem.rows);
   job.problem.copy = &SessionRows::copy;
   job.problem.copy_user = &rows;
-  Wanted wanted{rows};
-  job.problem.wanted = &Wanted::ask;
-  job.problem.wanted_user = &wanted;
+  Cancellation cancellation{rows};
+  job.problem.cancelled = &Cancellation::ask;
+  job.problem.cancellation = &cancellation;
   job.problem.leave_out = queries.leave_out;
   const std::vector<std::int64_t> checked = run.checked_of(part);
   job.problem.checked = checked.data();
@@ -509,12 +515,12 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   const Charge charge(run.budget, checked_mul(session_host, static_cast<std::int64_t>(set.devices.size()), "devices"));
 
   run.monitor.stage(part.named("prepare"), 1);
-  Team team(job, set.devices, wanted, run.monitor);
+  Team team(job, set.devices, cancellation, run.monitor);
   Stats& stats = part.graph.stats;
   stats[Stat::seconds_copy] += watch.lap();
   std::optional<Results> results;
   if (plan.device.by_rows) {
-    if (run.output.unwanted(true)) return false;
+    if (run.output.is_discarded(true)) return false;
     results.emplace(run.output.results(part));
     answer_rows(team, plan.grid, *results, run.monitor);
     stats[Stat::tiles] += static_cast<double>(plan.grid.tiles());
@@ -554,10 +560,10 @@ bool run_slices(const Run& run, const TaskPlan& plan, const Queries& queries, Gr
 }  // namespace
 
 bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                    const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
-                    Graph& graph) {
+                    const std::int64_t* leave_out, std::int64_t k, const DuplicateCheck& check_duplicates,
+                    Budget* budget, Monitor& monitor, Graph& graph) {
   std::atomic<int> copiers;
-  Output output(task, plan.threads, plan.device.set, ask, budget, graph, copiers);
+  Output output(task, plan.threads, plan.device.set, check_duplicates, budget, graph, copiers);
   const Charge numbers(budget, checked_mul(plan.checked, 16, "check_rows"));
   const std::vector<std::int64_t> checked = SpreadRows(plan.checked, graph.rows).list();
   const Run run{task, data, k, copiers, output, checked, budget, monitor};

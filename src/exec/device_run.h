@@ -12,9 +12,9 @@
 
 namespace libknng {
 
-// Whether the rows are to be compared; or it is not known yet, and nobody wants to wait for it.
-enum class Verdict { go_on, stop, not_yet };
-using Ask = std::function<Verdict(bool wait)>;
+// Whether rows have duplicates, so that distinct rows are compared in their place; unknown: the check is still at work.
+enum class Duplicates { none, found, unknown };
+using DuplicateCheck = std::function<Duplicates(bool wait)>;
 
 // Fills ids, values, ties, proof and statistics of a graph whose shape is set. queries: nullptr for a build. On a
 // driver thread; each device gets one of its own. `ask` is asked while devices get the rows and begin: if it says stop,
@@ -22,7 +22,7 @@ using Ask = std::function<Verdict(bool wait)>;
 // KNNG_ERR_DATA for rows that the metric cannot take; KNNG_ERR_RANGE for a value that fp32 cannot hold;
 // KNNG_ERR_CANCELLED.
 bool run_on_devices(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                    const std::int64_t* leave_out, std::int64_t k, const Ask& ask, Budget* budget, Monitor& monitor,
-                    Graph& graph);
+                    const std::int64_t* leave_out, std::int64_t k, const DuplicateCheck& check_duplicates,
+                    Budget* budget, Monitor& monitor, Graph& graph);
 
 }  // namespace libknng

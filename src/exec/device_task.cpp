@@ -274,7 +274,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
            error.text);
     return false;
   }
-  if (!asked && (made.bytes > most || made.crowded)) return false;
+  if (!asked && (made.bytes > most || made.undersized)) return false;
   if (made.bytes > most && made.bytes <= task.max_device_bytes)
     fail(KNNG_ERR_DEVICE, "device", {.given = most, .limit = made.smallest},
          "device=%s: %lld bytes are free on a device, at least %lld are needed", task.device.c_str(),
@@ -286,7 +286,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   device.blocks_held = made.blocks_held;
   device.bytes = made.bytes;
   device.smallest = made.smallest;
-  device.crowded = made.crowded;
+  device.undersized = made.undersized;
   plan.checked = planning.checked(made.blocks_held);
   const std::int64_t session_host = planning.host_bytes(made);
   const std::int64_t rows = made.grid.rows;

@@ -19,7 +19,7 @@ namespace {
 
 }  // namespace
 
-void Session::require(std::int32_t status) const {
+void DeviceSession::require(std::int32_t status) const {
   if (status == KNNG_OK) return;
   job_.reading.rethrow();  // why rows did not come
   if (error_.of_rows == 1) refuse(job_.data, "rows");
@@ -27,7 +27,7 @@ void Session::require(std::int32_t status) const {
   fail_on(job_.backend, device_, status, error_);
 }
 
-void Session::refuse(const Dataset& data, const char* what) const {
+void DeviceSession::refuse(const Dataset& data, const char* what) const {
   if (!data.on_devices()) refuse_row(data, job_.metric, error_.row, what);
   std::vector<double> x(static_cast<std::size_t>(data.dim()));
   host_rows(data, data.original(error_.row), 1, nullptr, nullptr, what).load(0, x.data());

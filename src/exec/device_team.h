@@ -33,9 +33,10 @@ struct Job {
 };
 
 // A session on one device; every call that fails throws.
-class Session {
+class DeviceSession {
  public:
-  Session(const Job& job, std::int32_t device) : job_(job), device_(device), session_(nullptr, job.backend.close) {
+  DeviceSession(const Job& job, std::int32_t device)
+      : job_(job), device_(device), session_(nullptr, job.backend.close) {
     knng_backend_session* opened = nullptr;
     const std::int32_t status = job.backend.open(&opened, device, &job.problem, &error_);
     session_.reset(opened);
@@ -52,14 +53,16 @@ class Session {
     require(job_.backend.tile(session_.get(), t.first_row, t.rows, t.first_column, t.columns, &error_));
   }
   void settle() { require(job_.backend.settle(session_.get(), &error_)); }
-  void heed(const Session& from) { require(job_.backend.heed(session_.get(), from.session_.get(), &error_)); }
+  void adopt_cutoffs(const DeviceSession& from) {
+    require(job_.backend.adopt_cutoffs(session_.get(), from.session_.get(), &error_));
+  }
   std::int64_t blocks_held() const { return job_.backend.blocks_held(session_.get()); }
   void begin_keys() { require(job_.backend.begin_keys(session_.get(), &error_)); }
   void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
     require(job_.backend.keys(session_.get(), first_row, rows, first_column, columns, &error_));
   }
-  void absorb(const Session& from, std::int64_t first, std::int64_t count) {
-    require(job_.backend.absorb(session_.get(), from.session_.get(), first, count, &error_));
+  void merge_lists(const DeviceSession& from, std::int64_t first, std::int64_t count) {
+    require(job_.backend.merge_lists(session_.get(), from.session_.get(), first, count, &error_));
   }
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
     require(job_.backend.refine(session_.get(), first, count, &result, &error_));
@@ -76,7 +79,7 @@ class Session {
     require(job_.backend.check(session_.get(), first, count, &result, &wrong, &error_));
     return wrong;
   }
-  void quiet() noexcept { job_.backend.quiet(session_.get()); }
+  void drain() noexcept { job_.backend.drain(session_.get()); }
   std::int64_t peak_bytes() const { return job_.backend.peak_bytes(session_.get()); }
 
  private:
@@ -89,37 +92,38 @@ class Session {
   knng_backend_error error_{};
 };
 
-// What sessions ask of a call: whether anybody wants more of it. When one of them has failed nobody does.
-struct Wanted {
+// What sessions ask of a call: whether it was cancelled. It is when the caller stops it, and when one of them has
+// failed.
+struct Cancellation {
   const SessionRows& rows;
   std::atomic<bool> failed{false};
 
   static std::int32_t ask(const void* user) {
-    const auto& wanted = *static_cast<const Wanted*>(user);
-    return !wanted.failed.load() && wanted.rows.wanted();
+    const auto& cancellation = *static_cast<const Cancellation*>(user);
+    return cancellation.failed.load() || cancellation.rows.cancelled();
   }
 };
 
 // The devices at work, each with a thread, which has a team of its own for copies.
 class Team {
  public:
-  // Gives the job's problem its product units, which all sessions share; one that is not used is told to the log.
-  Team(Job& job, const std::vector<std::int32_t>& devices, Wanted& wanted, Monitor& monitor)
-      : wanted_(wanted), sessions_(devices.size()) {
+  // Gives the job's problem its product units, which all sessions share; one that is not used is logged.
+  Team(Job& job, const std::vector<std::int32_t>& devices, Cancellation& cancellation, Monitor& monitor)
+      : cancellation_(cancellation), sessions_(devices.size()) {
     job.problem.units = find_units(job, devices, monitor);
-    each([&](std::size_t i) { sessions_[i] = std::make_unique<Session>(job, devices[i]); });
+    each([&](std::size_t i) { sessions_[i] = std::make_unique<DeviceSession>(job, devices[i]); });
   }
 
   // A failure may have left work of some of them that reads others' memory.
   ~Team() {
     if (sessions_.size() > 1)
-      for (const auto& session : sessions_) session->quiet();
+      for (const auto& session : sessions_) session->drain();
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   std::size_t size() const noexcept { return sessions_.size(); }
-  Session& operator[](std::size_t i) noexcept { return *sessions_[i]; }
+  DeviceSession& operator[](std::size_t i) noexcept { return *sessions_[i]; }
 
   // Calls f(i) for each device; of several failures the first device's comes out, but for those that are another's.
   template <class F>
@@ -131,10 +135,10 @@ class Team {
         f(i);
       } catch (const Error& e) {
         if (!(e.code() == KNNG_ERR_CANCELLED && failed())) failures[i] = std::current_exception();
-        wanted_.failed.store(true);
+        cancellation_.failed.store(true);
       } catch (...) {
         failures[i] = std::current_exception();
-        wanted_.failed.store(true);
+        cancellation_.failed.store(true);
       }
     };
     {
@@ -143,7 +147,7 @@ class Team {
       try {
         for (std::size_t i = 1; i < sessions_.size(); ++i) others.emplace_back(run, i);
       } catch (...) {
-        wanted_.failed.store(true);  // those that have begun end early
+        cancellation_.failed.store(true);  // those that have begun end early
         throw;
       }
       run(0);
@@ -152,14 +156,14 @@ class Team {
       if (failure) std::rethrow_exception(failure);
   }
   // Whether a device has failed: the others need not go on.
-  bool failed() const noexcept { return wanted_.failed.load(); }
+  bool failed() const noexcept { return cancellation_.failed.load(); }
 
  private:
   // The weakest of the devices'.
   knng_backend_units find_units(const Job& job, const std::vector<std::int32_t>& devices, Monitor& monitor);
 
-  Wanted& wanted_;
-  std::vector<std::unique_ptr<Session>> sessions_;
+  Cancellation& cancellation_;
+  std::vector<std::unique_ptr<DeviceSession>> sessions_;
 };
 
 }  // namespace libknng

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/float_env.h"
-#include "exec/host_lists.h"
+#include "exec/device_lists.h"
 
 namespace libknng {
 namespace {

@@ -38,7 +38,7 @@ void SessionRows::copy(const void* user, void* dst, const void* src, std::int64_
 }
 
 template <class F>
-bool SessionRows::if_wanted(F&& f) const noexcept {
+bool SessionRows::unless_cancelled(F&& f) const noexcept {
   if (failure_.happened()) return false;
   try {
     monitor_.check();
@@ -52,12 +52,12 @@ bool SessionRows::if_wanted(F&& f) const noexcept {
 
 std::int32_t SessionRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
   const auto& rows = *static_cast<const SessionRows*>(user);
-  return rows.if_wanted(
+  return rows.unless_cancelled(
       [&] { pack_rows(rows.data_, first, count, static_cast<std::byte*>(dst), rows.threads_.load()); });
 }
 
-bool SessionRows::wanted() const noexcept {
-  return if_wanted([] {});
+bool SessionRows::cancelled() const noexcept {
+  return !unless_cancelled([] {});
 }
 
 }  // namespace libknng

@@ -25,14 +25,14 @@ class SessionRows {
   void describe(knng_backend_rows& rows) const noexcept;
   // For knng_backend_problem::copy, whose user this is.
   static void copy(const void* user, void* dst, const void* src, std::int64_t bytes);
-  // Whether nobody has stopped the work and all rows so far could be read.
-  bool wanted() const noexcept;
+  // Whether the work was stopped, or rows could not be read.
+  bool cancelled() const noexcept;
 
  private:
   static std::int32_t read(const void* user, std::int64_t first, std::int64_t count, void* dst);
   // Calls f unless reading has failed or the work was stopped; false if one of them is so or f fails.
   template <class F>
-  bool if_wanted(F&& f) const noexcept;
+  bool unless_cancelled(F&& f) const noexcept;
 
   const Dataset& data_;
   const std::atomic<int>& threads_;

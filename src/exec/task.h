@@ -60,7 +60,7 @@ struct DeviceTask {
   std::int64_t blocks_held = 0;  // of points that come block by block; 0: all stay on the device
   std::int64_t bytes = 0;        // of each device, at its peak
   std::int64_t smallest = 0;     // with the smallest tiles
-  bool crowded = false;          // there is less memory than pays
+  bool undersized = false;       // there is less memory than pays
 };
 
 // The plan of a build (queries = 0) or of a query, and what it is for: an engine of the CPU, or devices.

@@ -5,8 +5,13 @@
 #include "io/formats_seam.h"
 
 extern "C" __attribute__((visibility("default"))) const knng_formats_seam* knng_formats_entry() {
-  static const knng_formats_seam seam = {sizeof(knng_formats_seam), KNNG_FORMATS_SEAM_VERSION,
-                                         KNNG_FORMATS_BUILD_ID,     &knng_formats::stream_calls,
-                                         &knng_formats::gz_calls,   &knng_formats::zip_calls};
+  static const knng_formats_seam seam = {
+      .struct_size = sizeof(knng_formats_seam),
+      .version = KNNG_FORMATS_SEAM_VERSION,
+      .build_id = KNNG_FORMATS_BUILD_ID,
+      .stream = &knng_formats::stream_calls,
+      .gz = &knng_formats::gz_calls,
+      .zip = &knng_formats::zip_calls,
+  };
   return &seam;
 }

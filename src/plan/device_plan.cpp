@@ -239,7 +239,7 @@ DevicePlan plan_in_slices(const DeviceProblem& p, std::int64_t capacity) {
   DevicePlan plan = plan_of_slice(round_up(ceil_div(p.rows, ceil_div(p.rows, rows)), kGrain));
   if (!fits(plan)) plan = plan_of_slice(rows);
   plan.slice = plan.grid.rows;
-  plan.crowded = rows < worthwhile || !pays(of_slice(p, plan.slice), {plan.grid.tile_rows, plan.grid.tile_cols});
+  plan.undersized = rows < worthwhile || !pays(of_slice(p, plan.slice), {plan.grid.tile_rows, plan.grid.tile_cols});
   plan.grid.rows = p.rows;
   return plan;
 }

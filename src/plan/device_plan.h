@@ -34,7 +34,7 @@ struct DevicePlan {
   // not square, if there are slices.
   TileGrid grid;
   std::int64_t slice = 0;        // rows that have lists at a time, one slice after the other; 0: all
-  bool crowded = false;          // slices or their tiles are smaller than pays
+  bool undersized = false;       // slices or their tiles are smaller than pays
   std::int64_t capacity = 0;     // candidates of a list; 0 where rows are answered
   std::int64_t blocks_held = 0;  // 0: all points stay on the device; else they come block by block
   std::int64_t bytes = 0;        // of each device

@@ -69,7 +69,7 @@ static void memory_is_as_planned(void** state) {
 }
 
 static void count_logs(void* user, int32_t level, const char* text) {
-  if (level == 1 && strstr(text, "cuda:0: told to be full; again")) ++*(int*)user;
+  if (level == 1 && strstr(text, "cuda:0: injected lack of memory; again")) ++*(int*)user;
 }
 
 /* Devices whose memory others take between plan and build: smaller plans, down to the smallest, and then an error. */
@@ -94,7 +94,7 @@ static void memory_that_others_took(void** state) {
         int logs = 0;
         knng_control control = {sizeof control, 0, NULL, &count_logs, &logs, NULL, 0};
         if (step < 0) {
-          EXPECT_ERROR(answer(h, &q, &control, &g), KNNG_ERR_MEMORY, "cuda:0: told to be full");
+          EXPECT_ERROR(answer(h, &q, &control, &g), KNNG_ERR_MEMORY, "cuda:0: injected lack of memory");
           assert_null(g);
         } else {
           expect_ok(answer(h, &q, &control, &g), behaviour);
@@ -196,7 +196,7 @@ static void blocks_that_are_cut(void** state) {
 }
 
 /* The scale of points in blocks is that of a sample, 512 of them: others may be far beyond it and are proved all the
- * same. Not by devices that are none, whose rungs know no scale. */
+ * same. Not by simulated devices, whose rungs know no scale. */
 static void points_far_beyond_a_sample(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F32, 700, 301, 325);

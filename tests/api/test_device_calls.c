@@ -17,10 +17,16 @@ typedef struct build_case {
 } build_case;
 static const build_case builds[] = {
     {"cuda:0", "tiled", "64", 300, 16, 0, {"open", "begin", "sample", "tile", "settle", "refine", "redo"}},
-    {"cuda:2,0,1", "tiled", "32", 300, 16, 0, {"open", "begin", "tile", "heed", "settle", "absorb", "refine", "redo"}},
+    {"cuda:2,0,1",
+     "tiled",
+     "32",
+     300,
+     16,
+     0,
+     {"open", "begin", "tile", "adopt_cutoffs", "settle", "merge_lists", "refine", "redo"}},
     {"cuda:0", "tiled", "0", 500, 301, 1, {"tile", "begin_keys", "keys", "refine"}},
-    {"cuda:0,1", "tiled", "0", 500, 301, 1, {"tile", "absorb", "begin_keys", "keys", "refine"}},
-    {"cuda:0,1", "tiled", "0", 300, 5, 2, {"open", "begin", "tile", "absorb", "refine"}},
+    {"cuda:0,1", "tiled", "0", 500, 301, 1, {"tile", "merge_lists", "begin_keys", "keys", "refine"}},
+    {"cuda:0,1", "tiled", "0", 300, 5, 2, {"open", "begin", "tile", "merge_lists", "refine"}},
     {"cuda:0", "direct", "32", 200, 3, 0, {"open", "answer"}},
     {"cuda:1,0", "direct", "32", 200, 3, 0, {"open", "answer"}}};
 enum { build_count = sizeof builds / sizeof *builds, most_calls = 400 };
@@ -146,10 +152,10 @@ static void stops_at_every_call(void** state) {
   at_every_call(stop_while);
 }
 
-/* Of GPUs, which are told to hold less than was planned: any of what a session takes may be too much. */
+/* Of GPUs, whose sessions are made to hold less than was planned: any of what a session takes may be too much. */
 static void out_of_memory_at_any_amount(void** state) {
   (void)state;
-  if (!told_devices) skip();
+  if (!injecting_faults) skip();
   enum { steps = 48 };
   static const build_case can_do_with_less = {"cuda:0", "tiled", "0", 3000, 64, 0, {NULL}};
   for (int b = 0; b <= build_count; ++b) {
@@ -248,7 +254,7 @@ static void expect_failures(const knng* h, const question* q, const lent* l) {
     if (status == KNNG_OK) { /* not a call of this build */
       knng_graph_destroy(g);
     } else {
-      EXPECT_ERROR(status, KNNG_ERR_DEVICE, "told to fail");
+      EXPECT_ERROR(status, KNNG_ERR_DEVICE, "injected failure");
       assert_null(g);
       ++failed;
     }

@@ -83,7 +83,7 @@ static void as_many_as_were_asked_for(void** state) {
   static const char* const numbers[] = {"0", "auto", "23", "100000"};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     const way* w = &ways[i];
-    if (told_devices && w->on_device) continue; /* they have no memory of their own */
+    if (injecting_faults && w->on_device) continue; /* they have no memory of their own */
     problem p;
     make(&p, w);
     knng_graph* expected = graph_of_cpu(&p.q);
@@ -92,13 +92,14 @@ static void as_many_as_were_asked_for(void** state) {
       for (size_t n = 0; n < sizeof numbers / sizeof *numbers; ++n) {
         knng* h = handle_of(&p, w, *set, numbers[n]);
         const double wanted = n == 0 ? 0 : n == 1 ? 4 : n == 2 ? 23 : all;
-        const int64_t before = fake_devices && !told_devices ? fake_count("checked", 0) : 0;
+        const int64_t before = fake_devices && !injecting_faults ? fake_count("checked", 0) : 0;
         knng_graph* g = NULL;
         expect_ok(answer(h, &p.q, NULL, &g), w->label);
         expect_lists(expected, g, w->asks ? ASKED : N, w->label);
         assert_true(checked_of(g) == (wanted < all ? wanted : all));
         assert_true((stat_of(g, "seconds_check") > 0) == (checked_of(g) > 0));
-        if (fake_devices && !told_devices) assert_true((double)(fake_count("checked", 0) - before) == checked_of(g));
+        if (fake_devices && !injecting_faults)
+          assert_true((double)(fake_count("checked", 0) - before) == checked_of(g));
         knng_graph_destroy(g);
         knng_destroy(h);
       }
@@ -110,7 +111,7 @@ static void as_many_as_were_asked_for(void** state) {
 /* No row gets a certain neighbour, on any device: bounds hold, all rows have a proof, and lists are wrong. */
 static void a_neighbour_that_is_lost_is_missed(void** state) {
   (void)state;
-  if (!fake_devices || told_devices) skip();
+  if (!fake_devices || injecting_faults) skip();
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     const way* w = &ways[i];
     if (w->engine[0] == 'd') continue;
@@ -155,7 +156,7 @@ static void a_neighbour_that_is_lost_is_missed(void** state) {
 /* On GPUs: the last neighbour of a row is another when it is looked at. */
 static void an_entry_that_is_wrong_is_found(void** state) {
   (void)state;
-  if (!told_devices) skip();
+  if (!injecting_faults) skip();
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     const way* w = &ways[i];
     if (w->engine[0] == 'd' || w->on_device || w->copies || w->room == SLICES) continue;
@@ -177,7 +178,7 @@ static void an_entry_that_is_wrong_is_found(void** state) {
 
 static void nothing_is_read_again(void** state) {
   (void)state;
-  if (!fake_devices || told_devices) skip();
+  if (!fake_devices || injecting_faults) skip();
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     const way* w = &ways[i];
     problem p;
@@ -214,7 +215,7 @@ static void what_fails_meanwhile(void** state) {
     knng* h = handle_of(&p, w, "cuda:0", "100000");
     knng_graph* g = NULL;
     devices_behave("0:fails_at_check=1");
-    EXPECT_ERROR(answer(h, &p.q, NULL, &g), KNNG_ERR_DEVICE, "cuda:0: told to fail");
+    EXPECT_ERROR(answer(h, &p.q, NULL, &g), KNNG_ERR_DEVICE, "cuda:0: injected failure");
     assert_null(g);
     volatile int32_t stop = 0;
     const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop, 0};

@@ -233,7 +233,7 @@ static void failures_leave_nothing(void** state) {
     knng* h = handle_of(&q, "cuda:1,0");
     knng_graph* g = NULL;
     devices_behave("1:fails_at_expand=1");
-    EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_DEVICE, "cuda:1", "told to fail");
+    EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_DEVICE, "cuda:1", "injected failure");
     assert_int_equal(fake_count("bytes", 0), 0);
     /* Without room for two graphs all rows are compared. */
     devices_behave("1:out_of_memory_at_expand=1");
@@ -245,7 +245,7 @@ static void failures_leave_nothing(void** state) {
     g = NULL;
     assert_int_equal(fake_count("bytes", 0), 0);
     devices_behave("1:no_memory_for_lists");
-    EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "graph", "told to be full");
+    EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "graph", "injected lack of memory");
     assert_int_equal(fake_count("bytes", 0), 0);
     volatile int32_t stop = 0;
     const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop, 0};

@@ -1,5 +1,5 @@
 /* Rows in memory of devices that equal others: those of one device are compared there, and there it is told whether
- * they have a direction; the host is brought what is compared with rows elsewhere. On devices that are none. */
+ * they have a direction; the host is brought what is compared with rows elsewhere. On simulated devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +156,7 @@ static void a_device_that_cannot_compare_is_told_of(void** state) {
   lent_rows lent = lend(&rows, ways[1], "cuda:0");
   devices_behave("1:fails_to_compare");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(lent.h, 5, NULL, &g, &reported), KNNG_ERR_DEVICE, "rows", "told to fail");
+  EXPECT_ERROR(knng_build(lent.h, 5, NULL, &g, &reported), KNNG_ERR_DEVICE, "rows", "injected failure");
   assert_null(g);
   devices_behave("");
   g = built(lent.h, 5);

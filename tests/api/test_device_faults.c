@@ -1,5 +1,5 @@
 /* Devices that are stopped, slow, full or broken: what is said, and that nothing of them stays behind. What
- * needs devices that misbehave runs on those that are none, and some of it on GPUs that are told (--told). */
+ * needs devices that misbehave runs on simulated devices, and some of it on GPUs with faults injected (--faults). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static void expect_failure_of(const knng* h, const question* q, int device, cons
   snprintf(name, sizeof name, "cuda:%d: ", device);
   devices_behave(behaviour);
   knng_graph* g = NULL;
-  EXPECT_ERROR(answer(h, q, NULL, &g), code, name, "told to");
+  EXPECT_ERROR(answer(h, q, NULL, &g), code, name, "injected");
   assert_null(g);
   devices_teardown(NULL);
 }
@@ -183,9 +183,9 @@ static void devices_that_answer_rows(void** state) {
     expect_ok(answer(h, &a.q, NULL, &g), "rows");
     expect_same(a.expected, g, "rows");
     assert_true(stat_of(g, "tiles") == 19); /* calls of 16 rows, and 12 */
-    /* Boxes rule out some of them where it is GPUs that are told. */
-    assert_true(told_devices ? stat_of(g, "keys") >= 300 * 5 && stat_of(g, "keys") <= 300 * 300
-                             : stat_of(g, "keys") == 300 * 299);
+    /* Boxes rule out some of them where it is GPUs. */
+    assert_true(injecting_faults ? stat_of(g, "keys") >= 300 * 5 && stat_of(g, "keys") <= 300 * 300
+                                 : stat_of(g, "keys") == 300 * 299);
     assert_true(stat_of(g, "refined") == 0 && stat_of(g, "redone_fp32") == 0 && stat_of(g, "redone_fp64") == 0);
     char text[24];
     expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL, NULL), "engine");
@@ -251,14 +251,14 @@ static void full_devices_get_smaller_tiles_or_nothing(void** state) {
 static void devices_that_fail(void** state) {
   (void)state;
   if (!fake_devices) skip();
-  static const char* const calls[] = {"open=1",   "begin=1",  "begin=2",  "tile=1",   "settle=1",
-                                      "settle=2", "absorb=1", "absorb=2", "refine=1", "refine=2"};
+  static const char* const calls[] = {"open=1",   "begin=1",       "begin=2",       "tile=1",   "settle=1",
+                                      "settle=2", "merge_lists=1", "merge_lists=2", "refine=1", "refine=2"};
   asked a;
   ask(&a, heaps(300, 12));
   knng_graph* g = NULL;
   knng* h = handle_for(&a.q, "cuda:2,0,1", "auto", "auto", "32");
   int64_t memory_free = 0;
-  for (int turn = 0; turn < (told_devices ? 2 : 1); ++turn) { /* the first brings kernels to GPUs */
+  for (int turn = 0; turn < (injecting_faults ? 2 : 1); ++turn) { /* the first brings kernels to GPUs */
     if (turn > 0) memory_free = settled_memory_free();
     for (int device = 0; device < 3; ++device)
       for (size_t c = 0; c < sizeof calls / sizeof *calls; ++c)
@@ -272,16 +272,16 @@ static void devices_that_fail(void** state) {
   /* With many tiles devices tell each other their cut-offs. */
   knng* many = handle_for(&a.q, "cuda:2,0,1", "auto", "auto", "5");
   devices_behave("");
-  const int64_t heeded = fake_count("cut-offs", 0);
+  const int64_t adopted = fake_count("cut-offs", 0);
   expect_answer(many, &a.q, a.expected, &a.failure, "cut-offs");
-  assert_true(fake_count("cut-offs", 0) > heeded);
-  expect_failure_of(many, &a.q, 1, "fails_at_heed=2", KNNG_ERR_DEVICE);
+  assert_true(fake_count("cut-offs", 0) > adopted);
+  expect_failure_of(many, &a.q, 1, "fails_at_adopt_cutoffs=2", KNNG_ERR_DEVICE);
   knng_destroy(many);
   /* Of several failures, the first device's in the order in which they were asked for. */
   devices_behave("0:fails_at_settle=1;1:fails_at_settle=1;2:fails_at_settle=1");
-  EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "cuda:2: told to fail");
+  EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "cuda:2: injected failure");
   devices_behave("0:fails_at_redo=1;1:fails_at_redo=1;2:fails_at_redo=1");
-  EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "told to fail");
+  EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "injected failure");
   devices_behave("");
   expect_answer(h, &a.q, a.expected, &a.failure, "repaired");
   knng_destroy(h);
@@ -332,7 +332,7 @@ static void a_sample_picks_the_precision(void** state) {
 static void blocks_that_fail(void** state) {
   (void)state;
   asked a;
-  ask(&a, rows_positive(KNNG_F32, fake_devices && !told_devices ? 500 : 4000, 301,
+  ask(&a, rows_positive(KNNG_F32, fake_devices && !injecting_faults ? 500 : 4000, 301,
                         323)); /* enough for some reports, one each ms */
   knng* h = handle_for(&a.q, fake_devices ? "cuda:2,0,1" : "cuda:0", "tiled", "auto", "0");
   give_least_memory(h, a.q.k, 0);
@@ -392,15 +392,15 @@ static void a_bound_that_is_none_is_found_out(void** state) {
 int main(int argc, char** argv) {
   const int status = devices_start();
   if (status != 0) return status;
-  if (argc > 1 && strcmp(argv[1], "--told") == 0) { /* what does not ask for more than being told */
-    const struct CMUnitTest told[] = {
+  if (argc > 1 && strcmp(argv[1], "--faults") == 0) { /* what needs injected faults alone */
+    const struct CMUnitTest with_faults[] = {
         DEVICE_TEST(slow_devices_get_less),
         DEVICE_TEST(devices_that_answer_rows),
         DEVICE_TEST(full_devices_get_smaller_tiles_or_nothing),
         DEVICE_TEST(devices_that_fail),
         DEVICE_TEST(blocks_that_fail),
     };
-    return cmocka_run_group_tests(told, NULL, NULL);
+    return cmocka_run_group_tests(with_faults, NULL, NULL);
   }
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(stopped_at_every_report),

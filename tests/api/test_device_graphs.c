@@ -1,5 +1,5 @@
 /* graph=device: the lists of a graph stay on the device that made them, to be viewed and copied there, and come to the
- * host when something reads them there. On devices that are none. */
+ * host when something reads them there. On simulated devices. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static void equal_rows_are_put_back_there(void** state) {
   devices_behave("0:no_memory_for_lists");
   knng* h = HANDLE(&rows, "device", "cuda:0", "graph", "device");
   knng_graph* g = NULL;
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "told to be full", "");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "injected lack of memory", "");
   knng_destroy(h);
   fake_release(there.block);
   knng_graph_destroy(expected);
@@ -303,10 +303,10 @@ static void what_cannot_be_kept_is_refused(void** state) {
   EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_OPTION, "graph=device", "device=cpu");
   expect_ok(knng_set(h, "device", "cuda:1,0", NULL), "device");
   devices_behave("1:no_memory_for_lists");
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "graph", "told to be full");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_MEMORY, "graph", "injected lack of memory");
   assert_int_equal(fake_count("bytes", 0), 0);
   devices_behave("1:fails_at_refine=1");
-  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_DEVICE, "told to fail");
+  EXPECT_ERROR(knng_build(h, 6, NULL, &g, &reported), KNNG_ERR_DEVICE, "injected failure");
   assert_int_equal(fake_count("bytes", 0), 0);
   devices_behave("0:unusable;1:unusable;2:unusable;3:unusable");
   expect_ok(knng_set(h, "device", "auto", NULL), "device");

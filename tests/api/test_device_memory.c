@@ -1,5 +1,5 @@
 /* Rows, queries and results in memory of devices: the same graphs, read and written where they are, after the caller's
- * stream; and what is said of memory that is not there. On devices that are none, whose memory ends a program that
+ * stream; and what is said of memory that is not there. On simulated devices, whose memory ends a program that
  * touches it (tests/backend/fake_memory.h). */
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void the_cpu_gets_copies(void** state) {
   expect_same(expected, g, "within the smallest budget");
   knng_graph_destroy(g);
   devices_behave("1:fails_to_fetch");
-  EXPECT_ERROR(knng_build(h, 7, NULL, &g, &reported), KNNG_ERR_DEVICE, "rows", "told to fail");
+  EXPECT_ERROR(knng_build(h, 7, NULL, &g, &reported), KNNG_ERR_DEVICE, "rows", "injected failure");
   knng_graph_destroy(expected);
   knng_destroy(h);
   knng_destroy(host);

@@ -1,6 +1,6 @@
 /* Product units of devices: a problem on devices of different generations has one model, the weakest, which those that
  * are none insist on (tests/backend/fake_cuda.cpp); and a unit that adds up wrongly is not used: the next precision is,
- * at last canonical keys, and the log says so once. On GPUs that are told as well (--told). */
+ * at last canonical keys, and the log says so once. On GPUs with faults injected as well (--faults). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +11,20 @@
 enum { FP16 = 1, FP32 = 2, BYTES = 4 }; /* KNNG_UNIT bits */
 
 /* Lines of the log that tell of a unit. */
-typedef struct told_lines {
+typedef struct logged_lines {
   int count;
   char last[256];
-} told_lines;
+} logged_lines;
 
 static void on_log(void* user, int32_t level, const char* text) {
-  told_lines* lines = user;
+  logged_lines* lines = user;
   if (!strstr(text, "this is not used")) return;
   assert_int_equal(level, 1);
   ++lines->count;
   snprintf(lines->last, sizeof lines->last, "%s", text);
 }
 
-static knng_graph* graph_told(const knng* h, const question* q, told_lines* lines) {
+static knng_graph* graph_logged(const knng* h, const question* q, logged_lines* lines) {
   memset(lines, 0, sizeof *lines);
   const knng_control c = {sizeof(knng_control), 0, NULL, on_log, lines, NULL, 0};
   knng_graph* g = NULL;
@@ -48,8 +48,8 @@ static void devices_share_one_model(void** state) {
       knng* h = handle_for(&q, sets[s], "tiled", "auto", "48");
       for (int g = 0; g < 4; ++g) {
         devices_behave(generations[g]);
-        told_lines lines;
-        knng_graph* found = graph_told(h, &q, &lines);
+        logged_lines lines;
+        knng_graph* found = graph_logged(h, &q, &lines);
         expect_same(expected, found, sets[s]);
         assert_int_equal(lines.count, 0);
         knng_graph_destroy(found);
@@ -72,8 +72,8 @@ typedef struct doubt {
 static void a_unit_that_is_wrong_is_not_used(void** state) {
   (void)state;
   if (!fake_devices) skip();
-  static const doubt doubts[] = {{"0:without=1", FP16, 1, "cuda:0: this is not used: told to be wrong"},
-                                 {"1:without=2", FP32, 1, "cuda:1: this is not used: told to be wrong"},
+  static const doubt doubts[] = {{"0:without=1", FP16, 1, "cuda:0: this is not used: made wrong by a test"},
+                                 {"1:without=2", FP32, 1, "cuda:1: this is not used: made wrong by a test"},
                                  {"0:without=1;1:without=2", FP16 | FP32, 2, "cuda:"},
                                  {"0:without=7;1:without=7", FP16 | FP32 | BYTES, 2, "cuda:"},
                                  {"1:without=4", BYTES, 1, "cuda:1"}};
@@ -90,8 +90,8 @@ static void a_unit_that_is_wrong_is_not_used(void** state) {
         devices_behave(doubts[i].behaviour);
         const int concerns = doubts[i].without & (multiplies_bytes ? BYTES : FP16 | FP32);
         const int none_left = concerns == (multiplies_bytes ? BYTES : FP16 | FP32);
-        told_lines lines;
-        knng_graph* g = graph_told(h, &q, &lines);
+        logged_lines lines;
+        knng_graph* g = graph_logged(h, &q, &lines);
         expect_same(expected, g, doubts[i].behaviour);
         assert_int_equal(lines.count, concerns ? doubts[i].devices : 0);
         if (concerns) assert_non_null(strstr(lines.last, doubts[i].said));
@@ -117,15 +117,15 @@ static void a_unit_that_is_wrong_is_not_used(void** state) {
  * products need no such unit. */
 static void a_build_tells_it_once(void** state) {
   (void)state;
-  if (!fake_devices || told_devices) skip();
+  if (!fake_devices || injecting_faults) skip();
   test_rows rows = rows_normal(KNNG_F32, 300, 12, 333);
   for (int64_t i = 100; i < 300; ++i) memcpy((float*)rows.data + i * 12, (float*)rows.data + i % 100 * 12, 48);
   question q = question_of(&rows, &metric_cases[0], 5);
   knng_graph* expected = graph_of_cpu(&q);
   knng* h = handle_for(&q, "cuda:0", "tiled", "auto", "0");
-  told_lines lines;
+  logged_lines lines;
   devices_behave("0:without=1");
-  knng_graph* g = graph_told(h, &q, &lines);
+  knng_graph* g = graph_logged(h, &q, &lines);
   expect_same(expected, g, "duplicates");
   assert_int_equal(lines.count, 1);
   knng_graph_destroy(g);
@@ -138,7 +138,7 @@ static void a_build_tells_it_once(void** state) {
   expected = graph_of_cpu(&q);
   devices_behave("0:without=7");
   h = handle_for(&q, "cuda:0", "tiled", "auto", "0");
-  g = graph_told(h, &q, &lines);
+  g = graph_logged(h, &q, &lines);
   expect_same(expected, g, "manhattan");
   assert_int_equal(lines.count, 0);
   knng_graph_destroy(g);

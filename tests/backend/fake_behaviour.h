@@ -1,5 +1,5 @@
-// How devices are told to behave that are none, and GPUs that told_cuda.cpp stands in front of (fake_cuda.cpp has the
-// words); and the guard around their calls.
+// How simulated devices behave, and GPUs that fault_injection.cpp stands in front of (fake_cuda.cpp has
+// the words); and the guard around their calls.
 #pragma once
 
 #include <algorithm>
@@ -45,17 +45,17 @@ struct Failure {
   std::int64_t row = -1;
 };
 
-inline constexpr std::array<const char*, 14> kCalls = {"open",   "begin",  "sample",     "tile",  "heed",
-                                                       "settle", "absorb", "begin_keys", "keys",  "refine",
-                                                       "redo",   "answer", "check",      "expand"};
+inline constexpr std::array<const char*, 14> kCalls = {"open",   "begin",       "sample",     "tile",  "adopt_cutoffs",
+                                                       "settle", "merge_lists", "begin_keys", "keys",  "refine",
+                                                       "redo",   "answer",      "check",      "expand"};
 enum Call : std::size_t {
   kOpen,
   kBegin,
   kSample,
   kTile,
-  kHeed,
+  kAdoptCutoffs,
   kSettle,
-  kAbsorb,
+  kMergeLists,
   kBeginKeys,
   kKeys,
   kRefine,
@@ -68,16 +68,16 @@ enum Call : std::size_t {
 inline std::atomic<std::int64_t> calls_failed{0};
 inline std::atomic<volatile std::int32_t*> stop_flag{nullptr};
 
-// Or stops the caller, if told so.
-inline void fail_if_told(std::int32_t device, Call call, std::int64_t number) {
+// Or stops the caller, if the test asks for it.
+inline void inject_fault(std::int32_t device, Call call, std::int64_t number) {
   const std::string name = kCalls[call];
-  const auto told = [&](const char* what) { return behaviour(device, what + name) == number; };
-  if (volatile std::int32_t* const flag = stop_flag.load(); flag && told("stop_comes_at_"))
+  const auto asked_for = [&](const char* what) { return behaviour(device, what + name) == number; };
+  if (volatile std::int32_t* const flag = stop_flag.load(); flag && asked_for("stop_comes_at_"))
     __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
-  const bool fails = told("fails_at_");
-  if (!fails && !told("out_of_memory_at_")) return;
+  const bool fails = asked_for("fails_at_");
+  if (!fails && !asked_for("out_of_memory_at_")) return;
   ++calls_failed;
-  throw fails ? Failure{KNNG_ERR_DEVICE, "told to fail"} : Failure{KNNG_ERR_MEMORY, "told to be full"};
+  throw fails ? Failure{KNNG_ERR_DEVICE, "injected failure"} : Failure{KNNG_ERR_MEMORY, "injected lack of memory"};
 }
 
 // What a slow device does besides.

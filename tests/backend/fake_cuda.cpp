@@ -1,4 +1,4 @@
-// A library of devices that are none: the seam to libknng_cuda.so in host memory, so that planning, dealing, merging,
+// A library of simulated devices: the seam to libknng_cuda.so in host memory, so that planning, dealing, merging,
 // the ladder of precisions and errors of many devices are tested on any machine.
 //
 // How many devices there are, and how they behave, is read from the environment at every call:
@@ -8,9 +8,9 @@
 // (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable, lies (its bounds are
 // none), drops=ID (no row gets that neighbour), samples (sample() tells something), coarse_hashes (four of them, of
 // rows in its memory), fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N,
-// out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, begin, sample, tile, settle, heed,
-// absorb, begin_keys, keys, refine, redo, answer or check, or expand, of which every one is the first.
-// KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
+// out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, begin, sample, tile, settle,
+// adopt_cutoffs, merge_lists, begin_keys, keys, refine, redo, answer or check, or expand, of which every one is the
+// first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -34,9 +34,9 @@
 
 using namespace libknng;
 using fake::behaviour;
-using fake::fail_if_told;
 using fake::Failure;
 using fake::guard;
+using fake::inject_fault;
 using fake::kMostDevices;
 using fake::linger;
 using fake::Points;
@@ -47,11 +47,11 @@ struct knng_backend_session : fake::Session {
 
 namespace {
 
-// A call on a session: counted, told to fail or done.
+// A call on a session: counted, made to fail or done.
 template <class F>
 std::int32_t on(knng_backend_session* s, fake::Call call, knng_backend_error* error, F&& f) {
   return guard(error, [&] {
-    fail_if_told(s->number, call, ++s->calls[call]);
+    inject_fault(s->number, call, ++s->calls[call]);
     f();
   });
 }
@@ -66,7 +66,7 @@ std::int32_t device_count(char* why_not, std::int64_t size) {
 void describe(std::int32_t device, knng_device* out) {
   std::snprintf(out->name, sizeof out->name, "fake device %d", device);
   out->usable = behaviour(device, "unusable") < 0;
-  std::snprintf(out->why_not, sizeof out->why_not, "%s", out->usable ? "" : "told to be unusable");
+  std::snprintf(out->why_not, sizeof out->why_not, "%s", out->usable ? "" : "made unusable by a test");
   const std::int64_t memory = behaviour(device, "memory");
   out->memory = std::int64_t{1} << 40;
   out->memory_free = memory >= 0 ? memory : out->memory;
@@ -112,8 +112,8 @@ std::int32_t units_of(const knng_backend_problem& p) {
                                                                                     : KNNG_UNIT_FP16 | KNNG_UNIT_FP32;
 }
 double lost_of(std::int32_t device) {
-  const std::int64_t told = behaviour(device, "lost");
-  return static_cast<double>(told >= 0 ? told : 16) * 0x1p-24;
+  const std::int64_t lost = behaviour(device, "lost");
+  return static_cast<double>(lost >= 0 ? lost : 16) * 0x1p-24;
 }
 
 std::int32_t find_units(std::int32_t device, const knng_backend_problem* p, knng_backend_units* units, char* objection,
@@ -122,7 +122,7 @@ std::int32_t find_units(std::int32_t device, const knng_backend_problem* p, knng
     const auto without = static_cast<std::int32_t>(std::max<std::int64_t>(behaviour(device, "without"), 0));
     const std::int32_t asked = units_of(*p);
     *units = {asked & ~without, lost_of(device), 0x1p-14};
-    std::snprintf(objection, static_cast<std::size_t>(size), "%s", asked & without ? "told to be wrong" : "");
+    std::snprintf(objection, static_cast<std::size_t>(size), "%s", asked & without ? "made wrong by a test" : "");
   });
 }
 
@@ -144,9 +144,10 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
       throw Failure{KNNG_ERR_INTERNAL, "the plan is above its limit"};
     require_one_model(*problem);
     const std::int64_t holds = behaviour(device, "holds");
-    if (holds >= 0 && knng_backend_session::bytes(*problem) > holds) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
+    if (holds >= 0 && knng_backend_session::bytes(*problem) > holds)
+      throw Failure{KNNG_ERR_MEMORY, "injected lack of memory"};
     auto session = std::make_unique<knng_backend_session>(device, *problem);
-    fail_if_told(device, fake::kOpen, ++session->calls[fake::kOpen]);
+    inject_fault(device, fake::kOpen, ++session->calls[fake::kOpen]);
     *out = session.release();
   });
 }
@@ -177,22 +178,22 @@ std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t 
   });
 }
 
-std::int32_t heed(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
-  return on(into, fake::kHeed, error, [&] {
+std::int32_t adopt_cutoffs(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
+  return on(into, fake::kAdoptCutoffs, error, [&] {
     into->read(*from);
-    into->heed(*from);
+    into->adopt_cutoffs(*from);
   });
 }
 
-void quiet(knng_backend_session* s) { s->read_no_more(); }
+void drain(knng_backend_session* s) { s->read_no_more(); }
 
 std::int32_t settle(knng_backend_session* s, knng_backend_error* error) {
   return on(s, fake::kSettle, error, [&] { s->read_no_more(); });
 }
 
-std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
-                    std::int64_t count, knng_backend_error* error) {
-  return on(into, fake::kAbsorb, error, [&] { into->absorb(*from, first, count); });
+std::int32_t merge_lists(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
+                         std::int64_t count, knng_backend_error* error) {
+  return on(into, fake::kMergeLists, error, [&] { into->merge_lists(*from, first, count); });
 }
 
 std::int64_t blocks_held(const knng_backend_session* s) { return s->p.blocks_held; }
@@ -209,15 +210,15 @@ std::int32_t keys(knng_backend_session* s, std::int64_t first_row, std::int64_t 
   });
 }
 
-void require_wanted(const knng_backend_session& s) {
-  if (!s.p.wanted(s.p.wanted_user)) throw Failure{KNNG_ERR_CANCELLED, "nobody wants results any more"};
+void throw_if_cancelled(const knng_backend_session& s) {
+  if (s.p.cancelled(s.p.cancellation)) throw Failure{KNNG_ERR_CANCELLED, "the call was cancelled"};
 }
 
 std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
                     knng_backend_error* error) {
   return on(s, fake::kRefine, error, [&] {
     for (std::int64_t row = first; row < first + count; ++row) {
-      require_wanted(*s);
+      throw_if_cancelled(*s);
       s->refine(row, *result);
     }
   });
@@ -226,7 +227,7 @@ std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t co
 std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, knng_backend_result* result,
                   knng_backend_error* error) {
   return on(s, fake::kRedo, error, [&] {
-    require_wanted(*s);
+    throw_if_cancelled(*s);
     s->redo({rows, static_cast<std::size_t>(count)}, *result);
   });
 }
@@ -236,7 +237,7 @@ std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t co
   return on(s, fake::kAnswer, error, [&] {
     if (!s->p.by_rows || count > s->p.tile_rows) throw Failure{KNNG_ERR_INTERNAL, "rows that the seam does not allow"};
     linger(s->number);
-    require_wanted(*s);
+    throw_if_cancelled(*s);
     s->answer(first, count, *result);
   });
 }
@@ -244,7 +245,7 @@ std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t co
 std::int32_t check(knng_backend_session* s, std::int64_t first, std::int64_t count, const knng_backend_result* result,
                    std::int64_t* wrong, knng_backend_error* error) {
   return on(s, fake::kCheck, error, [&] {
-    require_wanted(*s);
+    throw_if_cancelled(*s);
     *wrong = s->check(first, count, *result);
     for (std::int64_t c = 0; c < s->p.checked_count; ++c)
       fake::rows_checked += s->p.checked[c] >= first && s->p.checked[c] < first + count;
@@ -260,7 +261,7 @@ std::int64_t expansion_bytes(const knng_backend_expansion* e, std::int64_t* host
 
 std::int32_t expand(const knng_backend_expansion* e, knng_backend_result* result, knng_backend_error* error) {
   return guard(error, [&] {
-    fail_if_told(result->device, fake::kExpand, 1);
+    inject_fault(result->device, fake::kExpand, 1);
     fake::expand(*e, *result);
   });
 }
@@ -276,61 +277,63 @@ void close(knng_backend_session* s) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_cuda_entry() {
-  static knng_backend_seam seam = {sizeof(knng_backend_seam),
-                                   KNNG_BACKEND_SEAM_VERSION,
-                                   KNNG_BACKEND_BUILD_ID,
-                                   "cuda",
-                                   &device_count,
-                                   &describe,
-                                   &can_run,
-                                   &rows_at_a_time,
-                                   &pairs_at_a_time,
-                                   &session_bytes,
-                                   &find_units,
-                                   &open,
-                                   &blocks_held,
-                                   &begin,
-                                   &sample,
-                                   &tile,
-                                   &heed,
-                                   &settle,
-                                   &absorb,
-                                   &begin_keys,
-                                   &keys,
-                                   &refine,
-                                   &redo,
-                                   &answer,
-                                   &check,
-                                   &quiet,
-                                   &peak_bytes,
-                                   &close,
-                                   &fake::locate,
-                                   &fake::wait,
-                                   &fake::find_invalid,
-                                   &fake::fetch,
-                                   &fake::hash,
-                                   &fake::compare,
-                                   &fake::without_direction,
-                                   &fake::store,
-                                   &fake::allocate,
-                                   &fake::release,
-                                   &expansion_bytes,
-                                   &expand};
+  static knng_backend_seam seam = {
+      .struct_size = sizeof(knng_backend_seam),
+      .version = KNNG_BACKEND_SEAM_VERSION,
+      .build_id = KNNG_BACKEND_BUILD_ID,
+      .name = "cuda",
+      .device_count = &device_count,
+      .describe = &describe,
+      .can_run = &can_run,
+      .rows_at_a_time = &rows_at_a_time,
+      .pairs_at_a_time = &pairs_at_a_time,
+      .session_bytes = &session_bytes,
+      .find_units = &find_units,
+      .open = &open,
+      .blocks_held = &blocks_held,
+      .begin = &begin,
+      .sample = &sample,
+      .tile = &tile,
+      .adopt_cutoffs = &adopt_cutoffs,
+      .settle = &settle,
+      .merge_lists = &merge_lists,
+      .begin_keys = &begin_keys,
+      .keys = &keys,
+      .refine = &refine,
+      .redo = &redo,
+      .answer = &answer,
+      .check = &check,
+      .drain = &drain,
+      .peak_bytes = &peak_bytes,
+      .close = &close,
+      .locate = &fake::locate,
+      .wait = &fake::wait,
+      .find_invalid = &fake::find_invalid,
+      .fetch = &fake::fetch,
+      .hash = &fake::hash,
+      .compare = &fake::compare,
+      .without_direction = &fake::without_direction,
+      .store = &fake::store,
+      .allocate = &fake::allocate,
+      .release = &fake::release,
+      .expansion_bytes = &expansion_bytes,
+      .expand = &expand,
+  };
   const char* const other = std::getenv("KNNG_FAKE_BUILD_ID");
   seam.build_id = other ? other : KNNG_BACKEND_BUILD_ID;
   return &seam;
 }
 
 // For tests: "sessions" that are open, "bytes" that they hold, "blocks" of points that came, "cut-offs" that were
-// heeded, "failures" that were told, "tiles" that a device has done so far; how often it was asked where memory is
+// adopted, "failures" that were injected, "tiles" that a device has done so far; how often it was asked where memory is
 // ("located"), how many rows were read from the host ("read") or brought to it ("fetched"), how many pairs of them were
-// compared ("compared"), of how many was told whether they have a direction ("judged"), how many were "checked".
+// compared ("compared"), how many were asked for a direction ("judged"), how many were "checked".
 extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(const char* what, std::int32_t device) {
   const std::string_view word = what;
   return word == "sessions"   ? fake::live_sessions.load()
          : word == "bytes"    ? fake::live_bytes + fake::kept_bytes
          : word == "blocks"   ? fake::blocks_brought.load()
-         : word == "cut-offs" ? fake::cutoffs_heeded.load()
+         : word == "cut-offs" ? fake::cutoffs_adopted.load()
          : word == "failures" ? fake::calls_failed.load()
          : word == "located"  ? fake::located.load()
          : word == "read"     ? fake::rows_read.load()

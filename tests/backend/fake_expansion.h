@@ -30,7 +30,7 @@ inline void expand(const knng_backend_expansion& e, knng_backend_result& result)
   const auto k = static_cast<std::size_t>(e.k);
   std::int64_t entry = 0;
   for (std::int64_t row = 0; row < e.rows; ++row) {
-    if (!e.wanted(e.wanted_user)) throw Failure{KNNG_ERR_CANCELLED, "nobody wants results any more"};
+    if (e.cancelled(e.cancellation)) throw Failure{KNNG_ERR_CANCELLED, "the call was cancelled"};
     std::vector<std::pair<double, std::int64_t>> found;
     const auto add = [&](std::int64_t group, double key) {
       for (std::int64_t at = e.starts[group]; at < e.starts[group + 1]; ++at)

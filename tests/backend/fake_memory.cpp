@@ -166,7 +166,7 @@ void each_element(const knng_backend_piece& piece, std::int64_t first, std::int6
 std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error) {
   return guard(error, [&] {
-    if (behaviour(piece->rows.device, "fails_to_fetch") >= 0) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
+    if (behaviour(piece->rows.device, "fails_to_fetch") >= 0) throw Failure{KNNG_ERR_DEVICE, "injected failure"};
     rows_fetched += count;
     each_element(*piece, first, count, [&](const std::byte* element, std::int64_t at, std::int64_t bytes) {
       std::memcpy(static_cast<std::byte*>(to) + at, element, static_cast<std::size_t>(bytes));
@@ -203,8 +203,8 @@ std::int32_t compare(const knng_backend_matrix* matrices, std::int64_t matrix_co
   return guard(error, [&] {
     const std::span<const knng_backend_matrix> all(matrices, static_cast<std::size_t>(matrix_count));
     const knng_backend_matrix& any = all.front();
-    if (behaviour(any.device, "fails_to_compare") >= 0) throw Failure{KNNG_ERR_DEVICE, "told to fail"};
-    if (behaviour(any.device, "no_memory_to_compare") >= 0) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
+    if (behaviour(any.device, "fails_to_compare") >= 0) throw Failure{KNNG_ERR_DEVICE, "injected failure"};
+    if (behaviour(any.device, "no_memory_to_compare") >= 0) throw Failure{KNNG_ERR_MEMORY, "injected lack of memory"};
     for (const knng_backend_matrix& m : all)
       if (m.device != any.device || m.dtype != any.dtype || m.cols != any.cols)
         throw Failure{KNNG_ERR_INTERNAL, "a comparison that the seam does not allow"};
@@ -277,7 +277,7 @@ std::int32_t store(const knng_backend_matrix* matrix, std::int32_t dtype, const 
 std::int32_t allocate(knng_backend_memory** out, std::int32_t device, std::int64_t bytes, void** address,
                       knng_backend_error* error) {
   return guard(error, [&] {
-    if (behaviour(device, "no_memory_for_lists") >= 0) throw Failure{KNNG_ERR_MEMORY, "told to be full"};
+    if (behaviour(device, "no_memory_for_lists") >= 0) throw Failure{KNNG_ERR_MEMORY, "injected lack of memory"};
     auto memory = std::make_unique<knng_backend_memory>(device, bytes);
     *address = memory->address;
     *out = memory.release();

@@ -1,4 +1,4 @@
-// Memory of devices that are none: at the addresses that it has nobody can read or write it, and whoever tries ends the
+// Memory of simulated devices: at the addresses that it has nobody can read or write it, and whoever tries ends the
 // program; this library reaches the same pages elsewhere. And streams, whose work is done when somebody waits for it.
 // Tests make both through the functions that fake_memory.cpp exports.
 #pragma once
@@ -13,7 +13,7 @@
 namespace libknng::fake {
 
 // How often was asked where memory is; how many rows were brought to the host; how many pairs of rows were compared,
-// and of how many rows was told whether they have a direction; memory that outlives sessions.
+// and how many rows were asked for a direction; memory that outlives sessions.
 extern std::atomic<std::int64_t> located, rows_fetched, pairs_compared, rows_judged, kept_bytes;
 
 // Calls of the seam.

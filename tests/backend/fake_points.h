@@ -1,4 +1,4 @@
-// What devices that are none hold: memory that is counted, and the points of a problem. Knows nothing of pairs.
+// What simulated devices hold: memory that is counted, and the points of a problem. Knows nothing of pairs.
 #pragma once
 
 #include <algorithm>

@@ -29,7 +29,7 @@ inline constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0}
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_heeded{0}, rows_checked{0};
+inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_adopted{0}, rows_checked{0};
 inline std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
 
 inline Metric metric_of(const knng_backend_metric& m) {
@@ -88,7 +88,7 @@ class Session {
     return checked_add(sum, DeviceArray<double>::bytes(checked_mul(p.tile_rows, p.tile_cols, "tile_rows")), "rows");
   }
 
-  // Another's cut-offs, from now until nothing is under way.
+  // Another's cut-offs, from now until nothing is in flight.
   void read(const Session& other) {
     reads.push_back(&other);
     ++other.readers;
@@ -226,14 +226,14 @@ class Session {
     std::nth_element(found.begin(), kth, found.end());
     if (*kth < cutoffs[row].load()) cutoffs[row].store(*kth);
   }
-  void heed(const Session& from) {
+  void adopt_cutoffs(const Session& from) {
     for (std::int64_t row = 0; row < p.rows.count; ++row) {
       const double theirs = from.cutoffs[row].load();
       if (theirs < cutoffs[row].load()) cutoffs[row].store(theirs);
     }
-    ++cutoffs_heeded;
+    ++cutoffs_adopted;
   }
-  void absorb(const Session& from, std::int64_t first, std::int64_t n) {
+  void merge_lists(const Session& from, std::int64_t first, std::int64_t n) {
     for (std::int64_t row = first; row < first + n; ++row) {
       for (std::int64_t i = 0; i < from.counts[row]; ++i) offer(row, from.lists[row * p.capacity + i]);
       dropped[row] = std::min(dropped[row], from.dropped[row]);
@@ -374,7 +374,7 @@ class Session {
   }
 
   const knng_backend_problem& p;
-  std::vector<const Session*> reads;    // whose lists what is under way may read
+  std::vector<const Session*> reads;    // whose lists what is in flight may read
   mutable std::atomic<int> readers{0};  // times that it is so read
   const std::int32_t number;
   const Metric metric;

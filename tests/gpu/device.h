@@ -46,7 +46,7 @@ class Array {
   }
   explicit Array(const std::vector<T>& from) : Array(static_cast<std::int64_t>(from.size())) {
     if (count_ > 0) check(cudaMemcpy(data_, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
-    check(cudaStreamSynchronize(nullptr));  // it may be under way
+    check(cudaStreamSynchronize(nullptr));  // it may be in flight
   }
   Array(Array&& other) noexcept : data_(other.data_), count_(other.count_) { other.data_ = nullptr; }
   Array& operator=(Array&& other) noexcept {

@@ -50,7 +50,7 @@ inline int result() {
 }
 
 // Done when they return, for streams that do not wait for the default one: copies from ordinary host memory may be
-// under way when cudaMemcpy() returns.
+// in flight when cudaMemcpy() returns.
 inline void copy(void* to, const void* from, std::size_t bytes) {
   check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
   check(cudaStreamSynchronize(nullptr));

@@ -66,7 +66,7 @@ inline knng_backend_problem problem_of(const Grid& grid, const char* engine, con
   p.copy = [](const void*, void* to, const void* from, std::int64_t bytes) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   };
-  p.wanted = [](const void*) -> std::int32_t { return 1; };
+  p.cancelled = [](const void*) -> std::int32_t { return 0; };
   p.k = k;
   p.engine = engine;
   p.selector = selector;
@@ -80,7 +80,7 @@ inline knng_backend_problem problem_of(const Grid& grid, const char* engine, con
 // Sessions on one device, as exec/device_run.cpp has them on several.
 class Team {
  public:
-  // One with each problem, which are the same but for what sessions are told of product units.
+  // One with each problem, which are the same but for the product units that sessions get.
   explicit Team(const std::vector<const knng_backend_problem*>& problems) : problem_(*problems.front()) {
     for (const knng_backend_problem* problem : problems) {
       knng_backend_session* session = nullptr;
@@ -99,15 +99,15 @@ class Team {
       for (Tile t; queue.next(t); ++tiles) {
         const std::size_t taker = tiles % sessions_.size();
         done(seam_.tile(session(taker), t.first_row, t.rows, t.first_column, t.columns, &error_));
-        if (tiles % 3 == 0) heed_others(taker);
+        if (tiles % 3 == 0) adopt_cutoffs_of_others(taker);
       }
       for (const auto& s : sessions_) done(seam_.settle(s.get(), &error_));
-      for (std::size_t i = 0; i < sessions_.size(); ++i) heed_others(i);
+      for (std::size_t i = 0; i < sessions_.size(); ++i) adopt_cutoffs_of_others(i);
     }
     for (const auto& s : sessions_) done(seam_.settle(s.get(), &error_));
     for (std::size_t i = 0; i < sessions_.size(); ++i)
       for (std::size_t other = 0; other < sessions_.size(); ++other)
-        if (other != i) done(seam_.absorb(session(i), session(other), first_of(i), count_of(i), &error_));
+        if (other != i) done(seam_.merge_lists(session(i), session(other), first_of(i), count_of(i), &error_));
   }
   void refine(knng_backend_result& result) {
     for (std::size_t i = 0; i < sessions_.size() && problem_.blocks_held > 0; ++i) {
@@ -126,9 +126,9 @@ class Team {
  private:
   void done(std::int32_t status) { expect(status == KNNG_OK, "status %d: %s", status, error_.text); }
   knng_backend_session* session(std::size_t i) const { return sessions_[i].get(); }
-  void heed_others(std::size_t i) {
+  void adopt_cutoffs_of_others(std::size_t i) {
     for (std::size_t other = 0; other < sessions_.size(); ++other)
-      if (other != i) done(seam_.heed(session(i), session(other), &error_));
+      if (other != i) done(seam_.adopt_cutoffs(session(i), session(other), &error_));
   }
   // A session's share of the rows; where they come in blocks, whole ones.
   std::int64_t first_of(std::size_t i) const {

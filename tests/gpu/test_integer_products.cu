@@ -50,10 +50,10 @@ Points points_of(Bytes kind, const char* metric, std::int32_t dtype, std::int64_
 
 // Operands, as a session makes them.
 struct Side {
-  Side(const Points& p, Home& home) : values(operand_bytes(p.rows, p.dim, kInt8)), terms(p.rows) {
+  Side(const Points& p, DeviceContext& context) : values(operand_bytes(p.rows, p.dim, kInt8)), terms(p.rows) {
     const DevicePoints device(p);
-    make_integer_operands(device.view().rows, nullptr, p.metric, values.get(), terms.get(), home.stream);
-    home.stream.wait();
+    make_integer_operands(device.view().rows, nullptr, p.metric, values.get(), terms.get(), context.stream);
+    context.stream.wait();
     const std::vector<std::byte> bytes = values.read();
     for (std::size_t at = static_cast<std::size_t>(p.rows * pitch_of(p.dim, kInt8)); at < bytes.size(); ++at)
       expect(bytes[at] == std::byte{0}, "%s: no zero behind the points", p.name.c_str());
@@ -73,15 +73,16 @@ std::int64_t exact_product(const Points& a, std::int64_t i, const Points& b, std
 }
 
 // Rows [1, ..) of one and columns [first, ..) of the other. Returns the largest key.
-double lows_are_keys(const Points& rows, const Points& columns, std::int64_t first, Home& home, Products& products) {
+double lows_are_keys(const Points& rows, const Points& columns, std::int64_t first, DeviceContext& context,
+                     Products& products) {
   const char* name = rows.name.c_str();
-  const Side a(rows, home), b(columns, home);
+  const Side a(rows, context), b(columns, context);
   const std::int64_t count = rows.rows - 1, wide = columns.rows - first;
   const std::int64_t written = (wide + kColumnGrain - 1) / kColumnGrain * kColumnGrain, ld = written + 4;
   const Array<float> tile(count * ld);
   products.run(operand_of(a.values.get(), 1, kInt8, rows.dim), count,
                operand_of(b.values.get(), first, kInt8, rows.dim), wide, rows.dim, kInt8, tile.get(), ld);
-  home.stream.wait();
+  context.stream.wait();
 
   const std::vector<float> found = tile.read(), row_terms = a.terms.read(), column_terms = b.terms.read();
   const auto integer = [](float bits) { return std::bit_cast<std::int32_t>(bits); };
@@ -110,9 +111,9 @@ double lows_are_keys(const Points& rows, const Points& columns, std::int64_t fir
 void go_through_tiles() {
   int device = 0;
   check(cudaGetDevice(&device));
-  Home home(device, std::numeric_limits<std::int64_t>::max());
-  Kit kit(device, home.stream);
-  Products products(kit, home);
+  DeviceContext context(device, std::numeric_limits<std::int64_t>::max());
+  HandleCache handles(device, context.stream);
+  Products products(handles, context);
   struct Case {
     const char* metric;
     std::int32_t dtype;
@@ -133,7 +134,7 @@ void go_through_tiles() {
         const std::int64_t rows = dim > 20'000 ? 5 : 34 + tiles % 4, columns = dim > 20'000 ? 6 : 130 + tiles % 5;
         const Points a = points_of(kind, c.metric, c.dtype, rows, dim, 41),
                      b = points_of(kind, c.metric, c.dtype, columns, dim, 42);
-        largest = std::max(largest, lows_are_keys(a, b, tiles % 3, home, products));
+        largest = std::max(largest, lows_are_keys(a, b, tiles % 3, context, products));
         ++tiles;
       }
   if (!small_run()) expect(largest > 0x1p31 - 0x1p16, "the largest key was %g", largest);

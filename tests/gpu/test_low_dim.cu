@@ -32,10 +32,10 @@ knng_backend_rows rows_of(const Points& points) {
   return {&points, points.rows, points.dim, points.dtype, &read_rows, nullptr, 0};
 }
 
-std::int32_t is_wanted(const void* user) { return *static_cast<const bool*>(user); }
+std::int32_t is_cancelled(const void* user) { return *static_cast<const bool*>(user); }
 
 // All rows, `together` in a call.
-knng_backend_problem problem_of(const Question& q, std::int64_t k, std::int64_t together, const bool& wanted) {
+knng_backend_problem problem_of(const Question& q, std::int64_t k, std::int64_t together, const bool& cancelled) {
   const Metric& m = q.rows.metric;
   knng_backend_problem p{};
   p.columns = rows_of(q.columns);
@@ -54,8 +54,8 @@ knng_backend_problem problem_of(const Question& q, std::int64_t k, std::int64_t 
   p.copy = [](const void*, void* to, const void* from, std::int64_t bytes) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   };
-  p.wanted = &is_wanted;
-  p.wanted_user = &wanted;
+  p.cancelled = &is_cancelled;
+  p.cancellation = &cancelled;
   p.k = k;
   p.engine = "direct";
   p.selector = "quick";
@@ -67,7 +67,7 @@ knng_backend_problem problem_of(const Question& q, std::int64_t k, std::int64_t 
 }
 
 // Answers all rows, `together` in a call, for every k, and compares every `step`-th; `stopped`: after another session,
-// whose answers were not wanted any more. Returns keys evaluated.
+// that were cancelled. Returns keys evaluated.
 std::int64_t answers_are_right(const Question& q, std::vector<std::int64_t> ks, std::int64_t together, const char* what,
                                std::int64_t step = 1, bool stopped = false) {
   const knng_backend_seam& seam = *knng_cuda_entry();
@@ -81,8 +81,8 @@ std::int64_t answers_are_right(const Question& q, std::vector<std::int64_t> ks, 
   std::int64_t keys = 0;
   for (const std::int64_t k : ks) {
     if (k < 1 || k > static_cast<std::int64_t>(available)) continue;
-    bool wanted = true;
-    knng_backend_problem p = problem_of(q, k, together, wanted);
+    bool cancelled = false;
+    knng_backend_problem p = problem_of(q, k, together, cancelled);
     expect(seam.rows_at_a_time(&p) > 0, "%s: answered by tiles", what);
     std::int64_t host = 0;
     p.max_bytes = seam.session_bytes(&p, &host);  // no byte more
@@ -104,10 +104,10 @@ std::int64_t answers_are_right(const Question& q, std::vector<std::int64_t> ks, 
     knng_backend_session* session = nullptr;
     expect(seam.open(&session, 0, &p, &error) == KNNG_OK, "%s: open: %s", what, error.text);
     if (stopped) {
-      wanted = false;
+      cancelled = true;
       expect(seam.answer(session, 0, p.tile_rows, &result, &error) == KNNG_ERR_CANCELLED, "%s: not stopped", what);
       seam.close(session);
-      wanted = true;
+      cancelled = false;
       expect(seam.open(&session, 0, &p, &error) == KNNG_OK, "%s: open again: %s", what, error.text);
     }
     for (std::int64_t first = 0; first < n; first += p.tile_rows)
@@ -197,57 +197,57 @@ Points rows_of_kind(const Metric& metric, std::int32_t dtype, std::int64_t rows,
   });
 }
 
-// A search that is told so before it begins evaluates nothing, and one that is told so on its way not all.
-void searches_end_when_told() {
+// A search that is cancelled before it begins evaluates nothing, and one that is cancelled on its way not all.
+void cancelled_searches_end() {
   const Points rows = small_run() ? rows_of_kind(find_metric("sqeuclidean", 2), KNNG_F32, 2000, 3, 0, 11)
                                   : rows_of_kind(find_metric("sqeuclidean", 2), KNNG_F32, 100'000, 16, 0, 11);
-  const bool wanted = true;
-  const knng_backend_problem p = problem_of({rows, rows, 0, true, {}}, 10, rows.rows, wanted);
-  Home home(0, INT64_MAX);
-  const Kit kit(0, home.stream);
-  Staging staging(kit, [](void* to, const void* from, std::int64_t bytes) {
+  const bool cancelled = false;
+  const knng_backend_problem p = problem_of({rows, rows, 0, true, {}}, 10, rows.rows, cancelled);
+  DeviceContext context(0, INT64_MAX);
+  const HandleCache handles(0, context.stream);
+  Staging staging(handles, [](void* to, const void* from, std::int64_t bytes) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   });
-  const cuda::Points points(p.columns, rows.metric.transform, p.metric.largest, staging, home);
-  const PointTree tree(points, home);
-  NearRowsJob job = near_rows_job(p, rows.metric);
+  const cuda::Points points(p.columns, rows.metric.transform, p.metric.largest, staging, context);
+  const PointTree tree(points, context);
+  SearchRowsJob job = search_rows_job(p, rows.metric);
   job.rows = points.view();
   job.grid = tree.grid();
   job.tree = tree.boxes();
   job.count = rows.rows;
-  const DeviceArray<std::byte> results(ResultSpace(p, rows.rows, nullptr).used, home);
+  const DeviceArray<std::byte> results(ResultSpace(p, rows.rows, nullptr).used, context);
   job.result = ResultSpace(p, rows.rows, results.data()).rows;
-  clear(job.result.findings, home.stream);
-  const DeviceArray<std::byte> workspace(near_rows_workspace_bytes(job), home);
+  clear(job.result.findings, context.stream);
+  const DeviceArray<std::byte> workspace(search_rows_workspace_bytes(job), context);
   job.workspace = workspace.data();
-  const DeviceArray<NearState> state(1, home);
+  const DeviceArray<SearchState> state(1, context);
   const auto evaluated = [&](const Stream& stream) {
-    NearState now;
+    SearchState now;
     check(cudaMemcpyAsync(&now, state.data(), sizeof now, cudaMemcpyDeviceToHost, stream));
     stream.wait();
     return now.evaluated;
   };
-  const auto keys_of_search = [&](bool told) {
-    const NearState begin{0, told};
-    check(cudaMemcpyAsync(state.data(), &begin, sizeof begin, cudaMemcpyHostToDevice, home.stream));
-    home.stream.wait();
-    near_rows(job, state.data(), home.stream);
-    return evaluated(home.stream);
+  const auto keys_of_search = [&](bool cancelled_before) {
+    const SearchState begin{0, cancelled_before};
+    check(cudaMemcpyAsync(state.data(), &begin, sizeof begin, cudaMemcpyHostToDevice, context.stream));
+    context.stream.wait();
+    search_rows(job, state.data(), context.stream);
+    return evaluated(context.stream);
   };
   const unsigned long long all = keys_of_search(false);
-  expect(all > 0 && keys_of_search(true) == 0, "a search that was told before");
+  expect(all > 0 && keys_of_search(true) == 0, "a search that was cancelled before");
   if (small_run()) return;
   const Stream beside;
   job.searching = [&] {
     while (evaluated(beside) == 0) {  // until the first rows have ended
     }
-    const int told = 1;
-    check(cudaMemcpyAsync(&state.data()->unwanted, &told, sizeof told, cudaMemcpyHostToDevice, beside));
+    const int yes = 1;
+    check(cudaMemcpyAsync(&state.data()->cancelled, &yes, sizeof yes, cudaMemcpyHostToDevice, beside));
     beside.wait();
   };
   const unsigned long long some = keys_of_search(false);
-  expect(some > 0 && some < all, "told on the way: %llu of %llu keys", some, all);
-  std::printf("told on the way: %llu of %llu keys\n", some, all);
+  expect(some > 0 && some < all, "cancelled on the way: %llu of %llu keys", some, all);
+  std::printf("cancelled on the way: %llu of %llu keys\n", some, all);
 }
 
 std::vector<Metric> metrics_of_boxes() {
@@ -314,8 +314,8 @@ int main() {
     answers_are_right({rows, rows, 0, true, {}, false, false, KNNG_F32}, {5}, 140, "fp32");
   }
 
-  // Calls that are not wanted any more.
-  searches_end_when_told();
+  // Calls that are cancelled.
+  cancelled_searches_end();
   for (const std::int64_t dim : {2, 3, 16}) {
     const Points rows = rows_of_kind(metrics[0], KNNG_F64, small_run() ? 1000 : 20'000, dim, 0, 6);
     answers_are_right({rows, rows, 0, true, {}}, {100}, rows.rows, "stopped", 197, true);

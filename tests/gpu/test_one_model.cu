@@ -1,7 +1,7 @@
-// Sessions that are told different generations of chips, on one GPU. Rows are small integers, exact in fp16: products
-// are exact, so each key lies as far above its lower bound as the session that made it believes products to be wrong.
-// Where another session believes in less, keys exceed the upper bounds that it makes of these; with the weakest model
-// for all they do not, and lists are right.
+// Sessions with the rounding models of different generations, on one GPU. Rows are small integers, exact in fp16:
+// products are exact, so each key lies as far above its lower bound as the session that made it believes products to be
+// wrong. Where another session believes in less, keys exceed the upper bounds that it makes of these; with the weakest
+// model for all they do not, and lists are right.
 #include <cstdio>
 #include <numeric>
 

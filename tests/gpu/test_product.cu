@@ -1,6 +1,6 @@
-// Tiles of products in fp16, in two pieces and in fp32 under attack: all lie within the bound of their unit (unit.h)
-// and within the one by squares that proofs build on (refine/low_bound.h), some come close to it, and a far smaller
-// bound would not hold.
+// Tiles of products in fp16, in two pieces and in fp32 under attack: all lie within the bound of their unit
+// (rounding_model.h) and within the one by squares that proofs build on (refine/low_bound.h), some come close to it,
+// and a far smaller bound would not hold.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -207,7 +207,7 @@ struct Found {
   long long beyond_less = 0;  // pairs whose error exceeds the bound that is too small
 };
 
-void check_tile(const Case& c, Size size, std::int64_t dim, Home& home, Products& products, Found& all) {
+void check_tile(const Case& c, Size size, std::int64_t dim, DeviceContext& context, Products& products, Found& all) {
   Random random(static_cast<std::uint64_t>(1000 * dim + size.rows));
   const Points a(size.rows, dim, c.precision, false, random), b(size.columns, dim, c.precision, true, random);
   const std::int64_t ld = size.columns + (dim % 2 ? 3 : 8);
@@ -218,14 +218,14 @@ void check_tile(const Case& c, Size size, std::int64_t dim, Home& home, Products
   check(cudaDeviceSynchronize());  // the session's stream waits for no other
   products.run(operand_of(device_a.get(), 1, c.precision, dim), size.rows,
                operand_of(device_b.get(), 1, c.precision, dim), size.columns, dim, c.precision, tile.get(), ld);
-  home.stream.wait();
+  context.stream.wait();
   const std::vector<float> found = tile.values();
 
   const TensorCores chip = tensor_cores_of(c.compute_major);
   const ProductUnit unit = Products::unit(
       c.precision, dim, {LowBound::kSmallestRatio, c.precision == Precision::two_piece ? kPieceRatio : 0},
       {unit_of(c.precision), chip.lost, chip.shortest});
-  // Below it a length counts as so much: tensor cores align factors as if they were no smaller (unit.h).
+  // Below it a length counts as so much: tensor cores align factors as if they were no smaller (rounding_model.h).
   const double shortest = c.precision == Precision::fp32 ? 0 : kSmallestNormalHalf;
   const double underflow = c.precision == Precision::fp32 ? unit.eta : 0x1p-148;
   const double of_reference = (static_cast<double>(dim) + 8) * 0x1p-52;  // of |a| |b|, lengths and differences too
@@ -260,17 +260,17 @@ void check_tile(const Case& c, Size size, std::int64_t dim, Home& home, Products
   }
 }
 
-void attack(const Case& c, Home& home, Products& products) {
+void attack(const Case& c, DeviceContext& context, Products& products) {
   Found found;
   for (const std::int64_t dim : {1, 2, 15, 16, 17, 31, 32, 33, 64, 100, 257, 1000, 4096, 20'000, 65'536})
     if (!small_run() || dim <= 2 || dim == 16 || dim == 33 || dim == 257)
-      check_tile(c, kSmall, dim, home, products, found);
+      check_tile(c, kSmall, dim, context, products, found);
   for (const std::int64_t dim : {16, 33, 64, 257, 1000})
-    if (!small_run() || dim == 16) check_tile(c, kLarge, dim, home, products, found);
+    if (!small_run() || dim == 16) check_tile(c, kLarge, dim, context, products, found);
   // The longest are summed in parts, which are joined.
   for (const std::int64_t dim : {16, 48, 128, 512, 2048, 20'000, 65'536})
     for (const Size& narrow : kNarrow)
-      if (!small_run() || dim == 48) check_tile(c, narrow, dim, home, products, found);
+      if (!small_run() || dim == 48) check_tile(c, narrow, dim, context, products, found);
   const Worst& w = found.worst;
   std::printf("%s: errors take up to %.4f of the bound (%.4f with squares), at d = %lld in %lld x %lld, (%s) . (%s)\n",
               c.name, w.share, found.of_squares, static_cast<long long>(w.dim), static_cast<long long>(w.size.rows),
@@ -288,9 +288,9 @@ int main() {
   int device = 0, compute_major = 0;
   check(cudaGetDevice(&device));
   check(cudaDeviceGetAttribute(&compute_major, cudaDevAttrComputeCapabilityMajor, device));
-  Home home(device, std::numeric_limits<std::int64_t>::max());
-  Kit kit(device, home.stream);
-  Products products(kit, home);
-  for (const Case& c : cases_on(compute_major)) attack(c, home, products);
+  DeviceContext context(device, std::numeric_limits<std::int64_t>::max());
+  HandleCache handles(device, context.stream);
+  Products products(handles, context);
+  for (const Case& c : cases_on(compute_major)) attack(c, context, products);
   return gpu::result();
 }

@@ -1,4 +1,4 @@
-/* Memory of devices that are none (tests/backend/fake_memory.h), whose addresses nobody can read: rows in it, results
+/* Memory of simulated devices (tests/backend/fake_memory.h), whose addresses nobody can read: rows in it, results
  * in it, streams that fill it. */
 #ifndef KNNG_TESTS_HARNESS_DEVICE_MEMORY_H
 #define KNNG_TESTS_HARNESS_DEVICE_MEMORY_H

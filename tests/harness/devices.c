@@ -8,7 +8,7 @@
 
 #include "harness/cmocka.h"
 
-int fake_devices, told_devices;
+int fake_devices, injecting_faults;
 int64_t usable_devices;
 int64_t (*fake_count)(const char* what, int32_t device);
 void (*fake_stop)(volatile int32_t* flag);
@@ -36,7 +36,7 @@ int devices_setup(void** state) {
 
 int64_t settled_memory_free(void) {
   int64_t free = 0, before = -1;
-  for (int tries = 0; told_devices && tries < 100 && free != before; ++tries) {
+  for (int tries = 0; injecting_faults && tries < 100 && free != before; ++tries) {
     nanosleep(&(struct timespec){0, 20000000}, NULL);
     before = free;
     free = 0;
@@ -261,10 +261,10 @@ static int find_fake(void) {
 int devices_start(void) {
   const char* const fake = getenv("KNNG_TEST_FAKE_DEVICES");
   fake_devices = fake != NULL;
-  told_devices = fake && strcmp(fake, "told") == 0;
+  injecting_faults = fake && strcmp(fake, "faults") == 0;
   devices_setup(NULL);
   if (fake_devices && !find_fake()) {
-    fprintf(stderr, "no library of devices that are none in KNNG_BACKEND_DIR\n");
+    fprintf(stderr, "no library of simulated devices in KNNG_BACKEND_DIR\n");
     return 1;
   }
   knng_device d;
@@ -274,7 +274,7 @@ int devices_start(void) {
     if (!d.usable) printf("%s: %s\n", d.name, d.why_not);
   }
   if (usable_devices > 0 && device_at(1).usable) return 0;
-  return fake_devices && !told_devices ? 1 : 77;
+  return fake_devices && !injecting_faults ? 1 : 77;
 }
 
 void expect_device_error(const test_rows* rows, const char* device, const char* a, const char* b) {

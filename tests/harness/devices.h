@@ -1,16 +1,16 @@
-/* Tests of devices, on those that are none (tests/backend/fake_cuda.cpp; then KNNG_TEST_FAKE_DEVICES is set) or on
+/* Tests of devices, on simulated devices (tests/backend/fake_cuda.cpp; then KNNG_TEST_FAKE_DEVICES is set) or on
  * the GPUs of this machine: which there are, and one question for the CPU and for them. */
 #ifndef KNNG_TESTS_HARNESS_DEVICES_H
 #define KNNG_TESTS_HARNESS_DEVICES_H
 
 #include "harness/compare.h"
 
-extern int fake_devices;       /* devices that are none */
-extern int told_devices;       /* these, but GPUs do their work (tests/backend/told_cuda.cpp) */
+extern int fake_devices;       /* simulated devices */
+extern int injecting_faults;   /* these, but GPUs do their work (tests/backend/fault_injection.cpp) */
 extern int64_t usable_devices; /* how many */
 /* Of those that are none: "sessions", "bytes" or "tiles"; see there. */
 extern int64_t (*fake_count)(const char* what, int32_t device);
-/* The flag that they set where they are told that a stop comes, or NULL. */
+/* The flag that they set where a stop is injected, or NULL. */
 extern void (*fake_stop)(volatile int32_t* flag);
 
 /* What main() begins with: 0, or the program's exit status, after the reason was printed. */
@@ -19,7 +19,7 @@ int devices_start(void);
 int devices_setup(void** state);
 int devices_teardown(void** state);
 #define DEVICE_TEST(f) cmocka_unit_test_setup_teardown(f, devices_setup, devices_teardown)
-/* How devices that are none behave from now on. */
+/* How simulated devices behave from now on. */
 void devices_behave(const char* behaviour);
 /* Sets of devices, as many as there are; NULL ends the list. */
 const char* const* device_sets(void);
@@ -29,7 +29,7 @@ knng_device device_at(int32_t i);
 void expect_where(const test_rows* rows, const char* device, const char* where);
 void expect_device_error(const test_rows* rows, const char* device, const char* a, const char* b);
 
-/* Of GPUs that are told: what is free on all of them when nothing comes back any more. Of others: 0. */
+/* Of GPUs with faults injected: what is free on all of them when nothing comes back any more. Of others: 0. */
 int64_t settled_memory_free(void);
 
 /* What is asked of the CPU and of devices alike. */
@@ -62,7 +62,7 @@ void check_devices(const question* q, const char* const* selectors, const char* 
 int is_product(const metric_case* m);
 /* Whether engine=tiled has a filter: products, or sums of what single precision holds. */
 int has_device_filter(const question* q);
-/* How many of the metric cases are tried where the metric is not what the test is about: devices that are none have
+/* How many of the metric cases are tried where the metric is not what the test is about: simulated devices have
  * their keys from the library itself, and need only one exponent that takes pow(). */
 int device_metric_count(void);
 

@@ -184,9 +184,9 @@ void lists_that_do_not_fit_come_in_slices(void**) {
   p.max_bytes = std::int64_t{1} << 30;
   const DevicePlan blocks = make_device_plan(p);
   assert_true(blocks.bytes <= p.max_bytes && blocks.blocks_held == 3 && blocks.slice > 8192);
-  assert_true(blocks.grid.tile_cols >= 2048 && !plan.crowded && !blocks.crowded);
+  assert_true(blocks.grid.tile_cols >= 2048 && !plan.undersized && !blocks.undersized);
   p.max_bytes = make_device_plan(p).smallest;
-  assert_true(make_device_plan(p).crowded);
+  assert_true(make_device_plan(p).undersized);
   // Lists of all rows as long as they fit, however small the tiles.
   p.max_bytes = p.session_bytes(p.rows, 128, 128, plan.capacity, 3);
   assert_int_equal(make_device_plan(p).slice, 0);

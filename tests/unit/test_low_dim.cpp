@@ -321,7 +321,7 @@ void lists_keep_the_nearest(void**) {
     const std::int64_t slots = 1 + random.below(40), n = random.below(200), levels = 1 + random.below(50);
     std::vector<double> keys(static_cast<std::size_t>(slots), NAN);
     std::vector<std::uint32_t> ids(keys.size(), 77);
-    NearList list(keys.data(), ids.data(), slots);
+    NearestHeap list(keys.data(), ids.data(), slots);
     std::vector<Rank> all;
     for (std::int64_t j = 0; j < n; ++j) {
       const Rank entry{static_cast<double>(random.below(levels)), static_cast<std::uint32_t>((j * 7919) % 200'003)};

@@ -31,10 +31,10 @@ struct knng_backend_session {
 
 struct knng_backend_memory {
   knng_backend_memory(int device, std::int64_t bytes)
-      : home(device, std::numeric_limits<std::int64_t>::max()), array(bytes, home) {
-    home.stream.wait();  // from then on any stream may use it
+      : context(device, std::numeric_limits<std::int64_t>::max()), array(bytes, context) {
+    context.stream.wait();  // from then on any stream may use it
   }
-  cuda::Home home;
+  cuda::DeviceContext context;
   cuda::DeviceArray<std::byte> array;
 };
 
@@ -64,7 +64,7 @@ std::int32_t guard(int device, knng_backend_error* error, F&& f) noexcept {
   } catch (const cuda::NotThere& memory) {
     tell(error, KNNG_ERR_ARGUMENT, "rows", "the rows' memory is not there any more");
     error->given = memory.device;
-  } catch (const cuda::Abandoned&) {
+  } catch (const cuda::Cancelled&) {
     tell(error, KNNG_ERR_CANCELLED, "", "the library gave no rows, or wants no results");
   } catch (const cuda::CudaError& failure) {
     cudaGetLastError();  // nothing of ours stays behind in the runtime
@@ -86,14 +86,14 @@ std::int32_t device_count(char* why_not, std::int64_t size) {
   int driver = 0;  // that CUDA it is for
   cudaDriverGetVersion(&driver);
   cudaGetLastError();
-  const auto told = static_cast<std::size_t>(size);
+  const auto room = static_cast<std::size_t>(size);
   if (driver == 0)
-    std::snprintf(why_not, told, "no NVIDIA driver is loaded");
+    std::snprintf(why_not, room, "no NVIDIA driver is loaded");
   else if (status == cudaErrorInsufficientDriver)
-    std::snprintf(why_not, told, "the driver is for CUDA %d.%d and older, libknng_cuda.so is made with %d.%d",
+    std::snprintf(why_not, room, "the driver is for CUDA %d.%d and older, libknng_cuda.so is made with %d.%d",
                   driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
   else
-    std::snprintf(why_not, told, "%s", status == cudaSuccess ? "the driver lists none" : cudaGetErrorString(status));
+    std::snprintf(why_not, room, "%s", status == cudaSuccess ? "the driver lists none" : cudaGetErrorString(status));
   return 0;
 }
 
@@ -196,7 +196,7 @@ std::int32_t on(knng_backend_session* session, knng_backend_error* error, F&& f)
     try {
       f(session->session);
     } catch (...) {
-      session->session.quiet();  // copies from other sessions, which may end before this one
+      session->session.drain();  // copies from other sessions, which may end before this one
       throw;
     }
   });
@@ -217,17 +217,17 @@ std::int32_t tile(knng_backend_session* session, std::int64_t first_row, std::in
   return on(session, error, [&](cuda::Session& s) { s.tile(first_row, rows, first_column, columns); });
 }
 
-std::int32_t heed(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
-  return on(into, error, [&](cuda::Session& s) { s.heed(from->session); });
+std::int32_t adopt_cutoffs(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
+  return on(into, error, [&](cuda::Session& s) { s.adopt_cutoffs(from->session); });
 }
 
 std::int32_t settle(knng_backend_session* session, knng_backend_error* error) {
   return on(session, error, [&](cuda::Session& s) { s.settle(); });
 }
 
-std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
-                    std::int64_t count, knng_backend_error* error) {
-  return on(into, error, [&](cuda::Session& s) { s.absorb(from->session, first, count); });
+std::int32_t merge_lists(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
+                         std::int64_t count, knng_backend_error* error) {
+  return on(into, error, [&](cuda::Session& s) { s.merge_lists(from->session, first, count); });
 }
 
 std::int32_t begin_keys(knng_backend_session* session, knng_backend_error* error) {
@@ -259,9 +259,9 @@ std::int32_t check(knng_backend_session* session, std::int64_t first, std::int64
   return on(session, error, [&](cuda::Session& s) { *wrong = s.find_wrong(first, count, *result); });
 }
 
-void quiet(knng_backend_session* session) {
+void drain(knng_backend_session* session) {
   knng_backend_error ignored{};
-  guard(session->session.device(), &ignored, [&] { session->session.quiet(); });
+  guard(session->session.device(), &ignored, [&] { session->session.drain(); });
 }
 
 std::int64_t peak_bytes(const knng_backend_session* session) { return session->session.peak_bytes(); }
@@ -273,7 +273,7 @@ void close(knng_backend_session* session) {
 
 std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error) {
   return guard(kCurrent, error, [&] {
-    const cuda::Place place = cuda::place_of(address);
+    const cuda::MemoryLocation place = cuda::place_of(address);
     *space = place.space;
     *device = place.device;
   });
@@ -330,7 +330,7 @@ std::int32_t allocate(knng_backend_memory** out, std::int32_t device, std::int64
 
 void release(knng_backend_memory* memory) {
   knng_backend_error ignored{};
-  guard(memory->home.device, &ignored, [&] { delete memory; });
+  guard(memory->context.device, &ignored, [&] { delete memory; });
 }
 
 std::int64_t expansion_bytes(const knng_backend_expansion* e, std::int64_t* host_bytes) {
@@ -345,45 +345,47 @@ std::int32_t expand(const knng_backend_expansion* e, knng_backend_result* result
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_cuda_entry() {
-  static const knng_backend_seam seam = {sizeof(knng_backend_seam),
-                                         KNNG_BACKEND_SEAM_VERSION,
-                                         KNNG_BACKEND_BUILD_ID,
-                                         "cuda",
-                                         &device_count,
-                                         &describe,
-                                         &can_run,
-                                         &rows_at_a_time,
-                                         &pairs_at_a_time,
-                                         &session_bytes,
-                                         &find_units,
-                                         &open,
-                                         &blocks_held,
-                                         &begin,
-                                         &sample,
-                                         &tile,
-                                         &heed,
-                                         &settle,
-                                         &absorb,
-                                         &begin_keys,
-                                         &keys,
-                                         &refine,
-                                         &redo,
-                                         &answer,
-                                         &check,
-                                         &quiet,
-                                         &peak_bytes,
-                                         &close,
-                                         &locate,
-                                         &wait,
-                                         &find_invalid,
-                                         &fetch,
-                                         &hash,
-                                         &compare,
-                                         &without_direction,
-                                         &store,
-                                         &allocate,
-                                         &release,
-                                         &expansion_bytes,
-                                         &expand};
+  static const knng_backend_seam seam = {
+      .struct_size = sizeof(knng_backend_seam),
+      .version = KNNG_BACKEND_SEAM_VERSION,
+      .build_id = KNNG_BACKEND_BUILD_ID,
+      .name = "cuda",
+      .device_count = &device_count,
+      .describe = &describe,
+      .can_run = &can_run,
+      .rows_at_a_time = &rows_at_a_time,
+      .pairs_at_a_time = &pairs_at_a_time,
+      .session_bytes = &session_bytes,
+      .find_units = &find_units,
+      .open = &open,
+      .blocks_held = &blocks_held,
+      .begin = &begin,
+      .sample = &sample,
+      .tile = &tile,
+      .adopt_cutoffs = &adopt_cutoffs,
+      .settle = &settle,
+      .merge_lists = &merge_lists,
+      .begin_keys = &begin_keys,
+      .keys = &keys,
+      .refine = &refine,
+      .redo = &redo,
+      .answer = &answer,
+      .check = &check,
+      .drain = &drain,
+      .peak_bytes = &peak_bytes,
+      .close = &close,
+      .locate = &locate,
+      .wait = &wait,
+      .find_invalid = &find_invalid,
+      .fetch = &fetch,
+      .hash = &hash,
+      .compare = &compare,
+      .without_direction = &without_direction,
+      .store = &store,
+      .allocate = &allocate,
+      .release = &release,
+      .expansion_bytes = &expansion_bytes,
+      .expand = &expand,
+  };
   return &seam;
 }

@@ -11,7 +11,7 @@ namespace libknng::cuda {
 
 class CudaError : public std::exception {
  public:
-  // Out of memory is told apart: the caller can free, take smaller tiles and try again.
+  // Out of memory has a kind of its own: the caller can free, take smaller tiles and try again.
   enum class Kind { out_of_memory, device };
 
   CudaError(Kind kind, int code, const char* text, const char* file, int line) noexcept;
@@ -26,7 +26,7 @@ class CudaError : public std::exception {
 };
 
 // The library did not give rows that it was asked for, or does not want results any more. It knows why.
-struct Abandoned {};
+struct Cancelled {};
 
 [[noreturn]] void fail(cudaError_t code, const char* file, int line);
 [[noreturn]] void fail(cublasStatus_t code, const char* file, int line);

@@ -33,7 +33,7 @@ __device__ inline void commit_copies() {
 #endif
 }
 
-// Waits until at most kPending of this thread's groups are under way.
+// Waits until at most kPending of this thread's groups are in flight.
 template <int kPending>
 __device__ inline void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800

@@ -18,7 +18,7 @@ unsigned long long context_id() {
 
 }  // namespace
 
-struct Kit::Tools {
+struct HandleCache::Tools {
   const unsigned long long context = context_id();
   const Pinned memory{kBuffers * kBufferBytes};
   cublasHandle_t blas = nullptr;
@@ -51,7 +51,7 @@ std::vector<std::unique_ptr<Tools>>& kept(int device) {
 
 }  // namespace
 
-Kit::Kit(int device, const Stream& stream) : device_(device), stream_(stream) {
+HandleCache::HandleCache(int device, const Stream& stream) : device_(device), stream_(stream) {
   {
     const std::lock_guard lock(mutex);
     auto& there = kept<Tools>(device);
@@ -66,16 +66,16 @@ Kit::Kit(int device, const Stream& stream) : device_(device), stream_(stream) {
   if (!tools_) tools_ = std::make_unique<Tools>();
 }
 
-Kit::~Kit() {
+HandleCache::~HandleCache() {
   if (cudaStreamSynchronize(stream_) != cudaSuccess) return;
   const std::lock_guard lock(mutex);
   auto& there = kept<Tools>(device_);
   if (there.size() < kMostKept) there.push_back(std::move(tools_));
 }
 
-std::byte* Kit::buffer(int i) const noexcept { return tools_->memory.data() + i * kBufferBytes; }
+std::byte* HandleCache::buffer(int i) const noexcept { return tools_->memory.data() + i * kBufferBytes; }
 
-cublasHandle_t Kit::blas() {
+cublasHandle_t HandleCache::blas() {
   if (!tools_->blas) check(cublasCreate(&tools_->blas));
   return tools_->blas;
 }

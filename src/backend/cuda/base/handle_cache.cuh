@@ -12,17 +12,17 @@
 
 namespace libknng::cuda {
 
-class Kit {
+class HandleCache {
  public:
   static constexpr int kBuffers = 4;
   static constexpr std::int64_t kBufferBytes = std::int64_t{8} << 20;  // of each
 
   // One that nobody has, or a new one. The device is current, as when it ends: then the stream is waited for, and what
   // was taken is there for others.
-  Kit(int device, const Stream& stream);
-  ~Kit();
-  Kit(const Kit&) = delete;
-  Kit& operator=(const Kit&) = delete;
+  HandleCache(int device, const Stream& stream);
+  ~HandleCache();
+  HandleCache(const HandleCache&) = delete;
+  HandleCache& operator=(const HandleCache&) = delete;
 
   std::byte* buffer(int i) const noexcept;
   // Made when it is first asked for.

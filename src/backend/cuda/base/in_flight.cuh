@@ -9,12 +9,12 @@
 
 namespace libknng::cuda {
 
-class UnderWay {
+class InFlight {
  public:
   // most: from 2, so that the device has a part to go on with.
-  explicit UnderWay(std::size_t most) : done_(most) {}
+  explicit InFlight(std::size_t most) : done_(most) {}
 
-  // What was put on the stream since the last call is a part. Returns when fewer than the most are under way.
+  // What was put on the stream since the last call is a part. Returns when fewer than the most are in flight.
   void add(const Stream& stream) {
     done_[turn_].record(stream);
     turn_ = (turn_ + 1) % done_.size();

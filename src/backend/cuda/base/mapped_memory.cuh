@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMappedGrain = std::int64_t{2} << 20;
 bool can_map_memory(int device);
 // Whole grains. Throws CudaError.
 void* map_memory(int device, std::int64_t bytes);
-// Of as many bytes; nothing that uses it is under way.
+// Of as many bytes; nothing that uses it is in flight.
 void unmap_memory(void* memory, std::int64_t bytes) noexcept;
 
 }  // namespace libknng::cuda

@@ -97,7 +97,7 @@ class Pool {
   Pool(int device, std::int64_t limit, bool maps, std::span<const std::int32_t> beside)
       : device_(device), maps_(maps && can_map_memory(device)), own_(device), limit_(limit) {
     if (beside.empty()) return;
-    keep_ways_open(device, beside);
+    keep_peer_access_open(device, beside);
     shared_.emplace(device, beside);
   }
 
@@ -150,8 +150,8 @@ class Pool {
 
 // Where a session's arrays come from: they are made and freed in the order of its stream. Ends after them. maps: other
 // devices do not copy them, and the host program does not get them. beside: as Pool.
-struct Home {
-  Home(int number, std::int64_t limit, bool maps = false, std::span<const std::int32_t> beside = {})
+struct DeviceContext {
+  DeviceContext(int number, std::int64_t limit, bool maps = false, std::span<const std::int32_t> beside = {})
       : device(number), pool(number, limit, maps, beside) {}
   const int device;
   Pool pool;
@@ -169,9 +169,9 @@ template <class T>
 class DeviceArray {
  public:
   DeviceArray() noexcept = default;
-  DeviceArray(std::int64_t count, Home& home, Reach reach = Reach::own)
-      : home_(&home), count_(count), bytes_(array_bytes(count * static_cast<std::int64_t>(sizeof(T)))) {
-    data_ = static_cast<T*>(home.pool.take(bytes_, reach, home.stream));
+  DeviceArray(std::int64_t count, DeviceContext& context, Reach reach = Reach::own)
+      : context_(&context), count_(count), bytes_(array_bytes(count * static_cast<std::int64_t>(sizeof(T)))) {
+    data_ = static_cast<T*>(context.pool.take(bytes_, reach, context.stream));
   }
   DeviceArray(DeviceArray&& other) noexcept { swap(other); }
   DeviceArray& operator=(DeviceArray&& other) noexcept {
@@ -179,30 +179,30 @@ class DeviceArray {
     return *this;
   }
   ~DeviceArray() {
-    if (data_) home_->pool.give(data_, bytes_, home_->stream);
+    if (data_) context_->pool.give(data_, bytes_, context_->stream);
   }
 
   T* data() const noexcept { return data_; }
   std::int64_t size() const noexcept { return count_; }
   void swap(DeviceArray& other) noexcept {
-    std::swap(home_, other.home_);
+    std::swap(context_, other.context_);
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);
     std::swap(bytes_, other.bytes_);
   }
 
  private:
-  Home* home_ = nullptr;
+  DeviceContext* context_ = nullptr;
   T* data_ = nullptr;
   std::int64_t count_ = 0, bytes_ = 0;
 };
 
 // A copy of host memory, which has been read by then.
 template <class T>
-DeviceArray<T> uploaded(std::span<const T> values, Home& home) {
-  DeviceArray<T> array(static_cast<std::int64_t>(values.size()), home);
-  check(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, home.stream));
-  home.stream.wait();
+DeviceArray<T> uploaded(std::span<const T> values, DeviceContext& context) {
+  DeviceArray<T> array(static_cast<std::int64_t>(values.size()), context);
+  check(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, context.stream));
+  context.stream.wait();
   return array;
 }
 

@@ -9,10 +9,10 @@
 
 namespace libknng::cuda {
 
-void keep_ways_open(int device, std::span<const std::int32_t> readers) {
+void keep_peer_access_open(int device, std::span<const std::int32_t> readers) {
   // A way lasts as long as a pool that has had memory, even if it has none; it has the smallest amount that there is
   // for as long as the way is made, which nobody counts. Never ended: at the end of a process there may be no CUDA any
-  // more. After the host process has reset a device they are of no use, and of no harm.
+  // more. After the host process has reset a device they are useless and harmless.
   static std::mutex mutex;
   static auto& kept = *new std::map<std::pair<int, std::int32_t>, std::unique_ptr<MemoryPool>>;
   const std::lock_guard lock(mutex);

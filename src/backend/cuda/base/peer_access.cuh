@@ -9,6 +9,6 @@ namespace libknng::cuda {
 // When memory of a device is let to another, and no pool is between the two so far, the driver makes a way first: 9 ms
 // (two H200s, driver 580), which is as long as a small build, for each pair and direction, one after the other. From
 // now on there is one for each of the readers that can have it. The device is current.
-void keep_ways_open(int device, std::span<const std::int32_t> readers);
+void keep_peer_access_open(int device, std::span<const std::int32_t> readers);
 
 }  // namespace libknng::cuda

@@ -8,25 +8,25 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fi
                      const Stream& stream) {
   auto* to = static_cast<std::byte*>(device);
   // An item longer than a buffer goes in a host copy of its own; rows of that length are rare.
-  if (item_bytes > Kit::kBufferBytes) {
+  if (item_bytes > HandleCache::kBufferBytes) {
     const Pinned one(item_bytes);
     for (std::int64_t i = 0; i < count; ++i) {
-      if (!fill(i, 1, one.data())) throw Abandoned{};
+      if (!fill(i, 1, one.data())) throw Cancelled{};
       check(cudaMemcpyAsync(to + i * item_bytes, one.data(), static_cast<std::size_t>(item_bytes),
                             cudaMemcpyHostToDevice, stream));
       stream.wait();
     }
     return;
   }
-  const std::int64_t together = Kit::kBufferBytes / item_bytes;
+  const std::int64_t together = HandleCache::kBufferBytes / item_bytes;
   int turn = 0;
-  for (std::int64_t first = 0; first < count; first += together, turn = (turn + 1) % Kit::kBuffers) {
+  for (std::int64_t first = 0; first < count; first += together, turn = (turn + 1) % HandleCache::kBuffers) {
     const std::int64_t part = std::min(together, count - first);
-    std::byte* const buffer = kit_.buffer(turn);
+    std::byte* const buffer = handles_.buffer(turn);
     done_[turn].wait();
     if (!fill(first, part, buffer)) {
       stream.wait();  // parts before it, whose buffers others will get
-      throw Abandoned{};
+      throw Cancelled{};
     }
     check(cudaMemcpyAsync(to + first * item_bytes, buffer, static_cast<std::size_t>(part * item_bytes),
                           cudaMemcpyHostToDevice, stream));
@@ -36,22 +36,22 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fi
 
 void Staging::download(std::span<const Outgoing> all, const Stream& stream) {
   // Parts in the buffers, in turn: the oldest is copied out while those behind it come in.
-  Outgoing parts[Kit::kBuffers] = {};
+  Outgoing parts[HandleCache::kBuffers] = {};
   std::int64_t asked = 0, emptied = 0;
   const auto empty_oldest = [&] {
-    const std::int64_t turn = emptied++ % Kit::kBuffers;
+    const std::int64_t turn = emptied++ % HandleCache::kBuffers;
     done_[turn].wait();
-    host_copy_(parts[turn].to, kit_.buffer(static_cast<int>(turn)), parts[turn].bytes);
+    host_copy_(parts[turn].to, handles_.buffer(static_cast<int>(turn)), parts[turn].bytes);
   };
   for (const Outgoing& one : all)
-    for (std::int64_t at = 0; at < one.bytes; at += Kit::kBufferBytes) {
-      if (asked - emptied == Kit::kBuffers) empty_oldest();
-      const std::int64_t turn = asked++ % Kit::kBuffers;
+    for (std::int64_t at = 0; at < one.bytes; at += HandleCache::kBufferBytes) {
+      if (asked - emptied == HandleCache::kBuffers) empty_oldest();
+      const std::int64_t turn = asked++ % HandleCache::kBuffers;
       const Outgoing& part =
           parts[turn] = {static_cast<const std::byte*>(one.from) + at, static_cast<std::byte*>(one.to) + at,
-                         std::min(Kit::kBufferBytes, one.bytes - at)};
+                         std::min(HandleCache::kBufferBytes, one.bytes - at)};
       done_[turn].hold(stream);  // the last upload may still read the buffer, on another stream
-      check(cudaMemcpyAsync(kit_.buffer(static_cast<int>(turn)), part.from, static_cast<std::size_t>(part.bytes),
+      check(cudaMemcpyAsync(handles_.buffer(static_cast<int>(turn)), part.from, static_cast<std::size_t>(part.bytes),
                             cudaMemcpyDeviceToHost, stream));
       done_[turn].record(stream);
     }

@@ -23,13 +23,13 @@ class Staging {
   // What copies within host memory.
   using HostCopy = std::function<void(void* to, const void* from, std::int64_t bytes)>;
 
-  Staging(const Kit& kit, HostCopy host_copy) : kit_(kit), host_copy_(std::move(host_copy)) {}
+  Staging(const HandleCache& handles, HostCopy host_copy) : handles_(handles), host_copy_(std::move(host_copy)) {}
 
   // Gives items [first, first + count), or false if there are none.
   using Fill = std::function<bool(std::int64_t first, std::int64_t count, std::byte* to)>;
 
   // `count` items of `item_bytes` to the device, in consecutive parts. Returns when the last part is on its way; what
-  // follows on the stream finds all of it. Throws Abandoned.
+  // follows on the stream finds all of it. Throws Cancelled.
   void upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device, const Stream& stream);
   // To host memory; returns when all are there. In one call the buffers never run empty between them.
   void download(std::span<const Outgoing> all, const Stream& stream);
@@ -40,13 +40,13 @@ class Staging {
 
   // longest: of the items. One that does not fit a buffer has memory of its own on its way.
   static std::int64_t host_bytes(std::int64_t longest) {
-    return Kit::kBuffers * Kit::kBufferBytes + (longest > Kit::kBufferBytes ? longest : 0);
+    return HandleCache::kBuffers * HandleCache::kBufferBytes + (longest > HandleCache::kBufferBytes ? longest : 0);
   }
 
  private:
-  const Kit& kit_;
+  const HandleCache& handles_;
   const HostCopy host_copy_;
-  Event done_[Kit::kBuffers];
+  Event done_[HandleCache::kBuffers];
 };
 
 }  // namespace libknng::cuda

@@ -125,17 +125,18 @@ __global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound
 }
 
 // The median of each coordinate over some rows spread over the data: an outlier among them moves it little.
-void find_median_row(const Points& points, double* median, Home& home) {
+void find_median_row(const Points& points, double* median, DeviceContext& context) {
   const std::int64_t n = points.count(), d = points.dim();
   const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, rounded_together(n, d)));
   std::vector<std::int64_t> list(static_cast<std::size_t>(count));
   for (std::int64_t s = 0; s < count; ++s) list[static_cast<std::size_t>(s)] = s * (n / count);
-  const DeviceArray<std::int64_t> rows(count, home);
-  const DeviceArray<double> sample(count * d, home);
-  check(cudaMemcpyAsync(rows.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, home.stream));
-  load_canonical(points.view(), rows.data(), 0, count, sample.data(), home.stream);
-  median_of_rows(sample.data(), count, d, median, home.stream);
-  home.stream.wait();  // the list ends here
+  const DeviceArray<std::int64_t> rows(count, context);
+  const DeviceArray<double> sample(count * d, context);
+  check(
+      cudaMemcpyAsync(rows.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, context.stream));
+  load_canonical(points.view(), rows.data(), 0, count, sample.data(), context.stream);
+  median_of_rows(sample.data(), count, d, median, context.stream);
+  context.stream.wait();  // the list ends here
 }
 
 }  // namespace
@@ -144,31 +145,31 @@ std::int64_t rounded_together(std::int64_t count, std::int64_t dim) {
   return std::min(std::max<std::int64_t>(1, kBatchValues / dim), count);
 }
 
-Frame::Frame(const Metric& metric, const Points& columns, Home& home)
-    : centre_(columns.dim(), home), largest_(1, home) {
+Frame::Frame(const Metric& metric, const Points& columns, DeviceContext& context)
+    : centre_(columns.dim(), context), largest_(1, context) {
   // Inner products do not survive a shift.
   if (metric.term != Term::product)
-    find_median_row(columns, centre_.data(), home);
+    find_median_row(columns, centre_.data(), context);
   else
-    check(cudaMemsetAsync(centre_.data(), 0, static_cast<std::size_t>(8 * columns.dim()), home.stream));
-  check(cudaMemsetAsync(largest_.data(), 0, sizeof(unsigned long long), home.stream));
+    check(cudaMemsetAsync(centre_.data(), 0, static_cast<std::size_t>(8 * columns.dim()), context.stream));
+  check(cudaMemsetAsync(largest_.data(), 0, sizeof(unsigned long long), context.stream));
 }
 
-void Frame::cover(const CanonicalView& view, Home& home) {
+void Frame::cover(const CanonicalView& view, DeviceContext& context) {
   const std::int64_t dim = view.rows.dim;
-  const DeviceArray<double> canonical(rounded_together(view.rows.rows, dim) * dim, home);
-  for_batches(view, nullptr, canonical.data(), home.stream, [&](std::int64_t, std::int64_t count, const double* u) {
+  const DeviceArray<double> canonical(rounded_together(view.rows.rows, dim) * dim, context);
+  for_batches(view, nullptr, canonical.data(), context.stream, [&](std::int64_t, std::int64_t count, const double* u) {
     const std::int64_t blocks = std::clamp<std::int64_t>(count * dim / (16 * kThreads), 1, 4096);
-    find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, home.stream>>>(u, count, dim, centre_.data(),
-                                                                              largest_.data());
+    find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, context.stream>>>(u, count, dim, centre_.data(),
+                                                                                 largest_.data());
     check_launch();
   });
 }
 
-void Frame::settle(int headroom, Home& home) {
+void Frame::settle(int headroom, DeviceContext& context) {
   double found = 0;
-  check(cudaMemcpyAsync(&found, largest_.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
-  home.stream.wait();
+  check(cudaMemcpyAsync(&found, largest_.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
+  context.stream.wait();
   const int exponent = kLargestExponent - headroom - (found > 0 ? std::ilogb(found) : 0);
   exponent_ = std::clamp(exponent, -LowBound::kLargestExponent, LowBound::kLargestExponent);
 }
@@ -215,17 +216,18 @@ std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
          array_bytes(8 * dim * rounded_together(count, dim)) + kArrayAlignment;
 }
 
-Operands::Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision, Home& home)
-    : values_(operand_bytes(points.count(), points.dim(), precision), home), sums_(points.count(), home) {
+Operands::Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision,
+                   DeviceContext& context)
+    : values_(operand_bytes(points.count(), points.dim(), precision), context), sums_(points.count(), context) {
   const std::int64_t n = points.count(), d = points.dim();
-  const DeviceArray<unsigned> ratio(1, home);
-  const DeviceArray<double> canonical(rounded_together(n, d) * d, home);
-  check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), home.stream));
+  const DeviceArray<unsigned> ratio(1, context);
+  const DeviceArray<double> canonical(rounded_together(n, d) * d, context);
+  check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), context.stream));
   round_points({points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
-               home.stream);
+               context.stream);
   float found = 0;
-  check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
-  home.stream.wait();
+  check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
+  context.stream.wait();
   residual_ratio_ = static_cast<double>(found);
 }
 
@@ -233,15 +235,15 @@ std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t dim) {
   return array_bytes(operand_bytes(count, dim, Precision::int8)) + array_bytes(4 * count);
 }
 
-Operands::Operands(const Points& points, const std::int64_t* order, const Metric& metric, Home& home)
-    : values_(operand_bytes(points.count(), points.dim(), Precision::int8), home), terms_(points.count(), home) {
-  make_integer_operands(points.view().rows, order, metric, values_.data(), terms_.data(), home.stream);
+Operands::Operands(const Points& points, const std::int64_t* order, const Metric& metric, DeviceContext& context)
+    : values_(operand_bytes(points.count(), points.dim(), Precision::int8), context), terms_(points.count(), context) {
+  make_integer_operands(points.view().rows, order, metric, values_.data(), terms_.data(), context.stream);
 }
 
-void Operands::settle(const Points& points, const std::int64_t* order, const LowBound& bound, Home& home) {
-  terms_ = DeviceArray<float>(points.count(), home);
-  bounds_ = DeviceArray<float>(points.count(), home);
-  find_terms(points.view(), order, sums_.data(), bound, terms_.data(), bounds_.data(), home.stream);
+void Operands::settle(const Points& points, const std::int64_t* order, const LowBound& bound, DeviceContext& context) {
+  terms_ = DeviceArray<float>(points.count(), context);
+  bounds_ = DeviceArray<float>(points.count(), context);
+  find_terms(points.view(), order, sums_.data(), bound, terms_.data(), bounds_.data(), context.stream);
   sums_ = {};
 }
 

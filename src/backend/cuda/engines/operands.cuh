@@ -19,12 +19,12 @@ enum class Precision { int8, fp16, two_piece, fp32 };
 class Frame {
  public:
   // The centre: the median of some columns (0 for inner products, which do not survive a shift).
-  Frame(const Metric& metric, const Points& columns, Home& home);
+  Frame(const Metric& metric, const Points& columns, DeviceContext& context);
   // The scale is the one at which the largest difference from the centre, of all points covered, just fits fp16; or
   // 2^headroom as large a one does, for points that were not. What does not fit the precision is rounded to what does:
   // a point far from its operand, as the bound sees.
-  void cover(const CanonicalView& view, Home& home);
-  void settle(int headroom, Home& home);
+  void cover(const CanonicalView& view, DeviceContext& context);
+  void settle(int headroom, DeviceContext& context);
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while it covers views of so many points
 
   const double* centre() const noexcept { return centre_.data(); }
@@ -85,16 +85,17 @@ void find_terms(const CanonicalView& points, const std::int64_t* order, const Op
 // order: as above.
 class Operands {
  public:
-  Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision, Home& home);
+  Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision,
+           DeviceContext& context);
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // with any precision, while it is made
   // Bytes: complete.
-  Operands(const Points& points, const std::int64_t* order, const Metric& metric, Home& home);
+  Operands(const Points& points, const std::int64_t* order, const Metric& metric, DeviceContext& context);
   static std::int64_t integer_bytes(std::int64_t count, std::int64_t dim);
 
   // Largest rounding, relative to its point, of those that rounding explains.
   double residual_ratio() const noexcept { return residual_ratio_; }
   // Terms and bounds, once the ratios of both sides are known.
-  void settle(const Points& points, const std::int64_t* order, const LowBound& bound, Home& home);
+  void settle(const Points& points, const std::int64_t* order, const LowBound& bound, DeviceContext& context);
 
   const std::byte* values() const noexcept { return values_.data(); }
   const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction

@@ -4,24 +4,24 @@
 
 namespace libknng::cuda {
 
-PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, Home& home)
+PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, DeviceContext& context)
     : points_(points),
       metric_(metric),
       precision_(Precision::int8),
-      home_(home),
-      terms_(points.count(), home),
+      context_(context),
+      terms_(points.count(), context),
       has_terms_(static_cast<std::size_t>(points.blocks())) {}
 
 PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, const Frame& frame, Precision precision,
-                             const LowBound& bound, Home& home)
+                             const LowBound& bound, DeviceContext& context)
     : points_(points),
       metric_(metric),
       precision_(precision),
       frame_(&frame),
       bound_(bound),
-      home_(home),
-      terms_(points.count(), home),
-      bounds_(points.count(), home),
+      context_(context),
+      terms_(points.count(), context),
+      bounds_(points.count(), context),
       has_terms_(static_cast<std::size_t>(points.blocks())) {}
 
 std::int64_t PagedOperands::bytes(std::int64_t count) { return 2 * array_bytes(4 * count); }
@@ -39,14 +39,14 @@ std::int64_t PagedOperands::held_bytes(std::int64_t block_bytes, std::int64_t bl
 
 void PagedOperands::hold(std::int64_t slots) {
   const std::int64_t rows = points_.block_rows(), dim = points_.dim();
-  landing_ = DeviceArray<std::byte>(points_.block_bytes(), home_);
+  landing_ = DeviceArray<std::byte>(points_.block_bytes(), context_);
   if (bound_) {
-    canonical_ = DeviceArray<double>(rounded_together(rows, dim) * dim, home_);
-    sums_ = DeviceArray<OperandSums>(rows, home_);
-    ratio_ = DeviceArray<unsigned>(1, home_);
-    check(cudaMemsetAsync(ratio_.data(), 0, sizeof(unsigned), home_.stream));
+    canonical_ = DeviceArray<double>(rounded_together(rows, dim) * dim, context_);
+    sums_ = DeviceArray<OperandSums>(rows, context_);
+    ratio_ = DeviceArray<unsigned>(1, context_);
+    check(cudaMemsetAsync(ratio_.data(), 0, sizeof(unsigned), context_.stream));
   }
-  slots_.emplace(slots, slot_bytes(rows, dim, precision_), points_.loader(), home_);
+  slots_.emplace(slots, slot_bytes(rows, dim, precision_), points_.loader(), context_);
 }
 
 void PagedOperands::release() {
@@ -63,7 +63,7 @@ void PagedOperands::learn(const PagedOperands& from, int device, int device_of_f
     const std::int64_t first = points_.first_of(b), count = std::min(points_.block_rows(), points_.count() - first);
     const auto fetch = [&](const DeviceArray<float>& to, const DeviceArray<float>& source) {
       check(cudaMemcpyPeerAsync(to.data() + first, device, source.data() + first, device_of_from,
-                                static_cast<std::size_t>(4 * count), home_.stream));
+                                static_cast<std::size_t>(4 * count), context_.stream));
     };
     fetch(terms_, from.terms_);
     if (bound_) fetch(bounds_, from.bounds_);

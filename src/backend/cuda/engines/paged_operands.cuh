@@ -16,9 +16,9 @@ class PagedOperands {
  public:
   // The bound's ratios are those of a sample: points beyond them count as longer ones (refine/low_bound.h).
   PagedOperands(PagedPoints& points, const Metric& metric, const Frame& frame, Precision precision,
-                const LowBound& bound, Home& home);
+                const LowBound& bound, DeviceContext& context);
   // Bytes.
-  PagedOperands(PagedPoints& points, const Metric& metric, Home& home);
+  PagedOperands(PagedPoints& points, const Metric& metric, DeviceContext& context);
   static std::int64_t bytes(std::int64_t count);
 
   // Between hold() and release() `slots` blocks are on the device at a time.
@@ -30,7 +30,7 @@ class PagedOperands {
                                  Precision precision);
   std::int64_t slots() const noexcept { return slots_ ? slots_->count() : 0; }
 
-  // For what is put on the home's stream until used().
+  // For what is put on the context's stream until used().
   const std::byte* block(std::int64_t block);
   void used() { slots_->used(); }
 
@@ -49,7 +49,7 @@ class PagedOperands {
   const Precision precision_;
   const Frame* const frame_ = nullptr;   // none: bytes
   const std::optional<LowBound> bound_;  //
-  Home& home_;
+  DeviceContext& context_;
   DeviceArray<float> terms_, bounds_;
   std::vector<bool> has_terms_;  // by block: it has come
   DeviceArray<std::byte> landing_;

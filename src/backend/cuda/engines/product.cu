@@ -32,8 +32,9 @@ std::int64_t most_points(std::int64_t stride) {
 
 }  // namespace
 
-Products::Products(Kit& kit, Home& home) : workspace_(kWorkspaceBytes, home), handle_(kit.blas()) {
-  check(cublasSetStream(handle_, home.stream));
+Products::Products(HandleCache& handles, DeviceContext& context)
+    : workspace_(kWorkspaceBytes, context), handle_(handles.blas()) {
+  check(cublasSetStream(handle_, context.stream));
   check(cublasSetWorkspace(handle_, workspace_.data(), static_cast<std::size_t>(kWorkspaceBytes)));
   check(cublasSetMathMode(
       handle_, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));

@@ -1,6 +1,6 @@
 // Tiles of products of operands by cuBLAS. Its accumulation is set explicitly: fp32, and int32 for bytes, no
-// reduced-precision reduction, no emulation, so that the bound's unit (unit.h) is the one that runs. Knows nothing of
-// what a product means.
+// reduced-precision reduction, no emulation, so that the bound's unit (rounding_model.h) is the one that runs. Knows
+// nothing of what a product means.
 #pragma once
 
 #include <cublas_v2.h>
@@ -24,7 +24,7 @@ constexpr std::int32_t unit_of(Precision precision) {
 class Products {
  public:
   // cuBLAS gets its workspace from the session's memory.
-  Products(Kit& kit, Home& home);
+  Products(HandleCache& handles, DeviceContext& context);
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
   static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;

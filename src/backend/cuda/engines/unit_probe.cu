@@ -65,7 +65,7 @@ std::vector<std::byte> pack(const std::vector<Probe>& probes, std::vector<float>
 }
 
 // What the products of a tile say. A tile has rows for some of the probes at a time, all columns at once.
-std::string objection_of(Precision precision, const Shape& shape, const TensorCores& chip, Home& home,
+std::string objection_of(Precision precision, const Shape& shape, const TensorCores& chip, DeviceContext& context,
                          Products& products) {
   // In two pieces as many terms are three times as many.
   const std::int64_t dim = precision == Precision::two_piece ? pitch_of(shape.dim / 3, precision) : shape.dim;
@@ -77,15 +77,15 @@ std::string objection_of(Precision precision, const Shape& shape, const TensorCo
                                of_columns =
                                    pack(probes, &Probe::b, columns, stride,
                                         precision == Precision::two_piece ? pitch_of(dim, precision) : 0, precision);
-  const DeviceArray<std::byte> a = uploaded(std::span(of_rows), home), b = uploaded(std::span(of_columns), home);
-  DeviceArray<float> tile(shape.rows * columns, home);
+  const DeviceArray<std::byte> a = uploaded(std::span(of_rows), context), b = uploaded(std::span(of_columns), context);
+  DeviceArray<float> tile(shape.rows * columns, context);
   std::vector<float> found(static_cast<std::size_t>(tile.size()));
   for (std::int64_t first = 0; first < rows; first += shape.rows) {
     products.run(operand_of(a.data(), first, precision, dim), shape.rows, b.data(), columns, dim, precision,
                  tile.data(), columns);
-    check(
-        cudaMemcpyAsync(found.data(), tile.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost, home.stream));
-    home.stream.wait();
+    check(cudaMemcpyAsync(found.data(), tile.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost,
+                          context.stream));
+    context.stream.wait();
     for (std::int64_t i = 0; i < shape.rows; ++i)
       for (std::int64_t j = (first + i) % count; j < columns; j += count) {
         const float bits = found[static_cast<std::size_t>(i * columns + j)];
@@ -118,14 +118,14 @@ std::string known_objection(std::int32_t unit, int device, const TensorCores& ch
 }  // namespace
 
 std::string objection_to_unit(std::int32_t unit, int device, const TensorCores& chip) {
-  Home home(device, std::numeric_limits<std::int64_t>::max());
-  Kit kit(device, home.stream);
-  Products products(kit, home);
+  DeviceContext context(device, std::numeric_limits<std::int64_t>::max());
+  HandleCache handles(device, context.stream);
+  Products products(handles, context);
   for (const auto& [precision, name] : {std::pair(Precision::fp16, "fp16"), std::pair(Precision::two_piece, "fp16"),
                                         std::pair(Precision::fp32, "fp32"), std::pair(Precision::int8, "bytes")}) {
     if (unit_of(precision) != unit) continue;
     for (const Shape& shape : kShapes)
-      if (const std::string text = objection_of(precision, shape, chip, home, products); !text.empty())
+      if (const std::string text = objection_of(precision, shape, chip, context, products); !text.empty())
         return std::string("products of ") + name + ", " + text;
   }
   return {};

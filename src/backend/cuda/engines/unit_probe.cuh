@@ -1,5 +1,5 @@
 // Whether a device's product units add up as bounds suppose (refine/unit_probe.h): known products, by the calls that
-// tiles are made with, whatever cuBLAS was told to do. Knows nothing of problems.
+// tiles are made with, whatever cuBLAS was set to do. Knows nothing of problems.
 #pragma once
 
 #include <cstdint>

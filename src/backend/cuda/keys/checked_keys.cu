@@ -18,13 +18,13 @@ std::vector<std::int64_t> rows_in_view(const knng_backend_problem& p) {
 
 }  // namespace
 
-CheckedKeys::CheckedKeys(const knng_backend_problem& p, Home& home)
+CheckedKeys::CheckedKeys(const knng_backend_problem& p, DeviceContext& context)
     : checked_(p.checked, static_cast<std::size_t>(p.checked_count)),
       columns_(p.columns.count),
       dim_(p.columns.dim),
-      in_view_(uploaded<std::int64_t>(rows_in_view(p), home)),
-      keys_(p.checked_count * columns_, home),
-      u_(p.checked_count * dim_, home) {}
+      in_view_(uploaded<std::int64_t>(rows_in_view(p), context)),
+      keys_(p.checked_count * columns_, context),
+      u_(p.checked_count * dim_, context) {}
 
 std::int64_t CheckedKeys::bytes(const knng_backend_problem& p) {
   if (p.checked_count == 0) return 0;

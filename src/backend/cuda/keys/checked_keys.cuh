@@ -16,7 +16,7 @@ namespace libknng::cuda {
 class CheckedKeys {
  public:
   // Of the problem's checked rows, which outlive it.
-  CheckedKeys(const knng_backend_problem& p, Home& home);
+  CheckedKeys(const knng_backend_problem& p, DeviceContext& context);
   static std::int64_t bytes(const knng_backend_problem& p);
 
   // Those of checked rows in [first_row, first_row + row_count) with `column_count` columns from first_column on, which

@@ -37,7 +37,7 @@ __global__ void transpose_rows(Source rows, const std::int64_t* list, std::int64
     }
     __syncthreads();
     for (int c = y; c < kTranspose; c += kStep)
-      if (t0 + c < dim) out[walk_position(t0 + c, dim) * pitch + row0 + x] = block[x][c];
+      if (t0 + c < dim) out[place_in_lane_order(t0 + c, dim) * pitch + row0 + x] = block[x][c];
     __syncthreads();
   }
 }
@@ -52,8 +52,9 @@ __global__ void flag_directionless(Source rows, const std::int64_t* list, std::i
 // --- tiles
 
 // Pairs of a thread: a square of the two operands in registers (Kato and Hosino 2009; Arefin et al. 2012 hold one pair
-// a thread). Each pair has a sum in progress and one that waits in registers, four more in local memory (walk.cuh). On
-// an H200 that is faster than two that wait in registers, with half of the blocks, and than smaller squares.
+// a thread). Each pair has a sum in progress and one that waits in registers, four more in local memory
+// (lane_order.cuh). On an H200 that is faster than two that wait in registers, with half of the blocks, and than
+// smaller squares.
 template <class T>
 inline constexpr int kThreadRows = kHeavyTerm<T> ? 2 : 4;
 template <class T>

@@ -11,7 +11,7 @@
 namespace libknng::cuda {
 
 // Canonical rows in fp64, a coordinate's values of all rows together, coordinates in the order in which the tile adds
-// them: all of lane 0 of the canonical sum, then of the lane that folds onto it first (16), and so on (walk.cuh).
+// them: all of lane 0 of the canonical sum, then of the lane that folds onto it first (16), and so on (lane_order.cuh).
 struct DirectOperand {
   const double* values = nullptr;               // dim x pitch
   const std::uint8_t* directionless = nullptr;  // by row; null: all have a direction

@@ -27,7 +27,7 @@ KNNG_HD inline std::int64_t lane_size(int lane, std::int64_t dim) {
 }
 
 // Where coordinate t comes in the walk.
-KNNG_HD inline std::int64_t walk_position(std::int64_t t, std::int64_t dim) {
+KNNG_HD inline std::int64_t place_in_lane_order(std::int64_t t, std::int64_t dim) {
   const int lane = static_cast<int>(t % kCanonicalLanes);
   std::int64_t before = 0;
   for (int place = 0; lane_at(place) != lane; ++place) before += lane_size(lane_at(place), dim);

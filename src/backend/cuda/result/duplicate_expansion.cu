@@ -18,7 +18,7 @@ namespace {
 
 // Of the rows of a part: some milliseconds.
 constexpr std::int64_t kEntriesTogether = std::int64_t{1} << 21;
-constexpr std::size_t kPartsUnderWay = 2;
+constexpr std::size_t kPartsInFlight = 2;
 
 // One more than k, so that ties are seen, if there is one.
 std::int64_t slots_of(const knng_backend_expansion& e) { return std::min(e.k + 1, e.rows - 1); }
@@ -55,7 +55,7 @@ void upload(const knng_backend_expansion& e, const std::int64_t* from, std::int6
   const auto fill = [&](std::int64_t first, std::int64_t part, std::byte* buffer) {
     std::transform(from + first, from + first + part, reinterpret_cast<std::uint32_t*>(buffer),
                    [](std::int64_t number) { return static_cast<std::uint32_t>(number); });
-    return e.wanted(e.wanted_user) != 0;
+    return e.cancelled(e.cancellation) == 0;
   };
   staging.upload(count, sizeof *to, fill, to, stream);
 }
@@ -67,16 +67,16 @@ std::int64_t expansion_bytes(const knng_backend_expansion& e) { return array_byt
 std::int64_t expansion_host_bytes() { return Staging::host_bytes(sizeof(std::uint32_t)); }
 
 void expand(const knng_backend_expansion& e, knng_backend_result& result) {
-  Home home(result.device, std::numeric_limits<std::int64_t>::max());
-  const DeviceArray<std::byte> memory(Space(e, nullptr).used, home);
+  DeviceContext context(result.device, std::numeric_limits<std::int64_t>::max());
+  const DeviceArray<std::byte> memory(Space(e, nullptr).used, context);
   const Space space(e, memory.data());
-  const Kit kit(result.device, home.stream);
-  Staging staging(kit, [](void* to, const void* from, std::int64_t bytes) {
+  const HandleCache handles(result.device, context.stream);
+  Staging staging(handles, [](void* to, const void* from, std::int64_t bytes) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   });
-  upload(e, e.group, e.rows, space.group, staging, home.stream);
-  upload(e, e.starts, e.groups + 1, space.starts, staging, home.stream);
-  upload(e, e.members, e.rows, space.members, staging, home.stream);
+  upload(e, e.group, e.rows, space.group, staging, context.stream);
+  upload(e, e.starts, e.groups + 1, space.starts, staging, context.stream);
+  upload(e, e.members, e.rows, space.members, staging, context.stream);
 
   MembersJob nearest;
   nearest.group = space.group;
@@ -100,23 +100,23 @@ void expand(const knng_backend_expansion& e, knng_backend_result& result) {
   const std::int64_t value_bytes = e.value_dtype == KNNG_F64 ? 8 : 4;
   const Metric metric = metric_of(e.metric);
 
-  clear(space.findings, home.stream);
-  UnderWay parts(kPartsUnderWay);
+  clear(space.findings, context.stream);
+  InFlight parts(kPartsInFlight);
   for (std::int64_t first = 0; first < e.rows; first += space.together) {
-    if (!e.wanted(e.wanted_user)) throw Abandoned{};
+    if (e.cancelled(e.cancellation)) throw Cancelled{};
     nearest.first = job.first = to.first = first;
     nearest.count = job.count = std::min(space.together, e.rows - first);
     to.ids = result.ids + first * to.width;
     to.values = static_cast<std::byte*>(result.values) + first * to.width * value_bytes;
     to.ties = space.ties + first;
-    nearest_members(nearest, space.entries, home.stream);
-    store_result(job, metric, to, home.stream);
-    parts.add(home.stream);
+    nearest_members(nearest, space.entries, context.stream);
+    store_result(job, metric, to, context.stream);
+    parts.add(context.stream);
   }
 
   ResultFindings found;
   const Outgoing facts[] = {{space.ties, result.ties, e.rows}, {space.findings, &found, sizeof found}};
-  staging.download(facts, home.stream);
+  staging.download(facts, context.stream);
   if (found.first_too_large != ResultFindings::kNothing)
     result.too_large = std::min(result.too_large, static_cast<std::int64_t>(found.first_too_large));
 }

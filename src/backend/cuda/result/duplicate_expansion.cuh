@@ -10,7 +10,7 @@ namespace libknng::cuda {
 
 std::int64_t expansion_bytes(const knng_backend_expansion& e);
 std::int64_t expansion_host_bytes();
-// The result's device is current. Returns when all is there. Throws Abandoned.
+// The result's device is current. Returns when all is there. Throws Cancelled.
 void expand(const knng_backend_expansion& e, knng_backend_result& result);
 
 }  // namespace libknng::cuda

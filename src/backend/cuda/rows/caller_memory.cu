@@ -24,10 +24,10 @@ std::size_t bytes_of(const knng_backend_matrix& m, std::int64_t rows) {
 }
 
 // Before a kernel reads what was freed meanwhile, which would end the caller's context. Both ends are looked at.
-Place require_there(const knng_backend_matrix& m) {
+MemoryLocation require_there(const knng_backend_matrix& m) {
   const bool up = m.row_stride < 0, left = m.col_stride < 0;
-  const Place lowest = place_of(element(m, up ? m.rows - 1 : 0, left ? m.cols - 1 : 0));
-  const Place highest = place_of(element(m, up ? 0 : m.rows - 1, left ? 0 : m.cols - 1));
+  const MemoryLocation lowest = place_of(element(m, up ? m.rows - 1 : 0, left ? m.cols - 1 : 0));
+  const MemoryLocation highest = place_of(element(m, up ? 0 : m.rows - 1, left ? 0 : m.cols - 1));
   const bool device = lowest.space == KNNG_CUDA && lowest.device == m.device && highest.device == m.device;
   if (highest.space != lowest.space || !(device || lowest.space == KNNG_MANAGED)) throw NotThere{m.device};
   return lowest;
@@ -40,7 +40,7 @@ bool lies_packed(const knng_backend_piece& piece) { return !piece.listed && is_p
 void bring_piece(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, std::byte* to, int device,
                  Staging& staging, const Stream& stream) {
   const knng_backend_matrix& m = piece.rows;
-  const Place place = require_there(m);
+  const MemoryLocation place = require_there(m);
   if (place.space == KNNG_MANAGED || m.device == device) {
     if (lies_packed(piece))
       check(cudaMemcpyAsync(to, element(m, first, 0), bytes_of(m, count), cudaMemcpyDefault, stream));
@@ -71,37 +71,37 @@ void bring_piece(const knng_backend_piece& piece, std::int64_t first, std::int64
 // what makes them on the stream, for consecutive parts. No page-locked memory: to make it waits for all streams.
 template <class Write>
 void by_blocks(int device, std::int64_t count, std::int64_t item_bytes, Write&& write, void* to) {
-  Home home(device, kNoLimit);
+  DeviceContext context(device, kNoLimit);
   const std::int64_t together = std::clamp<std::int64_t>(kBlockBytes / item_bytes, 1, count);
-  const DeviceArray<std::byte> block(together * item_bytes, home);
+  const DeviceArray<std::byte> block(together * item_bytes, context);
   for (std::int64_t done = 0; done < count; done += together) {
     const std::int64_t part = std::min(together, count - done);
-    write(done, part, block.data(), home.stream);
+    write(done, part, block.data(), context.stream);
     check(cudaMemcpyAsync(static_cast<std::byte*>(to) + done * item_bytes, block.data(),
-                          static_cast<std::size_t>(part * item_bytes), cudaMemcpyDeviceToHost, home.stream));
+                          static_cast<std::size_t>(part * item_bytes), cudaMemcpyDeviceToHost, context.stream));
   }
-  home.stream.wait();
+  context.stream.wait();
 }
 
 DeviceRows device_rows(const knng_backend_matrix& m) {
   return {m.data, m.dtype, m.rows, m.cols, m.row_stride, m.col_stride};
 }
 
-// A byte about each of `count` rows or pairs of them, to host memory; ask(home, answers) puts on the home's stream what
-// finds them.
+// A byte about each of `count` rows or pairs of them, to host memory; ask(context, answers) puts on the context's
+// stream what finds them.
 template <class Ask>
 void about_rows(int device, std::int64_t count, std::uint8_t* to, Ask&& ask) {
   if (count == 0) return;
-  Home home(device, kNoLimit);
-  const DeviceArray<std::uint8_t> answers(count, home);
-  ask(home, answers.data());
-  check(cudaMemcpyAsync(to, answers.data(), static_cast<std::size_t>(count), cudaMemcpyDeviceToHost, home.stream));
-  home.stream.wait();
+  DeviceContext context(device, kNoLimit);
+  const DeviceArray<std::uint8_t> answers(count, context);
+  ask(context, answers.data());
+  check(cudaMemcpyAsync(to, answers.data(), static_cast<std::size_t>(count), cudaMemcpyDeviceToHost, context.stream));
+  context.stream.wait();
 }
 
 }  // namespace
 
-Place place_of(const void* address) {
+MemoryLocation place_of(const void* address) {
   cudaPointerAttributes a{};
   const cudaError_t status = cudaPointerGetAttributes(&a, address);
   if (status == cudaErrorInvalidValue) {  // some drivers' word for memory that they do not know
@@ -121,17 +121,17 @@ Invalid find_invalid(const knng_backend_matrix& m) {
   require_there(m);
   const bool always_valid = visit_row_dtype(m.dtype, []<class T>(const T*) { return kAlwaysValid<T>; });
   if (always_valid) return {};
-  Home home(m.device, kNoLimit);
+  DeviceContext context(m.device, kNoLimit);
   PrepareFindings found;
-  const DeviceArray<PrepareFindings> findings = uploaded(std::span<const PrepareFindings>(&found, 1), home);
+  const DeviceArray<PrepareFindings> findings = uploaded(std::span<const PrepareFindings>(&found, 1), context);
   PrepareJob job;
   job.rows = device_rows(m);
   job.limit = m.dtype == KNNG_BOOL ? 1 : std::numeric_limits<double>::infinity();
   job.count = m.rows;
   job.findings = findings.data();
-  prepare_rows(job, home.stream);
-  check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
-  home.stream.wait();
+  prepare_rows(job, context.stream);
+  check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
+  context.stream.wait();
   const unsigned long long first = std::min(found.first_invalid, found.first_refused);
   if (first == PrepareFindings::kNothing) return {};
   const auto place = static_cast<std::int64_t>(first);
@@ -189,25 +189,25 @@ void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng
     const knng_backend_matrix &a = at(p.matrix), &b = at(p.other_matrix);
     rows.push_back({element(a, p.row, 0), element(b, p.other_row, 0), a.col_stride, b.col_stride});
   }
-  about_rows(any.device, std::ssize(pairs), same, [&](Home& home, std::uint8_t* answers) {
-    const DeviceArray<RowPair> there = uploaded<RowPair>(rows, home);
-    compare_rows(any.dtype, any.cols, there.data(), there.size(), answers, home.stream);
+  about_rows(any.device, std::ssize(pairs), same, [&](DeviceContext& context, std::uint8_t* answers) {
+    const DeviceArray<RowPair> there = uploaded<RowPair>(rows, context);
+    compare_rows(any.dtype, any.cols, there.data(), there.size(), answers, context.stream);
   });
 }
 
 void without_direction(const knng_backend_matrix& m, Transform transform, std::span<const std::int64_t> rows,
                        std::uint8_t* without) {
   require_there(m);
-  about_rows(m.device, std::ssize(rows), without, [&](Home& home, std::uint8_t* answers) {
-    const DeviceArray<std::int64_t> listed = uploaded(rows, home);
-    find_directionless(device_rows(m), transform, listed.data(), listed.size(), answers, home.stream);
+  about_rows(m.device, std::ssize(rows), without, [&](DeviceContext& context, std::uint8_t* answers) {
+    const DeviceArray<std::int64_t> listed = uploaded(rows, context);
+    find_directionless(device_rows(m), transform, listed.data(), listed.size(), answers, context.stream);
   });
 }
 
 std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void* from, std::int64_t base) {
   const bool managed = require_there(m).space == KNNG_MANAGED;
   const bool as_it_is = dtype == m.dtype && base == 0;
-  const Place source = place_of(from);
+  const MemoryLocation source = place_of(from);
   const std::int64_t bytes = m.cols * dtype_bytes(dtype);  // of a row there
   const auto there = [&](std::int64_t row) { return static_cast<const std::byte*>(from) + row * bytes; };
   const auto bring = [&](void* to, std::int64_t first, std::int64_t count, const Stream& stream) {
@@ -222,23 +222,23 @@ std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void*
     stream.wait();
     return -1;
   }
-  Home home(m.device, kNoLimit);
+  DeviceContext context(m.device, kNoLimit);
   const bool here = source.space == KNNG_CUDA && source.device == m.device;
   const std::int64_t together = here ? m.rows : std::clamp<std::int64_t>(kBlockBytes / bytes, 1, m.rows);
-  const DeviceArray<std::byte> block(here ? 0 : together * bytes, home);
+  const DeviceArray<std::byte> block(here ? 0 : together * bytes, context);
   unsigned long long first_unfit = kAllFit;
-  const DeviceArray<unsigned long long> found = uploaded(std::span<const unsigned long long>(&first_unfit, 1), home);
+  const DeviceArray<unsigned long long> found = uploaded(std::span<const unsigned long long>(&first_unfit, 1), context);
   for (std::int64_t done = 0; done < m.rows; done += together) {
     const std::int64_t part = std::min(together, m.rows - done);
-    if (!here) bring(block.data(), done, part, home.stream);
+    if (!here) bring(block.data(), done, part, context.stream);
     const void* const packed = here ? there(done) : block.data();
     if (as_it_is)
-      unpack(packed, m, done, part, home.stream);
+      unpack(packed, m, done, part, context.stream);
     else
-      narrow(packed, dtype, base, m, done, part, found.data(), home.stream);
+      narrow(packed, dtype, base, m, done, part, found.data(), context.stream);
   }
-  check(cudaMemcpyAsync(&first_unfit, found.data(), sizeof first_unfit, cudaMemcpyDeviceToHost, home.stream));
-  home.stream.wait();
+  check(cudaMemcpyAsync(&first_unfit, found.data(), sizeof first_unfit, cudaMemcpyDeviceToHost, context.stream));
+  context.stream.wait();
   return first_unfit == kAllFit ? -1 : static_cast<std::int64_t>(first_unfit);
 }
 

@@ -86,21 +86,21 @@ std::int64_t PagedPoints::bytes(const knng_backend_rows& rows, Transform transfo
 }
 
 PagedPoints::PagedPoints(const knng_backend_rows& rows, Transform transform, double limit, std::int64_t block_rows,
-                         Staging& staging, Home& home, std::function<void()> between)
+                         Staging& staging, DeviceContext& context, std::function<void()> between)
     : rows_(rows),
       transform_(transform),
       limit_(limit),
       block_rows_(block_rows),
       staging_(staging),
-      home_(home),
+      context_(context),
       between_(std::move(between)),
-      findings_(blocks(), home),
+      findings_(blocks(), context),
       has_come_(static_cast<std::size_t>(blocks())) {
-  if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, home);
+  if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, context);
   const std::vector<PrepareFindings> none(has_come_.size());
   check(cudaMemcpyAsync(findings_.data(), none.data(), none.size() * sizeof none[0], cudaMemcpyHostToDevice,
-                        home.stream));
-  home.stream.wait();
+                        context.stream));
+  context.stream.wait();
 }
 
 void PagedPoints::prepare(const CanonicalView& view, const Layout& at, RowConstants* constants,
@@ -139,7 +139,7 @@ CanonicalView PagedPoints::shape() const noexcept {
 CanonicalView PagedPoints::bring(std::int64_t block, std::byte* memory) {
   const Layout at = layout(memory);
   const CanonicalView brought = view(block, memory);
-  bring_points(rows_, first_of(block), count_of(block), memory, home_.device, staging_, loader_);
+  bring_points(rows_, first_of(block), count_of(block), memory, context_.device, staging_, loader_);
   if (const auto b = static_cast<std::size_t>(block); !has_come_[b]) {
     RowConstants* const constants = has_constants(transform_) ? constants_.data() + first_of(block) : nullptr;
     prepare(brought, at, constants, findings_.data() + block);
@@ -167,9 +167,9 @@ PrepareFindings PagedPoints::found() {
 }
 
 void PagedPoints::look_for_refused() {
-  const DeviceArray<std::byte> memory(block_bytes(), home_);
+  const DeviceArray<std::byte> memory(block_bytes(), context_);
   const UntilDone loaded(loader_);
-  home_.stream.wait();
+  context_.stream.wait();
   for (std::int64_t b = 0; b < blocks(); ++b)
     if (!has_come_[static_cast<std::size_t>(b)]) bring(b, memory.data());
   if (const PrepareFindings all = found(); all.first_refused != PrepareFindings::kNothing)
@@ -178,7 +178,7 @@ void PagedPoints::look_for_refused() {
 
 std::vector<std::uint32_t> PagedPoints::first_directionless(std::int64_t most) {
   if (found().any_directionless == 0) return {};
-  return libknng::cuda::first_directionless(constants_.data(), count(), most, home_);
+  return libknng::cuda::first_directionless(constants_.data(), count(), most, context_);
 }
 
 }  // namespace libknng::cuda

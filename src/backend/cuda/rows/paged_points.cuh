@@ -38,7 +38,7 @@ class PagedPoints {
  public:
   // `between` is that of prepare_in_parts(), for the rows of a block.
   PagedPoints(const knng_backend_rows& rows, Transform transform, double limit, std::int64_t block_rows,
-              Staging& staging, Home& home, std::function<void()> between);
+              Staging& staging, DeviceContext& context, std::function<void()> between);
   // What is held for all points; for a block, by who asks for it.
   static std::int64_t bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
   static std::int64_t block_bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
@@ -51,7 +51,7 @@ class PagedPoints {
   std::int64_t first_of(std::int64_t block) const noexcept { return block * block_rows_; }
   std::int64_t block_bytes() const noexcept { return block_bytes(rows_, transform_, block_rows_); }
 
-  // The stream on which blocks come, beside the home's.
+  // The stream on which blocks come, beside the context's.
   const Stream& loader() const noexcept { return loader_; }
   // Puts a block's way to `memory` on the loader; its first point is row 0 of the view. What its metric needs to know
   // of its points is found the first time.
@@ -83,9 +83,9 @@ class PagedPoints {
   const double limit_;
   const std::int64_t block_rows_;
   Staging& staging_;
-  Home& home_;
+  DeviceContext& context_;
   const std::function<void()> between_;
-  UnderWay parts_{2};  // of blocks that are prepared
+  InFlight parts_{2};  // of blocks that are prepared
   const Stream loader_{Stream::Priority::high};
   DeviceArray<RowConstants> constants_;
   DeviceArray<PrepareFindings> findings_;  // of each block

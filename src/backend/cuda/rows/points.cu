@@ -22,29 +22,29 @@ std::int64_t Points::bytes(const knng_backend_rows& rows, Transform transform) {
   return bytes + array_bytes(prepare_workspace_bytes(shape, transform)) + array_bytes(sizeof(PrepareFindings));
 }
 
-Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home,
-               const std::function<void()>& between) {
-  const void* stored = points_in_place(rows, home.device);
+Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging,
+               DeviceContext& context, const std::function<void()>& between) {
+  const void* stored = points_in_place(rows, context.device);
   if (!stored) {
-    stored_ = DeviceArray<std::byte>(rows.count * rows.dim * dtype_bytes(rows.dtype), home);
-    bring_points(rows, 0, rows.count, stored_.data(), home.device, staging, home.stream);
+    stored_ = DeviceArray<std::byte>(rows.count * rows.dim * dtype_bytes(rows.dtype), context);
+    bring_points(rows, 0, rows.count, stored_.data(), context.device, staging, context.stream);
     stored = stored_.data();
   }
   view_.rows = {stored, rows.dtype, rows.count, rows.dim, rows.dim, 1};
   view_.transform = transform;
-  if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, home);
+  if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, context);
   if (transform == Transform::rank_unit && short_ranks_suffice(rows.dim))
-    short_ranks_ = DeviceArray<std::int16_t>(rows.count * rows.dim, home);
+    short_ranks_ = DeviceArray<std::int16_t>(rows.count * rows.dim, context);
   else if (transform == Transform::rank_unit)
-    long_ranks_ = DeviceArray<std::int32_t>(rows.count * rows.dim, home);
+    long_ranks_ = DeviceArray<std::int32_t>(rows.count * rows.dim, context);
   view_.constants = constants_.data();
   view_.short_ranks = short_ranks_.data();
   view_.long_ranks = long_ranks_.data();
 
   PrepareFindings found;
-  const DeviceArray<PrepareFindings> findings(1, home);
-  const DeviceArray<std::byte> workspace(prepare_workspace_bytes(view_.rows, transform), home);
-  check(cudaMemcpyAsync(findings.data(), &found, sizeof found, cudaMemcpyHostToDevice, home.stream));
+  const DeviceArray<PrepareFindings> findings(1, context);
+  const DeviceArray<std::byte> workspace(prepare_workspace_bytes(view_.rows, transform), context);
+  check(cudaMemcpyAsync(findings.data(), &found, sizeof found, cudaMemcpyHostToDevice, context.stream));
   PrepareJob job;
   job.rows = view_.rows;
   job.transform = transform;
@@ -54,17 +54,17 @@ Points::Points(const knng_backend_rows& rows, Transform transform, double limit,
   job.long_ranks = long_ranks_.data();
   job.findings = findings.data();
   job.workspace = workspace.data();
-  UnderWay parts(2);
-  prepare_in_parts(job, parts, home.stream, between);
-  check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, home.stream));
-  home.stream.wait();
+  InFlight parts(2);
+  prepare_in_parts(job, parts, context.stream, between);
+  check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
+  context.stream.wait();
   // Rows were checked for values that are not valid when the data set got them.
   if (found.first_refused != PrepareFindings::kNothing)
     throw RefusedRow{static_cast<std::int64_t>(found.first_refused / static_cast<unsigned long long>(rows.dim + 1))};
   any_directionless_ = found.any_directionless != 0;
 }
 
-void prepare_in_parts(PrepareJob job, UnderWay& parts, const Stream& stream, const std::function<void()>& between) {
+void prepare_in_parts(PrepareJob job, InFlight& parts, const Stream& stream, const std::function<void()>& between) {
   const std::int64_t together = std::max(kValuesTogether / job.rows.dim, kFewestTogether);
   for (job.first = 0; job.first < job.rows.rows; job.first += together) {
     job.count = std::min(together, job.rows.rows - job.first);
@@ -74,16 +74,17 @@ void prepare_in_parts(PrepareJob job, UnderWay& parts, const Stream& stream, con
   }
 }
 
-std::vector<std::uint32_t> Points::first_directionless(std::int64_t most, Home& home) const {
+std::vector<std::uint32_t> Points::first_directionless(std::int64_t most, DeviceContext& context) const {
   if (!any_directionless_) return {};
-  return libknng::cuda::first_directionless(constants_.data(), count(), most, home);
+  return libknng::cuda::first_directionless(constants_.data(), count(), most, context);
 }
 
 std::vector<std::uint32_t> first_directionless(const RowConstants* constants, std::int64_t count, std::int64_t most,
-                                               Home& home) {
+                                               DeviceContext& context) {
   std::vector<RowConstants> all(static_cast<std::size_t>(count));
-  check(cudaMemcpyAsync(all.data(), constants, all.size() * sizeof(RowConstants), cudaMemcpyDeviceToHost, home.stream));
-  home.stream.wait();
+  check(cudaMemcpyAsync(all.data(), constants, all.size() * sizeof(RowConstants), cudaMemcpyDeviceToHost,
+                        context.stream));
+  context.stream.wait();
   std::vector<std::uint32_t> first;
   for (std::size_t i = 0; i < all.size() && static_cast<std::int64_t>(first.size()) < most; ++i)
     if (all[i].factor == 0) first.push_back(static_cast<std::uint32_t>(i));

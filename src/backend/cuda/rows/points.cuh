@@ -27,16 +27,16 @@ struct RefusedRow {
 
 // As prepare_rows(), for all of the job's rows in parts that end soon; `between`, if there is one, is called after each
 // and may throw.
-void prepare_in_parts(PrepareJob job, UnderWay& parts, const Stream& stream, const std::function<void()>& between);
+void prepare_in_parts(PrepareJob job, InFlight& parts, const Stream& stream, const std::function<void()>& between);
 
 // The first `most` of those without direction, ascending.
 std::vector<std::uint32_t> first_directionless(const RowConstants* constants, std::int64_t count, std::int64_t most,
-                                               Home& home);
+                                               DeviceContext& context);
 
 class Points {
  public:
   // Throws RefusedRow. `between` is that of prepare_in_parts().
-  Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, Home& home,
+  Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging, DeviceContext& context,
          const std::function<void()>& between = {});
   static std::int64_t bytes(const knng_backend_rows& rows, Transform transform);  // at most
 
@@ -44,7 +44,7 @@ class Points {
   std::int64_t count() const noexcept { return view_.rows.rows; }
   std::int64_t dim() const noexcept { return view_.rows.dim; }
   // The first `most` points without direction, ascending.
-  std::vector<std::uint32_t> first_directionless(std::int64_t most, Home& home) const;
+  std::vector<std::uint32_t> first_directionless(std::int64_t most, DeviceContext& context) const;
 
  private:
   CanonicalView view_;

@@ -97,7 +97,7 @@ __device__ inline double exact(std::int32_t x) { return x; }
 // The three transforms to unit vectors are one formula with different constants.
 constexpr Transform formula(Transform t) { return has_directions(t) ? Transform::unit : t; }
 
-// sqrt(x) correctly rounded, without the branches of the one for all of fp64, which keep several from being under way
+// sqrt(x) correctly rounded, without the branches of the one for all of fp64, which keep several from being in flight
 // at once. From the unit's approximation r (1 + e), which reads the upper half of x and gives that of the result,
 // Goldschmidt's step makes root and half of the reciprocal root good to 1.5 e^2, and the first correction a root good
 // to its last place: so the second one's remainder is exact, and what it adds is off by some 2^-53 e^2 of the root. The

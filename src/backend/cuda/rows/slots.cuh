@@ -12,15 +12,15 @@ namespace libknng::cuda {
 
 class Slots {
  public:
-  // What was allocated from `home` so far may be used on `loader` too.
-  Slots(std::int64_t count, std::int64_t bytes, const Stream& loader, Home& home)
+  // What was allocated from `context` so far may be used on `loader` too.
+  Slots(std::int64_t count, std::int64_t bytes, const Stream& loader, DeviceContext& context)
       : bytes_(array_bytes(bytes)),
         loader_(loader),
-        home_(home),
-        memory_(bytes_ * count, home),
+        context_(context),
+        memory_(bytes_ * count, context),
         slots_(static_cast<std::size_t>(count)) {
     const Event made;
-    made.record(home.stream);
+    made.record(context.stream);
     made.hold(loader);
   }
   // Nothing comes any more to memory that is given back.
@@ -30,8 +30,8 @@ class Slots {
   static std::int64_t bytes(std::int64_t count, std::int64_t bytes) { return array_bytes(array_bytes(bytes) * count); }
 
   std::int64_t count() const noexcept { return static_cast<std::int64_t>(slots_.size()); }
-  // Where the block is for what is put on the home's stream until used(). If it has to come, load(memory) puts that on
-  // the loader. Between two calls of used(), fewer blocks than there are slots.
+  // Where the block is for what is put on the context's stream until used(). If it has to come, load(memory) puts that
+  // on the loader. Between two calls of used(), fewer blocks than there are slots.
   template <class Load>
   std::byte* find(std::int64_t block, Load&& load) {
     std::size_t at = 0, oldest = slots_.size();
@@ -48,18 +48,18 @@ class Slots {
       slot.used.hold(loader_);
       load(memory);
       slot.there.record(loader_);
-      slot.there.hold(home_.stream);
+      slot.there.hold(context_.stream);
       slot.block = block;
     }
     slot.last_use = ++uses_;
     slot.in_use = true;
     return memory;
   }
-  // Blocks found since the last call are free for others once the home's stream has done what is on it now.
+  // Blocks found since the last call are free for others once the context's stream has done what is on it now.
   void used() {
     for (Slot& slot : slots_)
       if (slot.in_use) {
-        slot.used.record(home_.stream);
+        slot.used.record(context_.stream);
         slot.in_use = false;
       }
   }
@@ -73,7 +73,7 @@ class Slots {
 
   const std::int64_t bytes_;
   const Stream& loader_;
-  Home& home_;
+  DeviceContext& context_;
   DeviceArray<std::byte> memory_;
   std::vector<Slot> slots_;
   std::int64_t uses_ = 0;

@@ -25,7 +25,7 @@ __global__ void copy_elements(const Element* from, Strides of_from, Element* to,
   }
 }
 
-// What a launch can be told of rows anywhere, without memory for it on the device.
+// What a launch takes of rows anywhere, without memory for it on the device.
 struct Listed {
   static constexpr std::int64_t kMost = 256;
   std::int64_t rows[kMost];

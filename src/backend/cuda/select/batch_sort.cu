@@ -195,7 +195,7 @@ ByLow sort_by_low(const SelectJob& job, Filter rows, Filter columns, bool take_r
                                                 static_cast<Place*>(w.values[0]));
     check_launch();
   });
-  // A radix sort is told by the host how much there is.
+  // The host has to know how much a radix sort gets.
   unsigned long long survivors = 0;
   check(cudaMemcpyAsync(&survivors, w.survivors, sizeof survivors, cudaMemcpyDeviceToHost, stream));
   check(cudaStreamSynchronize(stream));

@@ -1,5 +1,5 @@
-// Whether lists will prove their rows, told from the lists of a few: before all tiles are evaluated in a precision that
-// cannot tell neighbours from their rivals. An estimate: nothing that is returned depends on it.
+// Whether lists will prove their rows, estimated from the lists of a few: before all tiles are evaluated in a precision
+// that cannot tell neighbours from their rivals. Nothing that is returned depends on it.
 #pragma once
 
 #include <cstdint>

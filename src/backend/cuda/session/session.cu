@@ -83,62 +83,62 @@ Session::Session(int device, const knng_backend_problem& problem)
       metric_(metric_of(problem.metric)),
       selector_(selector_of(problem)),
       device_(device),
-      home_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
-            devices_beside(problem, device)),
-      kit_(device, home_.stream),
-      staging_(kit_, [&problem](void* to, const void* from,
-                                std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
+      context_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
+               devices_beside(problem, device)),
+      handles_(device, context_.stream),
+      staging_(handles_, [&problem](void* to, const void* from,
+                                    std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
       key_parts_{keys_at_a_time(problem, device), [this] { begin_part(); }} {
   const knng_backend_problem& p = problem_;
   const double largest = p.metric.largest;
-  const auto ask = [this] { require_wanted(); };
+  const auto ask = [this] { throw_if_cancelled(); };
   if (is_paged(p))
-    paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, home_, ask);
+    paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, context_, ask);
   else
-    columns_.emplace(p.columns, metric_.transform, largest, staging_, home_, ask);
+    columns_.emplace(p.columns, metric_.transform, largest, staging_, context_, ask);
   if (!p.square) try {
-      queries_.emplace(p.rows, metric_.transform, largest, staging_, home_, ask);
+      queries_.emplace(p.rows, metric_.transform, largest, staging_, context_, ask);
     } catch (const RefusedRow& refused) {
       throw RefusedRow{refused.row, true};
     }
   if (p.by_rows)
-    tree_.emplace(*columns_, home_);
+    tree_.emplace(*columns_, context_);
   else
     make_lists();
-  if (paged_ && p.checked_count > 0) checked_keys_.emplace(p, home_);
-  if (!paged_) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), home_);
-  if (p.leave_out) leave_out_ = uploaded(std::span(p.leave_out, static_cast<std::size_t>(p.rows.count)), home_);
+  if (paged_ && p.checked_count > 0) checked_keys_.emplace(p, context_);
+  if (!paged_) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), context_);
+  if (p.leave_out) leave_out_ = uploaded(std::span(p.leave_out, static_cast<std::size_t>(p.rows.count)), context_);
   if (!paged_) find_directionless();
 }
 
 void Session::find_directionless() {
   const std::int64_t most = problem_.k + 2;
   const std::vector<std::uint32_t> first =
-      paged_ ? paged_->first_directionless(most) : columns_->first_directionless(most, home_);
+      paged_ ? paged_->first_directionless(most) : columns_->first_directionless(most, context_);
   knows_directionless_ = true;
   directionless_count_ = static_cast<std::int64_t>(first.size());
-  if (!first.empty()) directionless_ = uploaded<std::uint32_t>(first, home_);
+  if (!first.empty()) directionless_ = uploaded<std::uint32_t>(first, context_);
 }
 
 // Cut-offs only fall, and each is written at once: whatever is read while the other works is true. The tile's memory is
 // free between two tiles.
-void Session::heed(const Session& from) {
+void Session::adopt_cutoffs(const Session& from) {
   const std::int64_t n = problem_.rows.count, together = tile_.size();
   if (reads(from)) {
-    lower<<<blocks_of(n), kThreads, 0, home_.stream>>>(cutoffs_.data(), from.cutoffs_.data(), n);
+    lower<<<blocks_of(n), kThreads, 0, context_.stream>>>(cutoffs_.data(), from.cutoffs_.data(), n);
     return check_launch();
   }
   for (std::int64_t done = 0; done < n; done += together) {
     const std::int64_t count = std::min(together, n - done);
     check(cudaMemcpyPeerAsync(tile_.data(), device_, from.cutoffs_.data() + done, from.device_,
-                              static_cast<std::size_t>(4 * count), home_.stream));
-    lower<<<blocks_of(count), kThreads, 0, home_.stream>>>(cutoffs_.data() + done, tile_.data(), count);
+                              static_cast<std::size_t>(4 * count), context_.stream));
+    lower<<<blocks_of(count), kThreads, 0, context_.stream>>>(cutoffs_.data() + done, tile_.data(), count);
     check_launch();
   }
 }
 
 void Session::settle() {
-  home_.stream.wait();
+  context_.stream.wait();
   if (!paged_ || !paged_->any_refused()) return;
   leave_stage();
   paged_->look_for_refused();
@@ -148,50 +148,50 @@ void Session::settle() {
 void Session::make_frame() {
   if (paged_) try {
       sample_.emplace(sample_rows(problem_.columns).rows(), metric_.transform, problem_.metric.largest, staging_,
-                      home_);
+                      context_);
     } catch (const RefusedRow&) {
       paged_->look_for_refused();
       throw;
     }
   const Points& columns = paged_ ? *sample_ : *columns_;
-  frame_.emplace(metric_, columns, home_);
-  frame_->cover(columns.view(), home_);
-  if (queries_) frame_->cover(queries_->view(), home_);
-  frame_->settle(paged_ ? kHeadroom : 0, home_);
+  frame_.emplace(metric_, columns, context_);
+  frame_->cover(columns.view(), context_);
+  if (queries_) frame_->cover(queries_->view(), context_);
+  frame_->settle(paged_ ? kHeadroom : 0, context_);
 }
 
 // How large values are: all are looked at. Sums of so many points take far longer.
 void Session::find_values() {
-  const DeviceArray<ValueRange> found = uploaded<ValueRange>(std::vector<ValueRange>(1), home_);
+  const DeviceArray<ValueRange> found = uploaded<ValueRange>(std::vector<ValueRange>(1), context_);
   if (paged_) {
-    const DeviceArray<std::byte> memory(paged_->block_bytes(), home_);
+    const DeviceArray<std::byte> memory(paged_->block_bytes(), context_);
     const UntilDone loaded(paged_->loader());
-    home_.stream.wait();
+    context_.stream.wait();
     for (std::int64_t block = 0; block < paged_->blocks(); ++block)
       find_range(paged_->bring(block, memory.data()).rows, found.data(), paged_->loader());
     paged_->loader().wait();
   } else {
-    find_range(columns_->view().rows, found.data(), home_.stream);
+    find_range(columns_->view().rows, found.data(), context_.stream);
   }
-  if (queries_) find_range(queries_->view().rows, found.data(), home_.stream);
-  check(cudaMemcpyAsync(&range_, found.data(), sizeof range_, cudaMemcpyDeviceToHost, home_.stream));
-  home_.stream.wait();
+  if (queries_) find_range(queries_->view().rows, found.data(), context_.stream);
+  check(cudaMemcpyAsync(&range_, found.data(), sizeof range_, cudaMemcpyDeviceToHost, context_.stream));
+  context_.stream.wait();
 }
 
 // What tiles need for as long as the session lives.
 void Session::make_lists() {
   const knng_backend_problem& p = problem_;
   if (has_products(p)) {
-    products_.emplace(kit_, home_);
+    products_.emplace(handles_, context_);
     if (!multiplies_bytes(p)) make_frame();
   } else if (has_sums(p)) {
     find_values();
   }
   const std::int64_t n = p.rows.count;
-  candidates_ = DeviceArray<Candidate>(n * p.capacity, home_, Reach::beside);
-  counts_ = DeviceArray<std::int32_t>(n, home_, Reach::beside);
-  cutoffs_ = DeviceArray<float>(n, home_, Reach::beside);
-  dropped_ = DeviceArray<float>(n, home_, Reach::beside);
+  candidates_ = DeviceArray<Candidate>(n * p.capacity, context_, Reach::beside);
+  counts_ = DeviceArray<std::int32_t>(n, context_, Reach::beside);
+  cutoffs_ = DeviceArray<float>(n, context_, Reach::beside);
+  dropped_ = DeviceArray<float>(n, context_, Reach::beside);
   ld_ = leading_dimension(p.tile_cols);
   if (!paged_) make_found();
   arrange_columns();
@@ -206,18 +206,18 @@ void Session::arrange_columns() {
   if (shuffles_columns(p)) {
     const RowOrder random(p.columns.count, nullptr);
     const std::span<const std::int64_t> runs = random.runs();
-    const DeviceArray<std::int64_t> firsts = uploaded(runs, home_);
-    order_ = DeviceArray<std::int64_t>(p.columns.count, home_);
-    list_runs<<<blocks_of(p.columns.count), kThreads, 0, home_.stream>>>(firsts.data(), firsts.size(), order_.data(),
-                                                                         order_.size());
+    const DeviceArray<std::int64_t> firsts = uploaded(runs, context_);
+    order_ = DeviceArray<std::int64_t>(p.columns.count, context_);
+    list_runs<<<blocks_of(p.columns.count), kThreads, 0, context_.stream>>>(firsts.data(), firsts.size(), order_.data(),
+                                                                            order_.size());
     check_launch();
     run_at.resize(p.leave_out ? runs.size() : 0);
     for (std::size_t r = 0; r < run_at.size(); ++r)
       run_at[static_cast<std::size_t>(runs[r] / RowOrder::kRun)] = static_cast<std::int64_t>(r);
   }
   if (p.square) {
-    excluded_ = DeviceArray<std::uint32_t>(p.rows.count, home_);
-    exclude_self<<<blocks_of(p.rows.count), kThreads, 0, home_.stream>>>(excluded_.data(), p.rows.count);
+    excluded_ = DeviceArray<std::uint32_t>(p.rows.count, context_);
+    exclude_self<<<blocks_of(p.rows.count), kThreads, 0, context_.stream>>>(excluded_.data(), p.rows.count);
     check_launch();
   } else if (p.leave_out) {
     std::vector<std::uint32_t> excluded(static_cast<std::size_t>(p.rows.count), kNobody);
@@ -228,18 +228,18 @@ void Session::arrange_columns() {
       const std::int64_t at = moved ? run_at[static_cast<std::size_t>(run)] : run;
       excluded[i] = static_cast<std::uint32_t>(at * RowOrder::kRun + p.leave_out[i] % RowOrder::kRun);
     }
-    excluded_ = uploaded<std::uint32_t>(excluded, home_);
+    excluded_ = uploaded<std::uint32_t>(excluded, context_);
   }
 }
 
 // A tile, and what is found in it.
 void Session::make_found() {
   const knng_backend_problem& p = problem_;
-  tile_ = DeviceArray<float>(p.tile_rows * ld_, home_);
+  tile_ = DeviceArray<float>(p.tile_rows * ld_, context_);
   const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
   for (int side = 0; side < 2; ++side) {
-    incoming_[side] = DeviceArray<Candidate>(sides[side] * found_capacity(p), home_);
-    incoming_counts_[side] = DeviceArray<std::int32_t>(sides[side], home_);
+    incoming_[side] = DeviceArray<Candidate>(sides[side] * found_capacity(p), context_);
+    incoming_counts_[side] = DeviceArray<std::int32_t>(sides[side], context_);
   }
 }
 
@@ -267,25 +267,25 @@ void Session::enter(Stage stage) {
     self_keys_ = {};
   }
   // In one piece, for arrays of other sizes.
-  home_.stream.wait();
-  home_.pool.trim();
+  context_.stream.wait();
+  context_.pool.trim();
   const std::int64_t held = cuda::blocks_held(p, stage, precision());
   if (stage == Stage::tiles) {
     make_found();
     if (products_) paged_operands_->hold(held);
   } else if (stage == Stage::keys) {
-    keys_ = DeviceArray<double>(p.rows.count * p.capacity, home_);
-    if (wants_self_keys(metric_, p.k, width(p))) self_keys_ = DeviceArray<double>(p.rows.count, home_);
-    if (queries_) canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, home_);
+    keys_ = DeviceArray<double>(p.rows.count * p.capacity, context_);
+    if (wants_self_keys(metric_, p.k, width(p))) self_keys_ = DeviceArray<double>(p.rows.count, context_);
+    if (queries_) canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, context_);
   }
   if (const std::int64_t bytes = workspace_bytes(p, stage); bytes > 0)
-    workspace_ = DeviceArray<std::byte>(bytes, home_);
+    workspace_ = DeviceArray<std::byte>(bytes, context_);
   if (stage == Stage::keys || stage == Stage::redo || (stage == Stage::tiles && !products_))
-    stored_.emplace(held, paged_->block_bytes(), paged_->loader(), home_);
+    stored_.emplace(held, paged_->block_bytes(), paged_->loader(), context_);
   stage_ = stage;
 }
 
-Session::Place Session::place_of_columns(std::int64_t first) {
+Session::BlockView Session::place_of_columns(std::int64_t first) {
   if (!paged_) return {columns_->view(), first};
   const std::int64_t block = paged_->block_of(first);
   std::byte* const memory = stored_->find(block, [&](std::byte* to) { paged_->bring(block, to); });
@@ -309,22 +309,22 @@ void Session::blocks_used() {
 
 void Session::empty_lists() {
   const std::int64_t n = problem_.rows.count;
-  clear_lists<<<blocks_of(n), kThreads, 0, home_.stream>>>(n, counts_.data(), cutoffs_.data(), dropped_.data());
+  clear_lists<<<blocks_of(n), kThreads, 0, context_.stream>>>(n, counts_.data(), cutoffs_.data(), dropped_.data());
   check_launch();
 }
 
 // As many of the largest tiles as take the time of four that end soon; some more, but no more than there are blocks of
 // points, only where these come: then the next is asked for while they are at it. Tiles that are cut for a slow rung
 // count as whole ones.
-std::size_t Session::tiles_under_way() const {
-  const auto most = static_cast<double>(std::max<std::int64_t>(kTilesUnderWay, problem_.blocks_held));
-  const double soon = kTilesUnderWay * tiles_at_a_time(problem_, rung_, device_);
-  return static_cast<std::size_t>(std::clamp<double>(soon, kFewestUnderWay, most));
+std::size_t Session::tiles_in_flight() const {
+  const auto most = static_cast<double>(std::max<std::int64_t>(kTilesInFlight, problem_.blocks_held));
+  const double soon = kTilesInFlight * tiles_at_a_time(problem_, rung_, device_);
+  return static_cast<std::size_t>(std::clamp<double>(soon, kFewestInFlight, most));
 }
 
 void Session::begin(int rung) {
   rung_ = rung;
-  under_way_ = UnderWay(tiles_under_way());
+  in_flight_ = InFlight(tiles_in_flight());
   empty_lists();
   if (paged_) leave_stage();
   if (products_) make_operands();
@@ -335,9 +335,9 @@ void Session::begin(int rung) {
   show_lists();
 }
 
-// Others may heed the cut-offs from now on.
+// Others may adopt_cutoffs the cut-offs from now on.
 void Session::show_lists() const {
-  if (problem_.device_count > 1) home_.stream.wait();
+  if (problem_.device_count > 1) context_.stream.wait();
 }
 
 void Session::make_operands() {
@@ -349,10 +349,10 @@ void Session::make_operands() {
   paged_operands_.reset();
   if (precision() == Precision::int8) {
     if (paged_)
-      paged_operands_.emplace(*paged_, metric_, home_);
+      paged_operands_.emplace(*paged_, metric_, context_);
     else
-      operands_.emplace(*columns_, order_of_columns(0), metric_, home_);
-    if (queries_) query_operands_.emplace(*queries_, nullptr, metric_, home_);
+      operands_.emplace(*columns_, order_of_columns(0), metric_, context_);
+    if (queries_) query_operands_.emplace(*queries_, nullptr, metric_, context_);
     scale_ = integer_scale(metric_);
   } else {
     round_operands(precision());
@@ -366,10 +366,10 @@ void Session::make_operands() {
 void Session::round_operands(Precision precision) {
   const Points& points = paged_ ? *sample_ : *columns_;
   const std::int64_t dim = points.dim();
-  operands_.emplace(points, order_of_columns(0), *frame_, precision, home_);
+  operands_.emplace(points, order_of_columns(0), *frame_, precision, context_);
   double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
   if (queries_) {
-    query_operands_.emplace(*queries_, nullptr, *frame_, precision, home_);
+    query_operands_.emplace(*queries_, nullptr, *frame_, precision, context_);
     residual = std::max(residual, query_operands_->residual_ratio());
   }
   const LowBound::Ratios ratios{residual, precision == Precision::two_piece ? 0x1p-11 : 0.0};
@@ -378,11 +378,11 @@ void Session::round_operands(Precision precision) {
   scale_ = bound.scale();
   if (paged_) {
     operands_.reset();
-    paged_operands_.emplace(*paged_, metric_, *frame_, precision, bound, home_);
+    paged_operands_.emplace(*paged_, metric_, *frame_, precision, bound, context_);
   } else {
-    operands_->settle(points, order_of_columns(0), bound, home_);
+    operands_->settle(points, order_of_columns(0), bound, context_);
   }
-  if (queries_) query_operands_->settle(*queries_, nullptr, bound, home_);
+  if (queries_) query_operands_->settle(*queries_, nullptr, bound, context_);
 }
 
 void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
@@ -393,24 +393,24 @@ void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t 
     products_->run(of_rows, rows, of_columns, columns, dim, precision(), tile_.data(), ld_);
     return;
   }
-  const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
+  const BlockView row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
   std::byte* const row_space = workspace_.data();
   std::byte* const column_space = row_space + side_bytes(problem_, problem_.tile_rows);
   if (sums_) {
     const SumOperand of_columns = make_sum_operand(column_place.view.rows, order_of_columns(first_column),
-                                                   column_place.at, columns, column_space, home_.stream);
+                                                   column_place.at, columns, column_space, context_.stream);
     const bool symmetric = problem_.square && first_row == first_column && rows == columns;
     const SumOperand of_rows =
         symmetric ? of_columns
-                  : make_sum_operand(row_place.view.rows, nullptr, row_place.at, rows, row_space, home_.stream);
-    sum_tile(metric_, *sums_, of_rows, of_columns, symmetric, tile_.data(), ld_, home_.stream);
+                  : make_sum_operand(row_place.view.rows, nullptr, row_place.at, rows, row_space, context_.stream);
+    sum_tile(metric_, *sums_, of_rows, of_columns, symmetric, tile_.data(), ld_, context_.stream);
     return;
   }
   const DirectOperand of_rows =
-      make_direct_operand(row_place.view, nullptr, row_place.at, rows, row_space, home_.stream);
+      make_direct_operand(row_place.view, nullptr, row_place.at, rows, row_space, context_.stream);
   const DirectOperand of_columns = make_direct_operand(column_place.view, order_of_columns(first_column),
-                                                       column_place.at, columns, column_space, home_.stream);
-  direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, key_parts_, home_.stream);
+                                                       column_place.at, columns, column_space, context_.stream);
+  direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, key_parts_, context_.stream);
 }
 
 // The rows of a sample beside all columns, as if they were queries.
@@ -425,14 +425,14 @@ double Session::sample() {
       for (std::int64_t column = 0; column < p.columns.count; column += p.tile_cols) {
         select(rows.first(group) + done, std::min(together, rows.together - done), column,
                std::min(p.tile_cols, p.columns.count - column), false);
-        under_way_.add(home_.stream);
-        require_wanted();
+        in_flight_.add(context_.stream);
+        throw_if_cancelled();
       }
   auto* const unproved = reinterpret_cast<int*>(workspace_.data());
-  check(cudaMemsetAsync(unproved, 0, sizeof *unproved, home_.stream));
-  count_unproved(rows, lists_from(0), bounds_from(0), unproved, home_.stream);
+  check(cudaMemsetAsync(unproved, 0, sizeof *unproved, context_.stream));
+  count_unproved(rows, lists_from(0), bounds_from(0), unproved, context_.stream);
   int found = 0;
-  staging_.download(unproved, &found, sizeof found, home_.stream);
+  staging_.download(unproved, &found, sizeof found, context_.stream);
   empty_lists();
   show_lists();
   return static_cast<double>(found) / rows.count();
@@ -440,7 +440,7 @@ double Session::sample() {
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   select(first_row, rows, first_column, columns, problem_.square && first_row != first_column);
-  under_way_.add(home_.stream);
+  in_flight_.add(context_.stream);
 }
 
 void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns,
@@ -475,10 +475,10 @@ void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t fir
 
   void* const workspace = workspace_.data();
   if (both && selector_.run_both) {
-    selector_.run_both(of_rows, of_columns, workspace, home_.stream);
+    selector_.run_both(of_rows, of_columns, workspace, context_.stream);
   } else {
-    selector_.run(of_rows, workspace, home_.stream);
-    if (both) selector_.run(of_columns, workspace, home_.stream);
+    selector_.run(of_rows, workspace, context_.stream);
+    if (both) selector_.run(of_columns, workspace, context_.stream);
   }
   join(of_rows, first_row);
   if (both) join(of_columns, first_column);
@@ -501,13 +501,13 @@ Bounds Session::bounds_from(std::int64_t first) const {
 // Takes what a tile found for consecutive lists into them.
 void Session::join(const SelectJob& found, std::int64_t first_list) {
   merge(lists_from(first_list), list_count(found), {found.out, found.counts, found.capacity}, bounds_from(first_list),
-        home_.stream);
+        context_.stream);
 }
 
-void Session::absorb(const Session& from, std::int64_t first, std::int64_t count) {
+void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t count) {
   if (paged_operands_) paged_operands_->learn(*from.paged_operands_, device_, from.device_);
   if (reads(from)) {
-    merge_lists(lists_from(first), from.lists_from(first), count, bounds_from(first), home_.stream);
+    cuda::merge_lists(lists_from(first), from.lists_from(first), count, bounds_from(first), context_.stream);
     return settle();
   }
   const int capacity = static_cast<int>(problem_.capacity);
@@ -519,19 +519,19 @@ void Session::absorb(const Session& from, std::int64_t first, std::int64_t count
     const std::int64_t at = first + done, lists = std::min(problem_.tile_rows, count - done);
     const auto fetch = [&]<class T>(T* to, const T* source, std::int64_t values) {
       check(cudaMemcpyPeerAsync(to, device_, source, from.device_, static_cast<std::size_t>(values) * sizeof(T),
-                                home_.stream));
+                                context_.stream));
     };
     const CandidateLists there = from.lists_from(at);
     fetch(here.entries, there.entries, lists * capacity);
     fetch(here.counts, there.counts, lists);
     fetch(here.cutoffs, there.cutoffs, lists);
     fetch(here.dropped, there.dropped, lists);
-    merge_lists(lists_from(at), here, lists, bounds_from(at), home_.stream);
+    cuda::merge_lists(lists_from(at), here, lists, bounds_from(at), context_.stream);
   }
   settle();
 }
 
-// Each takes little time, but what a block of columns gives may have none at all: as many are under way as take the
+// Each takes little time, but what a block of columns gives may have none at all: as many are in flight as take the
 // time of two parts of a tile of keys, and no more than serve two blocks of columns, both ways.
 void Session::begin_keys() {
   enter(Stage::keys);
@@ -539,13 +539,13 @@ void Session::begin_keys() {
   const double blocks = static_cast<double>(p.columns.count) / static_cast<double>(p.tile_cols);
   const double pairs = static_cast<double>(p.tile_rows) * static_cast<double>(p.capacity) / std::max(blocks, 1.0);
   const double soon = 2 * static_cast<double>(key_parts_.pairs) / pairs;
-  under_way_ = UnderWay(
-      static_cast<std::size_t>(std::clamp<double>(soon, kFewestUnderWay, static_cast<double>(4 * blocks_held()))));
+  in_flight_ = InFlight(
+      static_cast<std::size_t>(std::clamp<double>(soon, kFewestInFlight, static_cast<double>(4 * blocks_held()))));
 }
 
 void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   const knng_backend_problem& p = problem_;
-  const Place row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
+  const BlockView row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
   const std::int64_t together = queries_ ? evaluated_together(p) : rows;
   for (std::int64_t done = 0; done < rows; done += together) {
     ListedKeysJob job;
@@ -553,7 +553,7 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
     job.first = row_place.at + done;
     job.count = std::min(together, rows - done);
     if (queries_) {
-      load_canonical(row_place.view, nullptr, job.first, job.count, canonical_.data(), home_.stream);
+      load_canonical(row_place.view, nullptr, job.first, job.count, canonical_.data(), context_.stream);
       job.u = canonical_.data();
       job.first = 0;
     }
@@ -566,14 +566,14 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
     job.capacity = p.capacity;
     job.keys = keys_.data() + row * p.capacity;
     job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + row : nullptr;
-    listed_keys(job, home_.stream);
+    listed_keys(job, context_.stream);
   }
   if (checked_keys_)
     checked_keys_->evaluate(metric_, row_place.view, first_row, rows, column_place.view, column_place.at, first_column,
-                            columns, key_parts_, home_.stream);
+                            columns, key_parts_, context_.stream);
   blocks_used();
-  under_way_.add(home_.stream);
-  require_wanted();
+  in_flight_.add(context_.stream);
+  throw_if_cancelled();
 }
 
 }  // namespace libknng::cuda

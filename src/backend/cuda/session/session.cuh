@@ -33,24 +33,24 @@ class Session {
   Session(int device, const knng_backend_problem& problem);
 
   int device() const noexcept { return device_; }
-  std::int64_t peak_bytes() const noexcept { return home_.pool.peak(); }
+  std::int64_t peak_bytes() const noexcept { return context_.pool.peak(); }
   std::int64_t blocks_held() const noexcept {
     return stored_ ? stored_->count() : paged_operands_ ? paged_operands_->slots() : 0;
   }
 
-  bool is_wanted() const { return problem_.wanted(problem_.wanted_user) != 0; }
-  void require_wanted() const {
-    if (!is_wanted()) throw Abandoned{};
+  bool is_cancelled() const { return problem_.cancelled(problem_.cancellation) != 0; }
+  void throw_if_cancelled() const {
+    if (is_cancelled()) throw Cancelled{};
   }
   // After a failure: nothing of the session is on its way any more.
-  void quiet() noexcept { cudaStreamSynchronize(home_.stream); }
+  void drain() noexcept { cudaStreamSynchronize(context_.stream); }
 
   void begin(int rung);
   double sample();
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
-  void heed(const Session& from);
+  void adopt_cutoffs(const Session& from);
   void settle();
-  void absorb(const Session& from, std::int64_t first, std::int64_t count);
+  void merge_lists(const Session& from, std::int64_t first, std::int64_t count);
   void begin_keys();
   void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result);
@@ -60,10 +60,10 @@ class Session {
   std::int64_t find_wrong(std::int64_t first, std::int64_t count, const knng_backend_result& result);
 
  private:
-  static constexpr std::size_t kFewestUnderWay = 2, kTilesUnderWay = 4;
+  static constexpr std::size_t kFewestInFlight = 2, kTilesInFlight = 4;
 
   // Consecutive points on the device: `at` is the first one's row in the view.
-  struct Place {
+  struct BlockView {
     CanonicalView view;
     std::int64_t at;
   };
@@ -73,7 +73,7 @@ class Session {
   void make_lists();
   void arrange_columns();
   // Whether kernels read the other's lists where they are.
-  bool reads(const Session& other) const noexcept { return other.home_.pool.is_read_by(device_); }
+  bool reads(const Session& other) const noexcept { return other.context_.pool.is_read_by(device_); }
   void find_directionless();
   void make_found();
   void leave_stage();
@@ -82,9 +82,9 @@ class Session {
   CanonicalView columns() const { return paged_ ? paged_->shape() : columns_->view(); }
   CanonicalView rows() const { return queries_ ? queries_->view() : columns(); }
   // For what is put on the stream until blocks_used().
-  Place place_of_columns(std::int64_t first);
-  Place place_of_rows(std::int64_t first) {
-    return queries_ ? Place{queries_->view(), first} : place_of_columns(first);
+  BlockView place_of_columns(std::int64_t first);
+  BlockView place_of_rows(std::int64_t first) {
+    return queries_ ? BlockView{queries_->view(), first} : place_of_columns(first);
   }
   // Rows of columns() in the order in which columns are compared, from a place on; null: in their own.
   const std::int64_t* order_of_columns(std::int64_t first) const {
@@ -95,10 +95,10 @@ class Session {
   void blocks_used();
   // Of the evaluation of canonical keys: what is on the stream is a part as well.
   void begin_part() {
-    parts_.add(home_.stream);
-    require_wanted();
+    parts_.add(context_.stream);
+    throw_if_cancelled();
   }
-  std::size_t tiles_under_way() const;
+  std::size_t tiles_in_flight() const;
   void empty_lists();
   void show_lists() const;
   void make_operands();
@@ -111,15 +111,15 @@ class Session {
   CandidateLists lists_from(std::int64_t first) const;
   Bounds bounds_from(std::int64_t first) const;
   void join(const SelectJob& found, std::int64_t first_list);
-  void wait_while_wanted(NearState* search, const Stream& beside);
+  void wait_unless_cancelled(SearchState* search, const Stream& beside);
   void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 
   const knng_backend_problem& problem_;
   const Metric metric_;
   const Selector& selector_;
   int device_;
-  Home home_;
-  Kit kit_;
+  DeviceContext context_;
+  HandleCache handles_;
   Staging staging_;
   std::optional<const Points> columns_;  // or
   std::optional<PagedPoints> paged_;
@@ -147,8 +147,8 @@ class Session {
   DeviceArray<Candidate> incoming_[2];
   DeviceArray<std::int32_t> incoming_counts_[2];
   DeviceArray<std::byte> workspace_;
-  UnderWay under_way_{kFewestUnderWay};
-  UnderWay parts_{kFewestUnderWay};
+  InFlight in_flight_{kFewestInFlight};
+  InFlight parts_{kFewestInFlight};
   const DirectParts key_parts_;
   // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
   // are places.

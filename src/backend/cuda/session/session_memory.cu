@@ -204,8 +204,8 @@ ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
   return job;
 }
 
-NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric) {
-  NearRowsJob job;
+SearchRowsJob search_rows_job(const knng_backend_problem& p, const Metric& metric) {
+  SearchRowsJob job;
   job.rows = refine_job(p, metric).rows;
   job.columns = p.columns.count;
   job.metric = metric;
@@ -239,7 +239,7 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
       if (selector.workspace_bytes_both)
         bytes = std::max(bytes, static_cast<std::int64_t>(selector.workspace_bytes_both(rows, columns)));
       if (!has_products(p)) bytes += side_bytes(p, p.tile_rows) + side_bytes(p, p.tile_cols);
-      return std::max(bytes, 2 * array_bytes(4 * p.tile_rows));  // absorb()
+      return std::max(bytes, 2 * array_bytes(4 * p.tile_rows));  // merge_lists()
     }
     case Stage::keys: return 0;
     case Stage::refine:
@@ -254,8 +254,8 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
 
 std::int64_t workspace_bytes(const knng_backend_problem& p) {
   if (p.by_rows)
-    return std::max(ResultSpace(p, p.tile_rows, nullptr).used + kNearStateBytes +
-                        near_rows_workspace_bytes(near_rows_job(p, metric_of(p.metric))),
+    return std::max(ResultSpace(p, p.tile_rows, nullptr).used + kSearchStateBytes +
+                        search_rows_workspace_bytes(search_rows_job(p, metric_of(p.metric))),
                     CheckSpace(p, nullptr).used);
   return std::max(
       {workspace_bytes(p, Stage::tiles), workspace_bytes(p, Stage::refine), workspace_bytes(p, Stage::redo)});

@@ -30,7 +30,7 @@ inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; 
 // Jobs without arrays.
 RefineJob refine_job(const knng_backend_problem& p, const Metric& metric);
 ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);
-NearRowsJob near_rows_job(const knng_backend_problem& p, const Metric& metric);
+SearchRowsJob search_rows_job(const knng_backend_problem& p, const Metric& metric);
 
 std::int64_t leading_dimension(std::int64_t columns);
 // Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
@@ -43,7 +43,7 @@ std::int64_t refined_together(const knng_backend_problem& p);
 std::int64_t redone_together(const knng_backend_problem& p);
 std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.cuh
 std::int64_t checked_together(const knng_backend_problem& p);
-inline constexpr std::int64_t kNearStateBytes = array_bytes(sizeof(NearState));
+inline constexpr std::int64_t kSearchStateBytes = array_bytes(sizeof(SearchState));
 
 // Whether columns are compared in a random order of their own.
 bool shuffles_columns(const knng_backend_problem& p);

@@ -29,7 +29,7 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   const UntilDone left(out);
   const std::int64_t soon = refined_at_a_time(p, device_);
   const std::int64_t together = std::min(refined_together(p), soon);
-  const std::int64_t most_under_way = together == soon ? 2 : kResultSpaces;
+  const std::int64_t most_in_flight = together == soon ? 2 : kResultSpaces;
   std::vector<ResultSpace> spaces;
   void* memory = workspace_.data();
   for (int i = 0; i < kResultSpaces; ++i) memory = spaces.emplace_back(p, together, memory).rest;
@@ -53,10 +53,10 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
     gone[turn].record(out);
   };
   for (std::int64_t part = 0; part < parts; ++part) {
-    if (part - delivered == most_under_way) deliver_oldest();
-    require_wanted();
+    if (part - delivered == most_in_flight) deliver_oldest();
+    throw_if_cancelled();
     const std::int64_t turn = part % kResultSpaces;
-    gone[turn].hold(home_.stream);
+    gone[turn].hold(context_.stream);
     ResultRows to = spaces[static_cast<std::size_t>(turn)].rows;
     if (in_place) {
       const std::int64_t entry = first_of(part) * to.width;
@@ -64,7 +64,7 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
       to.values = static_cast<std::byte*>(result.values) + entry * value_bytes(p);
     }
     refine_rows(first_of(part), rows_of(part), to, memory);
-    made[turn].record(home_.stream);
+    made[turn].record(context_.stream);
   }
   while (delivered < parts) deliver_oldest();
   delivery.findings();
@@ -96,20 +96,20 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.result = to;
   job.result.first = first;
   job.workspace = workspace;
-  libknng::cuda::refine(job, home_.stream);
+  libknng::cuda::refine(job, context_.stream);
 }
 
-// Returns when the stream is done, and throws when the search on it is not wanted any more and was told so.
-void Session::wait_while_wanted(NearState* search, const Stream& beside) {
+// Returns when the stream is done, or throws when the call was cancelled and the search on it knows.
+void Session::wait_unless_cancelled(SearchState* search, const Stream& beside) {
   constexpr std::chrono::microseconds kBetweenQuestions{100};
-  constexpr int kUnwanted = 1;
+  constexpr int kCancelled = 1;
   const Event done;
-  done.record(home_.stream);
+  done.record(context_.stream);
   for (;; std::this_thread::sleep_for(kBetweenQuestions)) {
-    if (!is_wanted()) {
-      check(cudaMemcpyAsync(&search->unwanted, &kUnwanted, sizeof kUnwanted, cudaMemcpyHostToDevice, beside));
+    if (is_cancelled()) {
+      check(cudaMemcpyAsync(&search->cancelled, &kCancelled, sizeof kCancelled, cudaMemcpyHostToDevice, beside));
       beside.wait();
-      throw Abandoned{};
+      throw Cancelled{};
     }
     if (done.is_reached()) return;
   }
@@ -118,13 +118,13 @@ void Session::wait_while_wanted(NearState* search, const Stream& beside) {
 void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, p.tile_rows, workspace_.data());
-  auto* const state = static_cast<NearState*>(space.rest);
-  check(cudaMemsetAsync(state, 0, sizeof *state, home_.stream));
-  home_.stream.wait();  // what is told from now on stays
+  auto* const state = static_cast<SearchState*>(space.rest);
+  check(cudaMemsetAsync(state, 0, sizeof *state, context_.stream));
+  context_.stream.wait();  // what is written from now on stays
   const Stream beside;
-  Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
+  Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
-    NearRowsJob job = near_rows_job(p, metric_);
+    SearchRowsJob job = search_rows_job(p, metric_);
     job.rows = rows();
     job.grid = tree_->grid();
     job.tree = tree_->boxes();
@@ -135,14 +135,14 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
     job.directionless_count = directionless_count_;
     job.result = space.rows;
     job.result.first = job.first;
-    job.workspace = static_cast<std::byte*>(space.rest) + kNearStateBytes;
-    job.searching = [&] { wait_while_wanted(state, beside); };
-    near_rows(job, state, home_.stream);
+    job.workspace = static_cast<std::byte*>(space.rest) + kSearchStateBytes;
+    job.searching = [&] { wait_unless_cancelled(state, beside); };
+    search_rows(job, state, context_.stream);
     delivery.rows(space, 0, job.first, job.count, KNNG_RUNG_FP64);
   }
   delivery.findings();
   unsigned long long keys = 0;
-  staging_.download(&state->evaluated, &keys, sizeof keys, home_.stream);
+  staging_.download(&state->evaluated, &keys, sizeof keys, context_.stream);
   result.keys += static_cast<std::int64_t>(keys);
 }
 
@@ -155,7 +155,7 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
   const knng_backend_problem& p = problem_;
   const ResultSpace space(p, redone_together(p), workspace_.data());
   auto* const list = static_cast<std::int64_t*>(space.rest);
-  Delivery delivery(p, space.rows.findings, result, staging_, home_.stream);
+  Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     ExactJob job = exact_job(p, metric_);
     job.rows = this->rows();
@@ -171,18 +171,18 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
       };
       if (!queries_) {
         const PickedRows picked{p.columns, {rows + done, rows + done + job.count}};
-        listed.emplace(picked.rows(), metric_.transform, p.metric.largest, staging_, home_);
+        listed.emplace(picked.rows(), metric_.transform, p.metric.largest, staging_, context_);
         job.rows = listed->view();
         job.rows_picked = true;
       }
     }
     check(cudaMemcpyAsync(list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
-                          home_.stream));
+                          context_.stream));
     job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
     job.result = space.rows;
     job.result.packed = true;
     job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
-    exact_rows(job, home_.stream);
+    exact_rows(job, context_.stream);
     for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(space, i, rows[done + i], 1, KNNG_RUNG_FP64);
     result.keys += job.count * p.columns.count;
   }
@@ -237,9 +237,9 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
   for (std::size_t done = 0; done < checked.size(); done += static_cast<std::size_t>(space.together)) {
     const auto rows = checked.subspan(done, std::min(checked.size() - done, static_cast<std::size_t>(space.together)));
     const auto number = std::ssize(rows);
-    fetch_lists(rows, result, staging_, home_.stream, lists);
+    fetch_lists(rows, result, staging_, context_.stream, lists);
     const auto upload = [&](std::int64_t* to, const std::int64_t* from, std::int64_t values) {
-      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(8 * values), cudaMemcpyHostToDevice, home_.stream));
+      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(8 * values), cudaMemcpyHostToDevice, context_.stream));
     };
     upload(space.rows, rows.data(), number);
     upload(space.ids, lists.ids.data(), number * lists.entries);
@@ -268,13 +268,13 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
       of_rows.ld = p.columns.count;
       of_rows.u = space.u;
       of_rows.parts = key_parts_;
-      whole_keys(of_rows, home_.stream);
+      whole_keys(of_rows, context_.stream);
       job.keys = space.keys;
     }
-    count_keys(job, home_.stream);
+    count_keys(job, context_.stream);
     const Outgoing found[] = {{space.listed, lists.listed.data(), 8 * number * lists.entries},
                               {space.counts, lists.counts.data(), number * std::int64_t{sizeof(KeyCounts)}}};
-    staging_.download(found, home_.stream);
+    staging_.download(found, context_.stream);
     for (std::int64_t i = 0; i < number; ++i) {
       const std::int64_t row = rows[static_cast<std::size_t>(i)];
       const ListClaim claim{lists.ids.data() + i * lists.entries, lists.values.data() + i * lists.value_bytes,

@@ -12,14 +12,14 @@ namespace libknng::cuda {
 namespace {
 
 // Coordinates that a call may have to compare if no box can be left out: some tenths of a second, after which progress
-// is told. In up to four dimensions hardly any data is so, and rows of a call should be many: those that are answered
-// together lie closer. Of the entries of their lists there is one limit, for the memory that they take.
+// is reported. In up to four dimensions hardly any data is so, and rows of a call should be many: those that are
+// answered together lie closer. Of the entries of their lists there is one limit, for the memory that they take.
 constexpr std::int64_t kMostCompared = std::int64_t{1} << 42, kMostComparedInFour = std::int64_t{1} << 49;
 constexpr std::int64_t kFewestRows = std::int64_t{1} << 14, kMostRows = std::int64_t{1} << 24;
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 
 // Of a tile, or of a part of keys, which costs some time where a multiprocessor has nothing else to do meanwhile: some
-// are under way when a stop comes.
+// are in flight when a stop comes.
 constexpr double kTileSeconds = 0.05, kPartSeconds = 0.15;
 // Coordinates of pairs that a multiprocessor gets done in a cycle, of no GPU fewer: products of fp16, of two pieces, of
 // fp32. Others by instructions: sums in single precision, and canonical terms on fp64, in which logarithms, powers and

@@ -1,6 +1,6 @@
-// How much of a problem one call is given: a stop is noticed between calls and between parts of long ones, a search in
-// few dimensions, whose time is the data's matter, is told of it, and progress is told between calls. Knows nothing of
-// memory.
+// How much of a problem one call is given. A stop is noticed between calls and between parts of long ones, and progress
+// is reported between calls. A search in few dimensions, whose time depends on the data, is cancelled while it runs.
+// Knows nothing of memory.
 #pragma once
 
 #include <cstdint>

@@ -24,9 +24,9 @@ KNNG_HD inline Rank last_rank() { return {std::numeric_limits<double>::infinity(
 KNNG_HD inline Rank no_rank() { return {-1.0, 0}; }
 
 // `slots` entries of memory that the caller owns.
-class NearList {
+class NearestHeap {
  public:
-  KNNG_HD NearList(double* keys, std::uint32_t* ids, std::int64_t slots) : keys_(keys), ids_(ids), slots_(slots) {}
+  KNNG_HD NearestHeap(double* keys, std::uint32_t* ids, std::int64_t slots) : keys_(keys), ids_(ids), slots_(slots) {}
 
   KNNG_HD std::int64_t size() const { return size_; }
   KNNG_HD bool full() const { return size_ == slots_; }

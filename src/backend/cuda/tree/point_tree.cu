@@ -96,16 +96,16 @@ std::int64_t PointTree::bytes_while_made(std::int64_t count, std::int64_t dim) {
   return array_bytes(Scratch(count, dim, nullptr).used);
 }
 
-PointTree::PointTree(const Points& points, Home& home)
-    : values_(groups_of(points.count()) * kFan * points.dim(), home),
-      bounds_(groups_of_boxes(points.count()) * kFan * 2 * points.dim(), home),
-      ids_(groups_of(points.count()) * kFan, home),
-      box_ids_(groups_of_boxes(points.count()) * kFan, home),
-      codes_(groups_of(points.count()), home) {
-  const Stream& stream = home.stream;
+PointTree::PointTree(const Points& points, DeviceContext& context)
+    : values_(groups_of(points.count()) * kFan * points.dim(), context),
+      bounds_(groups_of_boxes(points.count()) * kFan * 2 * points.dim(), context),
+      ids_(groups_of(points.count()) * kFan, context),
+      box_ids_(groups_of_boxes(points.count()) * kFan, context),
+      codes_(groups_of(points.count()), context) {
+  const Stream& stream = context.stream;
   const std::int64_t all = points.count();
   const int dim = static_cast<int>(points.dim());
-  const DeviceArray<std::byte> memory(bytes_while_made(all, dim), home);
+  const DeviceArray<std::byte> memory(bytes_while_made(all, dim), context);
   const Scratch scratch(all, dim, memory.data());
   grid_ = grid_of(points, scratch, stream);
 

@@ -13,7 +13,7 @@ namespace libknng::cuda {
 
 class PointTree {
  public:
-  PointTree(const Points& points, Home& home);
+  PointTree(const Points& points, DeviceContext& context);
   // Of the tree of `count` points, and of what making it takes beside.
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);
   static std::int64_t bytes_while_made(std::int64_t count, std::int64_t dim);

@@ -8,7 +8,7 @@ namespace libknng::cuda {
 namespace {
 
 constexpr int kWarps = 4;  // of a block
-// Leaves that a warp visits between two looks at whether it is still wanted.
+// Leaves that a warp visits between two looks at whether the call was cancelled.
 constexpr int kLeavesBetween = 256;
 static_assert(kFan == kCanonicalLanes, "a lane has a member of a group");
 
@@ -44,7 +44,7 @@ struct alignas(16) Shared {
 template <class T, int kDim>
 class Search {
  public:
-  __device__ Search(const NearJob& job, double scale, Shared<kDim>& shared, std::int64_t at)
+  __device__ Search(const SearchJob& job, double scale, Shared<kDim>& shared, std::int64_t at)
       : job_(job),
         scale_(scale),
         shared_(shared),
@@ -64,9 +64,9 @@ class Search {
   }
 
   __device__ void run(std::int64_t at) {
-    const bool wanted = is_wanted();
-    if (active_ && wanted) begin_list();
-    if (wanted && __any_sync(kWarp, searches_) && job_.columns.levels > 0) {
+    const bool begins = !is_cancelled();
+    if (active_ && begins) begin_list();
+    if (begins && __any_sync(kWarp, searches_) && job_.columns.levels > 0) {
       enclose_rows();
       // First where the rows are themselves: what is found there spares the walk most of its way.
       find_own(at);
@@ -86,11 +86,11 @@ class Search {
 
  private:
   // Of the warp.
-  __device__ bool is_wanted() const {
-    return !__any_sync(kWarp, *static_cast<const volatile int*>(&job_.state->unwanted) != 0);
+  __device__ bool is_cancelled() const {
+    return __any_sync(kWarp, *static_cast<const volatile int*>(&job_.state->cancelled) != 0);
   }
   // With the next leaf: asks every so often.
-  __device__ bool goes_on() { return ++visited_ % kLeavesBetween != 0 || is_wanted(); }
+  __device__ bool goes_on() { return ++visited_ % kLeavesBetween != 0 || !is_cancelled(); }
   __device__ bool excluded(std::uint32_t id) const { return id == self_ || id == left_out_; }
 
   // Columns whose keys need no arithmetic. A row without direction is as far from every column: the smallest ids win.
@@ -236,7 +236,7 @@ class Search {
     }
   }
 
-  const NearJob& job_;
+  const SearchJob& job_;
   const double scale_;
   Shared<kDim>& shared_;
   const int lane_;
@@ -245,7 +245,7 @@ class Search {
   bool searches_;
   std::uint32_t self_, left_out_;
   double u_[kDim];
-  NearList list_;
+  NearestHeap list_;
   Rank cut_off_ = no_rank();             // of a lane that does not search: nothing is wanted for it
   std::uint32_t own_ = 0, own_end_ = 0;  // leaves visited before the walk
   unsigned visited_ = 0;
@@ -253,7 +253,7 @@ class Search {
 };
 
 template <class T, int kDim>
-__global__ void __launch_bounds__(kWarps* kFan) near_rows(__grid_constant__ const NearJob job, double scale) {
+__global__ void __launch_bounds__(kWarps* kFan) search_rows(__grid_constant__ const SearchJob job, double scale) {
   __shared__ Shared<kDim> shared[kWarps];
   const int warp = static_cast<int>(threadIdx.x) / kFan;
   const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarps + warp) * kFan;
@@ -262,15 +262,15 @@ __global__ void __launch_bounds__(kWarps* kFan) near_rows(__grid_constant__ cons
 }
 
 template <class T, int kDim>
-void launch(const NearJob& job, double scale, cudaStream_t stream) {
+void launch(const SearchJob& job, double scale, cudaStream_t stream) {
   constexpr std::int64_t kRows = kWarps * kFan;
-  near_rows<T, kDim><<<static_cast<unsigned>((job.count + kRows - 1) / kRows), kRows, 0, stream>>>(job, scale);
+  search_rows<T, kDim><<<static_cast<unsigned>((job.count + kRows - 1) / kRows), kRows, 0, stream>>>(job, scale);
   check_launch();
 }
 
 }  // namespace
 
-void find_near(const NearJob& job, const Metric& metric, cudaStream_t stream) {
+void search_nearest(const SearchJob& job, const Metric& metric, cudaStream_t stream) {
   if (job.count == 0) return;
   visit_growing_term(metric.term, [&](auto term) {
     using T = decltype(term);

@@ -15,13 +15,13 @@
 
 namespace libknng::cuda {
 
-// What passes between a search under way and its host, in device memory.
-struct NearState {
+// What passes between a search in flight and its host, in device memory.
+struct SearchState {
   unsigned long long evaluated = 0;  // counted up: canonical keys
-  int unwanted = 0;                  // set by the host: the search ends soon, and what it has found means nothing
+  int cancelled = 0;                 // set by the host: the search ends soon, and what it has found means nothing
 };
 
-struct NearJob {
+struct SearchJob {
   BoxTree columns;
   std::int64_t column_count = 0;            // with those that are not in the tree
   const double* u = nullptr;                // canonical rows, count x dim
@@ -35,10 +35,10 @@ struct NearJob {
   std::int64_t directionless_count = 0;
   // By place: the `slots` nearest columns that a row may get, or all if there are fewer.
   RowEntries entries;
-  NearState* state = nullptr;
+  SearchState* state = nullptr;
 };
 
 // Asynchronous.
-void find_near(const NearJob& job, const Metric& metric, cudaStream_t stream);
+void search_nearest(const SearchJob& job, const Metric& metric, cudaStream_t stream);
 
 }  // namespace libknng::cuda

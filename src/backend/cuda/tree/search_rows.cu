@@ -15,7 +15,7 @@ struct Arrays {
   RowEntries entries;
 };
 
-std::int64_t lay_out(const NearRowsJob& job, void* memory, Arrays& a) {
+std::int64_t lay_out(const SearchRowsJob& job, void* memory, Arrays& a) {
   const std::int64_t rows = job.most_rows;
   Workspace space(memory);
   a.u = space.take<double>(rows * job.rows.rows.dim);
@@ -30,12 +30,12 @@ std::int64_t lay_out(const NearRowsJob& job, void* memory, Arrays& a) {
 
 }  // namespace
 
-std::int64_t near_rows_workspace_bytes(const NearRowsJob& job) {
+std::int64_t search_rows_workspace_bytes(const SearchRowsJob& job) {
   Arrays arrays{};
   return lay_out(job, nullptr, arrays);
 }
 
-void near_rows(const NearRowsJob& job, NearState* state, cudaStream_t stream) {
+void search_rows(const SearchRowsJob& job, SearchState* state, cudaStream_t stream) {
   Arrays arrays{};
   lay_out(job, job.workspace, arrays);
   const RowConstants* constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
@@ -43,7 +43,7 @@ void near_rows(const NearRowsJob& job, NearState* state, cudaStream_t stream) {
   const HilbertOrder order(job.most_rows, arrays.order);
   order.encode(job.grid, arrays.u, constants ? constants + job.first : nullptr, 0, job.count, nullptr, stream);
 
-  NearJob near;
+  SearchJob near;
   near.columns = job.tree;
   near.column_count = job.columns;
   near.u = arrays.u;
@@ -57,7 +57,7 @@ void near_rows(const NearRowsJob& job, NearState* state, cudaStream_t stream) {
   near.directionless_count = job.directionless ? job.directionless_count : 0;
   near.entries = arrays.entries;
   near.state = state;
-  find_near(near, job.metric, stream);
+  search_nearest(near, job.metric, stream);
   if (job.searching) job.searching();
 
   ResultJob store;

@@ -15,7 +15,7 @@
 
 namespace libknng::cuda {
 
-struct NearRowsJob {
+struct SearchRowsJob {
   CanonicalView rows;
   std::int64_t columns = 0;  // of the problem
   HilbertGrid grid;
@@ -29,19 +29,19 @@ struct NearRowsJob {
   const std::uint32_t* directionless = nullptr;
   std::int64_t directionless_count = 0;
   ResultRows result;
-  // Called when the search is under way and nothing else: a kernel's first launch may wait for those before it. May
+  // Called when the search is in flight and nothing else: a kernel's first launch may wait for those before it. May
   // throw.
   std::function<void()> searching;
   std::int64_t most_rows = 0;  // that `workspace` is for
-  void* workspace = nullptr;   // of near_rows_workspace_bytes(), 256-byte aligned
+  void* workspace = nullptr;   // of search_rows_workspace_bytes(), 256-byte aligned
 };
 
 // Whether a metric's rows of that dimension can be answered so.
 constexpr bool answers_rows(Term term, std::int64_t dim) noexcept { return grows_with_gaps(term) && dim <= kShortDim; }
 
-std::int64_t near_rows_workspace_bytes(const NearRowsJob& job);
+std::int64_t search_rows_workspace_bytes(const SearchRowsJob& job);
 
 // Asynchronous; a few launches. The search may take long, unless `state` tells it to end.
-void near_rows(const NearRowsJob& job, NearState* state, cudaStream_t stream);
+void search_rows(const SearchRowsJob& job, SearchState* state, cudaStream_t stream);
 
 }  // namespace libknng::cuda

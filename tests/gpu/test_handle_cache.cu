@@ -13,14 +13,15 @@ using gpu::expect;
 
 namespace {
 
-constexpr auto kBytes = static_cast<std::size_t>(Kit::kBuffers * Kit::kBufferBytes);  // one behind the other
+constexpr auto kBytes =
+    static_cast<std::size_t>(HandleCache::kBuffers * HandleCache::kBufferBytes);  // one behind the other
 
 std::vector<std::byte*> buffers_of_a_session() {
   const Stream stream;
-  Kit kit(0, stream);
-  expect(cublasSetStream(kit.blas(), stream) == CUBLAS_STATUS_SUCCESS, "a cuBLAS handle that does not work");
-  for (int i = 0; i < Kit::kBuffers; ++i) std::memset(kit.buffer(i), 0x5A, kBytes / Kit::kBuffers);
-  return {kit.buffer(0), kit.buffer(1)};
+  HandleCache handles(0, stream);
+  expect(cublasSetStream(handles.blas(), stream) == CUBLAS_STATUS_SUCCESS, "a cuBLAS handle that does not work");
+  for (int i = 0; i < HandleCache::kBuffers; ++i) std::memset(handles.buffer(i), 0x5A, kBytes / HandleCache::kBuffers);
+  return {handles.buffer(0), handles.buffer(1)};
 }
 
 }  // namespace

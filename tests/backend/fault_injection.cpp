@@ -1,4 +1,4 @@
-// The GPUs of this machine, told how to behave: libknng_cuda.so behind a second seam, which counts the calls on its
+// Fault injection for the GPUs of this machine: libknng_cuda.so behind a second seam, which counts the calls on its
 // sessions and lets the N-th of them fail, run out of memory, linger or meet a stop, by the words of fake_cuda.cpp. As
 // many devices as KNNG_FAKE_DEVICES says, dealt out over those that there are, so that one GPU stands in for several.
 // A device that holds=BYTES gives its sessions no more than that, whatever was planned. One row in five is doubted
@@ -23,8 +23,8 @@
 using namespace libknng;
 using fake::behaviour;
 using fake::Call;
-using fake::fail_if_told;
 using fake::guard;
+using fake::inject_fault;
 
 namespace {
 
@@ -81,7 +81,7 @@ class Problem {
 std::mutex mutex;
 std::set<const knng_backend_session*> sessions;  // that are open
 std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
-std::atomic<std::int64_t> cutoffs_heeded{0};
+std::atomic<std::int64_t> cutoffs_adopted{0};
 
 }  // namespace
 
@@ -103,11 +103,11 @@ struct knng_backend_session {
 
 namespace {
 
-// A call on a session: counted, told to fail or passed on.
+// A call on a session: counted, made to fail or passed on.
 template <class F>
 std::int32_t on(knng_backend_session* s, Call call, knng_backend_error* error, F&& f) {
-  const std::int32_t told = guard(error, [&] { fail_if_told(s->device, call, ++s->calls[call]); });
-  return told == KNNG_OK ? f() : told;
+  const std::int32_t injected = guard(error, [&] { inject_fault(s->device, call, ++s->calls[call]); });
+  return injected == KNNG_OK ? f() : injected;
 }
 template <class F>
 std::int32_t on_tile(knng_backend_session* s, Call call, knng_backend_error* error, F&& f) {
@@ -141,7 +141,7 @@ std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_byt
   return real().session_bytes(Problem(*p).get(), host_bytes);
 }
 
-// lost=N and without=UNITS as of devices that are none: chips of different generations.
+// lost=N and without=UNITS as of simulated devices: chips of different generations.
 std::int32_t find_units(std::int32_t device, const knng_backend_problem* p, knng_backend_units* units, char* objection,
                         std::int64_t size, knng_backend_error* error) {
   const std::int32_t status = real().find_units(there(device), Problem(*p).get(), units, objection, size, error);
@@ -150,21 +150,21 @@ std::int32_t find_units(std::int32_t device, const knng_backend_problem* p, knng
   const std::int64_t without = behaviour(device, "without");
   if (without <= 0 || (units->usable & without) == 0) return KNNG_OK;
   units->usable &= ~static_cast<std::int32_t>(without);
-  std::snprintf(objection, static_cast<std::size_t>(size), "told to be wrong");
+  std::snprintf(objection, static_cast<std::size_t>(size), "made wrong by a test");
   return KNNG_OK;
 }
 
 std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_backend_problem* problem,
                   knng_backend_error* error) {
   std::unique_ptr<knng_backend_session> s;
-  const std::int32_t told = guard(error, [&] {
+  const std::int32_t injected = guard(error, [&] {
     s = std::make_unique<knng_backend_session>(device, *problem);
-    fail_if_told(device, fake::kOpen, ++s->calls[fake::kOpen]);
+    inject_fault(device, fake::kOpen, ++s->calls[fake::kOpen]);
     if (const std::int64_t holds = behaviour(device, "holds"); holds >= 0) s->of.limit(holds);
     const std::lock_guard lock(mutex);
     sessions.insert(s.get());
   });
-  if (told != KNNG_OK) return told;
+  if (injected != KNNG_OK) return injected;
   const std::int32_t status = real().open(&s->session, there(device), s->of.get(), error);
   if (status == KNNG_OK) *out = s.release();
   return status;
@@ -183,19 +183,19 @@ std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t 
   return on_tile(s, fake::kTile, error,
                  [&] { return real().tile(s->session, first_row, rows, first_column, columns, error); });
 }
-std::int32_t heed(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
-  return on(into, fake::kHeed, error, [&] {
-    ++cutoffs_heeded;
-    return real().heed(into->session, from->session, error);
+std::int32_t adopt_cutoffs(knng_backend_session* into, const knng_backend_session* from, knng_backend_error* error) {
+  return on(into, fake::kAdoptCutoffs, error, [&] {
+    ++cutoffs_adopted;
+    return real().adopt_cutoffs(into->session, from->session, error);
   });
 }
 std::int32_t settle(knng_backend_session* s, knng_backend_error* error) {
   return on(s, fake::kSettle, error, [&] { return real().settle(s->session, error); });
 }
-std::int32_t absorb(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
-                    std::int64_t count, knng_backend_error* error) {
-  return on(into, fake::kAbsorb, error,
-            [&] { return real().absorb(into->session, from->session, first, count, error); });
+std::int32_t merge_lists(knng_backend_session* into, const knng_backend_session* from, std::int64_t first,
+                         std::int64_t count, knng_backend_error* error) {
+  return on(into, fake::kMergeLists, error,
+            [&] { return real().merge_lists(into->session, from->session, first, count, error); });
 }
 std::int32_t begin_keys(knng_backend_session* s, knng_backend_error* error) {
   return on(s, fake::kBeginKeys, error, [&] { return real().begin_keys(s->session, error); });
@@ -239,7 +239,7 @@ std::int32_t check(knng_backend_session* s, std::int64_t first, std::int64_t cou
   });
 }
 
-void quiet(knng_backend_session* s) { real().quiet(s->session); }
+void drain(knng_backend_session* s) { real().drain(s->session); }
 std::int64_t peak_bytes(const knng_backend_session* s) { return real().peak_bytes(s->session); }
 void close(knng_backend_session* s) { delete s; }
 
@@ -260,16 +260,16 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
     s.begin = &begin;
     s.sample = &sample;
     s.tile = &tile;
-    s.heed = &heed;
+    s.adopt_cutoffs = &adopt_cutoffs;
     s.settle = &settle;
-    s.absorb = &absorb;
+    s.merge_lists = &merge_lists;
     s.begin_keys = &begin_keys;
     s.keys = &keys;
     s.refine = &refine;
     s.redo = &redo;
     s.answer = &answer;
     s.check = &check;
-    s.quiet = &quiet;
+    s.drain = &drain;
     s.peak_bytes = &peak_bytes;
     s.close = &close;
     return s;
@@ -283,7 +283,7 @@ extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(c
   const std::lock_guard lock(mutex);
   if (word == "sessions") return static_cast<std::int64_t>(sessions.size());
   if (word == "failures") return fake::calls_failed.load();
-  if (word == "cut-offs") return cutoffs_heeded.load();
+  if (word == "cut-offs") return cutoffs_adopted.load();
   if (word == "tiles") return tiles_done[static_cast<std::size_t>(device)].load();
   std::int64_t held = 0;
   if (word == "bytes")

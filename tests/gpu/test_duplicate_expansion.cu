@@ -70,9 +70,9 @@ std::vector<double> random_keys(const Case& c, std::mt19937& random) {
   return keys;
 }
 
-std::int32_t always(const void*) { return 1; }
+std::int32_t never(const void*) { return 0; }
 // So many times.
-std::int32_t a_few_times(const void* left) { return --*const_cast<int*>(static_cast<const int*>(left)) >= 0; }
+std::int32_t after_some(const void* left) { return --*const_cast<int*>(static_cast<const int*>(left)) < 0; }
 
 bool same_bits(double a, double b) {
   return std::signbit(a) == std::signbit(b) && (a == b || (std::isnan(a) && std::isnan(b)));
@@ -125,7 +125,7 @@ void test(const Case& c, std::mt19937& random, bool stopped = false) {
               metric.scale,
               metric.p,
               0};
-  e.wanted = &always;
+  e.cancelled = &never;
   std::vector<std::uint8_t> ties(n, 77);
   knng_backend_result result{};
   result.ids = ids.get();
@@ -135,15 +135,15 @@ void test(const Case& c, std::mt19937& random, bool stopped = false) {
   gpu::check(cudaDeviceSynchronize());
   if (stopped) {
     int asked = 4;  // three times for what is uploaded
-    e.wanted = &a_few_times;
-    e.wanted_user = &asked;
-    bool abandoned = false;
+    e.cancelled = &after_some;
+    e.cancellation = &asked;
+    bool cancelled = false;
     try {
       cuda::expand(e, result);
-    } catch (const cuda::Abandoned&) {
-      abandoned = true;
+    } catch (const cuda::Cancelled&) {
+      cancelled = true;
     }
-    gpu::expect(abandoned && asked == -1, "a stop was not noticed");
+    gpu::expect(cancelled && asked == -1, "a stop was not noticed");
     return;
   }
   cuda::expand(e, result);
