@@ -25,8 +25,9 @@
  *   functions take NULL and do nothing.
  * - Structs and strings are copied by the call that gets them; only what a matrix shows stays the caller's. A matrix that
  *   is written to is not changed itself: its memory is. In every struct struct_size comes first, set by the caller.
- * - Texts are UTF-8 and end with 0; those in arrays of a struct are cut at their end where they are too long. File names
- *   are the system's bytes. Text that a function shows by pointer is static unless its description says how long it
+ * - Texts are UTF-8 and end with 0; those in arrays of a struct are cut, between two characters, where they are too
+ *   long, and what was not UTF-8 in an argument is shown as ?. Keys, words and rules are taken as they are written here,
+ *   metric names without regard to case. File names are the system's bytes. Text that a function shows by pointer is static unless its description says how long it
  *   lives.
  * - Objects belong to no thread: any thread may use and destroy them, one call at a time where the rules below ask for
  *   it. Nothing may use an object while or after it is destroyed.
@@ -34,7 +35,7 @@
  *   no influence and stays as it is.
  * - Counts, sizes and ids are int64_t. Ids count from 0 in the order in which rows were added.
  * - Calls that take a `const knng *` may run at the same time on one handle; any other call on that handle must run
- *   alone. Graphs and sparse forms never change after they are made: all their readers may run at the same time.
+ *   alone. Handles made by knng_share() are apart: each may be used, changed and destroyed beside the others. Graphs and sparse forms never change after they are made: all their readers may run at the same time.
  * - After fork() the child may use the library, on CPUs only: CUDA does not survive it (KNNG_ERR_DEVICE).
  * - Names differ in more than case, and constants are int: languages without case or unsigned numbers can mirror them.
  * - Nothing is printed, no signal handler is installed, no thread outlives the call that made it.

@@ -26,10 +26,10 @@ KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_pl
  * Row i's neighbours are the k other rows with the smallest (key, id), in that order, where the key is the metric in
  * fp64 in one fixed order of operations: ids and distances are the same bits on any device, with any number of threads
  * and any tile size. The order is that of the keys, before a root is taken or a value is rounded: two neighbours whose
- * reported values are equal need not be in order of id. Blocks until done; c stops it earlier.
+ * reported values are equal need not be in order of id. Blocks until done; control stops it earlier.
  * @param h handle with at least k + 1 rows; not changed
  * @param k neighbours per row, itself not counted, 1 to rows - 1
- * @param c progress, log and stop, or NULL
+ * @param control progress, log and stop, or NULL
  * @param[out] out the graph, to be given to knng_graph_destroy(); NULL on failure
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_STATE without rows; KNNG_ERR_RANGE if k does not fit (both numbers in the message), or a
@@ -37,34 +37,34 @@ KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_pl
  * other; KNNG_ERR_DATA for rows that the metric cannot take; KNNG_ERR_BUDGET; KNNG_ERR_MEMORY; KNNG_ERR_CANCELLED;
  * KNNG_ERR_UNSUPPORTED; KNNG_ERR_DEVICE; KNNG_ERR_IO for rows that stay in a file that changed or cannot be read.
  * @since 0.1 */
-KNNG_API knng_status knng_build(const knng *h, int64_t k, const knng_control *c, knng_graph **out, knng_error *error);
+KNNG_API knng_status knng_build(const knng *h, int64_t k, const knng_control *control, knng_graph **out, knng_error *error);
 
 /** Finds, for every query row, its k nearest rows of the data set. Setting self has no meaning here: a row of the data
- * set that equals the query is found like any other, unless leave_out names it. Blocks until done; c stops it earlier.
+ * set that equals the query is found like any other, unless leave_out names it. Blocks until done; control stops it earlier.
  * @param h handle with at least k rows (k + 1 with leave_out)
  * @param q query rows: dimension as h's, any of the row types, any strides, any memory; read during the call only
  * @param leave_out NULL, or q->rows x 1, KNNG_I32 or KNNG_I64, any strides, any memory: the id of the row that query i
  * must not return, base - 1 for none; read during the call only
- * @param base 0 or 1: what the ids in leave_out count from; no meaning without it
+ * @param base 0 or 1: what the ids in leave_out count from; not looked at without it
  * @param k neighbours per query
- * @param c progress, log and stop, or NULL
+ * @param control progress, log and stop, or NULL
  * @param[out] out the graph; its rows are the queries; NULL on failure
  * @param error NULL, or filled in
  * @return as knng_build(); KNNG_ERR_ARGUMENT for query rows of another dimension, and for a leave_out of another shape
  * or dtype; KNNG_ERR_RANGE for another base, and for an id in leave_out that is not in base - 1 to base + rows - 1 (the
  * error's row: which query; its given and limit count from base). @since 0.1 */
 KNNG_API knng_status knng_query(const knng *h, const knng_matrix *q, const knng_matrix *leave_out, int32_t base,
-                                int64_t k, const knng_control *c, knng_graph **out, knng_error *error);
+                                int64_t k, const knng_control *control, knng_graph **out, knng_error *error);
 
 /** As knng_query(), with the query rows read from a file in any format that knng_add_file() reads.
  * @param h    handle with at least k rows; not changed
  * @param path file name; the rows' dimension is h's, their dtype any of the row types
  * @param k    neighbours per query
- * @param c    progress, log and stop, or NULL
+ * @param control progress, log and stop, or NULL
  * @param[out] out the graph; its rows are the queries; NULL on failure
  * @param error NULL, or filled in
  * @return as knng_query(), and KNNG_ERR_IO, KNNG_ERR_FORMAT and KNNG_ERR_UNSUPPORTED as knng_add_file(). @since 0.1 */
-KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k, const knng_control *c,
+KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k, const knng_control *control,
                                      knng_graph **out, knng_error *error);
 
 /** Compares a graph of all of h's rows with a plain fp64 evaluation of the canonical keys, ids and bits, under h's
@@ -72,14 +72,14 @@ KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k,
  * @param h      handle with the rows from which the graph is said to come
  * @param g      a graph with as many rows as h
  * @param sample how many rows to check, spread evenly; 0, or more than there are: all; negative: KNNG_ERR_RANGE
- * @param c      progress, log (a warning if the graph was made with other settings; how many rows differ, and how the
+ * @param control progress, log (a warning if the graph was made with other settings; how many rows differ, and how the
  * first one does) and stop, or NULL
  * @param[out] first_wrong the first row, among those checked, that differs; -1: none does. Set only if the call
  * returns KNNG_OK
  * @param error NULL, or filled in
  * @return KNNG_OK whether or not a row differs; KNNG_ERR_ARGUMENT for a graph of another shape; others as knng_build().
  * @since 0.1 */
-KNNG_API knng_status knng_check(const knng *h, const knng_graph *g, int64_t sample, const knng_control *c,
+KNNG_API knng_status knng_check(const knng *h, const knng_graph *g, int64_t sample, const knng_control *control,
                                 int64_t *first_wrong, knng_error *error);
 
 #ifdef __cplusplus

@@ -11,31 +11,31 @@ extern "C" {
 #endif
 
 /** Copies rows into host memory of the data set; their ids continue after those already
- * there. Runs on the calling thread; c stops it. The first rows settle dimension and dtype where knng_create() left them
+ * there. Runs on the calling thread; control stops it. The first rows settle dimension and dtype where knng_create() left them
  * open; later ones must have the same.
  * @param h    the handle
  * @param rows points x dimension; any strides, any memory
- * @param c    progress and stop, or NULL
+ * @param control progress and stop, or NULL
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_ARGUMENT for NULL, wrong dtype, dimension or struct size; KNNG_ERR_RANGE for counts that
  * are not positive; KNNG_ERR_DATA for NaN, infinity, an integer beyond 2^53 in magnitude or a bool whose byte is
  * neither 0 nor 1, with row and column (of this matrix); KNNG_ERR_BUDGET if max_host_bytes does not hold the copy;
  * KNNG_ERR_UNSUPPORTED for CUDA memory or a stream where there is no CUDA device; KNNG_ERR_DEVICE; KNNG_ERR_CANCELLED;
  * KNNG_ERR_MEMORY. On failure the data set is as it was. @since 0.1 */
-KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows, const knng_control *c, knng_error *error);
+KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows, const knng_control *control, knng_error *error);
 
 /** Shows rows to the data set without copying them, in any memory: those on a device are read there by devices, and
  * copied to the host by calls that work on the CPU, for as long as the call takes. Their values are checked
  * here, and on a device hashed (8 bytes a row of host memory, under max_host_bytes), and must neither change nor go away
  * until `release` is called, or, without one, until the last handle that shows them is destroyed or never used again.
- * knng_destroy() does not read them. Runs on the calling thread; c stops it.
+ * knng_destroy() does not read them. Runs on the calling thread; control stops it.
  * @param h    the handle
  * @param rows as for knng_add(); `release(owner)` is called exactly once iff this call returns KNNG_OK, by the thread
  * that destroys the last handle that shows the rows, before knng_destroy() returns
- * @param c    progress and stop, or NULL
+ * @param control progress and stop, or NULL
  * @param error NULL, or filled in
  * @return as knng_add(). @since 0.1 */
-KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_control *c, knng_error *error);
+KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_control *control, knng_error *error);
 
 /** Adds all rows of a file. They are read into memory, in blocks; the file is not mapped. Rows that would fill, with those
  * already held, more than three quarters of max_host_bytes (without it: of the machine's memory) stay in the file instead, if
@@ -47,11 +47,11 @@ KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_co
  * .fbin, .u8bin, .i8bin and .ibin.
  * @param h    the handle
  * @param path file name
- * @param c    progress and stop, or NULL
+ * @param control progress and stop, or NULL
  * @param error NULL, or filled in
  * @return as knng_add(), and KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_CANCELLED; KNNG_ERR_UNSUPPORTED for a format that
  * this build does not read, with what to install where that helps. @since 0.1 */
-KNNG_API knng_status knng_add_file(knng *h, const char *path, const knng_control *c, knng_error *error);
+KNNG_API knng_status knng_add_file(knng *h, const char *path, const knng_control *control, knng_error *error);
 
 /** Size and type of the data set.
  * @param h the handle

@@ -10,6 +10,56 @@
 extern "C" {
 #endif
 
+/** @name Settings and metrics
+ * Settings are text. These are their keys, defaults, values and meanings; knng_option_get() lists the same table.
+ *
+ * - "metric" = "euclidean"; a metric, see below: what is small between near rows
+ * - "p" = "auto"; auto, 0.01 to 1000: exponent of metric=minkowski, auto: 2; other metrics have none and refuse
+ *   one
+ * - "selector" = "auto"; auto, insertion, batch_sort, quick: how the tiled engine picks the k smallest; other
+ *   engines of the CPU have none and refuse one
+ * - "engine" = "auto"; auto, direct, tiled, fused: how pairs are evaluated; direct computes canonical keys alone
+ * - "device" = "auto"; auto, cpu, cuda, cuda:N,M,...: where the work is done
+ * - "precision" = "exact"; exact, fast: exact: proved; fast: no proof, and the graph says so
+ * - "self" = "exclude"; exclude, first: first: a build puts each row itself before its k neighbours, as one more
+ *   column
+ * - "value" = "distance"; distance, similarity: what is reported; similarity (1 - distance, or the product itself)
+ *   for cosine, correlation, spearman, inner_product
+ * - "value_type" = "auto"; auto, f32, f64: type of the reported values; auto: f64 for float64 rows, else f32
+ * - "graph" = "host"; host, device: where the lists of a graph are kept; device: in the memory of the first device
+ *   that makes it
+ * - "threads" = "0"; 0 to 4096: CPU threads; 0: as many as OpenMP would use
+ * - "max_host_bytes" = "0"; 0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB: most host memory
+ *   the library may hold, rows it copied included; 0: no limit. Rows of files stay there if they would fill more
+ *   than three quarters of it (0: of the machine's memory)
+ * - "max_device_bytes" = "0"; 0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB: most memory of
+ *   one device; 0: what is free
+ * - "tile_rows" = "0"; 0 to 1048576: most rows of a tile; 0: planned
+ * - "tile_cols" = "0"; 0 to 1048576: most columns of a tile; 0: planned
+ * - "check_rows" = "auto"; auto, 0 to 9007199254740992: rows whose lists a build or query compares with all of
+ *   their canonical keys before it ends; auto: as many as cost about 1 % of the time, 4 at least
+ *
+ * Metrics, with other names in brackets, and the distances that are reported, all from the values as binary64. Order is
+ * by distance, smallest first; value=similarity reports 1 - distance (inner_product: the product), largest first.
+ * knng_metric_name() lists the names.
+ *
+ * - "sqeuclidean" (l2sqr, squared_euclidean): sum (x - y)^2
+ * - "euclidean" (l2): its square root
+ * - "cosine" (cos): 1 - x.y / (|x| |y|); a row of zeros is at 1 from every other row
+ * - "correlation" (pearson): 1 - Pearson's r; a constant row is at 1 from every other row
+ * - "spearman": 1 - Pearson's r of the ranks, average ranks among equal values; constant rows as under correlation
+ * - "hellinger": square root of sum (sqrt x - sqrt y)^2 / 2; negative values are refused
+ * - "inner_product" (dot, dot_product, ip): -(x.y): the nearest row has the largest product
+ * - "manhattan" (l1, cityblock, taxicab): sum |x - y|
+ * - "chebyshev" (linf, chebychev, maximum): largest |x - y|
+ * - "minkowski" (lp): (sum |x - y|^p)^(1/p), p being the setting p
+ * - "canberra": sum |x - y| / (|x| + |y|), 0/0 counting as 0
+ * - "braycurtis" (bray_curtis, bray-curtis): sum |x - y| / sum |x + y|, 0 where the lower sum is 0
+ * - "jensenshannon" (jensen_shannon, jensen-shannon, js): square root of sum (x' ln (x'/m) + y' ln (y'/m)) / 2,
+ *   where x' = x / sum x and m = (x' + y') / 2; negative values and rows of sum 0 are refused
+ * @{
+ */
+
 /** Makes an empty data set with default settings.
  * An environment variable KNNG_<SETTING> (KNNG_THREADS=4), read once per process, replaces the default of a setting
  * that says where and how fast work is done (knng_option.environment names it); never of one that says what a result
@@ -99,6 +149,8 @@ KNNG_API knng_status knng_use_matrix_tiles(knng_error *error);
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE past the last; KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
 KNNG_API knng_status knng_stat_name(int32_t i, const char **name, const char **doc, knng_error *error);
+
+/** @} */
 
 #ifdef __cplusplus
 }

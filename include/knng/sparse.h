@@ -29,7 +29,7 @@ extern "C" {
  * All but "directed" need a square graph; self entries (self=first) stay in "directed" and are left out of the others.
  * @param g    the graph; not needed afterwards
  * @param rule as above
- * @param c progress, stop and byte limit (max_bytes: of the matrix and the work on it), or NULL. With the rules "snn" a
+ * @param control progress, stop and byte limit (max_bytes: of the matrix and the work on it), or NULL. With the rules "snn" a
  * row that many lists name, a hub, makes the matrix grow with the square of their number
  * @param[out] out the matrix, to be given to knng_sparse_destroy(); NULL on failure
  * @param error NULL, or filled in
@@ -37,7 +37,7 @@ extern "C" {
  * KNNG_ERR_RANGE for a combined value that the graph's value type cannot hold (":product"), with row and column;
  * KNNG_ERR_DATA for a value outside 0 to 1 (":probabilistic"), with row and column; KNNG_ERR_ARGUMENT; KNNG_ERR_BUDGET;
  * KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY. @since 0.1 */
-KNNG_API knng_status knng_graph_sparse(const knng_graph *g, const char *rule, const knng_control *c, knng_sparse **out,
+KNNG_API knng_status knng_graph_sparse(const knng_graph *g, const char *rule, const knng_control *control, knng_sparse **out,
                                        knng_error *error);
 
 /** Shape of a sparse matrix.
@@ -69,7 +69,7 @@ KNNG_API knng_status knng_sparse_view(const knng_sparse *s, knng_matrix *indptr,
  * @param row    NULL, or entries x 1, likewise
  * @param col    NULL, or entries x 1, likewise
  * @param value  NULL, or entries x 1, KNNG_F64 or KNNG_F32, any stride; rounded to nearest. Where there are no entries
- * row, col and value are 1 x 1 or NULL, and left as they are
+ * row, col and value may have 0 rows, and are left as they are
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE for another base, and for a number or a finite value that the dtype cannot hold;
  * KNNG_ERR_ARGUMENT for another shape or dtype. On failure the memory may be partly written. @since 0.1 */

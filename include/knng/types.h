@@ -41,7 +41,8 @@ enum {
   KNNG_ERR_DATA = -4,        /**< NaN, infinity, integers beyond 2^53, values that the metric does not take */
   KNNG_ERR_STATE = -5,       /**< the object is not ready for this call, e.g. it has no rows yet */
   KNNG_ERR_MEMORY = -6,      /**< the system had no memory, or no thread, left */
-  KNNG_ERR_BUDGET = -7,      /**< max_host_bytes or max_device_bytes is too small; the message has the smallest */
+  KNNG_ERR_BUDGET = -7,      /**< max_host_bytes, max_device_bytes or max_bytes is too small; the error's limit is the
+                                  smallest that is known to be needed */
   KNNG_ERR_CANCELLED = -8,   /**< stopped by the stop flag or by the progress callback */
   KNNG_ERR_IO = -9,          /**< a file could not be opened, read or written */
   KNNG_ERR_FORMAT = -10,     /**< a file is not what its format asks for: hostile, truncated or of another kind */
@@ -90,28 +91,29 @@ enum {
  * output struct only the part that both know is written. knng_packed() fills one in for packed host memory.
  *
  * Strides may be negative. Elements of an input may overlap, as in sliding windows; those of an output must not. Both
- * strides 0 stand for packed rows; where there are several rows or columns one of them alone must not be 0
- * (KNNG_ERR_ARGUMENT).
+ * strides 0 stand for packed rows. Else neither may be 0 (KNNG_ERR_ARGUMENT), but the stride of a direction with one
+ * element, which is not looked at.
  *
  * Work with a matrix comes after what is in `stream` when the call is made: the call waits for that, never for a whole
  * device, and has read or written the matrix itself before it returns, but for rows that are borrowed.
  *
  * There is at least one row and one column (KNNG_ERR_RANGE), and data is aligned to its elements (KNNG_ERR_ARGUMENT);
- * struct_size reaches to `release` at least, and what is behind it then counts as 0.
+ * struct_size reaches to `release` at least, and what is behind it then counts as 0. A
+ * function that does not borrow does not look at release and owner.
  *
  * As an output that shows memory (the view functions) all members but struct_size are set by the library, whatever they
- * were: packed rows, 64-byte aligned, with rows 0 for a sparse matrix without entries. As an output that is written to
+ * were: packed rows (row_stride cols, col_stride 1), 64-byte aligned, with rows 0 for a sparse matrix without entries. As an output that is written to
  * (the copy functions) they describe the caller's memory.
  */
 typedef struct knng_matrix {
   uint32_t struct_size; /**< sizeof(knng_matrix) */
   int32_t dtype;        /**< KNNG_F32, ... */
   int32_t space;        /**< KNNG_HOST, ... */
-  int32_t device;       /**< number of the device for device memory, else 0 */
+  int32_t device;       /**< number of the device for device memory; not looked at for the host's */
   int64_t rows;         /**< number of points */
   int64_t cols;         /**< dimension of a point */
   int64_t row_stride;   /**< elements from a row to the next; both strides 0: packed, row-major */
-  int64_t col_stride;   /**< elements from a column to the next; 0 only with row_stride 0 */
+  int64_t col_stride;   /**< elements from a column to the next */
   uint64_t stream;      /**< CUDA stream after which the data is ready; 0: it is ready now; as in DLPack 1 is the
                              device's legacy default stream and 2 the thread's */
   void *data;           /**< element (0, 0) */
@@ -123,12 +125,12 @@ typedef struct knng_matrix {
 /** How a long call reports and how it is stopped. Pass NULL where none is wanted.
  *
  * Callbacks run on the calling thread, and must return: no longjmp, no exception, no pthread_exit(). They may call
- * knng functions, but none that changes the handle at work. The struct is copied when the call begins; what user and
+ * knng functions, on the handle at work only if both calls take it as `const knng *`. The struct is copied when the call begins; what user and
  * stop point to is used until the call returns.
  */
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
-  uint32_t interval_ms; /**< longest time between two calls of progress; 0: 100 ms */
+  uint32_t interval_ms; /**< time aimed at between two calls of progress; 0: 100 ms */
   /** Called with the stage's name, such as "distances" (for people: names may change between versions; the text lasts as
    * long as the call that reports), and how much of its work is done, in units that are only good for a ratio (total
    * may be 0). A stage that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
@@ -138,26 +140,30 @@ typedef struct knng_control {
    * 1 warning. */
   void (*log)(void *user, int32_t level, const char *text);
   void *user;                   /**< first argument of both */
-  /** Polled by threads of the library; nonzero stops the call. A signal handler or another thread may set it. Must outlive
-   * the call. */
+  /** Polled by threads of the library; nonzero stops the call, within a part of a second as a rule. A
+   * signal handler or another thread may set it, also by a relaxed atomic store. Must outlive the call. Arguments are
+   * checked first: what is wrong with them comes before KNNG_ERR_CANCELLED. */
   const volatile int32_t *stop;
-  /** Most host memory that a call without a handle may take (sparse forms, save, load); 0: no limit. Must be 0 for calls
-   * with a handle, whose setting max_host_bytes says it. */
+  /** Most host memory that a call without a handle may take (sparse forms, save, load); 0: no limit. Where it is too
+   * small, the error's limit is what was needed up to there: more may be needed. Must be 0 for calls with a handle,
+   * whose setting max_host_bytes says it. */
   int64_t max_bytes;
 } knng_control;
 
 /** Why a call failed, filled in by the call: every function that returns a knng_status takes a pointer to one, or NULL.
  * struct_size is set by the caller, as knng_no_error() does; one that is not set, or too small for the first two
- * members, makes the call return KNNG_ERR_ARGUMENT and do nothing. A call that succeeds sets code to KNNG_OK, the
- * numbers to -1 and the texts to "". Rows and columns count from 0; -1 where the failure has none. */
+ * members, makes the call return KNNG_ERR_ARGUMENT and do nothing but set `out` to NULL. A call that succeeds sets code to KNNG_OK, the
+ * numbers to -1 and the texts to "". Rows and columns count from 0 in what the argument
+ * shows: data, queries, lists or a matrix of the caller's; -1 where the failure has none. Where a distance does not fit
+ * they are its row and place in the graph. */
 typedef struct knng_error {
   uint32_t struct_size; /**< sizeof(knng_error) */
   knng_status code;     /**< what the call returned */
-  int64_t row;          /**< row of the data at fault, or -1 */
-  int64_t col;          /**< column of the data at fault, or -1 */
-  int64_t given;        /**< the number that was given, or -1 */
-  int64_t limit;        /**< the limit that it broke, or -1 */
-  char argument[32];    /**< name of the argument, setting or member at fault, or "" */
+  int64_t row;          /**< row at fault, or -1 */
+  int64_t col;          /**< column at fault, or -1 */
+  int64_t given;        /**< the number that was given; -1 also if it was no number */
+  int64_t limit;        /**< the limit that it broke: the nearest that would do where that is known; or -1 */
+  char argument[32];    /**< name of the parameter at fault (whose member it may be), or of the setting whose value is, or "" */
   char message[480];    /**< one line of UTF-8: the reason, then row and column, if there are any, counted from 0 */
   char reason[416];     /**< the same without row and column, for languages that count from 1 */
 } knng_error;
@@ -165,7 +171,8 @@ typedef struct knng_error {
 /** A setting, as shown by knng_option_get(). All strings are static. */
 typedef struct knng_option {
   uint32_t struct_size; /**< sizeof(knng_option) */
-  int32_t type;         /**< 0: a word of range; KNNG_I64: integer, for bytes also "4GiB"; KNNG_F64: real number */
+  int32_t type;         /**< 0: a word of range; KNNG_I64: integer, for bytes also "4GiB"; KNNG_F64: real number; or
+                             a word, such as auto, where range has one */
   const char *name;     /**< key for knng_set() */
   const char *fallback; /**< value when neither knng_set() nor the environment gives one */
   const char *range;    /**< the values it takes */

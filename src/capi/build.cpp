@@ -53,8 +53,7 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out, 
 }
 
 knng_status knng_build(const knng* h, int64_t k, const knng_control* c, knng_graph** out, knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
-    require(out, "out") = nullptr;
+  return guard(error, out, [&](const FloatEnv& env) {
     require(h, "h");
     Monitor monitor(read_control(c), env);
     *out = new knng_graph{build_graph(h->data, h->settings, k, monitor)};
@@ -63,8 +62,7 @@ knng_status knng_build(const knng* h, int64_t k, const knng_control* c, knng_gra
 
 knng_status knng_query(const knng* h, const knng_matrix* q, const knng_matrix* leave_out, int32_t base, int64_t k,
                        const knng_control* c, knng_graph** out, knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
-    require(out, "out") = nullptr;
+  return guard(error, out, [&](const FloatEnv& env) {
     const Dataset& data = require(h, "h").data;
     const MatrixView view = readable_rows(read_struct(q, offsetof(knng_matrix, release), "q"), "q");
     Dataset queries(data.dim(), 0);
@@ -80,8 +78,7 @@ knng_status knng_query(const knng* h, const knng_matrix* q, const knng_matrix* l
 
 knng_status knng_query_file(const knng* h, const char* path, int64_t k, const knng_control* c, knng_graph** out,
                             knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
-    require(out, "out") = nullptr;
+  return guard(error, out, [&](const FloatEnv& env) {
     const Dataset& data = require(h, "h").data;
     require(path, "path");
     require_k(data, k, true, false);

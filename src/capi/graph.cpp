@@ -18,8 +18,7 @@ using namespace libknng;
 
 knng_status knng_graph_import(knng_graph** out, const knng_matrix* ids, const knng_matrix* values, int32_t base,
                               int64_t columns, int32_t same_points, knng_error* error) {
-  return guard(error, [&](const FloatEnv&) {
-    require(out, "out") = nullptr;
+  return guard(error, out, [&](const FloatEnv&) {
     const Input of_ids(ids, "ids");
     std::optional<Input> of_values;
     if (values) of_values.emplace(values, "values");
@@ -108,8 +107,7 @@ knng_status knng_graph_save(const knng_graph* g, const char* path, const char* f
 }
 
 knng_status knng_graph_load(knng_graph** out, const char* path, const knng_control* c, knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
-    require(out, "out") = nullptr;
+  return guard(error, out, [&](const FloatEnv& env) {
     const knng_control control = read_control_with_limit(c);
     Monitor monitor(control, env);
     Budget budget = budget_of(control);

@@ -47,4 +47,14 @@ T& require(T* pointer, const char* argument) {
   return *pointer;
 }
 
+// For calls that make an object: *out is set to NULL first, so that it is NULL whenever the call fails.
+template <class T, class F>
+knng_status guard(knng_error* error, T** out, F&& f) noexcept {
+  if (out) *out = nullptr;
+  return guard(error, [&](const FloatEnv& env) {
+    require(out, "out");
+    f(env);
+  });
+}
+
 }  // namespace libknng

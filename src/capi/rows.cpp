@@ -1,6 +1,8 @@
 // knng/rows.h
 #include "knng/rows.h"
 
+#include <algorithm>
+
 #include "capi/guard.h"
 #include "capi/objects.h"
 #include "capi/structs.h"
@@ -70,7 +72,8 @@ knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst, knng_error
            "dst: cols=%lld, the data set has dimension %lld", static_cast<long long>(view.cols),
            static_cast<long long>(data.dim()));
     if (first < 0 || first > data.rows() || view.rows > data.rows() - first)
-      fail(KNNG_ERR_RANGE, "first", {.given = first, .limit = data.rows()},
+      fail(KNNG_ERR_RANGE, "first",
+           {.given = first, .limit = first < 0 ? 0 : std::max<std::int64_t>(data.rows() - view.rows, 0)},
            "first=%lld: %lld rows from there are wanted, the data set has %lld", static_cast<long long>(first),
            static_cast<long long>(view.rows), static_cast<long long>(data.rows()));
     if (!data.on_devices()) {

@@ -14,11 +14,10 @@
 using namespace libknng;
 
 knng_status knng_create(knng** out, int64_t dim, int32_t dtype, knng_error* error) {
-  return guard(error, [&](const FloatEnv&) {
-    require(out, "out") = nullptr;
+  return guard(error, out, [&](const FloatEnv&) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (dim < 0 || dim > most)
-      fail(KNNG_ERR_RANGE, "dim", {.given = dim, .limit = most}, "dim=%lld is not in 0 to %lld",
+      fail(KNNG_ERR_RANGE, "dim", {.given = dim, .limit = dim < 0 ? 0 : most}, "dim=%lld is not in 0 to %lld",
            static_cast<long long>(dim), static_cast<long long>(most));
     if (dtype != 0) checked_dtype_bytes(dtype, "dtype");
     *out = new knng{Dataset(dim, dtype), Settings()};
@@ -26,10 +25,7 @@ knng_status knng_create(knng** out, int64_t dim, int32_t dtype, knng_error* erro
 }
 
 knng_status knng_share(knng** out, const knng* h, knng_error* error) {
-  return guard(error, [&](const FloatEnv&) {
-    require(out, "out") = nullptr;
-    *out = new knng(require(h, "h"));
-  });
+  return guard(error, out, [&](const FloatEnv&) { *out = new knng(require(h, "h")); });
 }
 
 void knng_destroy(knng* h) { delete h; }

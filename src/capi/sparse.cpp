@@ -14,8 +14,7 @@ using namespace libknng;
 
 knng_status knng_graph_sparse(const knng_graph* g, const char* rule, const knng_control* c, knng_sparse** out,
                               knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
-    require(out, "out") = nullptr;
+  return guard(error, out, [&](const FloatEnv& env) {
     const knng_control control = read_control_with_limit(c);
     Monitor monitor(control, env);
     Budget budget = budget_of(control);
@@ -51,7 +50,8 @@ knng_status knng_sparse_copy(const knng_sparse* s, int32_t base, knng_matrix* in
       fail(KNNG_ERR_RANGE, "base", {.given = base, .limit = 1}, "base=%d: rows and columns count from 0 or 1", base);
     std::optional<Output> outputs[4];
     const auto open = [&](int i, const knng_matrix* m, const char* name, std::int64_t count) {
-      if (m) require_numbers(outputs[i].emplace(m, name).target(), std::max<std::int64_t>(count, 1), i == 3, name);
+      if (!m || (count == 0 && read_struct(m, offsetof(knng_matrix, release), name).rows == 0)) return;
+      require_numbers(outputs[i].emplace(m, name).target(), std::max<std::int64_t>(count, 1), i == 3, name);
     };
     open(0, indptr, "indptr", sparse.rows + 1);
     open(1, row, "row", sparse.entries());

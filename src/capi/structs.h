@@ -20,11 +20,11 @@ template <class T>
 std::size_t struct_size(const T* in, std::size_t least, const char* argument) {
   const std::size_t size = require(in, argument).struct_size;
   if (size < least)
-    fail(KNNG_ERR_ARGUMENT, "struct_size",
+    fail(KNNG_ERR_ARGUMENT, argument,
          {.given = static_cast<std::int64_t>(size), .limit = static_cast<std::int64_t>(least)},
          "%s: struct_size=%zu, at least %zu is needed: set it to the size of the struct", argument, size, least);
   if (size > kLargestStruct)
-    fail(KNNG_ERR_ARGUMENT, "struct_size",
+    fail(KNNG_ERR_ARGUMENT, argument,
          {.given = static_cast<std::int64_t>(size), .limit = static_cast<std::int64_t>(kLargestStruct)},
          "%s: struct_size=%zu, at most %zu is possible: set it to the size of the struct", argument, size,
          kLargestStruct);
@@ -39,7 +39,7 @@ T read_struct(const T* in, std::size_t least, const char* argument) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(in);
   for (std::size_t i = sizeof(T); i < size; ++i)
     if (bytes[i] != 0)
-      fail(KNNG_ERR_UNSUPPORTED, "struct_size",
+      fail(KNNG_ERR_UNSUPPORTED, argument,
            {.given = static_cast<std::int64_t>(size), .limit = static_cast<std::int64_t>(sizeof(T))},
            "%s: byte %zu of the struct is set, this library knows %zu bytes of it: use a newer library", argument, i,
            sizeof(T));

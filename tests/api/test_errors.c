@@ -77,6 +77,33 @@ static void messages_belong_to_their_thread(void** state) {
 }
 
 /* What is no knng_error is not written to, and nothing is done. */
+static void expect_limit(knng_status status, const char* argument, int64_t given, int64_t limit) {
+  assert_int_equal(status, KNNG_ERR_RANGE);
+  assert_string_equal(reported.argument, argument);
+  assert_int_equal(reported.given, given);
+  assert_int_equal(reported.limit, limit);
+}
+
+/* The limit is the nearest number that would do, and the argument the parameter's name, also where a member is wrong.
+ */
+static void limits_are_the_nearest(void** state) {
+  (void)state;
+  knng* h = NULL;
+  expect_limit(knng_create(&h, -5, 0, &reported), "dim", -5, 0);
+  expect_limit(knng_create(&h, INT64_C(1) << 40, 0, &reported), "dim", INT64_C(1) << 40, INT32_MAX);
+  float x[20] = {0}, to[8];
+  const knng_matrix rows = knng_packed(KNNG_F32, 10, 2, x);
+  knng_matrix dst = knng_packed(KNNG_F32, 4, 2, to), short_struct = rows;
+  expect_ok(knng_create(&h, 0, 0, &reported), "create");
+  expect_ok(knng_add(h, &rows, NULL, &reported), "add");
+  expect_limit(knng_read(h, -1, &dst, &reported), "first", -1, 0);
+  expect_limit(knng_read(h, 7, &dst, &reported), "first", 7, 6);
+  short_struct.struct_size = 8;
+  assert_int_equal(knng_add(h, &short_struct, NULL, &reported), KNNG_ERR_ARGUMENT);
+  assert_string_equal(reported.argument, "rows");
+  knng_destroy(h);
+}
+
 static void an_error_without_its_size_is_refused(void** state) {
   (void)state;
   const uint32_t sizes[] = {0, 4, 7, 5000, 0x5a5a5a5a};
@@ -85,7 +112,7 @@ static void an_error_without_its_size_is_refused(void** state) {
     memset(&e, 0x5a, sizeof e);
     e.struct_size = sizes[i];
     before = e;
-    knng* h = NULL;
+    knng* h = (knng*)(uintptr_t)1; /* whatever a caller leaves there: NULL is what it finds after a failure */
     assert_int_equal(knng_create(&h, 0, 0, &e), KNNG_ERR_ARGUMENT);
     assert_null(h);
     assert_memory_equal(&e, &before, sizeof e);
@@ -148,6 +175,7 @@ int main(void) {
       cmocka_unit_test(version_is_the_headers),
       cmocka_unit_test(numbers_come_with_the_message),
       cmocka_unit_test(messages_belong_to_their_thread),
+      cmocka_unit_test(limits_are_the_nearest),
       cmocka_unit_test(an_error_without_its_size_is_refused),
       cmocka_unit_test(an_error_is_its_calls_own),
       cmocka_unit_test(only_what_both_know_is_written),

@@ -263,6 +263,31 @@ static int32_t stop_at_once(void* user, const char* stage, double done, double t
 }
 
 /* Every row lists the hub, so every row meets every other: the matrix is full. */
+/* A form without entries: copies take matrices of 0 rows, as every other number of entries has its own. */
+static void forms_without_entries(void** state) {
+  (void)state;
+  int64_t ids[] = {1, 2, 0}, indptr[4];
+  const knng_matrix m = knng_packed(KNNG_I64, 3, 1, ids);
+  knng_graph* g = NULL;
+  expect_ok(knng_graph_import(&g, &m, NULL, 0, 3, 1, NULL), "import");
+  knng_sparse* s = NULL;
+  expect_ok(knng_graph_sparse(g, "mutual", NULL, &s, NULL), "mutual");
+  int32_t columns = 7;
+  double values = 7;
+  knng_matrix to = knng_packed(KNNG_I64, 4, 1, indptr), none = knng_packed(KNNG_I32, 0, 1, &columns),
+              no_values = knng_packed(KNNG_F64, 0, 1, NULL), one = knng_packed(KNNG_I32, 1, 1, &columns);
+  expect_ok(knng_sparse_copy(s, 1, &to, NULL, &none, &no_values, NULL), "0 rows");
+  expect_ok(knng_sparse_copy(s, 1, &to, &one, NULL, NULL, NULL), "1 row");
+  assert_true(columns == 7 && values == 7);
+  for (int i = 0; i < 4; ++i) assert_int_equal(indptr[i], 1);
+  knng_sparse_destroy(s);
+  s = NULL;
+  expect_ok(knng_graph_sparse(g, "directed", NULL, &s, NULL), "directed");
+  EXPECT_ERROR(knng_sparse_copy(s, 1, &to, NULL, &none, NULL, &reported), KNNG_ERR_RANGE, "col", "rows=0");
+  knng_sparse_destroy(s);
+  knng_graph_destroy(g);
+}
+
 static void a_hub_within_a_limit(void** state) {
   (void)state;
   enum { points = 3000 };
@@ -306,6 +331,7 @@ int main(void) {
       cmocka_unit_test(queries_have_only_the_directed_form),
       cmocka_unit_test(forms_outlive_their_graph),
       cmocka_unit_test(copies_of_forms),
+      cmocka_unit_test(forms_without_entries),
       cmocka_unit_test(a_hub_within_a_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
