@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/** @defgroup build Building and querying
+ * @{ */
+
 /** Plans a build or a query without running it: memory, tiles, devices.
  * @param h  handle with rows
  * @param nq number of query rows, on the CPU of whichever type needs most, on devices of the type of the rows; 0: a
@@ -81,6 +84,8 @@ KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k,
  * @since 0.1 */
 KNNG_API knng_status knng_check(const knng *h, const knng_graph *g, int64_t sample, const knng_control *control,
                                 int64_t *first_wrong, knng_error *error);
+
+/** @} */
 
 #ifdef __cplusplus
 }

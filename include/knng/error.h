@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/** @defgroup error Version and errors
+ * @{ */
+
 /** Version of the library that is running, to be compared with KNNG_HEADER_VERSION.
  * @return major << 16 | minor << 8 | patch. Thread safe. @since 0.1 */
 KNNG_API int32_t knng_version(void);
@@ -20,6 +23,8 @@ KNNG_API int32_t knng_version(void);
  * @return text owned by the library, valid until the next failure on this thread; "" if there was none. Never NULL.
  * Thread safe; survives out-of-memory. @since 0.1 */
 KNNG_API const char *knng_last_error(void);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/** @defgroup graph Graphs
+ * @{ */
+
 /** Makes a graph from another library's result, by copying it. Lists stay in the order in which they are given. If rows
  * and columns are the same points, there is more than one column of ids, and every row's first entry is the row itself,
  * the graph counts as made with self=first. Texts that cannot be known are "unknown".
@@ -126,6 +129,8 @@ KNNG_API knng_status knng_graph_load(knng_graph **out, const char *path, const k
  * that reads what knng_graph_view() has shown of the graph must be done before.
  * @param g the graph; NULL does nothing. @since 0.1 */
 KNNG_API void knng_graph_destroy(knng_graph *g);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/** @defgroup rows Rows
+ * @{ */
+
 /** Copies rows into host memory of the data set; their ids continue after those already
  * there. Runs on the calling thread; control stops it. The first rows settle dimension and dtype where knng_create() left them
  * open; later ones must have the same.
@@ -72,6 +75,8 @@ KNNG_API knng_status knng_shape(const knng *h, int64_t *rows, int64_t *dim, int3
  * KNNG_ERR_IO for rows that stay in a file that changed or cannot be read.
  * On failure dst may be partly written. @since 0.1 */
 KNNG_API knng_status knng_read(const knng *h, int64_t first, knng_matrix *dst, knng_error *error);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** @name Settings and metrics
+/** @defgroup settings Handles and settings
  * Settings are text. These are their keys, defaults, values and meanings; knng_option_get() lists the same table.
  *
  * - "metric" = "euclidean"; a metric, see below: what is small between near rows
@@ -57,8 +57,7 @@ extern "C" {
  * - "braycurtis" (bray_curtis, bray-curtis): sum |x - y| / sum |x + y|, 0 where the lower sum is 0
  * - "jensenshannon" (jensen_shannon, jensen-shannon, js): square root of sum (x' ln (x'/m) + y' ln (y'/m)) / 2,
  *   where x' = x / sum x and m = (x' + y') / 2; negative values and rows of sum 0 are refused
- * @{
- */
+ * @{ */
 
 /** Makes an empty data set with default settings.
  * An environment variable KNNG_<SETTING> (KNNG_THREADS=4), read once per process, replaces the default of a setting

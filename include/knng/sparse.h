@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/** @defgroup sparse Sparse matrices
+ * @{ */
+
 /** Makes a sparse matrix from a graph. Entries are sorted by row, then column; a distance of 0 is an entry like any
  * other; entries without a neighbour (id -1) are left out.
  *
@@ -79,6 +82,8 @@ KNNG_API knng_status knng_sparse_copy(const knng_sparse *s, int32_t base, knng_m
 /** Destroys a sparse matrix. Any thread may call it, once.
  * @param s the matrix; NULL does nothing. @since 0.1 */
 KNNG_API void knng_sparse_destroy(knng_sparse *s);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,9 @@
 extern "C" {
 #endif
 
+/** @defgroup types Types, codes and structs
+ * @{ */
+
 /** Version of this header: major << 16 | minor << 8 | patch. knng_version() gives the library's. */
 #define KNNG_HEADER_VERSION 0x000100
 
@@ -226,6 +229,8 @@ static inline knng_error knng_no_error(void) {
   knng_error e = {(uint32_t)sizeof(knng_error), KNNG_OK, -1, -1, -1, -1, {0}, {0}, {0}};
   return e;
 }
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -5,8 +5,9 @@
     /usr/bin/python3 peers.py x.npy -k 10 --graph g.npz
 
 Needs Debian's python3-faiss, python3-sklearn and python3-numpy, and libopenblas0-pthread, without which FAISS and NumPy
-use a BLAS several times slower. All rows are searched against all rows, as float32, in squared Euclidean distance; a
-row itself is dropped from its list by its id, outside the clock. A benchmark, never a test.
+use a BLAS several times slower; PyTorch with CUDA for torch-fp32 and torch-tf32. All rows are searched against all
+rows, as float32, in squared Euclidean distance; a row itself is dropped from its list by its id, outside the clock. A
+benchmark, never a test.
 """
 import argparse
 import json
@@ -43,7 +44,6 @@ if ARGS.openblas:
     os.environ["OPENBLAS_CORETYPE"] = ARGS.openblas
 
 import numpy as np  # noqa: E402
-import threadpoolctl  # noqa: E402
 
 SKLEARN_ROWS = 20000  # it holds more per pair than the others
 
@@ -76,21 +76,57 @@ def sklearn_brute(x, k):
     return lambda: model.kneighbors()
 
 
-PEERS = {"faiss-knn": faiss_knn, "faiss-flat": faiss_flat, "sklearn": sklearn_brute}
+TORCH_ELEMENTS = 1 << 31  # of a block of distances, 8 GiB: larger ones are no faster
+
+
+def torch_topk(x, k, tf32):
+    """The product of blocks of rows with all rows, and topk of it; rows are on the GPU, ids come to the host."""
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    rows = torch.from_numpy(x).cuda()
+    squares = (rows * rows).sum(1)
+    block = max(1, min(len(x), TORCH_ELEMENTS // len(x)))
+    ids = torch.empty((len(x), k + 1), dtype=torch.int64)
+
+    def run():
+        for first in range(0, len(x), block):
+            # Without the row's own square, which is the same for all columns.
+            far = torch.addmm(squares, rows[first:first + block], rows.T, alpha=-2)
+            values, nearest = far.topk(k + 1, largest=False)
+            ids[first:first + block] = nearest.cpu()
+        return values, ids.numpy()
+
+    return run
+
+
+PEERS = {
+    "faiss-knn": faiss_knn,
+    "faiss-flat": faiss_flat,
+    "sklearn": sklearn_brute,
+    "torch-fp32": lambda x, k: torch_topk(x, k, False),
+    "torch-tf32": lambda x, k: torch_topk(x, k, True),
+}
 
 
 def versions():
+    found = {"python": platform.python_version(), "numpy": np.__version__}
+    if "torch" in ARGS.peers:
+        import torch
+
+        found["torch"] = f"{torch.__version__} ({torch.cuda.get_device_name()})"
+    if all(name.startswith("torch") for name in ARGS.peers.split(",")):
+        return found
     import faiss
     import sklearn
+    import threadpoolctl
 
     blas = [
         f"{p['internal_api']} {p['version']} ({p.get('architecture', '?')} kernels, {p['num_threads']} threads)"
         for p in threadpoolctl.threadpool_info()
         if p["user_api"] == "blas"
     ]
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
+    return found | {
         "faiss": f"{faiss.__version__} ({faiss.get_compile_options().strip()})",
         "scikit-learn": sklearn.__version__,
         "blas": ", ".join(blas) or "reference BLAS (install libopenblas0-pthread)",

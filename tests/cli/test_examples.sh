@@ -86,3 +86,27 @@ while True:
 _, status = os.waitpid(pid, 0)
 assert status == 0 and b"\r" in seen and b"%\r\n0: " in seen, seen
 PY
+
+# The README's lines of C.
+{
+  cat <<'C'
+#include <knng.h>
+#include <stdio.h>
+int main(void) {
+  enum { n = 20, d = 2 };
+  float x[n * d];
+  for (int i = 0; i < n * d; ++i) x[i] = (float)(i * i);
+C
+  sed -n '/^```c$/,/^```$/p' "$source_root/README.md" | sed '/^```/d; s/^/  /'
+  cat <<'C'
+  if (e.code == 0) printf("%d %d\n", (int)ids.rows, (int)((const int64_t *)ids.data)[0]);
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  return 0;
+}
+C
+} >readme.c
+cc -std=c99 -pedantic-errors -Wall -Wextra -Werror -I"$source_root/include" readme.c -L"$lib" -lknng \
+  -Wl,-rpath,"$lib" -o readme || die "the README's lines of C do not compile"
+expect 0 ./readme
+out_has '^20 1$'
