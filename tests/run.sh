@@ -1,7 +1,10 @@
 #!/bin/sh
 # The test suite, from a clean checkout and from anywhere: installs what is missing (Debian 12; as root or with sudo),
-# builds into .build/, runs all tests, or those of one label.
-#   sh tests/run.sh [LABEL]    unit, api, abi, fault, install, cli, fuzz, gpu, house, slow
+# builds into .build/, runs the tests, or some of them.
+#   sh tests/run.sh            all but slow ones
+#   sh tests/run.sh quick      the same with small data
+#   sh tests/run.sh slow       what takes minutes: whole data sets, every type and size
+#   sh tests/run.sh LABEL      unit, api, abi, fault, install, cli, fuzz, gpu, house
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -32,8 +35,12 @@ if ! { cmake -S "$root" -B "$build" "$@" -DCMAKE_BUILD_TYPE=Release -DKNNG_BUILD
   exit 1
 fi
 
+minutes() { echo "Testing: about $1 minutes on two idle cores"; }
+case $label in
+  '') minutes 4 && set -- -LE '^slow$' ;;
+  quick) minutes 3 && set -- -LE '^slow$' && export KNNG_TEST_SMALL=1 ;;
+  slow) minutes 15 && set -- -L '^slow$' ;;
+  *) set -- -L "^$label\$" ;;
+esac
 cd "$build"
-if [ -n "$label" ]; then
-  exec ctest --output-on-failure --no-tests=error -j "$(nproc)" -L "^$label\$"
-fi
-exec ctest --output-on-failure --no-tests=error -j "$(nproc)"
+exec ctest --output-on-failure --no-tests=error -j "$(nproc)" "$@"

@@ -73,6 +73,7 @@ done <lines
 # The README's Python has the neighbours of every row, and the nearest of them first.
 {
   echo 'import numpy as np; x = np.load("points.npy")'
+  # shellcheck disable=SC2016 # a line of the page
   sed -n '/^```python$/,/^```$/p' "$source_root/README.md" | sed '/^```/d'
   cat <<'PY'
 assert ids.shape == distances.shape == (len(x), 10), (ids.shape, distances.shape)

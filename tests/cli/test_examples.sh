@@ -97,6 +97,7 @@ int main(void) {
   float x[n * d];
   for (int i = 0; i < n * d; ++i) x[i] = (float)(i * i);
 C
+  # shellcheck disable=SC2016 # a line of the page
   sed -n '/^```c$/,/^```$/p' "$source_root/README.md" | sed '/^```/d; s/^/  /'
   cat <<'C'
   if (e.code == 0) printf("%d %d\n", (int)ids.rows, (int)((const int64_t *)ids.data)[0]);
