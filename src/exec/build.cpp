@@ -20,6 +20,7 @@
 #include "exec/emit.h"
 #include "exec/file_rows.h"
 #include "exec/host_rows.h"
+#include "exec/request.h"
 #include "exec/self_check.h"
 #include "exec/task.h"
 #include "prepare/canonical_rows.h"
@@ -28,15 +29,16 @@ namespace libknng {
 namespace {
 
 // Rows of the data set for the CPU, in that order.
-std::unique_ptr<const CanonicalRows> prepare(const Task& task, const TaskPlan& plan, const Dataset& data,
-                                             RowOrder order, Budget* budget, Monitor& monitor) {
-  return std::make_unique<const CanonicalRows>(data, task.metric, plan.threads, budget, monitor, "rows",
-                                               std::move(order));
+std::unique_ptr<const CanonicalRows> prepare(const Request& request, const Task& task, const TaskPlan& plan,
+                                             RowOrder order) {
+  return std::make_unique<const CanonicalRows>(request.data, task.metric, plan.threads, request.budget, request.monitor,
+                                               "rows", std::move(order));
 }
 
 // Lists are filled by an engine and made a result.
-void fill_on_cpu(const Task& task, const TaskPlan& plan, const CanonicalRows& columns, const Dataset* queries,
-                 const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
+void fill_on_cpu(const Request& request, const Task& task, const TaskPlan& plan, const CanonicalRows& columns,
+                 Graph& graph) {
+  const auto& [data, queries, leave_out, k, budget, monitor] = request;
   Stopwatch watch;
   std::optional<CanonicalRows> query_rows;
   if (queries) query_rows.emplace(*queries, task.metric, plan.threads, budget, monitor, "q");
@@ -65,33 +67,32 @@ void fill_on_cpu(const Task& task, const TaskPlan& plan, const CanonicalRows& co
 }
 
 // Fills the graph on the CPU, and looks at some rows again.
-void run_on_cpu(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                const std::int64_t* leave_out, std::int64_t k, Budget* budget, Monitor& monitor, Graph& graph) {
+void run_on_cpu(const Request& request, const Task& task, const TaskPlan& plan, Graph& graph) {
   Stopwatch watch;
+  const Dataset& data = request.data;
   const bool shuffles = plan.engine->shuffles;
-  auto columns = prepare(task, plan, data, shuffles ? RowOrder(data.rows(), budget) : RowOrder(), budget, monitor);
+  auto columns = prepare(request, task, plan, shuffles ? RowOrder(data.rows(), request.budget) : RowOrder());
   graph.stats[Stat::seconds_prepare] += watch.lap();
-  fill_on_cpu(task, plan, *columns, queries, leave_out, k, budget, monitor, graph);
+  fill_on_cpu(request, task, plan, *columns, graph);
   if (plan.checked == 0) return;
   if (shuffles) {
     watch.lap();
     columns.reset();
-    columns = prepare(task, plan, data, RowOrder(), budget, monitor);
+    columns = prepare(request, task, plan, RowOrder());
     graph.stats[Stat::seconds_check] += watch.lap();
   }
-  check_rows(task, plan, plan.checked, queries ? *queries : data, *columns, leave_out, budget, monitor, graph);
+  check_rows(request, task, plan, plan.checked, *columns, graph);
 }
 
 // The same of a graph whose distinct rows were made on the CPU.
-void check_expanded(const Task& task, const TaskPlan& plan, double pairs, const Dataset& data, Budget* budget,
-                    Monitor& monitor, Graph& graph) {
+void check_expanded(const Request& request, const Task& task, const TaskPlan& plan, double pairs, Graph& graph) {
   if (plan.checked == 0) return;
   const std::int64_t checked =
-      rows_to_check(task.check_rows, data.rows(), pairs, data.rows(), plan.engine->pairs_per_key);
+      rows_to_check(task.check_rows, graph.rows, pairs, graph.rows, plan.engine->pairs_per_key);
   Stopwatch watch;
-  const auto columns = prepare(task, plan, data, RowOrder(), budget, monitor);
+  const auto columns = prepare(request, task, plan, RowOrder());
   graph.stats[Stat::seconds_check] += watch.lap();
-  check_rows(task, plan, checked, data, *columns, nullptr, budget, monitor, graph);
+  check_rows(request, task, plan, checked, *columns, graph);
 }
 
 // The distinct rows of a build with many duplicates, and what is asked about them.
@@ -164,11 +165,10 @@ bool is_of_device_memory(const Error& e) {
 
 // Fills a graph whose shape is set, on the plan's devices. Of memory that was free when the plan was made others may
 // have taken some: then by plans that need less, if there are.
-bool run_within_memory(Task task, TaskPlan plan, const Dataset& data, const Dataset* queries,
-                       const std::int64_t* leave_out, std::int64_t k, const DuplicateCheck& check_duplicates,
-                       Budget* budget, Monitor& monitor, Graph& graph) {
+bool run_within_memory(const Request& request, Task task, TaskPlan plan, const DuplicateCheck& check_duplicates,
+                       Graph& graph) {
   for (;;) try {
-      return run_on_devices(task, plan, data, queries, leave_out, k, check_duplicates, budget, monitor, graph);
+      return run_on_devices(request, task, plan, check_duplicates, graph);
     } catch (const Error& full) {
       if (!is_of_device_memory(full)) throw;
       // Another device may know by now that its work was cancelled.
@@ -176,44 +176,44 @@ bool run_within_memory(Task task, TaskPlan plan, const Dataset& data, const Data
         empty(graph);
         return false;
       }
-      if (!plan_less_memory(task, data, queries ? queries->rows() : 0, queries ? queries->dtype() : 0, k, plan)) throw;
-      monitor.log(1, (full.what() + std::string("; again, with less memory")).c_str());
+      if (!plan_less_memory(task, request.data, request.query_count(), request.query_dtype(), request.k, plan)) throw;
+      request.monitor.log(1, (full.what() + std::string("; again, with less memory")).c_str());
       empty(graph);
     }
 }
 
 // Fills a graph whose shape is set, where the plan says.
-bool run_planned(const Task& task, const TaskPlan& plan, const Dataset& data, const Dataset* queries,
-                 const std::int64_t* leave_out, std::int64_t k, const DuplicateCheck& check_duplicates, Budget* budget,
-                 Monitor& monitor, Graph& graph) {
-  if (plan.device.set.backend)
-    return run_within_memory(task, plan, data, queries, leave_out, k, check_duplicates, budget, monitor, graph);
+bool run_planned(const Request& request, const Task& task, const TaskPlan& plan, const DuplicateCheck& check_duplicates,
+                 Graph& graph) {
+  if (plan.device.set.backend) return run_within_memory(request, task, plan, check_duplicates, graph);
   graph.stats[Stat::pairs] = plan.grid.pairs();
   if (check_duplicates(true) == Duplicates::found) return false;
   graph.stats[Stat::tiles] = static_cast<double>(plan.grid.tiles());
-  run_on_cpu(task, plan, data, queries, leave_out, k, budget, monitor, graph);
+  run_on_cpu(request, task, plan, graph);
   return true;
 }
 
-// data, plan: of all rows.
-void run_distinct(const Distinct& distinct, const Dataset& data, const Task& task, const TaskPlan& plan, Budget* budget,
-                  Monitor& monitor, Graph& graph) {
+// request, task, plan: of all rows.
+void run_distinct(const Request& request, const Distinct& distinct, const Task& task, const TaskPlan& plan,
+                  Graph& graph) {
+  Budget* const budget = request.budget;
+  Monitor& monitor = request.monitor;
   Graph of_distinct;
   of_distinct.square = true;
   of_distinct.rows = of_distinct.columns = distinct.groups.count();
   of_distinct.width = distinct.k;
   if (distinct.k > 0) {
     try {
+      const Request among_distinct{distinct.rows, nullptr, nullptr, distinct.k, budget, monitor};
       run_planned(
-          distinct.task, distinct.plan, distinct.rows, nullptr, nullptr, distinct.k,
-          [](bool) { return Duplicates::none; }, budget, monitor, of_distinct);
+          among_distinct, distinct.task, distinct.plan, [](bool) { return Duplicates::none; }, of_distinct);
     } catch (const Error& wrong) {  // the caller's number of a row that was found so
       if (wrong.code() != KNNG_ERR_CHECK) throw;
       refuse_list(distinct.groups.representatives()[static_cast<std::size_t>(wrong.info().row)]);
     }
   } else {  // all rows are equal
     of_distinct.proof = Buffer<std::uint8_t>(1, static_cast<std::uint8_t>(Proof::fp64));
-    const Dataset first = host_rows(data, 0, 1, budget, &monitor, "rows");
+    const Dataset first = host_rows(request.data, 0, 1, budget, &monitor, "rows");
     const CanonicalRows checked(first, task.metric, 1, budget, monitor, "rows");
     of_distinct.text.engine = plan.engine ? plan.engine->name : plan.device.engine;
     of_distinct.text.selector = plan.selector ? plan.selector->name : plan.engine ? "none" : plan.device.selector;
@@ -231,7 +231,7 @@ void run_distinct(const Distinct& distinct, const Dataset& data, const Task& tas
   graph.stats[Stat::seconds_emit] += watch.lap();
   if (graph.stats[Stat::refined] > 0) graph.stats[Stat::refined] = static_cast<double>(graph.rows);
   graph.text = of_distinct.text;
-  if (!plan.device.set.backend) check_expanded(task, plan, distinct.plan.grid.pairs(), data, budget, monitor, graph);
+  if (!plan.device.set.backend) check_expanded(request, task, plan, distinct.plan.grid.pairs(), graph);
 }
 
 // beside_sessions: on devices that have work, whose memory rows are compared in.
@@ -245,13 +245,13 @@ Fingerprint result_of(std::future<Fingerprint>& print, bool beside_sessions) {
   }
 }
 
-// What build and query share. queries: nullptr for a build.
-Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, const Task& task,
-          const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
+// What build and query share.
+Graph run(const Request& request, const Task& task, const TaskPlan& plan) {
+  const auto& [data, queries, leave_out, k, budget, monitor] = request;
   Stopwatch total;
   Graph graph;
   graph.square = queries == nullptr;
-  graph.rows = queries ? queries->rows() : data.rows();
+  graph.rows = request.points().rows();
   graph.columns = data.rows();
   graph.self_first = task.self_first;
   graph.width = k + (task.self_first ? 1 : 0);
@@ -260,7 +260,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   // it has the hashes.
   const bool on_devices = plan.device.set.backend != nullptr;
   Monitor beside(monitor);
-  std::unique_ptr<const RowLoader> loader = queries ? nullptr : make_row_loader(data, &budget);
+  std::unique_ptr<const RowLoader> loader = queries ? nullptr : make_row_loader(data, budget);
   std::future<Fingerprint> print;  // ends first
   const auto start_print = [&] {
     if (!on_devices) monitor.stage("fingerprint", static_cast<double>(data.rows()));
@@ -268,7 +268,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
       const FloatEnv env;
       // Half of the threads bring rows to the devices meanwhile; where rows are there already, all can sort.
       const int threads = on_devices && !data.on_devices() ? std::max(1, plan.threads / 2) : plan.threads;
-      return fingerprint(data, *loader, threads, &budget, on_devices ? beside : monitor);
+      return fingerprint(data, *loader, threads, budget, on_devices ? beside : monitor);
     });
   };
   bool known = queries != nullptr;
@@ -290,7 +290,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
       const std::int64_t result =
           checked_mul(graph.rows, graph.width * (8 + find_dtype(task.value_dtype)->bytes) + 2, "k");
       try {
-        distinct.emplace(task, plan, data, *loader, k, std::move(found.first), &budget, monitor);
+        distinct.emplace(task, plan, data, *loader, k, std::move(found.first), budget, monitor);
         if (!distinct->fits(plan, data, result)) distinct.reset();
       } catch (const Error& e) {  // no plan: all rows have one
         if (e.code() == KNNG_ERR_CANCELLED) throw;
@@ -302,11 +302,9 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
     return distinct ? Duplicates::found : Duplicates::none;
   };
   try {
-    const auto all_rows = [&] {
-      return run_planned(task, plan, data, queries, leave_out, k, check_duplicates, &budget, monitor, graph);
-    };
+    const auto all_rows = [&] { return run_planned(request, task, plan, check_duplicates, graph); };
     if (!all_rows()) try {
-        run_distinct(*distinct, data, task, plan, &budget, monitor, graph);
+        run_distinct(request, *distinct, task, plan, graph);
       } catch (const Error& full) {  // two graphs were too much
         if (!is_of_device_memory(full)) throw;
         monitor.log(1, (full.what() + std::string("; again, with all rows")).c_str());
@@ -326,7 +324,7 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
   graph.stats[Stat::columns] = static_cast<double>(graph.columns);
   graph.stats[Stat::proved] = static_cast<double>(graph.rows);
   graph.stats[Stat::ties_at_k] = static_cast<double>(std::count(graph.ties.begin(), graph.ties.end(), 1));
-  graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget.peak());
+  graph.stats[Stat::bytes_host_peak] = static_cast<double>(budget->peak());
   graph.text.metric = task.metric.name;
   graph.text.p = task.p_text;
   graph.text.precision = "exact";
@@ -338,20 +336,19 @@ Graph run(const Dataset& data, const Dataset* queries, const std::int64_t* leave
 }
 
 // The same where the rows are, or, for the CPU, with copies of those in memory of devices and in files.
-Graph run_anywhere(const Dataset& data, const Dataset* queries, const std::int64_t* leave_out, Task& task,
-                   const TaskPlan& plan, std::int64_t k, Budget& budget, Monitor& monitor) {
-  if (plan.device.set.backend || task.absent_row_bytes == 0)
-    return run(data, queries, leave_out, task, plan, k, budget, monitor);
+Graph run_anywhere(const Request& request, Task& task, const TaskPlan& plan) {
+  if (plan.device.set.backend || task.absent_row_bytes == 0) return run(request, task, plan);
+  const auto& [data, queries, leave_out, k, budget, monitor] = request;
   monitor.stage("copy", 1);
-  const Dataset rows = host_rows(data, 0, data.rows(), &budget, &monitor, "rows");
+  const Dataset rows = host_rows(data, 0, data.rows(), budget, &monitor, "rows");
   std::optional<Dataset> query_rows;
-  if (queries) query_rows.emplace(host_rows(*queries, 0, queries->rows(), &budget, &monitor, "q"));
+  if (queries) query_rows.emplace(host_rows(*queries, 0, queries->rows(), budget, &monitor, "q"));
   // What was copied is what was looked at when it was added: nothing here is made for NaN.
   data.require_unchanged();
   if (queries) queries->require_unchanged();
   task.row_devices.clear();
   task.absent_row_bytes = 0;
-  return run(rows, queries ? &*query_rows : nullptr, leave_out, task, plan, k, budget, monitor);
+  return run({rows, queries ? &*query_rows : nullptr, leave_out, k, budget, monitor}, task, plan);
 }
 
 }  // namespace
@@ -363,8 +360,8 @@ Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k,
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, data.held_bytes());
   Graph graph;
-  run_while_unchanged(data, nullptr, monitor,
-                      [&] { graph = run_anywhere(data, nullptr, nullptr, task, plan, k, budget, monitor); });
+  const Request request{data, nullptr, nullptr, k, &budget, monitor};
+  run_while_unchanged(data, nullptr, monitor, [&] { graph = run_anywhere(request, task, plan); });
   return graph;
 }
 
@@ -378,8 +375,8 @@ Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& 
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, held);
   Graph graph;
-  run_while_unchanged(data, &queries, monitor,
-                      [&] { graph = run_anywhere(data, &queries, leave_out, task, plan, k, budget, monitor); });
+  const Request request{data, &queries, leave_out, k, &budget, monitor};
+  run_while_unchanged(data, &queries, monitor, [&] { graph = run_anywhere(request, task, plan); });
   return graph;
 }
 

@@ -56,22 +56,23 @@ std::int64_t check_thread_bytes(std::int64_t checked, std::int64_t tile_rows, st
   return checked == 0 ? 0 : DirectWorkspace::bytes(tile_rows_of(checked, tile_rows), tile_cols, dim);
 }
 
-void check_rows(const Task& task, const TaskPlan& plan, std::int64_t checked, const Dataset& points,
-                const CanonicalRows& columns, const std::int64_t* leave_out, Budget* budget, Monitor& monitor,
-                Graph& graph) {
+void check_rows(const Request& request, const Task& task, const TaskPlan& plan, std::int64_t checked,
+                const CanonicalRows& columns, Graph& graph) {
   if (checked == 0) return;
+  Budget* const budget = request.budget;
+  Monitor& monitor = request.monitor;
   Stopwatch watch;
   monitor.stage("check", 1);
   Monitor beside(monitor);  // the engine has stages of its own
   const Charge numbers(budget, checked_mul(checked, 8, "check_rows"));
   const std::vector<std::int64_t> listed = SpreadRows(checked, graph.rows).list();
-  const Dataset picked(points, listed);
+  const Dataset picked(request.points(), listed);
   const CanonicalRows rows(picked, task.metric, plan.threads, budget, beside, graph.square ? "rows" : "q");
   Buffer<std::int64_t> left_out(checked, -1, budget);
   for (std::int64_t s = 0; s < checked; ++s) {
     const std::int64_t row = listed[static_cast<std::size_t>(s)];
     if (graph.square) left_out[s] = row;
-    if (leave_out) left_out[s] = leave_out[row];
+    if (request.leave_out) left_out[s] = request.leave_out[row];
   }
   NeighbourLists lists(checked, graph.k(), budget);
   const TileGrid grid{checked, columns.rows(), tile_rows_of(checked, plan.grid.tile_rows), plan.grid.tile_cols, false};

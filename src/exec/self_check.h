@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/monitor.h"
+#include "exec/request.h"
 #include "exec/task.h"
 #include "graph/graph.h"
 #include "prepare/canonical_rows.h"
@@ -16,11 +16,10 @@ namespace libknng {
 [[noreturn]] void refuse_list(std::int64_t row);
 
 // Compares `checked` rows of the graph, spread over all, ids, bits and ties, with their lists of all canonical keys.
-// points: the rows that have lists. columns: in the order of their ids. leave_out: of queries. Throws KNNG_ERR_CHECK
-// for the first row that differs. Runs on the calling thread's OpenMP team.
-void check_rows(const Task& task, const TaskPlan& plan, std::int64_t checked, const Dataset& points,
-                const CanonicalRows& columns, const std::int64_t* leave_out, Budget* budget, Monitor& monitor,
-                Graph& graph);
+// columns: the request's data, in the order of their ids. Throws KNNG_ERR_CHECK for the first row that differs. Runs on
+// the calling thread's OpenMP team.
+void check_rows(const Request& request, const Task& task, const TaskPlan& plan, std::int64_t checked,
+                const CanonicalRows& columns, Graph& graph);
 
 // Host memory of that beside columns and graph: for all threads, and for each.
 std::int64_t check_bytes(const Task& task, std::int64_t checked, std::int64_t dim, std::int64_t k);

@@ -98,8 +98,9 @@ struct Case {
                                        : plan_task(task, data, 0, 0, kK, data.held_bytes());
     Budget budget(INT64_MAX);
     const CanonicalRows columns(data, task.metric, 2, &budget, monitor, "rows", RowOrder());
-    check_rows(task, plan, 20, with_queries ? queries : data, columns, with_queries ? left_out.data() : nullptr,
-               &budget, monitor, graph);
+    const Request request{
+        data, with_queries ? &queries : nullptr, with_queries ? left_out.data() : nullptr, kK, &budget, monitor};
+    check_rows(request, task, plan, 20, columns, graph);
   }
 
   std::vector<float> rows, asked;

@@ -1,0 +1,247 @@
+#include "exec/device_ladder.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/stopwatch.h"
+#include "plan/device_plan.h"
+#include "plan/integer_products.h"
+
+namespace libknng {
+namespace {
+
+// Rows at most that are redone with all their pairs, or refined, in one call: a stop is noticed between calls.
+constexpr std::int64_t kRedoneTogether = 256, kRefinedTogether = std::int64_t{1} << 17;
+// With fewer unproved rows than this share, all their pairs are evaluated canonically: less than another pass costs.
+constexpr std::int64_t kFewUnproved = 256;
+// A sample with more unproved rows than this share tells that the tiles of all pairs will have to be evaluated again.
+// Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
+// times.
+constexpr double kHopeless = 1.0 / 64;
+
+// What a step of the ladder is called: each once, so that progress under a name never goes back.
+struct Step {
+  std::int32_t rung, unit;  // a KNNG_UNIT bit; 0: no products
+  const char *distances, *keys, *refine;
+};
+constexpr std::array<Step, 3> kLadder = {{
+    {KNNG_RUNG_FILTER, KNNG_UNIT_FP16, "distances", "keys", "refine"},
+    {KNNG_RUNG_TWO_PIECE, KNNG_UNIT_FP16, "distances again, in two pieces", "keys after two pieces",
+     "refine after two pieces"},
+    {KNNG_RUNG_FP32, KNNG_UNIT_FP32, "distances again, in fp32", "keys after fp32", "refine after fp32"},
+}};
+// Metrics without products: sums in single precision, then canonical keys.
+constexpr std::array<Step, 2> kSums = {{
+    {KNNG_RUNG_FILTER, 0, "distances", "keys", "refine"},
+    {KNNG_RUNG_FP64, 0, "distances again, in fp64", "keys after fp64", "refine after fp64"},
+}};
+constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, 0, "distances", "keys", "refine"}}};
+// Bytes: what exact products do not prove is for want of room in lists, and no other precision does.
+constexpr std::array<Step, 1> kBytes = {{{KNNG_RUNG_FILTER, KNNG_UNIT_BYTES, "distances", "keys", "refine"}}};
+
+// Without the steps whose unit is not used: none may be left, then all keys are evaluated.
+std::vector<Step> ladder_of(const Metric& metric, const knng_backend_problem& p) {
+  std::span<const Step> steps = kLadder;
+  if (std::string_view(p.engine) == "direct")
+    steps = kDirect;
+  else if (!has_product_form(metric.term))
+    steps = kSums;
+  else if (has_integer_products(metric, p.rows.dtype, p.columns.dtype, p.columns.dim))
+    steps = kBytes;
+  std::vector<Step> ladder;
+  std::copy_if(steps.begin(), steps.end(), std::back_inserter(ladder),
+               [&p](const Step& step) { return (step.unit & ~p.units.usable) == 0; });
+  return ladder;
+}
+
+// Row blocks that a device should have in hand at a time: beside them it holds the columns that they meet and the next.
+std::int64_t band_of(DeviceSession& session, const TileGrid& grid) {
+  const std::int64_t held = session.blocks_held();
+  return held == 0 ? 1 : grid.square ? std::max<std::int64_t>(held - 2, 1) : grid.row_blocks();
+}
+
+// Tiles after which a device takes over the cut-offs of the others: copies of them are nothing beside so many tiles.
+constexpr std::int64_t kTilesBetweenCutoffs = 16;
+
+void adopt_cutoffs_of_others(Team& team, std::size_t i) {
+  for (std::size_t other = 0; other < team.size(); ++other)
+    if (other != i) team[i].adopt_cutoffs(team[other]);
+}
+
+// Tiles of a queue, on whichever device is free; or some of them, if the output is found to be discarded.
+void take_tiles(Team& team, const TileGrid& grid, TileQueue& queue, Output& output, Monitor& monitor) {
+  team.each([&](std::size_t i) {
+    std::int64_t done = 0;
+    for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
+      if (output.known_discarded()) break;
+      team[i].run(t);
+      if (i == 0 && output.is_discarded(false)) break;  // asked while the device is at it
+      if (++done % kTilesBetweenCutoffs == 0) adopt_cutoffs_of_others(team, i);
+      monitor.advance(grid.pairs_of(t));
+    }
+    team[i].settle();
+  });
+  monitor.check();
+}
+
+// Tiles of all pairs, in one precision. Those on the diagonal give every row a cut-off, and with the cut-offs of both
+// sides one read of a tile is enough for both; points that come in blocks would come once more for it.
+void run_tiles(Team& team, const TileGrid& grid, const std::string& stage, Output& output, Monitor& monitor) {
+  const std::int64_t band = band_of(team[0], grid);
+  const bool diagonal_first = grid.square && team[0].blocks_held() == 0;
+  monitor.stage(stage, grid.pairs());
+  if (diagonal_first) {
+    TileQueue diagonal(grid, band, TileQueue::Part::diagonal);
+    take_tiles(team, grid, diagonal, output, monitor);
+    if (output.known_discarded()) return;
+    team.each([&](std::size_t i) { adopt_cutoffs_of_others(team, i); });
+  }
+  TileQueue rest(grid, band, diagonal_first ? TileQueue::Part::beside_diagonal : TileQueue::Part::all);
+  take_tiles(team, grid, rest, output, monitor);
+}
+
+// Such that a stop is soon; blocks of points were planned so for the first rung, and have the size of their tiles.
+TileGrid tiles_of_rung(const Job& job, const TaskPlan& plan, std::int32_t rung) {
+  if (plan.device.blocks_held > 0) return plan.grid;
+  return in_tiles_of(plan.grid, job.backend.pairs_at_a_time(&job.problem, rung));
+}
+
+constexpr auto kUnproved = static_cast<std::uint8_t>(Proof::none);
+
+// Each device takes the lists of a share of the rows from all others.
+void join_lists(Team& team, const TaskPlan& plan) {
+  if (team.size() == 1) return;
+  team.each([&](std::size_t i) {
+    const Share share(plan, i, team.size());
+    for (std::size_t other = 0; other < team.size(); ++other)
+      if (other != i) team[i].merge_lists(team[other], share.first, share.count);
+  });
+}
+
+// Where points come block by block: the keys of what each device's share of the rows has found. A device alone, whose
+// share are all points, has both blocks of a tile for the lists of either.
+void evaluate_lists(Team& team, const TaskPlan& plan, const std::string& stage, Monitor& monitor) {
+  const TileGrid& grid = plan.grid;
+  const bool both = grid.square && team.size() == 1;
+  monitor.stage(stage, both ? grid.pairs() : static_cast<double>(grid.rows) * static_cast<double>(grid.columns));
+  team.each([&](std::size_t i) {
+    team[i].begin_keys();
+    const Share share(plan, i, team.size());
+    const TileGrid mine = {share.count, grid.columns, grid.tile_rows, grid.tile_cols, both};
+    TileQueue queue(mine, band_of(team[i], grid));
+    for (Tile t; !monitor.stopped() && !team.failed() && queue.next(t);) {
+      const std::int64_t first_row = share.first + t.first_row;
+      team[i].keys(first_row, t.rows, t.first_column, t.columns);
+      if (both && t.row_block != t.column_block) team[i].keys(t.first_column, t.columns, first_row, t.rows);
+      monitor.advance(mine.pairs_of(t));
+    }
+  });
+  monitor.check();
+}
+
+void refine_lists(Team& team, const TaskPlan& plan, const std::string& stage, Results& results, Monitor& monitor) {
+  monitor.stage(stage, static_cast<double>(plan.grid.rows));
+  team.each([&](std::size_t i) {
+    const Share share(plan, i, team.size());
+    for (std::int64_t done = 0; done < share.count && !monitor.stopped() && !team.failed();) {
+      const std::int64_t count = std::min(kRefinedTogether, share.count - done);
+      team[i].refine(share.first + done, count, results[i]);
+      done += count;
+      monitor.advance(static_cast<double>(count));
+    }
+  });
+  monitor.check();
+}
+
+// Hands out the rows without a proof, in order. Who has got rows may prove them meanwhile: it only looks ahead.
+class UnprovedQueue {
+ public:
+  using Rows = std::array<std::int64_t, kRedoneTogether>;
+  explicit UnprovedQueue(const Part& part) : proof_(part.proof()) {}
+
+  // How many were put into `rows`; 0 at the end.
+  std::int64_t next(Rows& rows) {
+    const std::lock_guard lock(mutex_);
+    std::size_t count = 0;
+    for (; row_ < proof_.size() && count < rows.size(); ++row_)
+      if (proof_[row_] == kUnproved) rows[count++] = static_cast<std::int64_t>(row_);
+    return static_cast<std::int64_t>(count);
+  }
+
+ private:
+  const std::span<const std::uint8_t> proof_;
+  std::mutex mutex_;
+  std::size_t row_ = 0;
+};
+
+void redo_rows(Team& team, const Part& part, std::int64_t unproved, Results& results, Monitor& monitor) {
+  monitor.stage(part.named("redo"), static_cast<double>(unproved));
+  UnprovedQueue queue(part);
+  team.each([&](std::size_t i) {
+    UnprovedQueue::Rows rows{};
+    while (!monitor.stopped() && !team.failed()) {
+      const std::int64_t count = queue.next(rows);
+      if (count == 0) break;
+      team[i].redo(rows.data(), count, results[i]);
+      monitor.advance(static_cast<double>(count));
+    }
+  });
+  monitor.check();
+}
+
+}  // namespace
+
+bool has_ladder(const Metric& metric, const knng_backend_problem& problem) {
+  return !ladder_of(metric, problem).empty();
+}
+
+std::int64_t count_unproved(const Part& part) {
+  return std::count(part.proof().begin(), part.proof().end(), kUnproved);
+}
+
+bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, Output& output, Monitor& monitor,
+           std::optional<Results>& results) {
+  const bool direct = plan.device.engine == "direct";
+  Stats& stats = part.graph.stats;
+  Stopwatch watch;
+  std::int64_t unproved = 0, redone = 0;
+  const std::vector<Step> ladder = ladder_of(job.metric, job.problem);
+  for (const Step& step : ladder) {
+    if (step.rung == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
+    if (step.rung == KNNG_RUNG_FP64 && !direct) redone = part.rows;  // the others, too, are proved by keys alone now
+    team.each([&](std::size_t i) { team[i].begin(step.rung); });
+    if (step.rung != ladder.back().rung && team[0].sample() > kHopeless) continue;
+    const TileGrid grid = tiles_of_rung(job, plan, step.rung);
+    run_tiles(team, grid, part.named(step.distances), output, monitor);
+    stats[Stat::tiles] += static_cast<double>(grid.tiles());
+    if (output.is_discarded(true)) return false;
+    if (!results) results.emplace(output.results(part));
+    stats[Stat::seconds_tile] += watch.lap();
+    join_lists(team, plan);
+    stats[Stat::seconds_merge] += watch.lap();
+    if (plan.device.blocks_held > 0) evaluate_lists(team, plan, part.named(step.keys), monitor);
+    refine_lists(team, plan, part.named(step.refine), *results, monitor);
+    stats[Stat::seconds_refine] += watch.lap();
+    unproved = count_unproved(part);
+    if (unproved <= part.rows / kFewUnproved) break;
+  }
+  if (ladder.empty()) {
+    if (output.is_discarded(true)) return false;
+    results.emplace(output.results(part));
+    std::fill_n(part.graph.proof.data() + part.first, part.rows, kUnproved);
+    unproved = part.rows;
+  }
+  if (unproved > 0) redo_rows(team, part, unproved, *results, monitor);
+  stats[Stat::seconds_refine] += watch.lap();
+  stats[Stat::redone_fp64] += static_cast<double>(std::max(redone, unproved));
+  stats[Stat::refined] += direct || ladder.empty() ? 0 : static_cast<double>(part.rows);
+  return true;
+}
+
+}  // namespace libknng

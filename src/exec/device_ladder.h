@@ -1,0 +1,23 @@
+// The ladder of precisions on devices: tiles of all pairs, lists joined, refined and proved, in one precision after the
+// other, until few rows or none are left without a proof; those are evaluated whole. Knows nothing of slices.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "exec/device_output.h"
+#include "exec/device_part.h"
+#include "exec/device_team.h"
+
+namespace libknng {
+
+// Whether any step filters: else all keys of all rows are evaluated.
+bool has_ladder(const Metric& metric, const knng_backend_problem& problem);
+
+std::int64_t count_unproved(const Part& part);
+
+// False if the output is discarded.
+bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, Output& output, Monitor& monitor,
+           std::optional<Results>& results);
+
+}  // namespace libknng

@@ -1,0 +1,50 @@
+#include "exec/device_output.h"
+
+#include "exec/device_lists.h"
+#include "exec/emit.h"
+#include "exec/host_copy.h"
+
+namespace libknng {
+namespace {
+
+// One in so many threads is left for what else there is. Where those who wait keep their processors busy, as OpenMP
+// has it, a team that finds one of its processors taken waits for a time slice: 8 ms were seen in place of 0.1.
+constexpr int kElsewhere = 8;
+
+}  // namespace
+
+Output::Output(const Task& task, int threads, const DeviceSet& set, const DuplicateCheck& check_duplicates,
+               Budget* budget, Graph& graph, std::atomic<int>& copiers)
+    : task_(task),
+      threads_(threads),
+      set_(set),
+      check_(check_duplicates),
+      budget_(budget),
+      graph_(graph),
+      copiers_(copiers) {
+  copiers_.store(of_each_device(threads / 2));
+}
+
+bool Output::is_discarded(bool wait) {
+  if (made_ || discarded_.load()) return discarded_.load();
+  const Duplicates found = check_(wait);
+  if (found == Duplicates::found) discarded_.store(true);
+  if (found != Duplicates::none) return discarded_.load();
+  allocate_result(task_, budget_, graph_);
+  if (task_.keep_on_device) graph_.on_device = make_lists(set_, graph_, kept_bytes());
+  // Pages of a large result are made by several threads.
+  touched_ = std::async(std::launch::async, [this, half = std::max(1, threads_ / 2)] {
+    touch_bytes(graph_.ids.data(), graph_.ids.bytes(), half);
+    touch_bytes(graph_.values.data(), graph_.values.bytes(), half);
+    copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere)));
+  });
+  made_ = true;
+  return false;
+}
+
+Results Output::results(const Part& part) {
+  if (touched_.valid()) touched_.get();
+  return {set_.devices.size(), part};
+}
+
+}  // namespace libknng

@@ -1,0 +1,55 @@
+// Memory for the result of devices, made as soon as it is clear that there will be one: while they work. Knows nothing
+// of what they do.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <future>
+
+#include "core/host_memory.h"
+#include "exec/device_part.h"
+#include "exec/task.h"
+#include "graph/graph.h"
+
+namespace libknng {
+
+// Whether rows have duplicates, so that distinct rows are compared in their place; unknown: the check is still at work.
+enum class Duplicates { none, found, unknown };
+using DuplicateCheck = std::function<Duplicates(bool wait)>;
+
+// Until the memory is there half of the host's threads are for that and for what finds it out; the others, all devices
+// together, bring rows.
+class Output {
+ public:
+  // The number of threads that bring rows for each device goes to `copiers`.
+  Output(const Task& task, int threads, const DeviceSet& set, const DuplicateCheck& check_duplicates, Budget* budget,
+         Graph& graph, std::atomic<int>& copiers);
+
+  // Whether nothing more is to be done, as far as is known; one thread asks.
+  bool is_discarded(bool wait);
+  // For other threads.
+  bool known_discarded() const noexcept { return discarded_.load(); }
+  // On the first device.
+  std::int64_t kept_bytes() const { return task_.kept_bytes(graph_.rows, graph_.k()); }
+  Results results(const Part& part);
+
+ private:
+  int of_each_device(int threads) const noexcept {
+    return std::max(1, threads / static_cast<int>(set_.devices.size()));
+  }
+
+  const Task& task_;
+  int threads_;
+  const DeviceSet& set_;
+  const DuplicateCheck& check_;
+  Budget* budget_;
+  Graph& graph_;
+  std::atomic<int>& copiers_;
+  std::atomic<bool> discarded_{false};
+  bool made_ = false;
+  std::future<void> touched_;
+};
+
+}  // namespace libknng
