@@ -13,7 +13,7 @@ namespace libknng {
 namespace {
 
 std::int64_t tile_rows_of(std::int64_t checked, std::int64_t tile_rows) {
-  return std::min(tile_rows, round_up(checked, DirectWorkspace::kPanel));
+  return std::min(tile_rows, round_up(checked, kPanelRows));
 }
 
 bool same_bits(double a, double b) noexcept {

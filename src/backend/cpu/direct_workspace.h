@@ -10,7 +10,6 @@
 namespace libknng {
 
 struct DirectWorkspace {
-  static constexpr std::int64_t kPanel = kPanelRows;
   static constexpr int kMostLanes = 8;
   // Survivors are handed to the lists strip by strip; a strip has at most this many pairs, or one panel of rows.
   static constexpr std::int64_t kStripPairs = 1 << 16;
