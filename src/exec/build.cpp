@@ -247,7 +247,11 @@ Fingerprint result_of(std::future<Fingerprint>& print, bool beside_sessions) {
 
 // What build and query share.
 Graph run(const Request& request, const Task& task, const TaskPlan& plan) {
-  const auto& [data, queries, leave_out, k, budget, monitor] = request;
+  const Dataset& data = request.data;
+  const Dataset* const queries = request.queries;
+  const std::int64_t k = request.k;
+  Budget* const budget = request.budget;
+  Monitor& monitor = request.monitor;
   Stopwatch total;
   Graph graph;
   graph.square = queries == nullptr;
