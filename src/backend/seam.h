@@ -139,6 +139,14 @@ typedef struct knng_backend_problem {
  * (plan/integer_products.h), which are exact, the first alone. */
 enum { KNNG_RUNG_FILTER = 1, KNNG_RUNG_TWO_PIECE = 2, KNNG_RUNG_FP32 = 3, KNNG_RUNG_FP64 = 4 };
 
+/* A rung of a problem's ladder. */
+typedef struct knng_backend_rung {
+  int32_t number;   /* KNNG_RUNG_*: what begin() takes and what rows that it proves get */
+  int32_t unit;     /* a KNNG_UNIT bit; 0: no products */
+  const char* name; /* static, for people: "fp32" as in "distances again, in fp32" */
+} knng_backend_rung;
+enum { KNNG_BACKEND_MOST_RUNGS = 4 };
+
 /* Where results go: entry 0 is that of point 0, whatever rows a call is for. */
 typedef struct knng_backend_result {
   int64_t* ids;   /* rows x width */
@@ -190,6 +198,10 @@ typedef struct knng_backend_seam {
   /* Whether answer() can do the problem, which can_run() allows: the most rows that a call should be for, so that
    * progress is reported now and then; 0: it cannot. Pure; what comes from the plan is not looked at. */
   int64_t (*rows_at_a_time)(const knng_backend_problem* problem);
+  /* The precisions in which tiles are evaluated, one after the other, while rows are left without a proof: written to
+   * `rungs`, which has room for KNNG_BACKEND_MOST_RUNGS, and counted. Those whose unit is not among problem->units are
+   * left out; 0: none is left, and all rows are redone. Pure. */
+  int32_t (*rungs)(const knng_backend_problem* problem, knng_backend_rung* rungs);
   /* Most pairs that a tile of that rung should have, so that it ends within a tenth of a second, if the problem's
    * devices are kept busy by so few. The devices are asked for their speed; what comes from the plan is not looked at.
    */

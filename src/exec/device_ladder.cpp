@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <mutex>
 #include <span>
 #include <string>
@@ -11,7 +10,6 @@
 
 #include "core/stopwatch.h"
 #include "plan/device_plan.h"
-#include "plan/integer_products.h"
 
 namespace libknng {
 namespace {
@@ -25,40 +23,24 @@ constexpr std::int64_t kFewUnproved = 256;
 // times.
 constexpr double kHopeless = 1.0 / 64;
 
-// What a step of the ladder is called: each once, so that progress under a name never goes back.
-struct Step {
-  std::int32_t rung, unit;  // a KNNG_UNIT bit; 0: no products
-  const char *distances, *keys, *refine;
-};
-constexpr std::array<Step, 3> kLadder = {{
-    {KNNG_RUNG_FILTER, KNNG_UNIT_FP16, "distances", "keys", "refine"},
-    {KNNG_RUNG_TWO_PIECE, KNNG_UNIT_FP16, "distances again, in two pieces", "keys after two pieces",
-     "refine after two pieces"},
-    {KNNG_RUNG_FP32, KNNG_UNIT_FP32, "distances again, in fp32", "keys after fp32", "refine after fp32"},
-}};
-// Metrics without products: sums in single precision, then canonical keys.
-constexpr std::array<Step, 2> kSums = {{
-    {KNNG_RUNG_FILTER, 0, "distances", "keys", "refine"},
-    {KNNG_RUNG_FP64, 0, "distances again, in fp64", "keys after fp64", "refine after fp64"},
-}};
-constexpr std::array<Step, 1> kDirect = {{{KNNG_RUNG_FP64, 0, "distances", "keys", "refine"}}};
-// Bytes: what exact products do not prove is for want of room in lists, and no other precision does.
-constexpr std::array<Step, 1> kBytes = {{{KNNG_RUNG_FILTER, KNNG_UNIT_BYTES, "distances", "keys", "refine"}}};
-
-// Without the steps whose unit is not used: none may be left, then all keys are evaluated.
-std::vector<Step> ladder_of(const Metric& metric, const knng_backend_problem& p) {
-  std::span<const Step> steps = kLadder;
-  if (std::string_view(p.engine) == "direct")
-    steps = kDirect;
-  else if (!has_product_form(metric.term))
-    steps = kSums;
-  else if (has_integer_products(metric, p.rows.dtype, p.columns.dtype, p.columns.dim))
-    steps = kBytes;
-  std::vector<Step> ladder;
-  std::copy_if(steps.begin(), steps.end(), std::back_inserter(ladder),
-               [&p](const Step& step) { return (step.unit & ~p.units.usable) == 0; });
-  return ladder;
+// The ladder of the job's engine, as the backend has it.
+std::vector<knng_backend_rung> ladder_of(const knng_backend_seam& backend, const knng_backend_problem& p) {
+  std::vector<knng_backend_rung> rungs(KNNG_BACKEND_MOST_RUNGS);
+  rungs.resize(static_cast<std::size_t>(backend.rungs(&p, rungs.data())));
+  return rungs;
 }
+
+// Stages of a rung have names of their own, so that progress under a name never goes back.
+struct StageNames {
+  std::string distances = "distances", keys = "keys", refine = "refine";
+
+  StageNames(const knng_backend_rung& rung, bool first) {
+    if (first) return;
+    distances.append(" again, in ").append(rung.name);
+    keys.append(" after ").append(rung.name);
+    refine.append(" after ").append(rung.name);
+  }
+};
 
 // Row blocks that a device should have in hand at a time: beside them it holds the columns that they meet and the next.
 std::int64_t band_of(DeviceSession& session, const TileGrid& grid) {
@@ -197,8 +179,8 @@ void redo_rows(Team& team, const Part& part, std::int64_t unproved, Results& res
 
 }  // namespace
 
-bool has_ladder(const Metric& metric, const knng_backend_problem& problem) {
-  return !ladder_of(metric, problem).empty();
+bool has_ladder(const knng_backend_seam& backend, const knng_backend_problem& problem) {
+  return !ladder_of(backend, problem).empty();
 }
 
 std::int64_t count_unproved(const Part& part) {
@@ -211,22 +193,23 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
   Stats& stats = part.graph.stats;
   Stopwatch watch;
   std::int64_t unproved = 0, redone = 0;
-  const std::vector<Step> ladder = ladder_of(job.metric, job.problem);
-  for (const Step& step : ladder) {
-    if (step.rung == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
-    if (step.rung == KNNG_RUNG_FP64 && !direct) redone = part.rows;  // the others, too, are proved by keys alone now
-    team.each([&](std::size_t i) { team[i].begin(step.rung); });
-    if (step.rung != ladder.back().rung && team[0].sample() > kHopeless) continue;
-    const TileGrid grid = tiles_of_rung(job, plan, step.rung);
-    run_tiles(team, grid, part.named(step.distances), output, monitor);
+  const std::vector<knng_backend_rung> ladder = ladder_of(job.backend, job.problem);
+  for (const knng_backend_rung& rung : ladder) {
+    const StageNames names(rung, &rung == ladder.data());
+    if (rung.number == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
+    if (rung.number == KNNG_RUNG_FP64 && !direct) redone = part.rows;  // the others, too, are proved by keys alone now
+    team.each([&](std::size_t i) { team[i].begin(rung.number); });
+    if (rung.number != ladder.back().number && team[0].sample() > kHopeless) continue;
+    const TileGrid grid = tiles_of_rung(job, plan, rung.number);
+    run_tiles(team, grid, part.named(names.distances), output, monitor);
     stats[Stat::tiles] += static_cast<double>(grid.tiles());
     if (output.is_discarded(true)) return false;
     if (!results) results.emplace(output.results(part));
     stats[Stat::seconds_tile] += watch.lap();
     join_lists(team, plan);
     stats[Stat::seconds_merge] += watch.lap();
-    if (plan.device.blocks_held > 0) evaluate_lists(team, plan, part.named(step.keys), monitor);
-    refine_lists(team, plan, part.named(step.refine), *results, monitor);
+    if (plan.device.blocks_held > 0) evaluate_lists(team, plan, part.named(names.keys), monitor);
+    refine_lists(team, plan, part.named(names.refine), *results, monitor);
     stats[Stat::seconds_refine] += watch.lap();
     unproved = count_unproved(part);
     if (unproved <= part.rows / kFewUnproved) break;

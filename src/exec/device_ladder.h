@@ -12,7 +12,7 @@
 namespace libknng {
 
 // Whether any step filters: else all keys of all rows are evaluated.
-bool has_ladder(const Metric& metric, const knng_backend_problem& problem);
+bool has_ladder(const knng_backend_seam& backend, const knng_backend_problem& problem);
 
 std::int64_t count_unproved(const Part& part);
 

@@ -5,19 +5,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <future>
 
 #include "core/host_memory.h"
 #include "exec/device_part.h"
+#include "exec/duplicate_check.h"
 #include "exec/task.h"
 #include "graph/graph.h"
 
 namespace libknng {
-
-// Whether rows have duplicates, so that distinct rows are compared in their place; unknown: the check is still at work.
-enum class Duplicates { none, found, unknown };
-using DuplicateCheck = std::function<Duplicates(bool wait)>;
 
 // Until the memory is there half of the host's threads are for that and for what finds it out; the others, all devices
 // together, bring rows.

@@ -26,8 +26,7 @@ struct Part {
     return {graph.proof.data() + first, static_cast<std::size_t>(rows)};
   }
   // A stage of several slices has a name of its own in each, so that progress under a name never goes back.
-  std::string named(const char* stage) const {
-    std::string name = stage;
+  std::string named(std::string name) const {
     if (of > 1) name.append(" (").append(std::to_string(number)).append(" of ").append(std::to_string(of)).append(")");
     return name;
   }

@@ -172,7 +172,7 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   }
   take_counts(run, part, results->total(), team);
   // Without a step of the ladder all keys of all rows were evaluated.
-  const bool filtered = plan.device.by_rows || has_ladder(run.task.metric, job.problem);
+  const bool filtered = plan.device.by_rows || has_ladder(job.backend, job.problem);
   if (filtered) check_lists(team, plan, part, checked, *results, run.request.monitor);
   return true;
 }

@@ -2,10 +2,7 @@
 // joined, refined and proved, and the ladder of precisions for rows that are not. Knows devices only through the seam.
 #pragma once
 
-#include <cstdint>
-#include "core/monitor.h"
-#include "dataset/dataset.h"
-#include "exec/device_output.h"
+#include "exec/duplicate_check.h"
 #include "exec/request.h"
 #include "exec/task.h"
 #include "graph/graph.h"

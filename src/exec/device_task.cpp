@@ -298,24 +298,23 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   return true;
 }
 
-bool plan_less_memory(Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
-                      TaskPlan& plan) {
-  if (plan.device.bytes <= plan.device.smallest) return false;
-  Task less = task;
+std::optional<SmallerPlan> plan_less_memory(const Request& request, const Task& task, const TaskPlan& plan) {
+  if (plan.device.bytes <= plan.device.smallest) return std::nullopt;
+  SmallerPlan smaller{task, {}};
+  Task& less = smaller.task;
   less.max_device_bytes = std::max(plan.device.bytes / 2, plan.device.smallest);
   less.chosen = usable_devices_of(plan.device.set.devices);  // with what is free by now
   less.free_device_bytes = -1;
-  if (less.chosen.devices != plan.device.set.devices) return false;
-  TaskPlan made;
+  if (less.chosen.devices != plan.device.set.devices) return std::nullopt;
   try {
-    plan_devices(less, data, queries, query_dtype, k, plan.held_bytes, made);
+    plan_devices(less, request.data, request.query_count(), request.query_dtype(), request.k, plan.held_bytes,
+                 smaller.plan);
   } catch (const Error&) {  // not even so much is free by now
-    return false;
+    return std::nullopt;
   }
-  if (made.device.bytes > less.max_device_bytes || made.host_bytes > task.max_host_bytes) return false;
-  task = less;
-  plan = made;
-  return true;
+  if (smaller.plan.device.bytes > less.max_device_bytes || smaller.plan.host_bytes > task.max_host_bytes)
+    return std::nullopt;
+  return smaller;
 }
 
 }  // namespace libknng

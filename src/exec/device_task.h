@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "dataset/dataset.h"
+#include "exec/request.h"
 #include "exec/task.h"
 
 namespace libknng {
@@ -15,9 +17,12 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
                   std::int64_t held_bytes, TaskPlan& plan);
 
 // A plan for the same devices that needs less memory, half if that will do, for those that have less than they said;
-// `task` becomes the one that it is for. False if there is none.
-bool plan_less_memory(Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
-                      TaskPlan& plan);
+// and the task that it is for. None if there is none.
+struct SmallerPlan {
+  Task task;
+  TaskPlan plan;
+};
+std::optional<SmallerPlan> plan_less_memory(const Request& request, const Task& task, const TaskPlan& plan);
 
 // The problem without the means to read its rows.
 knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, const Dataset& data, std::int64_t queries,

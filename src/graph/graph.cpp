@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <string_view>
+#include <utility>
 
 #include "core/error.h"
 
@@ -16,6 +17,16 @@ constexpr GraphTextField kTexts[] = {
 };
 
 }  // namespace
+
+void Graph::clear() {
+  Graph shape;
+  shape.rows = rows;
+  shape.columns = columns;
+  shape.width = width;
+  shape.square = square;
+  shape.self_first = self_first;
+  *this = std::move(shape);
+}
 
 std::span<const GraphTextField> graph_texts() noexcept { return kTexts; }
 

@@ -48,6 +48,9 @@ struct Graph {
   Stats stats;
   GraphText text;
 
+  // What a call that failed has left goes; the shape stays.
+  void clear();
+
   bool kept_on_device() const noexcept { return on_device.memory != nullptr; }
   std::int64_t k() const noexcept { return width - (self_first ? 1 : 0); }
   std::int64_t entries() const noexcept { return ids.size(); }

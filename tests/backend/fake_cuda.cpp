@@ -22,6 +22,7 @@
 #include <string_view>
 #include <thread>
 
+#include "backend/cuda/engines/ladder.h"
 #include "backend/seam.h"
 #include "core/dtype.h"
 #include "metric/canonical.h"
@@ -104,13 +105,6 @@ std::int64_t session_bytes(const knng_backend_problem* p, std::int64_t* host_byt
   }
 }
 
-// KNNG_UNIT bits, as the library for CUDA.
-std::int32_t units_of(const knng_backend_problem& p) {
-  const Metric metric = fake::metric_of(p.metric);
-  if (std::string_view(p.engine) != "tiled" || !has_product_form(metric.term)) return 0;
-  return has_integer_products(metric, p.rows.dtype, p.columns.dtype, p.columns.dim) ? KNNG_UNIT_BYTES
-                                                                                    : KNNG_UNIT_FP16 | KNNG_UNIT_FP32;
-}
 double lost_of(std::int32_t device) {
   const std::int64_t lost = behaviour(device, "lost");
   return static_cast<double>(lost >= 0 ? lost : 16) * 0x1p-24;
@@ -120,7 +114,7 @@ std::int32_t find_units(std::int32_t device, const knng_backend_problem* p, knng
                         std::int64_t size, knng_backend_error* error) {
   return guard(error, [&] {
     const auto without = static_cast<std::int32_t>(std::max<std::int64_t>(behaviour(device, "without"), 0));
-    const std::int32_t asked = units_of(*p);
+    const std::int32_t asked = libknng::cuda::units_of(*p);
     *units = {asked & ~without, lost_of(device), 0x1p-14};
     std::snprintf(objection, static_cast<std::size_t>(size), "%s", asked & without ? "made wrong by a test" : "");
   });
@@ -155,7 +149,7 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
 std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
   return on(s, fake::kBegin, error, [&] {
     const std::int32_t unit = rung == KNNG_RUNG_FP32 ? KNNG_UNIT_FP32 : KNNG_UNIT_FP16 | KNNG_UNIT_BYTES;
-    if ((units_of(s->p) & unit & ~s->p.units.usable) != 0)
+    if ((libknng::cuda::units_of(s->p) & unit & ~s->p.units.usable) != 0)
       throw Failure{KNNG_ERR_INTERNAL, "products of a unit that is not used"};
     s->begin(rung);
   });
@@ -286,6 +280,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .describe = &describe,
       .can_run = &can_run,
       .rows_at_a_time = &rows_at_a_time,
+      .rungs = &libknng::cuda::list_rungs,
       .pairs_at_a_time = &pairs_at_a_time,
       .session_bytes = &session_bytes,
       .find_units = &find_units,

@@ -14,6 +14,7 @@
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/engines/ladder.h"
 #include "backend/cuda/engines/sum_tile.cuh"
 #include "backend/cuda/engines/unit_probe.cuh"
 #include "backend/cuda/result/duplicate_expansion.cuh"
@@ -354,6 +355,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .describe = &describe,
       .can_run = &can_run,
       .rows_at_a_time = &rows_at_a_time,
+      .rungs = &libknng::cuda::list_rungs,
       .pairs_at_a_time = &pairs_at_a_time,
       .session_bytes = &session_bytes,
       .find_units = &find_units,

@@ -137,10 +137,6 @@ Precision precision_of(const knng_backend_problem& p, int rung) {
   }
 }
 
-std::int32_t units_of(const knng_backend_problem& p) {
-  return !has_products(p) ? 0 : multiplies_bytes(p) ? KNNG_UNIT_BYTES : KNNG_UNIT_FP16 | KNNG_UNIT_FP32;
-}
-
 bool shuffles_columns(const knng_backend_problem& p) {
   return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;
 }

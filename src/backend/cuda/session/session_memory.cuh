@@ -23,8 +23,6 @@ bool has_sums(const knng_backend_problem& p);
 // Of the products on a rung of the ladder; bytes have one.
 bool multiplies_bytes(const knng_backend_problem& p);
 Precision precision_of(const knng_backend_problem& p, int rung);
-// KNNG_UNIT bits of all rungs.
-std::int32_t units_of(const knng_backend_problem& p);
 inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 
 // Jobs without arrays.

@@ -1,0 +1,78 @@
+#include "exec/duplicate_search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "core/dtype.h"
+#include "core/float_env.h"
+#include "core/stopwatch.h"
+#include "exec/device_row_loader.h"
+
+namespace libknng {
+
+DuplicateSearch::DuplicateSearch(const Request& request, const Task& task, const TaskPlan& plan, bool beside)
+    : request_(request),
+      task_(task),
+      plan_(plan),
+      runs_beside_(beside),
+      beside_(request.monitor),
+      loader_(request.queries ? nullptr : make_row_loader(request.data, request.budget)),
+      known_(request.queries != nullptr) {
+  if (!known_) start();
+}
+
+void DuplicateSearch::start() {
+  if (!runs_beside_) request_.monitor.stage("fingerprint", static_cast<double>(request_.data.rows()));
+  print_ = std::async(runs_beside_ ? std::launch::async : std::launch::deferred, [this] {
+    const FloatEnv env;
+    // Half of the threads bring rows to the devices meanwhile; where rows are there already, all can sort.
+    const bool shares = runs_beside_ && !request_.data.on_devices();
+    const int threads = shares ? std::max(1, plan_.threads / 2) : plan_.threads;
+    return libknng::fingerprint(request_.data, *loader_, threads, request_.budget,
+                                runs_beside_ ? beside_ : request_.monitor);
+  });
+}
+
+Fingerprint DuplicateSearch::wait_for_it() {
+  try {
+    return print_.get();
+  } catch (const Error& e) {
+    // On devices that have work: it is their memory in which rows are compared.
+    if (runs_beside_ && request_.data.on_devices() && e.code() == KNNG_ERR_MEMORY &&
+        std::string_view(e.info().argument) == "rows")
+      fail(KNNG_ERR_MEMORY, "max_device_bytes", "%s", e.what());
+    throw;
+  }
+}
+
+Duplicates DuplicateSearch::check(bool wait) {
+  if (known_) return distinct_ ? Duplicates::found : Duplicates::none;
+  if (!print_.valid()) start();  // the last try ended for want of memory
+  if (!wait && print_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return Duplicates::unknown;
+  Stopwatch watch;
+  Fingerprint found = wait_for_it();
+  known_ = true;
+  fingerprint_ = found.text;
+  duplicates_ = found.duplicates;
+  if (distinct_pays(task_, request_.data.rows(), duplicates_)) plan_distinct(std::move(found.first));
+  loader_.reset();
+  seconds_ = watch.lap();
+  return distinct_ ? Duplicates::found : Duplicates::none;
+}
+
+void DuplicateSearch::plan_distinct(Buffer<std::int64_t> first) {
+  const std::int64_t width = request_.k + (task_.self_first ? 1 : 0);
+  const std::int64_t result =
+      checked_mul(request_.data.rows(), width * (8 + find_dtype(task_.value_dtype)->bytes) + 2, "k");
+  try {
+    distinct_.emplace(request_, task_, plan_, *loader_, std::move(first));
+    if (!distinct_->fits(plan_, request_.data, result)) distinct_.reset();
+  } catch (const Error& e) {  // no plan: all rows have one
+    if (e.code() == KNNG_ERR_CANCELLED) throw;
+    distinct_.reset();
+  }
+}
+
+}  // namespace libknng

@@ -1,0 +1,58 @@
+// The fingerprint of a build's rows, and whether they have so many duplicates that the distinct rows are compared in
+// place of all. Beside the work where that leaves the host free, else before it.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/monitor.h"
+#include "dataset/fingerprint.h"
+#include "dataset/row_loader.h"
+#include "exec/distinct_plan.h"
+#include "exec/duplicate_check.h"
+#include "exec/request.h"
+#include "exec/task.h"
+
+namespace libknng {
+
+// What it is given outlives it.
+class DuplicateSearch {
+ public:
+  // beside: while the work runs, for which half of the threads bring rows. Of queries nothing is searched.
+  DuplicateSearch(const Request& request, const Task& task, const TaskPlan& plan, bool beside);
+  ~DuplicateSearch() { beside_.stop(); }
+
+  // Duplicates::found: distinct() is what should be done.
+  Duplicates check(bool wait);
+  const DistinctPlan* distinct() const noexcept { return distinct_ ? &*distinct_ : nullptr; }
+  // From then on all rows are to be compared.
+  void leave_distinct() { distinct_.reset(); }
+
+  // Once the search has ended; of queries nothing.
+  const std::string& fingerprint() const noexcept { return fingerprint_; }
+  std::int64_t duplicates() const noexcept { return duplicates_; }
+  double seconds() const noexcept { return seconds_; }  // that the work waited for it
+
+ private:
+  void start();
+  Fingerprint wait_for_it();
+  void plan_distinct(Buffer<std::int64_t> first);
+
+  const Request& request_;
+  const Task& task_;
+  const TaskPlan& plan_;
+  const bool runs_beside_;
+  Monitor beside_;
+  std::unique_ptr<const RowLoader> loader_;
+  bool known_;
+  std::optional<DistinctPlan> distinct_;
+  std::string fingerprint_;
+  std::int64_t duplicates_ = 0;
+  double seconds_ = 0;
+  std::future<Fingerprint> print_;  // ends first
+};
+
+}  // namespace libknng
