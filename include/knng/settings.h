@@ -28,7 +28,7 @@ extern "C" {
  * - "value_type" = "auto"; auto, f32, f64: type of the reported values; auto: f64 for float64 rows, else f32
  * - "graph" = "host"; host, device: where the lists of a graph are kept; device: in the memory of the first device
  *   that makes it
- * - "threads" = "0"; 0 to 4096: CPU threads; 0: as many as OpenMP would use
+ * - "threads" = "0"; 0 to 4096: CPU threads; 0: as many as there are processors, or OMP_NUM_THREADS
  * - "max_host_bytes" = "0"; 0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB: most host memory
  *   the library may hold, rows it copied included; 0: no limit. Rows of files stay there if they would fill more
  *   than three quarters of it (0: of the machine's memory)

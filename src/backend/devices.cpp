@@ -1,6 +1,5 @@
 #include "backend/devices.h"
 
-#include <omp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "backend/cpu/direct_tile.h"
 #include "backend/registry.h"
 #include "core/error.h"
+#include "core/thread_team.h"
 
 namespace libknng {
 namespace {
@@ -44,7 +44,7 @@ knng_device describe_cpu() {
   char name[64];
   read_cpu_name(name, sizeof name);
   std::snprintf(d.name, sizeof d.name, "cpu: %.50s%s%s, %d threads", name, name[0] ? ", " : "",
-                direct_tiles().front()->target, omp_get_max_threads());
+                direct_tiles().front()->target, default_threads());
   return d;
 }
 

@@ -11,7 +11,7 @@
 
 namespace cli {
 
-// 1 is left to others: libgomp ends the process with it if a thread cannot start.
+// 1 is left to what is not the command itself, such as the shell.
 enum Exit : int {
   kDone = 0,
   kUsage = 2,         // arguments that make no sense, alone or for this data

@@ -1,4 +1,4 @@
-# cmake -C src/cmake/ubsan.cmake: undefined behaviour as clang sees it (packages clang, libomp-dev), which knows of calls
+# cmake -C src/cmake/ubsan.cmake: undefined behaviour as clang sees it (package clang), which knows of calls
 # of functions through another type, too. Not with addresses: its operator new ends the program where it should throw.
 set(KNNG_SANITIZE "undefined" CACHE STRING "")
 set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "")

@@ -1,4 +1,4 @@
-// The first exception of several threads, kept until they are done: none may leave a team of OpenMP or a call of C.
+// The first exception of several threads, kept until they are done: none may leave a thread or a call of C.
 #pragma once
 
 #include <atomic>

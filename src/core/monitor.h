@@ -1,6 +1,6 @@
 // Progress, log and stop of one call. Workers report to a Monitor; only the calling thread talks to the caller's
-// callbacks. run() gives the work a thread of its own, so that OpenMP's pool ends with the call (no thread is left
-// behind, fork stays safe) and the calling thread is free for progress and the stop flag.
+// callbacks. run() gives the work a thread of its own, so that the calling thread is free for progress and the
+// stop flag.
 #pragma once
 
 #include <atomic>

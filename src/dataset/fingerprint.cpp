@@ -1,7 +1,5 @@
 #include "dataset/fingerprint.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -13,7 +11,6 @@
 #include <xxhash.h>
 
 #include "core/first_failure.h"
-#include "core/float_env.h"
 
 namespace libknng {
 namespace {
@@ -27,69 +24,63 @@ struct RowHash {
 constexpr std::int64_t kTogether = 256;
 // Rows that are worth a thread when their hashes are sorted.
 constexpr std::int64_t kSortedByOne = std::int64_t{1} << 17;
+// Rows that are one piece.
+constexpr std::int64_t kSortedAtOnce = 4096;
 // Of a row: that it equals no earlier one is not known yet.
 constexpr std::int64_t kUnknown = -1;
 // Hashes are dealt out to 2^kCuts pieces by their first bits, each for one thread to sort.
 constexpr int kCuts = 10;
 constexpr std::size_t kPieces = std::size_t{1} << kCuts;
 // Neighbouring pieces are looked through together, by each thread so often: rows are loaded many at a time.
-constexpr std::size_t kRangesOfThread = 4;
+constexpr std::int64_t kRangesOfThread = 4;
 using Begins = std::array<std::int64_t, kPieces + 1>;  // where pieces begin, and the end
 
 // Those that are not known are found. scratch: a row for each thread; null if all are known.
-void find_hashes(const Dataset& data, int threads, double* scratch, Buffer<std::uint64_t>& hashes, Monitor& monitor) {
+void find_hashes(const Dataset& data, ThreadTeam& team, int members, double* scratch, Buffer<std::uint64_t>& hashes,
+                 Monitor& monitor) {
   const std::int64_t n = data.rows(), d = data.dim();
-  FirstFailure failure;  // to read from a file
-#pragma omp parallel num_threads(threads)
-  {
-    const FloatEnv env;
-    double* const x = scratch ? scratch + omp_get_thread_num() * d : nullptr;
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t first = 0; first < n; first += kTogether) {
-      if (monitor.stopped() || failure.happened()) continue;
-      const std::int64_t end = std::min(first + kTogether, n);
-      try {
-        for (std::int64_t i = first; i < end; ++i) {
+  team.for_each(
+      monitor, n, kTogether,
+      [&](int member, std::int64_t begin, std::int64_t end) {
+        double* const x = scratch ? scratch + member * d : nullptr;
+        for (std::int64_t i = begin; i < end; ++i) {
           const std::uint64_t* known = data.hash(i);
           if (!known) data.load(i, x);
           hashes[i] = known ? *known : row_hash(x, d);
         }
-      } catch (...) {
-        failure.note();
-      }
-      monitor.advance(static_cast<double>(end - first));
-    }
-  }
-  monitor.check();
-  failure.rethrow();
+      },
+      members);
 }
 
 // Deals hashes out to pieces, in each of them in the order of their rows.
-Begins deal(const Buffer<std::uint64_t>& hashes, int threads, Buffer<RowHash>& dealt) {
+Begins deal(const Buffer<std::uint64_t>& hashes, ThreadTeam& team, int parts, Buffer<RowHash>& dealt) {
   const std::int64_t n = hashes.size();
-  const auto each = [&](int part, auto&& f) {
-    for (std::int64_t i = n * part / threads; i < n * (part + 1) / threads; ++i) f(hashes[i] >> (64 - kCuts), i);
+  Begins begins{};
+  if (n <= kSortedAtOnce) {
+    for (std::int64_t i = 0; i < n; ++i) dealt[i] = {hashes[i], i};
+    std::fill(begins.begin() + 1, begins.end(), n);
+    return begins;
+  }
+  const auto each = [&](std::int64_t part, auto&& f) {
+    for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) f(hashes[i] >> (64 - kCuts), i);
   };
-  // Of a thread's rows: how many go to each piece, then where the next of them goes.
-  std::vector<std::array<std::int64_t, kPieces>> places(static_cast<std::size_t>(threads));
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-  for (int part = 0; part < threads; ++part) {
+  // Of a part's rows: how many go to each piece, then where the next of them goes.
+  std::vector<std::array<std::int64_t, kPieces>> places(static_cast<std::size_t>(parts));
+  team.for_each(parts, 1, [&](int, std::int64_t part, std::int64_t) {
     std::array<std::int64_t, kPieces> counts{};
     each(part, [&](std::uint64_t piece, std::int64_t) { ++counts[piece]; });
     places[static_cast<std::size_t>(part)] = counts;
-  }
-  Begins begins{};
+  });
   std::int64_t next = 0;
   for (std::size_t piece = 0; piece < kPieces; ++piece) {
     begins[piece] = next;
     for (auto& of_part : places) next += std::exchange(of_part[piece], next);
   }
   begins.back() = next;
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-  for (int part = 0; part < threads; ++part) {
+  team.for_each(parts, 1, [&](int, std::int64_t part, std::int64_t) {
     std::array<std::int64_t, kPieces> place = places[static_cast<std::size_t>(part)];
     each(part, [&](std::uint64_t piece, std::int64_t row) { dealt[place[piece]++] = {hashes[row], row}; });
-  }
+  });
   return begins;
 }
 
@@ -181,45 +172,38 @@ std::int64_t count_duplicates(const Buffer<RowHash>& hashes, std::int64_t begin,
 }
 
 // Returns whether some are equal.
-bool sort_pieces(const Begins& begins, int threads, Buffer<RowHash>& hashes, const Monitor& monitor) {
-  bool equal = false;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(|| : equal)
-  for (std::size_t piece = 0; piece < kPieces; ++piece) {
-    if (monitor.stopped()) continue;
-    const std::int64_t begin = begins[piece], end = begins[piece + 1];
+bool sort_pieces(const Begins& begins, ThreadTeam& team, int members, Buffer<RowHash>& hashes, const Monitor& monitor) {
+  std::atomic<bool> equal{false};
+  const auto sort = [&](int, std::int64_t piece, std::int64_t) {
+    if (monitor.stopped()) return;
+    const std::int64_t begin = begins[static_cast<std::size_t>(piece)],
+                       end = begins[static_cast<std::size_t>(piece) + 1];
     std::sort(hashes.begin() + begin, hashes.begin() + end,
               [](const RowHash& a, const RowHash& b) { return std::pair(a.hash, a.row) < std::pair(b.hash, b.row); });
-    equal = equal || next_run(hashes, begin, end).begin < end;
-  }
+    if (next_run(hashes, begin, end).begin < end) equal.store(true);
+  };
+  team.for_each(kPieces, 1, sort, members);
   monitor.check();
-  return equal;
+  return equal.load();
 }
 
 // Pieces are sorted, and so are all of them together. values: room for a loader's rows for each thread.
 std::int64_t count_all_duplicates(const Buffer<RowHash>& hashes, const Begins& begins, const RowLoader& loader,
-                                  std::int64_t dim, int threads, double* values, Buffer<std::int64_t>& first,
-                                  const Monitor& monitor) {
-  FirstFailure failure;  // to read from a file
-  const std::size_t ranges = threads == 1 ? 1 : kRangesOfThread * static_cast<std::size_t>(threads);
-  const auto begin_of = [&](std::size_t range) { return begins[kPieces * range / ranges]; };
-  std::int64_t duplicates = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : duplicates)
-  {
-    const FloatEnv env;
-    double* const own = values + omp_get_thread_num() * loader.together() * dim;
-#pragma omp for schedule(dynamic, 1)
-    for (std::size_t range = 0; range < ranges; ++range) {
-      if (monitor.stopped() || failure.happened()) continue;
-      try {
-        duplicates += count_duplicates(hashes, begin_of(range), begin_of(range + 1), loader, own, first, monitor);
-      } catch (...) {
-        failure.note();
-      }
-    }
-  }
+                                  std::int64_t dim, ThreadTeam& team, int members, double* values,
+                                  Buffer<std::int64_t>& first, const Monitor& monitor) {
+  const std::int64_t ranges = members == 1 ? 1 : kRangesOfThread * members;
+  const auto begin_of = [&](std::int64_t range) {
+    return begins[static_cast<std::size_t>(static_cast<std::int64_t>(kPieces) * range / ranges)];
+  };
+  std::atomic<std::int64_t> duplicates{0};
+  const auto count = [&](int member, std::int64_t range, std::int64_t) {
+    if (monitor.stopped()) return;
+    double* const own = values + member * loader.together() * dim;
+    duplicates += count_duplicates(hashes, begin_of(range), begin_of(range + 1), loader, own, first, monitor);
+  };
+  team.for_each(ranges, 1, count, members);
   monitor.check();
-  failure.rethrow();
-  return duplicates;
+  return duplicates.load();
 }
 
 }  // namespace
@@ -234,11 +218,12 @@ std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads,
   return checked_add(checked_mul(rows, sizeof(RowHash) + sizeof(std::int64_t), "rows"), scratch, "rows");
 }
 
-Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int threads, Budget* budget, Monitor& monitor) {
+Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam& team, Budget* budget,
+                        Monitor& monitor) {
   const std::int64_t n = data.rows(), d = data.dim(), together = loader.together();
-  const int loading = loader.threads(threads);
+  const int loading = loader.threads(team.size());
   // A team for less would take longer to gather than to work.
-  const int sorters = static_cast<int>(std::clamp<std::int64_t>(n / kSortedByOne, 1, threads));
+  const int sorters = static_cast<int>(std::clamp<std::int64_t>(n / kSortedByOne, 1, team.size()));
   const bool all_known = std::all_of(data.chunks().begin(), data.chunks().end(),
                                      [](const auto& chunk) { return chunk->hashes() != nullptr; });
   Buffer<double> scratch(together * d * loading, budget);
@@ -247,7 +232,7 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int thread
   Fingerprint result;
   {
     Buffer<std::uint64_t> by_row(n, budget);
-    find_hashes(data, all_known ? sorters : loading, all_known ? nullptr : scratch.data(), by_row, monitor);
+    find_hashes(data, team, all_known ? sorters : loading, all_known ? nullptr : scratch.data(), by_row, monitor);
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
     const std::int64_t shape[2] = {n, d};
@@ -258,13 +243,13 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int thread
     std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
                   static_cast<unsigned long long>(digest.low64));
     result.text = text;
-    begins = deal(by_row, sorters, hashes);
+    begins = deal(by_row, team, sorters, hashes);
   }
 
-  if (!sort_pieces(begins, sorters, hashes, monitor)) return result;
+  if (!sort_pieces(begins, team, sorters, hashes, monitor)) return result;
   result.first = Buffer<std::int64_t>(n, budget);
   std::iota(result.first.begin(), result.first.end(), std::int64_t{0});
-  result.duplicates = count_all_duplicates(hashes, begins, loader, d, std::min(loading, sorters), scratch.data(),
+  result.duplicates = count_all_duplicates(hashes, begins, loader, d, team, std::min(loading, sorters), scratch.data(),
                                            result.first, monitor);
   if (result.duplicates == 0) result.first = {};
   return result;

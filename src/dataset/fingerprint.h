@@ -7,6 +7,7 @@
 
 #include "core/buffer.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "dataset/dataset.h"
 #include "dataset/row_loader.h"
 
@@ -21,9 +22,10 @@ struct Fingerprint {
 // Of a row's values as fp64, which are made what is hashed.
 std::uint64_t row_hash(double* values, std::int64_t dim) noexcept;
 
-// loader: of the data's rows; those whose hash is known are looked at only to be compared. Runs on the calling thread's
-// OpenMP team. Throws KNNG_ERR_IO if rows that stay in files cannot be read.
-Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, int threads, Budget* budget, Monitor& monitor);
+// loader: of the data's rows; those whose hash is known are looked at only to be compared. Throws KNNG_ERR_IO if rows
+// that stay in files cannot be read.
+Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam& team, Budget* budget,
+                        Monitor& monitor);
 
 // The most memory that fingerprint() holds, with a loader of so many rows together.
 std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads, std::int64_t together);

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/engine.h"
 #include "core/stopwatch.h"
+#include "core/thread_team.h"
 #include "exec/distinct_plan.h"
 #include "exec/duplicate_search.h"
 #include "exec/file_rows.h"
@@ -23,7 +24,8 @@ namespace {
 void fill_single(const Request& request, const Task& task, const TaskPlan& plan, Graph& graph) {
   graph.proof = Buffer<std::uint8_t>(1, static_cast<std::uint8_t>(Proof::fp64));
   const Dataset first = host_rows(request.data, 0, 1, request.budget, &request.monitor, "rows");
-  const CanonicalRows checked(first, task.metric, 1, request.budget, request.monitor, "rows");
+  ThreadTeam alone(1);
+  const CanonicalRows checked(first, task.metric, alone, request.budget, request.monitor, "rows");
   graph.text.engine = plan.engine ? plan.engine->name : plan.device.engine;
   graph.text.selector = plan.selector ? plan.selector->name : plan.engine ? "none" : plan.device.selector;
   graph.text.device = "cpu: nothing to compare";
@@ -31,7 +33,7 @@ void fill_single(const Request& request, const Task& task, const TaskPlan& plan,
 
 // Distinct rows are compared, and the others put back. request, task, plan: of all rows.
 void run_distinct(const Request& request, const DistinctPlan& distinct, const Task& task, const TaskPlan& plan,
-                  Graph& graph) {
+                  ThreadTeam& team, Graph& graph) {
   Graph of_distinct;
   of_distinct.square = true;
   of_distinct.rows = of_distinct.columns = distinct.groups.count();
@@ -42,7 +44,7 @@ void run_distinct(const Request& request, const DistinctPlan& distinct, const Ta
     try {
       const Request among_distinct{distinct.rows, nullptr, nullptr, distinct.k, request.budget, request.monitor};
       const auto no_duplicates = [](bool) { return Duplicates::none; };
-      worker_of(distinct.plan).fill(among_distinct, distinct.task, distinct.plan, no_duplicates, of_distinct);
+      worker_of(distinct.plan).fill(among_distinct, distinct.task, distinct.plan, team, no_duplicates, of_distinct);
     } catch (const Error& wrong) {  // the caller's number of a row that was found so
       if (wrong.code() != KNNG_ERR_CHECK) throw;
       refuse_list(distinct.groups.representatives()[static_cast<std::size_t>(wrong.info().row)]);
@@ -52,7 +54,7 @@ void run_distinct(const Request& request, const DistinctPlan& distinct, const Ta
   graph.stats = of_distinct.stats;
   graph.text = of_distinct.text;
   if (graph.stats[Stat::refined] > 0) graph.stats[Stat::refined] = static_cast<double>(graph.rows);
-  worker_of(plan).put_back(of_distinct, distinct, request, task, plan, graph);
+  worker_of(plan).put_back(of_distinct, distinct, request, task, plan, team, graph);
 }
 
 // What a result says of itself, whoever made it.
@@ -84,13 +86,14 @@ Graph run(const Request& request, const Task& task, const TaskPlan& plan) {
   graph.self_first = task.self_first;
   graph.width = request.k + (task.self_first ? 1 : 0);
 
-  DuplicateSearch search(request, task, plan, worker.leaves_host_free());
+  ThreadTeam team(plan.threads);
+  DuplicateSearch search(request, task, plan, team, worker.leaves_host_free());
   const auto fill = [&] {
     return worker.fill(
-        request, task, plan, [&](bool wait) { return search.check(wait); }, graph);
+        request, task, plan, team, [&](bool wait) { return search.check(wait); }, graph);
   };
   if (!fill()) try {
-      run_distinct(request, *search.distinct(), task, plan, graph);
+      run_distinct(request, *search.distinct(), task, plan, team, graph);
     } catch (const Error& full) {  // two graphs were too much
       if (!is_of_device_memory(full)) throw;
       request.monitor.log(1, (full.what() + std::string("; again, with all rows")).c_str());

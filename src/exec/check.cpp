@@ -1,7 +1,5 @@
 #include "exec/check.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -12,7 +10,7 @@
 #include <vector>
 
 #include "core/dtype.h"
-#include "core/float_env.h"
+#include "core/thread_team.h"
 #include "exec/emit.h"
 #include "exec/file_rows.h"
 #include "exec/host_rows.h"
@@ -106,16 +104,16 @@ struct Parts {
 class Prepared {
  public:
   // Rows [first, first + count).
-  Prepared(const Dataset& data, std::int64_t first, std::int64_t count, const Task& task, Budget& budget,
-           Monitor& monitor)
+  Prepared(const Dataset& data, std::int64_t first, std::int64_t count, const Task& task, ThreadTeam& team,
+           Budget& budget, Monitor& monitor)
       : rows_(host_rows(data, first, count, &budget, &monitor, "rows")) {
-    prepare(data, task, budget, monitor, [first](std::int64_t row) { return first + row; });
+    prepare(data, task, team, budget, monitor, [first](std::int64_t row) { return first + row; });
   }
-  Prepared(const Dataset& data, const std::vector<std::int64_t>& ids, const Task& task, Budget& budget,
-           Monitor& monitor)
+  Prepared(const Dataset& data, const std::vector<std::int64_t>& ids, const Task& task, ThreadTeam& team,
+           Budget& budget, Monitor& monitor)
       : rows_(data, ids) {
     if (data.on_host()) {
-      canonical_.emplace(rows_, task.metric, task.threads, &budget, monitor, "rows");
+      canonical_.emplace(rows_, task.metric, team, &budget, monitor, "rows");
       return;
     }
     const std::int64_t count = std::ssize(ids), row_bytes = data.dim() * find_dtype(data.dtype())->bytes;
@@ -128,7 +126,7 @@ class Prepared {
       rows_.pack(0, count, copy.data());
     rows_ = Dataset(data.dim(), data.dtype());
     rows_.append(std::make_shared<Chunk>(std::move(copy), data.dtype(), count, data.dim()));
-    prepare(data, task, budget, monitor, [&ids](std::int64_t row) { return ids[static_cast<std::size_t>(row)]; });
+    prepare(data, task, team, budget, monitor, [&ids](std::int64_t row) { return ids[static_cast<std::size_t>(row)]; });
   }
 
   const Dataset& rows() const noexcept { return rows_; }
@@ -137,10 +135,11 @@ class Prepared {
  private:
   // number: of a row in the data set.
   template <class Number>
-  void prepare(const Dataset& data, const Task& task, Budget& budget, Monitor& monitor, Number&& number) {
+  void prepare(const Dataset& data, const Task& task, ThreadTeam& team, Budget& budget, Monitor& monitor,
+               Number&& number) {
     data.require_unchanged();  // what was copied is what was looked at when it was added
     try {
-      canonical_.emplace(rows_, task.metric, task.threads, &budget, monitor, "rows");
+      canonical_.emplace(rows_, task.metric, team, &budget, monitor, "rows");
     } catch (const Error& e) {
       if (e.code() != KNNG_ERR_DATA) throw;
       std::vector<double> x(static_cast<std::size_t>(data.dim()));
@@ -155,16 +154,13 @@ class Prepared {
 
 // Offers to the lists of the checked rows `ids` all others, of which the first is row `first` of the data set. scratch:
 // kTogether + 1 rows for each thread.
-void meet(const Task& task, const CanonicalRows& rows, const std::vector<std::int64_t>& ids,
+void meet(const Task& task, ThreadTeam& team, const CanonicalRows& rows, const std::vector<std::int64_t>& ids,
           const CanonicalRows& others, std::int64_t first, NeighbourLists& lists, Buffer<double>& scratch,
           Monitor& monitor) {
   const std::int64_t d = rows.dim(), checked = rows.rows();
   const auto size = static_cast<std::size_t>(d);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(task.threads)
-  for (std::int64_t begin = 0; begin < checked; begin += kTogether) {
-    const FloatEnv env;
-    const std::int64_t end = std::min(begin + kTogether, checked);
-    double* const u = scratch.data() + omp_get_thread_num() * (kTogether + 1) * d;
+  team.for_each(checked, kTogether, [&](int member, std::int64_t begin, std::int64_t end) {
+    double* const u = scratch.data() + member * (kTogether + 1) * d;
     double* const v = u + kTogether * d;
     for (std::int64_t s = begin; s < end; ++s) rows.load(s, u + (s - begin) * d);
     for (std::int64_t j = 0; j < others.rows() && !monitor.stopped(); ++j) {
@@ -178,7 +174,7 @@ void meet(const Task& task, const CanonicalRows& rows, const std::vector<std::in
       }
       monitor.advance(1);
     }
-  }
+  });
 }
 
 void compare_lists(const Task& task, const Graph& graph, const CanonicalRows& rows,
@@ -229,24 +225,26 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
   warn_about("self", graph.text.self, settings.text(Setting::self), monitor);
   Findings findings;
   run_while_unchanged(data, nullptr, monitor, [&] {
+    ThreadTeam team(task.threads);
     Buffer<double> scratch(checked_mul((kTogether + 1) * d, task.threads, "threads"), &budget);
     const Parts parts(data, task.metric, checked, k, task.threads, budget);
     NeighbourLists lists(parts.checked, k, &budget);
     std::unique_ptr<const Prepared> others;
-    if (parts.others == n) others = std::make_unique<Prepared>(data, 0, n, task, budget, monitor);
+    if (parts.others == n) others = std::make_unique<Prepared>(data, 0, n, task, team, budget, monitor);
     Monitor beside(monitor);  // what is prepared part by part is no stage
     monitor.stage("check", static_cast<double>(ceil_div(checked, kTogether)) * static_cast<double>(n));
     for (std::int64_t begin = 0; begin < checked; begin += parts.checked) {
       std::vector<std::int64_t> ids(static_cast<std::size_t>(std::min(parts.checked, checked - begin)));
       for (std::size_t s = 0; s < ids.size(); ++s) ids[s] = row_of(begin + static_cast<std::int64_t>(s));
-      const Prepared rows(parts.others == n ? others->rows() : data, ids, task, budget, beside);
+      const Prepared rows(parts.others == n ? others->rows() : data, ids, task, team, budget, beside);
       for (std::int64_t s = 0; s < std::ssize(ids); ++s) lists.clear(s);
       for (std::int64_t first = 0; first < n; first += parts.others) {
         if (parts.others < n) {
           others.reset();  // before the next part needs memory
-          others = std::make_unique<Prepared>(data, first, std::min(parts.others, n - first), task, budget, beside);
+          others =
+              std::make_unique<Prepared>(data, first, std::min(parts.others, n - first), task, team, budget, beside);
         }
-        meet(task, rows.canonical(), ids, others->canonical(), first, lists, scratch, monitor);
+        meet(task, team, rows.canonical(), ids, others->canonical(), first, lists, scratch, monitor);
         monitor.check();
       }
       compare_lists(task, graph, rows.canonical(), ids, lists, findings);

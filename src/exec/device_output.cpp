@@ -7,8 +7,7 @@
 namespace libknng {
 namespace {
 
-// One in so many threads is left for what else there is. Where those who wait keep their processors busy, as OpenMP
-// has it, a team that finds one of its processors taken waits for a time slice: 8 ms were seen in place of 0.1.
+// One in so many threads is left for what else there is.
 constexpr int kElsewhere = 8;
 
 }  // namespace
@@ -33,7 +32,8 @@ bool Output::is_discarded(bool wait) {
   allocate_result(task_, budget_, graph_);
   if (task_.keep_on_device) graph_.on_device = make_lists(set_, graph_, kept_bytes());
   // Pages of a large result are made by several threads.
-  touched_ = std::async(std::launch::async, [this, half = std::max(1, threads_ / 2)] {
+  touched_ = std::async(std::launch::async, [this] {
+    ThreadTeam half(std::max(1, threads_ / 2));
     touch_bytes(graph_.ids.data(), graph_.ids.bytes(), half);
     touch_bytes(graph_.values.data(), graph_.values.bytes(), half);
     copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere)));

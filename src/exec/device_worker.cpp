@@ -25,8 +25,8 @@ class DeviceWorker final : public Worker {
   bool leaves_host_free() const noexcept override { return true; }
   bool needs_rows_on_host() const noexcept override { return false; }
 
-  bool fill(const Request& request, const Task& task, const TaskPlan& plan, const DuplicateCheck& check_duplicates,
-            Graph& graph) const override {
+  bool fill(const Request& request, const Task& task, const TaskPlan& plan, ThreadTeam&,
+            const DuplicateCheck& check_duplicates, Graph& graph) const override {
     std::optional<SmallerPlan> smaller;
     for (;;) try {
         const Task& planned_for = smaller ? smaller->task : task;
@@ -46,13 +46,13 @@ class DeviceWorker final : public Worker {
   }
 
   void put_back(const Graph& of_distinct, const DistinctPlan& distinct, const Request& request, const Task& task,
-                const TaskPlan& plan, Graph& graph) const override {
+                const TaskPlan& plan, ThreadTeam& team, Graph& graph) const override {
     Stopwatch watch;
     if (task.keep_on_device)
       expand_on_device(plan.device.set, of_distinct, distinct.groups, distinct.expansion, task, request.budget,
                        request.monitor, graph);
     else
-      expand(of_distinct, distinct.groups, task, plan.threads, request.budget, request.monitor, graph);
+      expand(of_distinct, distinct.groups, task, team, request.budget, request.monitor, graph);
     double& peak = graph.stats[Stat::bytes_device_peak];
     peak = std::max(peak, static_cast<double>(distinct.device_bytes));
     graph.stats[Stat::seconds_emit] += watch.lap();

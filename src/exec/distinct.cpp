@@ -1,13 +1,10 @@
 #include "exec/distinct.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <limits>
 #include <vector>
 
-#include "core/float_env.h"
 #include "exec/emit.h"
 
 namespace libknng {
@@ -154,23 +151,19 @@ std::int64_t expand_bytes(std::int64_t k, int threads) {
   return checked_mul(checked_mul(Nearest::room(k), threads, "threads"), sizeof(Neighbour), "k");
 }
 
-void expand(const Graph& distinct, const Groups& groups, const Task& task, int threads, Budget* budget,
+void expand(const Graph& distinct, const Groups& groups, const Task& task, ThreadTeam& team, Budget* budget,
             Monitor& monitor, Graph& graph) {
   const std::int64_t n = graph.rows, k = graph.k();
   allocate_result(task, budget, graph);
-  Buffer<Neighbour> entries(Nearest::room(k) * threads, budget);
+  Buffer<Neighbour> entries(Nearest::room(k) * team.size(), budget);
 
   const double self = self_value(task, {});
   monitor.stage("result", static_cast<double>(n));
   std::atomic<std::int64_t> too_large{std::numeric_limits<std::int64_t>::max()};
-#pragma omp parallel num_threads(threads)
-  {
-    const FloatEnv env;
-    Nearest nearest(entries.data() + omp_get_thread_num() * Nearest::room(k), k);
-#pragma omp for schedule(dynamic, 256)
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (monitor.stopped()) continue;
-      monitor.advance(1);
+  constexpr std::int64_t together = 256;
+  team.for_each(monitor, n, together, [&](int member, std::int64_t begin, std::int64_t end) {
+    Nearest nearest(entries.data() + member * Nearest::room(k), k);
+    for (std::int64_t i = begin; i < end; ++i) {
       gather(distinct, groups, i, nearest);
       const std::span<const Neighbour> list = nearest.sorted();
       const auto last = static_cast<std::size_t>(k);
@@ -178,8 +171,7 @@ void expand(const Graph& distinct, const Groups& groups, const Task& task, int t
       graph.proof[i] = distinct.proof[groups.group(i)];
       if (!emit_row(task, i, self, list.data(), graph)) note_large_value(too_large, i);
     }
-  }
-  monitor.check();
+  });
   if (const std::int64_t row = too_large.load(); row < n) {
     Nearest nearest(entries.data(), k);
     gather(distinct, groups, row, nearest);

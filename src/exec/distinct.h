@@ -9,6 +9,7 @@
 
 #include "core/buffer.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "dataset/dataset.h"
 #include "dataset/row_loader.h"
 #include "exec/task.h"
@@ -55,8 +56,8 @@ std::int64_t graph_bytes_of_distinct(const Task& task, std::int64_t groups, std:
 std::int64_t expand_bytes(std::int64_t k, int threads);
 
 // Fills a graph whose shape is set from that of the distinct rows, as task_of_distinct() asks for it; both on the host.
-// Throws KNNG_ERR_RANGE as emit() does. Runs on the calling thread's OpenMP team.
-void expand(const Graph& distinct, const Groups& groups, const Task& task, int threads, Budget* budget,
+// Throws KNNG_ERR_RANGE as emit() does.
+void expand(const Graph& distinct, const Groups& groups, const Task& task, ThreadTeam& team, Budget* budget,
             Monitor& monitor, Graph& graph);
 
 }  // namespace libknng

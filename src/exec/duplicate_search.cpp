@@ -12,10 +12,12 @@
 
 namespace libknng {
 
-DuplicateSearch::DuplicateSearch(const Request& request, const Task& task, const TaskPlan& plan, bool beside)
+DuplicateSearch::DuplicateSearch(const Request& request, const Task& task, const TaskPlan& plan, ThreadTeam& team,
+                                 bool beside)
     : request_(request),
       task_(task),
       plan_(plan),
+      team_(team),
       runs_beside_(beside),
       beside_(request.monitor),
       loader_(request.queries ? nullptr : make_row_loader(request.data, request.budget)),
@@ -26,12 +28,11 @@ DuplicateSearch::DuplicateSearch(const Request& request, const Task& task, const
 void DuplicateSearch::start() {
   if (!runs_beside_) request_.monitor.stage("fingerprint", static_cast<double>(request_.data.rows()));
   print_ = std::async(runs_beside_ ? std::launch::async : std::launch::deferred, [this] {
+    if (!runs_beside_) return libknng::fingerprint(request_.data, *loader_, team_, request_.budget, request_.monitor);
     const FloatEnv env;
     // Half of the threads bring rows to the devices meanwhile; where rows are there already, all can sort.
-    const bool shares = runs_beside_ && !request_.data.on_devices();
-    const int threads = shares ? std::max(1, plan_.threads / 2) : plan_.threads;
-    return libknng::fingerprint(request_.data, *loader_, threads, request_.budget,
-                                runs_beside_ ? beside_ : request_.monitor);
+    ThreadTeam own(request_.data.on_devices() ? plan_.threads : std::max(1, plan_.threads / 2));
+    return libknng::fingerprint(request_.data, *loader_, own, request_.budget, beside_);
   });
 }
 

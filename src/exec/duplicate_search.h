@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "dataset/fingerprint.h"
 #include "dataset/row_loader.h"
 #include "exec/distinct_plan.h"
@@ -21,8 +22,8 @@ namespace libknng {
 // What it is given outlives it.
 class DuplicateSearch {
  public:
-  // beside: while the work runs, for which half of the threads bring rows. Of queries nothing is searched.
-  DuplicateSearch(const Request& request, const Task& task, const TaskPlan& plan, bool beside);
+  // beside: while the work runs, with threads of its own; else with the team. Of queries nothing is searched.
+  DuplicateSearch(const Request& request, const Task& task, const TaskPlan& plan, ThreadTeam& team, bool beside);
   ~DuplicateSearch() { beside_.stop(); }
 
   // Duplicates::found: distinct() is what should be done.
@@ -44,6 +45,7 @@ class DuplicateSearch {
   const Request& request_;
   const Task& task_;
   const TaskPlan& plan_;
+  ThreadTeam& team_;
   const bool runs_beside_;
   Monitor beside_;
   std::unique_ptr<const RowLoader> loader_;

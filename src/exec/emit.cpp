@@ -1,14 +1,11 @@
 #include "exec/emit.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <vector>
 
-#include "core/float_env.h"
 #include "exec/device_lists.h"
 
 namespace libknng {
@@ -92,24 +89,20 @@ void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* lis
        value);
 }
 
-void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
-          Monitor& monitor, Graph& graph) {
+void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, ThreadTeam& team,
+          Budget* budget, Monitor& monitor, Graph& graph) {
   const std::int64_t n = graph.rows;
   allocate_result(task, budget, graph);
   std::fill(graph.proof.begin(), graph.proof.end(), static_cast<std::uint8_t>(proof));
-  Buffer<double> scratch(task.self_first && task.metric.term == Term::product ? rows.dim() * threads : 0, budget);
+  Buffer<double> scratch(task.self_first && task.metric.term == Term::product ? rows.dim() * team.size() : 0, budget);
 
   monitor.stage("result", static_cast<double>(n));
   std::atomic<std::int64_t> too_large{std::numeric_limits<std::int64_t>::max()};
-#pragma omp parallel num_threads(threads)
-  {
-    const FloatEnv env;
-    const std::span<double> u(scratch.data() + (scratch.empty() ? 0 : omp_get_thread_num() * rows.dim()),
+  constexpr std::int64_t together = 1024;
+  team.for_each(monitor, n, together, [&](int member, std::int64_t begin, std::int64_t end) {
+    const std::span<double> u(scratch.data() + (scratch.empty() ? 0 : member * rows.dim()),
                               scratch.empty() ? 0 : static_cast<std::size_t>(rows.dim()));
-#pragma omp for schedule(static)
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (monitor.stopped()) continue;
-      monitor.advance(1);
+    for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t row = rows.id(i);
       const Neighbour* list = lists.sort(i);
       graph.ties[row] = lists.tied(i);
@@ -117,8 +110,7 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
       if (!emit_row(task, row, task.self_first ? self_value(task, u) : 0, list, graph))
         note_large_value(too_large, row);
     }
-  }
-  monitor.check();
+  });
   if (const std::int64_t row = too_large.load(); row < n) {
     std::int64_t i = 0;
     while (rows.id(i) != row) ++i;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "exec/task.h"
 #include "graph/graph.h"
 #include "merge/neighbour_lists.h"
@@ -28,9 +29,9 @@ void note_large_value(std::atomic<std::int64_t>& first, std::int64_t row) noexce
 [[noreturn]] void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* list, const Graph& graph);
 
 // Fills ids, values, ties and proof (all rows `proof`) of a graph whose shape is set, from lists in the order of
-// `rows`. Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold. Runs on the calling thread's OpenMP team.
-void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, int threads, Budget* budget,
-          Monitor& monitor, Graph& graph);
+// `rows`. Throws KNNG_ERR_RANGE for a finite value that fp32 cannot hold.
+void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Proof proof, ThreadTeam& team,
+          Budget* budget, Monitor& monitor, Graph& graph);
 
 // A key as it is reported, rounded once to the value type; infinite if it is finite but fp32 cannot hold it.
 double rounded_value(const Task& task, double key) noexcept;

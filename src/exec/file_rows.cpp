@@ -1,7 +1,5 @@
 #include "exec/file_rows.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,8 +9,8 @@
 
 #include "core/dtype.h"
 #include "core/first_failure.h"
-#include "core/float_env.h"
 #include "core/host_memory.h"
+#include "core/thread_team.h"
 #include "dataset/fingerprint.h"
 
 namespace libknng {
@@ -63,35 +61,21 @@ void hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget
   threads = static_cast<int>(std::min<std::int64_t>(threads, ceil_div(n, together)));
   Buffer<std::byte> blocks(checked_mul(together * row_bytes, threads, "path"), &budget);
   Buffer<double> scratch(checked_mul(d, threads, "path"), &budget);
-  FirstFailure failure;
   FirstInvalid invalid(n, shape.dtype);
   monitor.stage("read", static_cast<double>(n));
-#pragma omp parallel num_threads(threads)
-  {
-    const FloatEnv env;
-    std::byte* const block = blocks.data() + omp_get_thread_num() * together * row_bytes;
-    double* const x = scratch.data() + omp_get_thread_num() * d;
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t first = 0; first < n; first += together) {
-      if (monitor.stopped() || failure.happened() || invalid.before(first)) continue;
-      const std::int64_t count = std::min(together, n - first);
-      try {
-        file.read(first, count, block);
-      } catch (...) {
-        failure.note();
-        continue;
-      }
-      const MatrixView rows{shape.dtype, count, d, d, 1, block};
-      for (std::int64_t i = 0; i < count; ++i) {
-        if (invalid.find(first + i, rows, i)) break;
-        load_row(rows, i, x);
-        hashes[first + i] = row_hash(x, d);
-      }
-      monitor.advance(static_cast<double>(count));
+  ThreadTeam team(threads);
+  team.for_each(monitor, n, together, [&](int member, std::int64_t first, std::int64_t end) {
+    if (invalid.before(first)) return;
+    std::byte* const block = blocks.data() + member * together * row_bytes;
+    double* const x = scratch.data() + member * d;
+    file.read(first, end - first, block);
+    const MatrixView rows{shape.dtype, end - first, d, d, 1, block};
+    for (std::int64_t i = first; i < end; ++i) {
+      if (invalid.find(i, rows, i - first)) break;
+      load_row(rows, i - first, x);
+      hashes[i] = row_hash(x, d);
     }
-  }
-  monitor.check();
-  failure.rethrow();
+  });
   invalid.refuse(n);
 }
 

@@ -5,16 +5,18 @@
 
 #include <cstdint>
 
+#include "core/thread_team.h"
 #include "dataset/dataset.h"
 
 namespace libknng {
 
 // Rows [first, first + count) as they are stored, packed row-major. Throws KNNG_ERR_IO if some are in files.
-void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, int threads);
+void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, ThreadTeam& team,
+               int members);
 
-void copy_bytes(void* to, const void* from, std::int64_t bytes, int threads) noexcept;
+void copy_bytes(void* to, const void* from, std::int64_t bytes, ThreadTeam& team, int members) noexcept;
 
 // Has the system find memory for all of it; what it holds is lost.
-void touch_bytes(void* memory, std::int64_t bytes, int threads) noexcept;
+void touch_bytes(void* memory, std::int64_t bytes, ThreadTeam& team) noexcept;
 
 }  // namespace libknng

@@ -1,12 +1,11 @@
 #include "exec/load.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
 
 #include "core/dtype.h"
+#include "core/thread_team.h"
 #include "exec/file_rows.h"
 #include "io/file.h"
 #include "io/reader.h"
@@ -40,7 +39,7 @@ std::shared_ptr<const Chunk> read_rows(RowReader& reader, const Dataset& data, c
   if (too_large_to_hold(bytes, data.held_bytes(), settings.integer(Setting::max_host_bytes)))
     if (std::unique_ptr<const RowFile> file = reader.stay()) {
       const auto threads = static_cast<int>(settings.integer(Setting::threads));
-      return leave_in_file(std::move(file), reader.dtype(), n, d, threads ? threads : omp_get_max_threads(), budget,
+      return leave_in_file(std::move(file), reader.dtype(), n, d, threads ? threads : default_threads(), budget,
                            monitor);
     }
   Buffer<std::byte> rows(bytes, &budget);

@@ -56,7 +56,7 @@ std::int64_t check_thread_bytes(std::int64_t checked, std::int64_t tile_rows, st
   return checked == 0 ? 0 : DirectWorkspace::bytes(tile_rows_of(checked, tile_rows), tile_cols, dim);
 }
 
-void check_rows(const Request& request, const Task& task, const TaskPlan& plan, std::int64_t checked,
+void check_rows(const Request& request, const Task& task, const TaskPlan& plan, ThreadTeam& team, std::int64_t checked,
                 const CanonicalRows& columns, Graph& graph) {
   if (checked == 0) return;
   Budget* const budget = request.budget;
@@ -67,7 +67,7 @@ void check_rows(const Request& request, const Task& task, const TaskPlan& plan, 
   const Charge numbers(budget, checked_mul(checked, 8, "check_rows"));
   const std::vector<std::int64_t> listed = SpreadRows(checked, graph.rows).list();
   const Dataset picked(request.points(), listed);
-  const CanonicalRows rows(picked, task.metric, plan.threads, budget, beside, graph.square ? "rows" : "q");
+  const CanonicalRows rows(picked, task.metric, team, budget, beside, graph.square ? "rows" : "q");
   Buffer<std::int64_t> left_out(checked, -1, budget);
   for (std::int64_t s = 0; s < checked; ++s) {
     const std::int64_t row = listed[static_cast<std::size_t>(s)];
@@ -76,7 +76,7 @@ void check_rows(const Request& request, const Task& task, const TaskPlan& plan, 
   }
   NeighbourLists lists(checked, graph.k(), budget);
   const TileGrid grid{checked, columns.rows(), tile_rows_of(checked, plan.grid.tile_rows), plan.grid.tile_cols, false};
-  cpu_engines().back().run({rows, columns, task.metric, grid, left_out.data(), plan.threads}, lists, budget, beside);
+  cpu_engines().back().run({rows, columns, task.metric, grid, team, left_out.data()}, lists, budget, beside);
   Buffer<double> u(graph.self_first && task.metric.term == Term::product ? rows.dim() : 0, budget);
   for (std::int64_t s = 0; s < checked; ++s) {
     const Neighbour* list = lists.sort(s);

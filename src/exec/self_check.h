@@ -16,9 +16,8 @@ namespace libknng {
 [[noreturn]] void refuse_list(std::int64_t row);
 
 // Compares `checked` rows of the graph, spread over all, ids, bits and ties, with their lists of all canonical keys.
-// columns: the request's data, in the order of their ids. Throws KNNG_ERR_CHECK for the first row that differs. Runs on
-// the calling thread's OpenMP team.
-void check_rows(const Request& request, const Task& task, const TaskPlan& plan, std::int64_t checked,
+// columns: the request's data, in the order of their ids. Throws KNNG_ERR_CHECK for the first row that differs.
+void check_rows(const Request& request, const Task& task, const TaskPlan& plan, ThreadTeam& team, std::int64_t checked,
                 const CanonicalRows& columns, Graph& graph);
 
 // Host memory of that beside columns and graph: for all threads, and for each.

@@ -1,8 +1,10 @@
 #include "exec/session_rows.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include "backend/memory.h"
 #include "exec/host_copy.h"
@@ -33,8 +35,29 @@ void SessionRows::describe(knng_backend_rows& rows) const noexcept {
   rows.piece_count = std::ssize(pieces_);
 }
 
+template <class F>
+void SessionRows::with_team(F&& f) const {
+  std::unique_ptr<ThreadTeam> team;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      team = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (!team) team = std::make_unique<ThreadTeam>(INT32_MAX);
+  f(*team, threads_.load());
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(team));
+}
+
 void SessionRows::copy(const void* user, void* dst, const void* src, std::int64_t bytes) {
-  copy_bytes(dst, src, bytes, static_cast<const SessionRows*>(user)->threads_.load());
+  const auto& rows = *static_cast<const SessionRows*>(user);
+  try {
+    rows.with_team([&](ThreadTeam& team, int members) { copy_bytes(dst, src, bytes, team, members); });
+  } catch (...) {  // no memory for a team
+    std::memcpy(dst, src, static_cast<std::size_t>(bytes));
+  }
 }
 
 template <class F>
@@ -52,8 +75,11 @@ bool SessionRows::unless_cancelled(F&& f) const noexcept {
 
 std::int32_t SessionRows::read(const void* user, std::int64_t first, std::int64_t count, void* dst) {
   const auto& rows = *static_cast<const SessionRows*>(user);
-  return rows.unless_cancelled(
-      [&] { pack_rows(rows.data_, first, count, static_cast<std::byte*>(dst), rows.threads_.load()); });
+  return rows.unless_cancelled([&] {
+    rows.with_team([&](ThreadTeam& team, int members) {
+      pack_rows(rows.data_, first, count, static_cast<std::byte*>(dst), team, members);
+    });
+  });
 }
 
 bool SessionRows::cancelled() const noexcept {

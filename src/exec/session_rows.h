@@ -5,18 +5,22 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "backend/seam.h"
 #include "core/first_failure.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "dataset/dataset.h"
 
 namespace libknng {
 
 class SessionRows {
  public:
-  // A stop is a failure to read as well: a call that brings many rows ends with it. All are referred to.
+  // threads: of each device. A stop is a failure to read as well: a call that brings many rows ends with it. All are
+  // referred to.
   SessionRows(const Dataset& data, const std::atomic<int>& threads, const Monitor& monitor, FirstFailure& failure);
   SessionRows(const SessionRows&) = delete;
   SessionRows& operator=(const SessionRows&) = delete;
@@ -33,12 +37,17 @@ class SessionRows {
   // Calls f unless reading has failed or the work was stopped; false if one of them is so or f fails.
   template <class F>
   bool unless_cancelled(F&& f) const noexcept;
+  // Calls f(team, members) with a team that is free: each device that copies at the time has one.
+  template <class F>
+  void with_team(F&& f) const;
 
   const Dataset& data_;
   const std::atomic<int>& threads_;
   const Monitor& monitor_;
   FirstFailure& failure_;
   std::vector<knng_backend_piece> pieces_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<ThreadTeam>> free_;
 };
 
 }  // namespace libknng

@@ -1,13 +1,12 @@
 #include "exec/task.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <string>
 
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/host_memory.h"
+#include "core/thread_team.h"
 #include "exec/device_task.h"
 #include "exec/self_check.h"
 #include "prepare/canonical_rows.h"
@@ -134,7 +133,7 @@ Task make_task(const Settings& settings, const Dataset& data, bool query) {
   task.value_dtype = value_type == "f64" || (value_type == "auto" && data.dtype() == KNNG_F64) ? KNNG_F64 : KNNG_F32;
   task.threads = static_cast<int>(settings.integer(Setting::threads));
   task.threads_fixed = task.threads > 0;
-  if (!task.threads_fixed) task.threads = omp_get_max_threads();
+  if (!task.threads_fixed) task.threads = default_threads();
   if (const std::int64_t limit = settings.integer(Setting::max_host_bytes)) task.max_host_bytes = limit;
   task.tile_rows = settings.integer(Setting::tile_rows);
   task.tile_cols = settings.integer(Setting::tile_cols);

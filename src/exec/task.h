@@ -43,8 +43,7 @@ struct Task {
   std::int64_t kept_bytes(std::int64_t rows, std::int64_t k) const;
 };
 
-// Throws KNNG_ERR_OPTION for settings that contradict each other, KNNG_ERR_UNSUPPORTED for what this build has not. On
-// the calling thread, whose OpenMP settings decide about threads=0.
+// Throws KNNG_ERR_OPTION for settings that contradict each other, KNNG_ERR_UNSUPPORTED for what this build has not.
 Task make_task(const Settings& settings, const Dataset& data, bool query);
 
 // Throws KNNG_ERR_STATE or KNNG_ERR_RANGE if k does not fit. `left_out`: queries may leave out a row.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/thread_team.h"
 #include "exec/duplicate_check.h"
 #include "exec/request.h"
 #include "exec/task.h"
@@ -21,11 +22,11 @@ class Worker {
   virtual bool needs_rows_on_host() const noexcept = 0;
 
   // Fills a graph whose shape is set. False if check_duplicates found some: the graph is left as it was.
-  virtual bool fill(const Request& request, const Task& task, const TaskPlan& plan,
+  virtual bool fill(const Request& request, const Task& task, const TaskPlan& plan, ThreadTeam& team,
                     const DuplicateCheck& check_duplicates, Graph& graph) const = 0;
   // Fills a graph whose shape is set from that of its distinct rows; task and plan are for all rows.
   virtual void put_back(const Graph& of_distinct, const DistinctPlan& distinct, const Request& request,
-                        const Task& task, const TaskPlan& plan, Graph& graph) const = 0;
+                        const Task& task, const TaskPlan& plan, ThreadTeam& team, Graph& graph) const = 0;
 
  protected:
   ~Worker() = default;

@@ -38,7 +38,7 @@ constexpr Option kOptions[kSettings] = {
     {Setting::graph, "graph", Kind::word, "host", "host, device", 0, 0,
      "where the lists of a graph are kept; device: in the memory of the first device that makes it"},
     {Setting::threads, "threads", Kind::integer, "0", "0 to 4096", 0, 4096,
-     "CPU threads; 0: as many as OpenMP would use", "KNNG_THREADS"},
+     "CPU threads; 0: as many as there are processors, or OMP_NUM_THREADS", "KNNG_THREADS"},
     {Setting::max_host_bytes, "max_host_bytes", Kind::bytes, "0",
      "0 to 9007199254740992 bytes, or with a unit such as 4GiB or 500MB", 0, kMaxInteger,
      "most host memory the library may hold, rows it copied included; 0: no limit. Rows of files stay there if they "

@@ -1,15 +1,11 @@
 #include "prepare/canonical_rows.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
-
-#include "core/float_env.h"
 
 namespace libknng {
 namespace {
@@ -67,8 +63,8 @@ std::int64_t CanonicalRows::bytes_per_row(const Metric& metric, std::int64_t dim
   return bytes;
 }
 
-CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, int threads, Budget* budget, Monitor& monitor,
-                             const char* what, RowOrder order)
+CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, ThreadTeam& team, Budget* budget,
+                             Monitor& monitor, const char* what, RowOrder order)
     : data_(data), metric_(metric), order_(std::move(order)) {
   const std::int64_t n = data.rows(), d = data.dim();
   const auto size = static_cast<std::size_t>(d);
@@ -76,23 +72,19 @@ CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, int thre
   if (has_constants(metric.transform)) constants_ = Buffer<RowConstants>(n, budget);
   if (ranks && short_ranks_suffice(d)) short_ranks_ = Buffer<std::int16_t>(checked_mul(n, d, what), budget);
   if (ranks && !short_ranks_suffice(d)) long_ranks_ = Buffer<std::int32_t>(checked_mul(n, d, what), budget);
-  Buffer<double> scratch(d * threads, budget);
-  Buffer<std::int32_t> rank_scratch(ranks ? 2 * d * threads : 0, budget);
+  Buffer<double> scratch(d * team.size(), budget);
+  Buffer<std::int32_t> rank_scratch(ranks ? 2 * d * team.size() : 0, budget);
 
   const double limit = largest_magnitude(metric, d);
   Fault fault;
   std::atomic<bool> directionless{false};
   monitor.stage("prepare", static_cast<double>(n));
-#pragma omp parallel num_threads(threads)
-  {
-    const FloatEnv env;
-    const std::span<double> x(scratch.data() + omp_get_thread_num() * d, size);
-    std::int32_t* by_value = ranks ? rank_scratch.data() + omp_get_thread_num() * 2 * d : nullptr;
+  constexpr std::int64_t together = 16;
+  team.for_each(monitor, n, together, [&](int member, std::int64_t begin, std::int64_t end) {
+    const std::span<double> x(scratch.data() + member * d, size);
+    std::int32_t* by_value = ranks ? rank_scratch.data() + member * 2 * d : nullptr;
     std::int32_t* rank = ranks ? by_value + d : nullptr;
-#pragma omp for schedule(dynamic, 16)
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (monitor.stopped()) continue;
-      monitor.advance(1);
+    for (std::int64_t i = begin; i < end; ++i) {
       data.load(id(i), x.data());
       if (is_faulty(metric, limit, x)) {
         fault.add(id(i));
@@ -112,8 +104,7 @@ CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, int thre
       }
       constants_[i] = row_constants(metric.transform, x);
     }
-  }
-  monitor.check();
+  });
   any_directionless_ = directionless.load();
   if (fault.row.load() == std::numeric_limits<std::int64_t>::max()) return;
   refuse_row(data, metric, fault.row.load(), what);

@@ -8,6 +8,7 @@
 
 #include "core/buffer.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "dataset/dataset.h"
 #include "metric/canonical.h"
 #include "prepare/row_order.h"
@@ -22,8 +23,7 @@ namespace libknng {
 class CanonicalRows {
  public:
   // Checks the data against the metric: KNNG_ERR_DATA names row and column. `what` names the rows in messages.
-  // Runs on the calling thread's OpenMP team.
-  CanonicalRows(const Dataset& data, const Metric& metric, int threads, Budget* budget, Monitor& monitor,
+  CanonicalRows(const Dataset& data, const Metric& metric, ThreadTeam& team, Budget* budget, Monitor& monitor,
                 const char* what, RowOrder order = RowOrder());
 
   // Bytes held for a point, beside the order.

@@ -13,7 +13,8 @@ std::int64_t FilterOperands::bytes(std::int64_t rows, std::int64_t dim, OperandT
 }
 
 FilterOperands::FilterOperands(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame,
-                               const KeyBound& bound, OperandType type, int threads, Budget* budget, Monitor& monitor)
+                               const KeyBound& bound, OperandType type, ThreadTeam& team, Budget* budget,
+                               Monitor& monitor)
     : halves_(round_up(rows.rows(), kFilterPanel), std::numeric_limits<float>::infinity(), budget),
       norms_(rows.rows(), budget) {
   const std::int64_t d = rows.dim();
@@ -22,13 +23,13 @@ FilterOperands::FilterOperands(const Metric& metric, const CanonicalRows& rows, 
     if (!rows.directionless(i)) halves_[i] = bound.half(norms_[i]);
   };
   if (type == OperandType::fp32) {
-    panels_ = operand_panels(metric, rows, frame, threads, budget, monitor, note);
+    panels_ = operand_panels(metric, rows, frame, team, budget, monitor, note);
     return;
   }
   const std::int64_t padded = round_up(rows.rows(), kFilterPanel), depth = bf16_depth(d);
   pairs_ = Buffer<std::uint16_t>(checked_mul(padded, depth, "rows"), std::uint16_t{0}, budget);
   rows_ = Buffer<std::uint16_t>(checked_mul(padded + kBf16RowsBehind, depth, "rows"), std::uint16_t{0}, budget);
-  round_points(metric, rows, frame, type, threads, budget, monitor,
+  round_points(metric, rows, frame, type, team, budget, monitor,
                [&](std::int64_t i, const double* a, const RoundingSums& sums) {
                  write_bf16(i, a, d);
                  note(i, sums);

@@ -12,9 +12,8 @@ namespace libknng {
 
 class FilterOperands {
  public:
-  // Runs on the calling thread's OpenMP team.
   FilterOperands(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, const KeyBound& bound,
-                 OperandType type, int threads, Budget* budget, Monitor& monitor);
+                 OperandType type, ThreadTeam& team, Budget* budget, Monitor& monitor);
 
   static std::int64_t bytes(std::int64_t rows, std::int64_t dim, OperandType type);
   // Steps of four bytes of a point in panels().

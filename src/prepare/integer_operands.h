@@ -8,6 +8,7 @@
 
 #include "core/buffer.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {
@@ -17,8 +18,8 @@ class IntegerOperands {
   // Products, norms and their sums fit 31 bits up to this dimension: at most 2 x 65,280 a coordinate.
   static constexpr std::int64_t kLargestDim = 16384;
 
-  // Runs on the calling thread's OpenMP team. dtype: KNNG_U8, KNNG_I8 or KNNG_BOOL.
-  IntegerOperands(const Metric& metric, const CanonicalRows& rows, std::int32_t dtype, int threads, Budget* budget,
+  // dtype: KNNG_U8, KNNG_I8 or KNNG_BOOL.
+  IntegerOperands(const Metric& metric, const CanonicalRows& rows, std::int32_t dtype, ThreadTeam& team, Budget* budget,
                   Monitor& monitor);
 
   static std::int64_t bytes(std::int64_t rows, std::int64_t dim);

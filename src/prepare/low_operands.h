@@ -12,9 +12,8 @@ namespace libknng {
 
 class LowOperands {
  public:
-  // Runs on the calling thread's OpenMP team.
   LowOperands(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, const LowBound& bound,
-              int threads, Budget* budget, Monitor& monitor);
+              ThreadTeam& team, Budget* budget, Monitor& monitor);
 
   static std::int64_t bytes(std::int64_t rows, std::int64_t dim);
 

@@ -1,11 +1,8 @@
 #include "prepare/operand_panels.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "core/float_env.h"
 #include "prepare/filter_panel.h"
 
 namespace libknng {
@@ -29,35 +26,31 @@ Buffer<double> median_row(const CanonicalRows& rows, Budget* budget) {
   return centre;
 }
 
-double largest_difference(const CanonicalRows& rows, const Buffer<double>& centre, int threads, Budget* budget,
+double largest_difference(const CanonicalRows& rows, const Buffer<double>& centre, ThreadTeam& team, Budget* budget,
                           Monitor& monitor) {
   const std::int64_t d = rows.dim();
-  Buffer<double> scratch(d * threads, budget);
-  double largest = 0;
-#pragma omp parallel num_threads(threads) reduction(max : largest)
-  {
-    const FloatEnv env;
-    double* u = scratch.data() + omp_get_thread_num() * d;
-#pragma omp for schedule(dynamic, 64)
-    for (std::int64_t i = 0; i < rows.rows(); ++i) {
-      if (monitor.stopped()) continue;
+  Buffer<double> scratch(d * team.size(), budget);
+  Buffer<double> largest(team.size(), 0.0, budget);
+  constexpr std::int64_t together = 64;
+  team.for_each(rows.rows(), together, [&](int member, std::int64_t begin, std::int64_t end) {
+    double* u = scratch.data() + member * d;
+    for (std::int64_t i = begin; i < end && !monitor.stopped(); ++i) {
       rows.load(i, u);
-      for (std::int64_t t = 0; t < d; ++t) largest = std::max(largest, std::fabs(u[t] - centre[t]));
+      for (std::int64_t t = 0; t < d; ++t) largest[member] = std::max(largest[member], std::fabs(u[t] - centre[t]));
     }
-  }
+  });
   monitor.check();
-  return largest;
+  return *std::max_element(largest.begin(), largest.end());
 }
 
 }  // namespace
 
-FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, int threads,
-                            Budget* budget, Monitor& monitor) {
+FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries,
+                            ThreadTeam& team, Budget* budget, Monitor& monitor) {
   FilterFrame frame;
   frame.centre = metric.term == Term::product ? Buffer<double>(rows.dim(), 0.0, budget) : median_row(rows, budget);
-  double largest = largest_difference(rows, frame.centre, threads, budget, monitor);
-  if (&queries != &rows)
-    largest = std::max(largest, largest_difference(queries, frame.centre, threads, budget, monitor));
+  double largest = largest_difference(rows, frame.centre, team, budget, monitor);
+  if (&queries != &rows) largest = std::max(largest, largest_difference(queries, frame.centre, team, budget, monitor));
   if (largest > 0) frame.exponent = -std::ilogb(largest);
   return frame;
 }
@@ -67,44 +60,35 @@ std::int64_t operand_panel_bytes(std::int64_t rows, std::int64_t dim) {
 }
 
 void round_points(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, OperandType type,
-                  int threads, Budget* budget, Monitor& monitor,
+                  ThreadTeam& team, Budget* budget, Monitor& monitor,
                   const std::function<void(std::int64_t point, const double* a, const RoundingSums& sums)>& store) {
   const std::int64_t n = rows.rows(), d = rows.dim();
-  Buffer<double> scratch(d * threads, budget);
+  Buffer<double> scratch(d * team.size(), budget);
   // 2^exponent in two factors: neither overflows.
   const double scale_a = std::ldexp(1.0, frame.exponent / 2),
                scale_b = std::ldexp(1.0, frame.exponent - frame.exponent / 2);
   const bool shifted = metric.term != Term::product;
   monitor.stage("operands", static_cast<double>(n));
-#pragma omp parallel num_threads(threads)
-  {
-    const FloatEnv env;
-    double* u = scratch.data() + omp_get_thread_num() * d;
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t first = 0; first < n; first += kFilterPanel) {
-      if (monitor.stopped()) continue;
-      const std::int64_t last = std::min(first + kFilterPanel, n);
-      for (std::int64_t i = first; i < last; ++i) {
-        rows.load(i, u);
-        RoundingSums sums;
-        for (std::int64_t t = 0; t < d; ++t) {
-          const double x = (shifted ? u[t] - frame.centre[t] : u[t]) * scale_a * scale_b;
-          const double a = type == OperandType::bf16 ? rounded_to_bf16(x) : static_cast<float>(x), residual = x - a;
-          sums.square += a * a;
-          sums.residual += residual * residual;
-          sums.row += x * x;
-          u[t] = a;
-        }
-        store(i, u, sums);
+  team.for_each(monitor, n, kFilterPanel, [&](int member, std::int64_t first, std::int64_t end) {
+    double* u = scratch.data() + member * d;
+    for (std::int64_t i = first; i < end; ++i) {
+      rows.load(i, u);
+      RoundingSums sums;
+      for (std::int64_t t = 0; t < d; ++t) {
+        const double x = (shifted ? u[t] - frame.centre[t] : u[t]) * scale_a * scale_b;
+        const double a = type == OperandType::bf16 ? rounded_to_bf16(x) : static_cast<float>(x), residual = x - a;
+        sums.square += a * a;
+        sums.residual += residual * residual;
+        sums.row += x * x;
+        u[t] = a;
       }
-      monitor.advance(static_cast<double>(last - first));
+      store(i, u, sums);
     }
-  }
-  monitor.check();
+  });
 }
 
-Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, int threads,
-                             Budget* budget, Monitor& monitor,
+Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame,
+                             ThreadTeam& team, Budget* budget, Monitor& monitor,
                              const std::function<void(std::int64_t point, const RoundingSums& sums)>& note) {
   const std::int64_t n = rows.rows(), d = rows.dim(), padded = round_up(n, kFilterPanel);
   Buffer<float> panels(checked_mul(padded, d, "rows"), budget);
@@ -112,7 +96,7 @@ Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, co
     float* out = panels.data() + i / kFilterPanel * kFilterPanel * d + i % kFilterPanel;
     for (std::int64_t t = 0; t < d; ++t) out[t * kFilterPanel] = a ? static_cast<float>(a[t]) : 0.0f;
   };
-  round_points(metric, rows, frame, OperandType::fp32, threads, budget, monitor,
+  round_points(metric, rows, frame, OperandType::fp32, team, budget, monitor,
                [&](std::int64_t i, const double* a, const RoundingSums& sums) {
                  write(i, a);
                  note(i, sums);

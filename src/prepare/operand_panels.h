@@ -8,6 +8,7 @@
 
 #include "core/buffer.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {
@@ -19,7 +20,7 @@ struct FilterFrame {
 
   // The median of some rows (0 for inner products, which do not survive a shift), and the scale at which the largest
   // difference from it, on either side, is about 1.
-  static FilterFrame of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, int threads,
+  static FilterFrame of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries, ThreadTeam& team,
                         Budget* budget, Monitor& monitor);
 };
 
@@ -39,16 +40,16 @@ struct RoundingSums {
   double row = 0;       // of x^2
 };
 
-// Makes the operand of each point, a[0 .. dim), and calls store(point, a, sums) from any thread of the calling thread's
-// OpenMP team; points that share a panel go to the same thread.
+// Makes the operand of each point, a[0 .. dim), and calls store(point, a, sums) from any member of
+// the team; points that share a panel go to the same one.
 void round_points(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, OperandType type,
-                  int threads, Budget* budget, Monitor& monitor,
+                  ThreadTeam& team, Budget* budget, Monitor& monitor,
                   const std::function<void(std::int64_t point, const double* a, const RoundingSums& sums)>& store);
 
 // The panels of all points in fp32; points past the last are 0. note(point, sums) is called once for each point, by any
-// thread of the calling thread's OpenMP team.
-Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame, int threads,
-                             Budget* budget, Monitor& monitor,
+// member of the team.
+Buffer<float> operand_panels(const Metric& metric, const CanonicalRows& rows, const FilterFrame& frame,
+                             ThreadTeam& team, Budget* budget, Monitor& monitor,
                              const std::function<void(std::int64_t point, const RoundingSums& sums)>& note);
 // Its bytes, with what it needs while it runs.
 std::int64_t operand_panel_bytes(std::int64_t rows, std::int64_t dim);

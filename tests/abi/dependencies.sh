@@ -1,11 +1,11 @@
 #!/bin/sh
-# The library needs the C and C++ runtimes and OpenMP's, and nothing else; it has its soname and no path of the machine
-# that built it.   dependencies.sh LIBRARY SONAME
+# The library needs the C and C++ runtimes and nothing else; it has its soname and no path of the machine that built
+# it.   dependencies.sh LIBRARY SONAME
 set -eu
 library=$1 soname=$2
 readelf -d "$library" >/dev/null
 bad=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-  grep -vxE 'lib(c|m|gcc_s|stdc\+\+|gomp)\.so\.[0-9]+|ld-linux-[a-z0-9-]+\.so\.[0-9]+' || true)
+  grep -vxE 'lib(c|m|gcc_s|stdc\+\+)\.so\.[0-9]+|ld-linux-[a-z0-9-]+\.so\.[0-9]+' || true)
 if [ -n "$bad" ]; then
   echo "needed, but not allowed: $bad" >&2
   exit 1

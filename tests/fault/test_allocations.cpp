@@ -1,6 +1,6 @@
 // Every allocation of the library fails once, in every call that allocates: the call answers KNNG_ERR_MEMORY, nothing
 // leaks, and the objects that were there before work afterwards. It must not know how the library allocates, only that
-// C++ code asks operator new. OpenMP's runtime and the C library use malloc and are left alone.
+// C++ code asks operator new. The C library uses malloc and is left alone.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
 /* Children of a test, which go on with the library. GCC 12's address sanitizer leaves its allocator locked in a child
- * if a thread was just ending at the fork (glibc's allocator is whole there): OpenMP's workers, which end on their own,
- * are waited for then. A child that hangs is killed. */
+ * if a thread was just ending at the fork (glibc's allocator is whole there): threads that are about to end are waited
+ * for then. A child that hangs is killed. */
 #ifndef KNNG_TESTS_HARNESS_FORK_H
 #define KNNG_TESTS_HARNESS_FORK_H
 

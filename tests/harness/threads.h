@@ -1,5 +1,5 @@
-/* Counting the threads of this process. OpenMP's workers are told to end and do so on their own: the kernel may list
- * one for some microseconds after the call that used it has returned. A thread that stays, stays longer than a second.
+/* Counting the threads of this process. The kernel may list one for some microseconds after it has been
+ * joined. A thread that stays, stays longer than a second.
  */
 #ifndef KNNG_TESTS_HARNESS_THREADS_H
 #define KNNG_TESTS_HARNESS_THREADS_H

@@ -1,28 +1,25 @@
-// For the thread sanitizer's own test: the same sharing between OpenMP threads, ordered by a barrier (no report wanted)
-// or not ordered at all (a report wanted). Knows nothing of the library.
-#include <omp.h>
-
+// For the thread sanitizer's own test: the same sharing between the members of a team, ordered by its end (no report
+// wanted) or not ordered at all (a report wanted).
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
+#include "core/thread_team.h"
+
 int main(int argc, char** argv) {
   const bool ordered = argc > 1 && std::strcmp(argv[1], "ordered") == 0;
-  int shared[2] = {0, 0};
-  int seen = 0;
-#pragma omp parallel num_threads(2)
-  {
-    const int me = omp_get_thread_num();
-    for (int round = 0; round < 1000; ++round) {
-      if (ordered) {
-        shared[me] += 1;
-#pragma omp barrier
-        if (me == 0) seen += shared[1 - me];
-#pragma omp barrier
-      } else {
-        shared[0] += 1;
-      }
-    }
+  constexpr int size = 2, rounds = 1000;
+  libknng::ThreadTeam team(size);
+  std::int64_t shared[size] = {0, 0}, seen = 0, pieces[size] = {0, 0};
+  for (int round = 0; round < rounds; ++round) {
+    team.for_each(2 * size, 1, [&](int member, std::int64_t, std::int64_t) {
+      ++pieces[member];
+      ++shared[ordered ? member : 0];
+    });
+    seen += shared[0] + shared[1];
   }
-  std::printf("%d %d %d\n", shared[0], shared[1], seen);
-  return 0;
+  std::printf("%lld %lld %lld: %lld and %lld pieces\n", static_cast<long long>(shared[0]),
+              static_cast<long long>(shared[1]), static_cast<long long>(seen), static_cast<long long>(pieces[0]),
+              static_cast<long long>(pieces[1]));
+  return pieces[1] == 0 ? 2 : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "core/float_env.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "dataset/dataset.h"
 #include "values.h"
 
@@ -53,9 +54,10 @@ inline libknng::Dataset stored(std::int32_t dtype, const Rows& rows) {
   return data;
 }
 
-// A call without callbacks.
+// A call without callbacks, of one thread.
 struct Call {
   libknng::FloatEnv env;
+  libknng::ThreadTeam team{1};
   libknng::Monitor monitor{knng_control{sizeof(knng_control), 0, nullptr, nullptr, nullptr, nullptr, 0}, env};
 };
 

@@ -144,10 +144,10 @@ void operands_are_measured(void**) {
   const Dataset data = points::stored(KNNG_F64, raw);
   for (const char* name : {"sqeuclidean", "inner_product", "cosine"}) {
     const Metric metric = find_metric(name, 2);
-    const CanonicalRows rows(data, metric, 1, nullptr, call.monitor, "rows");
-    const FilterFrame frame = FilterFrame::of(metric, rows, rows, 1, nullptr, call.monitor);
+    const CanonicalRows rows(data, metric, call.team, nullptr, call.monitor, "rows");
+    const FilterFrame frame = FilterFrame::of(metric, rows, rows, call.team, nullptr, call.monitor);
     const KeyBound bound(metric, raw.d, frame.exponent, bf16_vector_unit(raw.d));
-    const FilterOperands operands(metric, rows, frame, bound, OperandType::bf16, 1, nullptr, call.monitor);
+    const FilterOperands operands(metric, rows, frame, bound, OperandType::bf16, call.team, nullptr, call.monitor);
     const auto* of_rows = static_cast<const std::uint16_t*>(operands.rows());
     const auto* panels = static_cast<const std::uint16_t*>(operands.panels());
     const std::int64_t depth = bf16_depth(raw.d);
@@ -201,7 +201,8 @@ template <class Run>
 Lists lists_of(const CanonicalRows& rows, const CanonicalRows& columns, const Metric& metric, const Job& job,
                Run&& run) {
   points::Call call;
-  const CpuProblem problem{rows, columns, metric, job.grid, job.leave_out, job.threads};
+  ThreadTeam team(job.threads);
+  const CpuProblem problem{rows, columns, metric, job.grid, team, job.leave_out};
   NeighbourLists lists(rows.rows(), job.k, nullptr);
   Lists found;
   found.counts = run(problem, lists, call.monitor);
@@ -216,9 +217,9 @@ Lists lists_of(const CanonicalRows& rows, const CanonicalRows& columns, const Me
 // Every filter of this processor; returns the share of pairs that the first bfloat16 filter evaluated.
 double check(const char* name, const Metric& metric, const Dataset& data, const Dataset* queries, const Job& job) {
   points::Call call;
-  const CanonicalRows columns(data, metric, 1, nullptr, call.monitor, "rows");
+  const CanonicalRows columns(data, metric, call.team, nullptr, call.monitor, "rows");
   std::optional<CanonicalRows> asked;
-  if (queries) asked.emplace(*queries, metric, 1, nullptr, call.monitor, "q");
+  if (queries) asked.emplace(*queries, metric, call.team, nullptr, call.monitor, "q");
   const CanonicalRows& rows = queries ? *asked : columns;
   const Lists expected =
       lists_of(rows, columns, metric, job, [](const CpuProblem& p, NeighbourLists& lists, Monitor& monitor) {
@@ -230,7 +231,7 @@ double check(const char* name, const Metric& metric, const Dataset& data, const 
   for (const ProductArithmetic& arithmetic : all) {
     const Lists found =
         lists_of(rows, columns, metric, job, [&](const CpuProblem& p, NeighbourLists& lists, Monitor& monitor) {
-          FilterFrame frame = FilterFrame::of(metric, columns, rows, 1, nullptr, monitor);
+          FilterFrame frame = FilterFrame::of(metric, columns, rows, call.team, nullptr, monitor);
           const auto filter = make_product_filter(p, arithmetic, std::move(frame), nullptr, monitor);
           return run_fused_with(p, *filter, lists, nullptr, monitor);
         });
@@ -319,10 +320,10 @@ void the_choice_follows_the_data(void**) {
   for (const Rows* rows : {&wide, &tight}) {
     points::Call call;
     const Dataset data = points::stored(KNNG_F32, *rows);
-    const CanonicalRows canonical(data, metric, 1, nullptr, call.monitor, "rows");
+    const CanonicalRows canonical(data, metric, call.team, nullptr, call.monitor, "rows");
     const TileGrid grid{rows->n, rows->n, 96, 96, true};
-    const CpuProblem problem{canonical, canonical, metric, grid, nullptr, 1};
-    const FilterFrame frame = FilterFrame::of(metric, canonical, canonical, 1, nullptr, call.monitor);
+    const CpuProblem problem{canonical, canonical, metric, grid, call.team};
+    const FilterFrame frame = FilterFrame::of(metric, canonical, canonical, call.team, nullptr, call.monitor);
     for (const FilterTile* tile : bf16_tiles())
       assert_int_equal(bf16_pays(problem, 10, frame, *fp32_arithmetic().tile, *tile, nullptr), rows == &wide);
   }

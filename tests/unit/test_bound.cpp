@@ -43,10 +43,10 @@ struct Prepared {
   Prepared(const Metric& m, std::int32_t dtype, const Rows& rows)
       : metric(m),
         data(points::stored(dtype, rows)),
-        points(data, metric, 1, nullptr, call.monitor, "rows"),
-        frame(FilterFrame::of(metric, points, points, 1, nullptr, call.monitor)),
+        points(data, metric, call.team, nullptr, call.monitor, "rows"),
+        frame(FilterFrame::of(metric, points, points, call.team, nullptr, call.monitor)),
         bound(metric, rows.d, frame.exponent, fp32_unit(rows.d)),
-        operands(metric, points, frame, bound, OperandType::fp32, 1, nullptr, call.monitor) {}
+        operands(metric, points, frame, bound, OperandType::fp32, call.team, nullptr, call.monitor) {}
 
   std::vector<double> row(std::int64_t i) const {
     std::vector<double> u(static_cast<std::size_t>(points.dim()));

@@ -488,9 +488,10 @@ void copies_by_several_threads(void**) {
     const std::int64_t first = n / 3, count = n - first, bytes = count * 7 * 4;
     for (const int threads : {1, 2, 5}) {
       std::vector<std::byte> packed(static_cast<std::size_t>(bytes) + 1, std::byte{0xa5}), copied = packed;
-      pack_rows(data, first, count, packed.data(), threads);
+      ThreadTeam team(5);
+      pack_rows(data, first, count, packed.data(), team, threads);
       assert_memory_equal(packed.data(), rows.flat.data() + first * 7, static_cast<std::size_t>(bytes));
-      copy_bytes(copied.data(), packed.data(), bytes, threads);
+      copy_bytes(copied.data(), packed.data(), bytes, team, threads);
       assert_memory_equal(copied.data(), packed.data(), packed.size());  // and the byte after it is as it was
     }
   }

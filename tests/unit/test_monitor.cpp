@@ -1,6 +1,5 @@
 // Monitor: who calls the callbacks, when, in which state; how a call is stopped; that nothing is left behind.
 #include <dirent.h>
-#include <omp.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -17,6 +16,7 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 
 #include "harness/cmocka.h"
 
@@ -291,16 +291,18 @@ void signals_are_for_the_hosts_threads(void**) {
   Caller caller;
   sigset_t in_work;
   sigemptyset(&in_work);
-  std::atomic<int> unblocked_in_team{0};
+  std::atomic<int> in_team{0}, unblocked_in_team{0};
   bool seen = false;
   run(caller.control(), [&](Monitor& monitor) {
     pthread_sigmask(SIG_BLOCK, nullptr, &in_work);
-#pragma omp parallel num_threads(3)
-    {
+    ThreadTeam team(3);
+    team.run([&](int) {
+      ++in_team;
+      comes_true([&] { return in_team == 3; });
       sigset_t mask;
       pthread_sigmask(SIG_BLOCK, nullptr, &mask);
       if (!sigismember(&mask, SIGINT) || !sigismember(&mask, SIGUSR2)) ++unblocked_in_team;
-    }
+    });
     monitor.stage("signals", 1);
     seen = comes_true([&] { return caller.times > 0; });
   });
@@ -308,6 +310,7 @@ void signals_are_for_the_hosts_threads(void**) {
   assert_true(seen);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD, SIGPIPE, SIGRTMIN, SIGRTMAX})
     assert_int_equal(sigismember(&in_work, signal), 1);
+  assert_int_equal(in_team, 3);
   assert_int_equal(unblocked_in_team, 0);
   for (const bool blocked : caller.blocked) assert_true(blocked);
   // Faults that a thread brings upon itself are the host's as well.
@@ -317,9 +320,6 @@ void signals_are_for_the_hosts_threads(void**) {
 
 void no_thread_is_left(void**) {
   run(Caller().control(), [](Monitor&) {});  // whatever the first use of a library starts
-#ifdef __clang__
-  skip();  // LLVM's OpenMP keeps its pool; what ships uses GNU's
-#endif
   // A thread that has been joined leaves the system's list a moment later.
   std::this_thread::sleep_for(milliseconds(50));
   const int before = threads_of_process();
@@ -327,8 +327,11 @@ void no_thread_is_left(void**) {
     std::atomic<int> team{0};
     int during = 0;
     const auto work = [&](Monitor&) {
-#pragma omp parallel num_threads(4)
-      ++team;
+      ThreadTeam helpers(4);
+      helpers.run([&](int) {
+        ++team;
+        comes_true([&] { return team == 4; });
+      });
       during = threads_of_process();
       if (i == 4) throw std::runtime_error("the work fails");
     };

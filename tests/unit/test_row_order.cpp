@@ -117,15 +117,15 @@ double keys_as_they_come(const Rows& rows, const Rows* queries, const char* sele
   const auto tiled = std::find_if(cpu_engines().begin(), cpu_engines().end(),
                                   [](const CpuEngine& engine) { return std::strcmp(engine.name, "tiled") == 0; });
   points::Call call;
-  const CanonicalRows columns(data, metric, 1, nullptr, call.monitor, "rows");
-  const CanonicalRows others(asked, metric, 1, nullptr, call.monitor, "q");
+  const CanonicalRows columns(data, metric, call.team, nullptr, call.monitor, "rows");
+  const CanonicalRows others(asked, metric, call.team, nullptr, call.monitor, "q");
   NeighbourLists lists(asked.rows(), kNeighbours, nullptr);
   const CpuProblem problem = {queries ? others : columns,
                               columns,
                               metric,
                               {asked.rows(), data.rows(), kTile, kTile, queries == nullptr},
+                              call.team,
                               nullptr,
-                              1,
                               find_selector(selector)};
   return static_cast<double>(tiled->run(problem, lists, nullptr, call.monitor).keys);
 }

@@ -97,10 +97,11 @@ struct Case {
     const TaskPlan plan = with_queries ? plan_task(task, data, 41, KNNG_F32, kK, data.held_bytes())
                                        : plan_task(task, data, 0, 0, kK, data.held_bytes());
     Budget budget(INT64_MAX);
-    const CanonicalRows columns(data, task.metric, 2, &budget, monitor, "rows", RowOrder());
+    ThreadTeam team(2);
+    const CanonicalRows columns(data, task.metric, team, &budget, monitor, "rows", RowOrder());
     const Request request{
         data, with_queries ? &queries : nullptr, with_queries ? left_out.data() : nullptr, kK, &budget, monitor};
-    check_rows(request, task, plan, 20, columns, graph);
+    check_rows(request, task, plan, team, 20, columns, graph);
   }
 
   std::vector<float> rows, asked;

@@ -2,33 +2,28 @@
 // against and the last rung of their ladder.
 #include "backend/cpu/direct_engine.h"
 
-#include <omp.h>
-
 #include <vector>
 
 #include "backend/cpu/direct_worker.h"
-#include "core/float_env.h"
 
 namespace libknng {
 
 CpuCounts run_direct(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {
   const TileGrid& grid = problem.grid;
   std::vector<DirectWorkspace> spaces;
-  spaces.reserve(static_cast<std::size_t>(problem.threads));
-  for (int i = 0; i < problem.threads; ++i)
+  spaces.reserve(static_cast<std::size_t>(problem.team.size()));
+  for (int i = 0; i < problem.team.size(); ++i)
     spaces.emplace_back(grid.tile_rows, grid.tile_cols, problem.rows.dim(), budget);
   SharedLists shared(lists, grid.rows);
   TileQueue queue(grid);
   monitor.stage("distances", grid.pairs());
-#pragma omp parallel num_threads(problem.threads)
-  {
-    const FloatEnv env;
-    DirectWorker worker(problem, false, spaces[static_cast<std::size_t>(omp_get_thread_num())], shared);
+  problem.team.run([&](int member) {
+    DirectWorker worker(problem, false, spaces[static_cast<std::size_t>(member)], shared);
     for (Tile t; !monitor.stopped() && queue.next(t);) {
       worker.run(t);
       monitor.advance(grid.pairs_of(t));
     }
-  }
+  });
   monitor.check();
   return {static_cast<std::int64_t>(grid.pairs()), 0, false};
 }

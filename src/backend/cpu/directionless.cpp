@@ -35,14 +35,15 @@ void offer_directionless(const CpuProblem& problem, NeighbourLists& lists, Monit
     if (!(problem.grid.square && rows.id(i) == id) && !(problem.leave_out && problem.leave_out[i] == id))
       lists.offer(i, kNoDirectionKey, id);
   };
-#pragma omp parallel for schedule(static) num_threads(problem.threads)
-  for (std::int64_t i = 0; i < rows.rows(); ++i) {
-    if (monitor.stopped()) continue;
-    if (rows.directionless(i))
-      for (std::int64_t id = 0; id < std::min(wanted, columns.rows()); ++id) offer(i, id);
-    else
-      for (const std::int64_t id : first) offer(i, id);
-  }
+  constexpr std::int64_t together = 1024;
+  problem.team.for_each(rows.rows(), together, [&](int, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end && !monitor.stopped(); ++i) {
+      if (rows.directionless(i))
+        for (std::int64_t id = 0; id < std::min(wanted, columns.rows()); ++id) offer(i, id);
+      else
+        for (const std::int64_t id : first) offer(i, id);
+    }
+  });
 }
 
 }  // namespace libknng

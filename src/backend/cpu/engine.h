@@ -7,6 +7,7 @@
 
 #include "core/buffer.h"
 #include "core/monitor.h"
+#include "core/thread_team.h"
 #include "merge/neighbour_lists.h"
 #include "metric/metric.h"
 #include "plan/tile_grid.h"
@@ -21,9 +22,9 @@ struct CpuProblem {
   const CanonicalRows& columns;  // the same object if grid.square
   const Metric& metric;
   TileGrid grid;
+  ThreadTeam& team;
   const std::int64_t* leave_out = nullptr;  // queries: the id that a row must not return, -1 for none
-  int threads = 1;
-  const Selector* selector = nullptr;  // of engines that select
+  const Selector* selector = nullptr;       // of engines that select
 };
 
 // What an engine counted.
@@ -51,8 +52,8 @@ struct CpuEngine {
                                 bool searched);
   std::int64_t (*workspace_bytes)(const Metric& metric, std::int32_t dtype, const Selector* selector,
                                   std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
-  // Offers to `lists`, which are by rows, every pair that belongs, and others, each once. Runs on the calling thread's
-  // OpenMP team; throws KNNG_ERR_CANCELLED when stopped, the lists are then partial.
+  // Offers to `lists`, which are by rows, every pair that belongs, and others, each once. Throws KNNG_ERR_CANCELLED
+  // when stopped, the lists are then partial.
   CpuCounts (*run)(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);
 };
 

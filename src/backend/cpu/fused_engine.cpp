@@ -1,7 +1,5 @@
 #include "backend/cpu/fused_engine.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -11,7 +9,6 @@
 #include "backend/cpu/directionless.h"
 #include "backend/cpu/integer_filter.h"
 #include "backend/cpu/product_filter.h"
-#include "core/float_env.h"
 #include "prepare/filter_operands.h"
 #include "prepare/integer_operands.h"
 
@@ -132,37 +129,25 @@ void seed_lists(const CpuProblem& problem, const ColumnSample& sample, std::vect
   const std::int64_t rank = SampleRanks::rank(problem.columns.rows(), sample.size(), lists.k());
   if (rank == 0) return;
   monitor.stage("cut-offs", static_cast<double>(n));
-#pragma omp parallel num_threads(problem.threads)
-  {
-    const FloatEnv env;
-    FusedWorker& worker = workers[static_cast<std::size_t>(omp_get_thread_num())];
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t first = 0; first < n; first += kFilterPanel) {
-      if (monitor.stopped()) continue;
-      worker.seed(first, rank, sample, shared, lists);
-      monitor.advance(static_cast<double>(std::min(kFilterPanel, n - first)));
-    }
-  }
-  monitor.check();
+  problem.team.for_each(monitor, n, kFilterPanel, [&](int member, std::int64_t first, std::int64_t) {
+    workers[static_cast<std::size_t>(member)].seed(first, rank, sample, shared, lists);
+  });
 }
 
 // Returns how many lists had to be redone.
 std::int64_t redo_lists(const CpuProblem& problem, std::vector<FusedWorker>& workers, NeighbourLists& lists,
                         Monitor& monitor) {
-  std::int64_t redone = 0;
-#pragma omp parallel num_threads(problem.threads) reduction(+ : redone)
-  {
-    const FloatEnv env;
-    FusedWorker& worker = workers[static_cast<std::size_t>(omp_get_thread_num())];
-#pragma omp for schedule(dynamic, 16)
-    for (std::int64_t i = 0; i < problem.rows.rows(); ++i) {
+  std::atomic<std::int64_t> redone{0};
+  constexpr std::int64_t together = 16;
+  problem.team.for_each(problem.rows.rows(), together, [&](int member, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
       if (monitor.stopped() || lists.filled(i)) continue;
-      worker.redo(i, lists);
+      workers[static_cast<std::size_t>(member)].redo(i, lists);
       ++redone;
     }
-  }
+  });
   monitor.check();
-  return redone;
+  return redone.load();
 }
 
 }  // namespace
@@ -210,18 +195,14 @@ CpuCounts run_fused_with(const CpuProblem& problem, const TileFilter& filter, Ne
                          Monitor& monitor) {
   const TileGrid& grid = problem.grid;
   std::vector<FusedWorker> workers;
-  workers.reserve(static_cast<std::size_t>(problem.threads));
-  for (int i = 0; i < problem.threads; ++i) workers.emplace_back(problem, filter, budget);
+  workers.reserve(static_cast<std::size_t>(problem.team.size()));
+  for (int i = 0; i < problem.team.size(); ++i) workers.emplace_back(problem, filter, budget);
   SharedLists shared(lists, grid.rows);
   seed_lists(problem, filter.sample(), workers, shared, lists, monitor);
   offer_directionless(problem, lists, monitor);
   TileQueue queue(grid);
   monitor.stage("distances", grid.pairs());
-#pragma omp parallel num_threads(problem.threads)
-  {
-    const FloatEnv env;
-    workers[static_cast<std::size_t>(omp_get_thread_num())].run(queue, shared, monitor);
-  }
+  problem.team.run([&](int member) { workers[static_cast<std::size_t>(member)].run(queue, shared, monitor); });
   monitor.check();
   CpuCounts counts;
   counts.redone = redo_lists(problem, workers, lists, monitor);

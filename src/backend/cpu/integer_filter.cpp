@@ -16,10 +16,10 @@ class IntegerFilter final : public TileFilter {
  public:
   IntegerFilter(const CpuProblem& p, Budget* budget, Monitor& monitor)
       : problem(p),
-        columns(p.metric, p.columns, p.columns.dtype(), p.threads, budget, monitor),
+        columns(p.metric, p.columns, p.columns.dtype(), p.team, budget, monitor),
         sample_(p.columns.rows(), IntegerOperands::groups(p.columns.dim()), columns.signed_panels(),
                 columns.column_parts(), budget) {
-    if (!p.grid.square) queries_.emplace(p.metric, p.rows, p.rows.dtype(), p.threads, budget, monitor);
+    if (!p.grid.square) queries_.emplace(p.metric, p.rows, p.rows.dtype(), p.team, budget, monitor);
   }
 
   std::unique_ptr<TileFilterWorker> worker(Budget* budget) const override;

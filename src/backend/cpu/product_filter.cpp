@@ -27,10 +27,10 @@ class ProductFilter final : public TileFilter {
         tile(*arithmetic.tile),
         frame(std::move(common)),
         bound(p.metric, p.rows.dim(), frame.exponent, tile.unit(p.rows.dim())),
-        columns(p.metric, p.columns, frame, bound, arithmetic.type, p.threads, budget, monitor),
+        columns(p.metric, p.columns, frame, bound, arithmetic.type, p.team, budget, monitor),
         sample_(p.columns.rows(), FilterOperands::depth(p.rows.dim(), arithmetic.type), columns.panels(),
                 columns.halves(), budget) {
-    if (!p.grid.square) queries_.emplace(p.metric, p.rows, frame, bound, arithmetic.type, p.threads, budget, monitor);
+    if (!p.grid.square) queries_.emplace(p.metric, p.rows, frame, bound, arithmetic.type, p.team, budget, monitor);
   }
 
   std::unique_ptr<TileFilterWorker> worker(Budget* budget) const override;
@@ -249,7 +249,7 @@ ProductArithmetic proven_arithmetic(const ProductArithmetic& wanted, Monitor& mo
 
 std::unique_ptr<TileFilter> make_product_filter(const CpuProblem& problem, std::int64_t k, Budget* budget,
                                                 Monitor& monitor) {
-  FilterFrame frame = FilterFrame::of(problem.metric, problem.columns, problem.rows, problem.threads, budget, monitor);
+  FilterFrame frame = FilterFrame::of(problem.metric, problem.columns, problem.rows, problem.team, budget, monitor);
   ProductArithmetic arithmetic = proven_arithmetic(fastest_arithmetic(problem.rows.dim()), monitor);
   if (arithmetic.type == OperandType::bf16 &&
       !bf16_pays(problem, k, frame, *fp32_arithmetic().tile, *arithmetic.tile, budget))

@@ -14,9 +14,9 @@ class ProductLows final : public TileLows {
   ProductLows(const CpuProblem& problem, const FilterFrame& frame, Budget* budget, Monitor& monitor)
       : problem_(problem),
         bound_(problem.metric, problem.rows.dim(), frame.exponent, fp32_unit(problem.rows.dim()), LowOperands::kRatios),
-        columns_(problem.metric, problem.columns, frame, bound_, problem.threads, budget, monitor) {
+        columns_(problem.metric, problem.columns, frame, bound_, problem.team, budget, monitor) {
     if (!problem.grid.square)
-      queries_.emplace(problem.metric, problem.rows, frame, bound_, problem.threads, budget, monitor);
+      queries_.emplace(problem.metric, problem.rows, frame, bound_, problem.team, budget, monitor);
   }
 
   const float* write(const Tile& t, DirectWorkspace&, float* buffer, std::int64_t stride) const override {
@@ -69,7 +69,7 @@ bool product_lows_can_run(const Metric& metric, std::int64_t dim) {
 
 std::unique_ptr<TileLows> make_product_lows(const CpuProblem& problem, Budget* budget, Monitor& monitor) {
   const FilterFrame frame =
-      FilterFrame::of(problem.metric, problem.columns, problem.rows, problem.threads, budget, monitor);
+      FilterFrame::of(problem.metric, problem.columns, problem.rows, problem.team, budget, monitor);
   if (std::abs(frame.exponent) > LowBound::kLargestExponent) return nullptr;
   return std::make_unique<ProductLows>(problem, frame, budget, monitor);
 }

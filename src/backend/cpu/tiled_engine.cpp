@@ -1,7 +1,5 @@
 #include "backend/cpu/tiled_engine.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -10,7 +8,6 @@
 #include "backend/cpu/direct_tile.h"
 #include "backend/cpu/directionless.h"
 #include "backend/cpu/tile_lows.h"
-#include "core/float_env.h"
 #include "merge/shared_lists.h"
 #include "prepare/low_operands.h"
 #include "select/selector.h"
@@ -152,18 +149,14 @@ CpuCounts run_tiled(const CpuProblem& problem, NeighbourLists& lists, Budget* bu
   if (product_lows_can_run(problem.metric, problem.rows.dim())) lows = make_product_lows(problem, budget, monitor);
   if (!lows) lows = make_canonical_lows(problem);
   std::vector<std::unique_ptr<TiledWorker>> workers;
-  workers.reserve(static_cast<std::size_t>(problem.threads));
-  for (int i = 0; i < problem.threads; ++i)
+  workers.reserve(static_cast<std::size_t>(problem.team.size()));
+  for (int i = 0; i < problem.team.size(); ++i)
     workers.push_back(std::make_unique<TiledWorker>(problem, *lows, lists.k(), budget));
   offer_directionless(problem, lists, monitor);
   SharedLists shared(lists, grid.rows);
   TileQueue queue(grid);
   monitor.stage("distances", grid.pairs());
-#pragma omp parallel num_threads(problem.threads)
-  {
-    const FloatEnv env;
-    workers[static_cast<std::size_t>(omp_get_thread_num())]->run(queue, shared, monitor);
-  }
+  problem.team.run([&](int member) { workers[static_cast<std::size_t>(member)]->run(queue, shared, monitor); });
   monitor.check();
   CpuCounts counts;
   for (const auto& worker : workers) {

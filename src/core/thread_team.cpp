@@ -1,0 +1,114 @@
+#include "core/thread_team.h"
+
+#include <sched.h>
+
+#include <cstdlib>
+
+#include "core/float_env.h"
+#include "core/signals_blocked.h"
+
+namespace libknng {
+namespace {
+
+// Looks for what is about to come, some 20 us while nobody else wants the processor. Whether it came.
+template <class Came>
+bool look_for(Came&& came) noexcept {
+  constexpr int kLooks = 50;
+  for (int i = 0; i < kLooks; ++i) {
+    if (came()) return true;
+    std::this_thread::yield();
+  }
+  return came();
+}
+
+}  // namespace
+
+ThreadTeam::~ThreadTeam() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    calls_.fetch_add(1);
+  }
+  called_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+}
+
+void ThreadTeam::do_part(const Work& work, int member) noexcept {
+  try {
+    work(member);
+  } catch (...) {
+    failure_->note();
+  }
+}
+
+// Where the system has no thread left, there are fewer helpers.
+void ThreadTeam::start(int members) noexcept {
+  const SignalsBlocked blocked;
+  try {
+    while (static_cast<int>(helpers_.size()) < members - 1) helpers_.emplace_back([this] { help(); });
+  } catch (...) {
+  }
+}
+
+void ThreadTeam::gather(const Work& work, int members) {
+  FirstFailure failure;
+  if (static_cast<int>(helpers_.size()) < members - 1) start(members);
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = &work;
+    failure_ = &failure;
+    members_ = members;
+    joined_ = 1;
+    calls_.fetch_add(1);
+  }
+  for (int i = 1; i < members; ++i) called_.notify_one();
+  do_part(work, 0);
+  {
+    std::unique_lock lock(mutex_);
+    work_ = nullptr;  // who has not come by now need not
+    lock.unlock();
+    look_for([this] { return busy_.load() == 0; });
+    lock.lock();
+    done_.wait(lock, [this] { return busy_.load() == 0; });
+    failure_ = nullptr;
+  }
+  failure.rethrow();
+}
+
+void ThreadTeam::help() noexcept {
+  const FloatEnv env;
+  std::uint32_t seen = 0;
+  for (;;) {
+    look_for([&] { return calls_.load() != seen; });
+    const Work* work = nullptr;
+    int member = 0;
+    {
+      std::unique_lock lock(mutex_);
+      called_.wait(lock, [&] { return ends_ || calls_.load() != seen; });
+      seen = calls_.load();
+      if (ends_) return;
+      if (!work_ || joined_ == members_) continue;
+      work = work_;
+      member = joined_++;
+      busy_.fetch_add(1);
+    }
+    do_part(*work, member);
+    const std::lock_guard lock(mutex_);
+    if (busy_.fetch_sub(1) == 1) done_.notify_one();
+  }
+}
+
+int default_threads() noexcept {
+  // Once: a host may change its environment while others read it.
+  static const int wanted = [] {
+    const char* const text = secure_getenv("OMP_NUM_THREADS");
+    // Of a list the first; 0 for what is no number.
+    return text ? static_cast<int>(std::clamp(std::strtol(text, nullptr, 10), 0L, 4096L)) : 0;
+  }();
+  if (wanted > 0) return wanted;
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine) == 0) return std::max(1, CPU_COUNT(&mine));
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace libknng

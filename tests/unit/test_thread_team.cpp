@@ -1,0 +1,206 @@
+// Teams of threads: every piece is done once, whoever comes; what fails comes out; nothing is left behind.
+#include <dirent.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "core/float_env.h"
+#include "core/monitor.h"
+#include "core/thread_team.h"
+
+#include "harness/cmocka.h"
+
+using namespace libknng;
+
+namespace {
+
+int threads_of_process() {
+  DIR* tasks = opendir("/proc/self/task");
+  int count = 0;
+  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+// Waits until `members` of a team are there, so that a test sees them all.
+void meet(std::atomic<int>& there, int members) {
+  ++there;
+  while (there.load() < members) std::this_thread::yield();
+}
+
+void every_piece_is_done_once(void**) {
+  for (const int size : {1, 2, 3, 8}) {
+    ThreadTeam team(size);
+    for (const std::int64_t count : {0, 1, 2, 7, 64, 1000})
+      for (const std::int64_t grain : {1, 3, 64, 5000}) {
+        std::vector<std::atomic<int>> times(static_cast<std::size_t>(count));
+        std::atomic<bool> right{true};
+        team.for_each(count, grain, [&](int member, std::int64_t begin, std::int64_t end) {
+          if (member < 0 || member >= size || begin % grain != 0 || end - begin > grain || end <= begin) right = false;
+          for (std::int64_t i = begin; i < end; ++i) ++times[static_cast<std::size_t>(i)];
+        });
+        assert_true(right);
+        for (const auto& t : times) assert_int_equal(t, 1);
+      }
+  }
+}
+
+// Short calls follow each other while helpers wake up and fall asleep: none is lost and none is done twice.
+void short_calls_in_a_row(void**) {
+  ThreadTeam team(4);
+  for (int call = 0; call < 20000; ++call) {
+    std::atomic<int> done{0};
+    team.for_each(5, 1, [&](int, std::int64_t, std::int64_t) { ++done; });
+    if (done != 5) fail_msg("call %d: %d of 5", call, done.load());
+    if (call % 1000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+void members_have_numbers_of_their_own(void**) {
+  ThreadTeam team(4);
+  for (const int members : {2, 3, 4}) {
+    std::atomic<int> there{0};
+    std::mutex mutex;
+    std::set<int> numbers;
+    std::set<std::thread::id> threads;
+    team.run(
+        [&](int member) {
+          meet(there, members);
+          const std::lock_guard lock(mutex);
+          numbers.insert(member);
+          threads.insert(std::this_thread::get_id());
+        },
+        members);
+    assert_int_equal(numbers.size(), members);
+    assert_int_equal(threads.size(), members);
+    assert_int_equal(*numbers.rbegin(), members - 1);
+  }
+}
+
+void members_compute_as_the_library_does(void**) {
+  std::fesetround(FE_UPWARD);
+  {
+    const FloatEnv env;
+    ThreadTeam team(3);
+    std::atomic<int> there{0}, wrong{0};
+    team.run([&](int) {
+      meet(there, 3);
+      if (std::fegetround() != FE_TONEAREST) ++wrong;
+    });
+    assert_int_equal(wrong, 0);
+  }
+  assert_int_equal(std::fegetround(), FE_UPWARD);
+  std::fesetround(FE_TONEAREST);
+}
+
+void what_fails_comes_out(void**) {
+  for (const int size : {1, 2, 4}) {
+    ThreadTeam team(size);
+    for (int again = 0; again < 20; ++again) {
+      std::atomic<std::int64_t> begun{0};
+      bool caught = false;
+      try {
+        team.for_each(1000000, 1, [&](int, std::int64_t piece, std::int64_t) {
+          ++begun;
+          if (piece == 3) throw std::runtime_error("piece 3");
+        });
+      } catch (const std::runtime_error& e) {
+        caught = std::string(e.what()) == "piece 3";
+      }
+      assert_true(caught);
+      assert_true(begun < 1000000);
+    }
+    std::atomic<int> done{0};
+    team.for_each(10, 1, [&](int, std::int64_t, std::int64_t) { ++done; });  // it works on
+    assert_int_equal(done, 10);
+  }
+}
+
+void work_is_followed_and_stopped(void**) {
+  const FloatEnv env;
+  volatile std::int32_t stop = 0;
+  Monitor monitor({sizeof(knng_control), 0, nullptr, nullptr, nullptr, &stop, 0}, env);
+  ThreadTeam team(3);
+  std::atomic<std::int64_t> done{0};
+  knng_status code = KNNG_OK;
+  try {
+    team.for_each(monitor, 1000, 1, [&](int, std::int64_t, std::int64_t) {
+      if (++done == 10) stop = 1;
+    });
+  } catch (const Error& e) {
+    code = e.code();
+  }
+  assert_int_equal(code, KNNG_ERR_CANCELLED);
+  assert_in_range(done, 10, 12);
+}
+
+// Where the system has no room for another thread the calling one does all.
+void nobody_else_is_needed(void**) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip();  // they need addresses without number
+#endif
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  rlimit narrow = before;
+  narrow.rlim_cur = static_cast<rlim_t>(pages) * 4096 + (rlim_t{1} << 20);
+  const int threads = threads_of_process();
+  std::atomic<int> done{0}, most{0};
+  {
+    ThreadTeam team(8);
+    setrlimit(RLIMIT_AS, &narrow);
+    team.for_each(100, 1, [&](int member, std::int64_t, std::int64_t) {
+      ++done;
+      if (member > most) most = member;
+    });
+    setrlimit(RLIMIT_AS, &before);
+    assert_int_equal(threads_of_process(), threads);
+  }
+  assert_int_equal(done, 100);
+  assert_int_equal(most, 0);
+}
+
+void threads_start_when_wanted_and_end_with_the_team(void**) {
+  const int before = threads_of_process();
+  {
+    ThreadTeam team(4);
+    team.for_each(1, 1, [](int, std::int64_t, std::int64_t) {});
+    assert_int_equal(threads_of_process(), before);
+    team.for_each(2, 1, [](int, std::int64_t, std::int64_t) {});
+    assert_int_equal(threads_of_process(), before + 1);
+    team.run([](int) {});
+    assert_int_equal(threads_of_process(), before + 3);
+  }
+  // A thread that has been joined leaves the system's list a moment later.
+  for (int i = 0; i < 1000 && threads_of_process() > before; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  assert_int_equal(threads_of_process(), before);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(nobody_else_is_needed),
+      cmocka_unit_test(every_piece_is_done_once),
+      cmocka_unit_test(short_calls_in_a_row),
+      cmocka_unit_test(members_have_numbers_of_their_own),
+      cmocka_unit_test(members_compute_as_the_library_does),
+      cmocka_unit_test(what_fails_comes_out),
+      cmocka_unit_test(work_is_followed_and_stopped),
+      cmocka_unit_test(threads_start_when_wanted_and_end_with_the_team),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
