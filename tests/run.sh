@@ -4,7 +4,7 @@
 #   sh tests/run.sh            all but slow ones
 #   sh tests/run.sh quick      the same with small data
 #   sh tests/run.sh slow       what takes minutes: whole data sets, every type and size
-#   sh tests/run.sh LABEL      unit, api, abi, fault, install, cli, fuzz, gpu, house
+#   sh tests/run.sh LABEL      unit, api, abi, fault, install, cli, fuzz, gpu, house, bindings
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -13,7 +13,7 @@ build=$root/.build
 # shellcheck source-path=SCRIPTDIR source=../src/cmake/debian-packages.sh
 . "$root/src/cmake/debian-packages.sh"
 need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib1g-dev libzip-dev libpng-dev \
-  libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy
+  libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy python3-pycparser
 
 echo "Building in $build (what the tools say is in tests.log there)"
 if [ -f "$build/CMakeCache.txt" ]; then
