@@ -1,0 +1,195 @@
+"""Long calls: progress, Ctrl-C and other signals, the log.
+
+Python runs the handlers of signals between two steps of its own program, in the main thread, which waits in the library.
+A callback that the library calls ten times a second gives it the occasion. An exception that a handler raises there would
+be printed and lost, even inside `try`: ctypes has no frame that could catch what comes before the first line. So while a
+call runs every handler written in Python is wrapped: what it raises is kept, the library is told to stop, and the
+exception goes on its way when the call has returned.
+"""
+from __future__ import annotations
+
+import ctypes
+import logging
+import signal
+import sys
+import threading
+from typing import Any, Callable, Optional, Protocol, Union
+
+from . import _declarations as c
+from ._errors import CancelledError, raise_for
+from ._library import lib
+
+logger = logging.getLogger("knng")
+
+#: progress(stage, done, total): true stops the call
+ProgressFunction = Callable[[str, float, float], Any]
+Progress = Union[None, bool, type, ProgressFunction]
+
+
+class _Bar(Protocol):
+    def show(self, stage: str, done: float, total: float) -> Any: ...
+    def end(self) -> None: ...
+
+
+class _Function:
+    """A progress function of the user's."""
+
+    def __init__(self, function: ProgressFunction) -> None:
+        self.show = function
+
+    def end(self) -> None:
+        pass
+
+
+class _Tqdm:
+    """Bars of tqdm, or of a class with its interface: one for each stage, in percent."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind, self._bar, self._stage, self._at = kind, None, "", 0.0
+
+    def show(self, stage: str, done: float, total: float) -> None:
+        if self._bar is None or stage != self._stage:
+            self.end()
+            self._stage, self._at = stage, 0.0
+            self._bar = self._kind(total=100, desc=stage, bar_format="{desc}: {percentage:3.0f}%|{bar}| "
+                                   "{elapsed}<{remaining}")
+        at = 100 * done / total if total > 0 else 0.0
+        self._bar.update(at - self._at)
+        self._at = at
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+class _Plain:
+    """A line on stderr, for those who have no tqdm."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    def show(self, stage: str, done: float, total: float) -> None:
+        self._shown = True
+        sys.stderr.write(f"\r{stage}: {100 * done / total if total > 0 else 0:3.0f} %\x1b[K")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._shown:
+            sys.stderr.write("\n")
+
+
+def _bar(progress: Progress) -> Optional[_Bar]:
+    if progress is None or progress is False:
+        return None
+    if progress is True:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return _Plain()
+        return _Tqdm(tqdm)
+    if isinstance(progress, type) and hasattr(progress, "update") and hasattr(progress, "close"):
+        return _Tqdm(progress)
+    if callable(progress):
+        return _Function(progress)
+    raise TypeError("progress must be None, True, a class like tqdm.tqdm or a function of (stage, done, total), "
+                    f"not {type(progress).__name__}")
+
+
+class _Signals:
+    """While it is entered, handlers written in Python set `stop` instead of raising; those that raised, in order, are in
+    `raised`. Does nothing in other threads than the main one, where Python runs no handlers."""
+
+    def __init__(self, stop: ctypes.c_int32, raised: list[BaseException]) -> None:
+        self._stop, self._raised = stop, raised
+        self._before: dict[int, Any] = {}
+
+    def _wrapped(self, handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
+        def run(number: int, frame: Any) -> None:
+            try:
+                handler(number, frame)
+                if number == signal.SIGINT:  # a handler that only takes notice of it, as an event loop's
+                    raise KeyboardInterrupt
+            except BaseException as raised:  # noqa: B902
+                self._raised.append(raised)
+                self._stop.value = 1
+
+        return run
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        try:
+            # Ctrl-C first: from then on it cannot interrupt this loop.
+            for number in sorted(signal.valid_signals(), key=lambda number: number != signal.SIGINT):
+                handler = signal.getsignal(number)
+                if callable(handler) and not isinstance(handler, signal.Handlers):
+                    self._before[number] = handler
+                    signal.signal(number, self._wrapped(handler))
+        except ValueError:  # an interpreter of its own, which has no signals
+            self._before.clear()
+        except BaseException:  # noqa: B902
+            self._restore()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+
+    def _restore(self) -> None:
+        while self._before:
+            try:
+                while self._before:  # Ctrl-C last
+                    number = next(reversed(self._before))
+                    signal.signal(number, self._before[number])
+                    del self._before[number]
+            except BaseException as raised:  # noqa: B902  # by a handler that is back already
+                self._raised.append(raised)
+
+
+def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 0) -> None:
+    """Calls a long function of the library. One of `arguments` is `CONTROL`, where it takes its knng_control; the
+    knng_error at the end is added here.
+
+    Raises what the library says, what a signal's handler or the progress function raised, or CancelledError if the
+    progress function returned something true."""
+    bar = _bar(progress)
+    stop = ctypes.c_int32(0)
+    raised: list[BaseException] = []
+
+    def look(_user: Any, stage: bytes, done: float, total: float) -> int:
+        try:
+            return 1 if bar is not None and bar.show(stage.decode(), done, total) else 0
+        except BaseException as error:  # noqa: B902
+            raised.append(error)
+            return 1
+
+    def say(_user: Any, level: int, line: bytes) -> None:
+        try:
+            logger.log(logging.WARNING if level else logging.INFO, "%s", line.decode())
+        except BaseException as error:  # noqa: B902
+            raised.append(error)
+            stop.value = 1
+
+    control = c.Control(interval_ms=100, progress=c.PROGRESS(look), stop=ctypes.pointer(stop), max_bytes=max_bytes)
+    if logger.isEnabledFor(logging.WARNING):
+        control.log = c.LOG(say)
+    error = c.Error()
+    here = [ctypes.byref(control) if argument is CONTROL else argument for argument in arguments]
+    with _Signals(stop, raised):
+        try:
+            status = getattr(lib, name)(*here, ctypes.byref(error))
+        finally:
+            if bar is not None:
+                try:
+                    bar.end()
+                except BaseException as late:  # noqa: B902
+                    raised.append(late)
+    if raised:
+        raise raised[0]
+    if status:
+        raise_for(error)
+
+
+CONTROL = object()
+
+__all__ = ["CONTROL", "CancelledError", "Progress", "ProgressFunction", "run"]

@@ -1,0 +1,262 @@
+"""Rows, settings, and the calls that find neighbours."""
+from __future__ import annotations
+
+import ctypes
+import operator
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, Optional, Tuple
+
+import numpy as np
+
+from . import _declarations as c
+from . import _rows
+from ._control import CONTROL, Progress, run
+from ._graph import Graph
+from ._handle import Handle
+from ._library import call, lib, text
+from ._settings import setting_text, settings
+
+
+def integer(value: Any, name: str) -> int:
+    """value as a number that int64 holds."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"{name}={number} is no 64-bit number")
+    return number
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a graph or query would take, from DataSet.estimate(). Bytes are peaks."""
+    devices: int
+    host_bytes: int
+    device_bytes: int
+    smallest_host: int
+    smallest_device: int
+    tile_rows: int
+    tile_cols: int
+    tiles: int
+
+
+class DataSet:
+    """Rows with settings, for more than one graph or query of the same rows. `knng.graph()` is shorter for one.
+
+    Args:
+        x: n x d, a row a point. Arrays (NumPy, anything with the array interface or buffers, pandas frames of numbers)
+            of real numbers of any strides are not copied, and **must not change** until the data set is closed. Sparse
+            matrices of SciPy are made dense, in blocks, in memory of the library: n x d values. A str or a path names a
+            file of rows (.npy, .fvecs, .fbin, IDX, ...), which is read.
+        progress: None, True (a bar of tqdm, where there is one), a class like tqdm.tqdm, or a function of (stage, done,
+            total) that stops the call by returning something true.
+        **settings: metric="cosine", threads=2, device="cpu", ...: see knng.settings(). They hold for all calls;
+            with_settings() gives the same rows with others.
+
+    Raises:
+        TypeError, ValueError (knng.DataError for NaN or infinity, with row and column), MemoryError, OSError.
+
+    Any number of threads may use one data set at the same time. It never changes.
+    """
+
+    def __init__(self, x: Any, /, *, progress: Progress = None, **settings: Any) -> None:
+        self._handle = Handle("knng_destroy", "data set")
+        self._owners: list[Any] = []
+        with self._handle as h:
+            call("knng_create", self._handle.out(), 0, 0)
+            self._set(settings)
+            if isinstance(x, (str, os.PathLike)):
+                run("knng_add_file", h, os.fsencode(x), CONTROL, progress=progress)
+            elif _rows.is_sparse(x):
+                if 0 in x.shape:
+                    raise ValueError(f"x needs at least one row and one column, it has shape {x.shape}")
+                for block in _rows.dense_blocks(x):
+                    run("knng_add", h, ctypes.byref(_rows.view(block).matrix), CONTROL, progress=progress)
+            else:
+                view = _rows.view(x)
+                run("knng_borrow", h, ctypes.byref(view.matrix), CONTROL, progress=progress)
+                self._owners.append(view.owner)
+        self._shape = self._read_shape()
+
+    def _set(self, settings: Dict[str, Any]) -> None:
+        for key, value in settings.items():
+            if value is not None:
+                call("knng_set", self._handle.pointer, key.encode(), setting_text(key, value))
+
+    def _read_shape(self) -> Tuple[int, int, int]:
+        rows, dim, dtype = ctypes.c_int64(), ctypes.c_int64(), ctypes.c_int32()
+        with self._handle as h:
+            call("knng_shape", h, ctypes.byref(rows), ctypes.byref(dim), ctypes.byref(dtype))
+        return rows.value, dim.value, dtype.value
+
+    @property
+    def shape(self) -> Tuple[int, int]:
+        """Points, values of each."""
+        return self._shape[:2]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return _rows.numpy_dtype(self._shape[2])
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def __repr__(self) -> str:
+        if self._handle.closed:
+            return "<knng.DataSet, closed>"
+        metric = self.settings["metric"]
+        return f"<knng.DataSet {self._shape[0]} x {self._shape[1]}, metric={metric}>"
+
+    @property
+    def settings(self) -> Dict[str, str]:
+        """All settings as texts."""
+        with self._handle as h:
+            return {option.name: text("knng_get", h, option.name) for option in settings()}
+
+    def with_settings(self, **settings: Any) -> DataSet:
+        """The same rows, not copied, with some settings changed."""
+        other = object.__new__(DataSet)
+        other._handle = Handle("knng_destroy", "data set")
+        other._owners = self._owners
+        other._shape = self._shape
+        with self._handle as h:
+            call("knng_share", other._handle.out(), h)
+        other._set(settings)
+        return other
+
+    def graph(self, k: int, *, progress: Progress = None) -> Graph:
+        """The k nearest other rows of every row. Raises knng.RangeError, a ValueError, unless 1 <= k < n."""
+        _before_build()
+        graph = Handle("knng_graph_destroy", "graph")
+        with self._handle as h:
+            run("knng_build", h, integer(k, "k"), CONTROL, graph.out(), progress=progress)
+        return Graph._of(graph)
+
+    def query(self, query: Any, k: int, *, leave_out: Any = None, progress: Progress = None) -> Graph:
+        """The k nearest rows of every query row.
+
+        Args:
+            query: m x d, of any dtype, as x of the data set (sparse queries are made dense whole), or a file's name.
+            k: neighbours, at most n
+            leave_out: m ids: the row that a query must not return, such as the query itself; -1 for none
+        """
+        _before_build()
+        graph = Handle("knng_graph_destroy", "graph")
+        k = integer(k, "k")
+        with self._handle as h:
+            if isinstance(query, (str, os.PathLike)):
+                if leave_out is not None:
+                    raise TypeError("leave_out goes with queries in memory, not with those of a file")
+                run("knng_query_file", h, os.fsencode(query), k, CONTROL, graph.out(), progress=progress)
+            else:
+                rows = _rows.view(query.toarray() if _rows.is_sparse(query) else query, "query")
+                ids = None if leave_out is None else _rows.column(leave_out, "leave_out", rows.matrix.rows)
+                run("knng_query", h, ctypes.byref(rows.matrix), ids and ctypes.byref(ids.matrix), 0, k, CONTROL,
+                    graph.out(), progress=progress)
+        return Graph._of(graph)
+
+    def estimate(self, k: int, n_queries: int = 0) -> Plan:
+        """What graph(k), or a query of so many rows, would take; at once, without doing it."""
+        plan = c.Plan()
+        with self._handle as h:
+            call("knng_estimate", h, integer(n_queries, "n_queries"), integer(k, "k"), ctypes.byref(plan))
+        return Plan(**{name: getattr(plan, name) for name in Plan.__dataclass_fields__})
+
+    def check(self, graph: Graph, sample: int = 0, *, progress: Progress = None) -> Optional[int]:
+        """Compares a graph of all rows, from anywhere, with the definition of its distances, ids and bits.
+
+        Args:
+            sample: how many rows to compare, spread evenly; 0: all
+        Returns:
+            The first row that differs, or None.
+        """
+        wrong = ctypes.c_int64()
+        with self._handle as h, graph._handle as g:
+            run("knng_check", h, g, integer(sample, "sample"), CONTROL, ctypes.byref(wrong), progress=progress)
+        return None if wrong.value < 0 else wrong.value
+
+    def read(self, first: int = 0, count: Optional[int] = None, dtype: Any = None) -> np.ndarray[Any, Any]:
+        """A copy of some rows, in any dtype that holds their values."""
+        first = integer(first, "first")
+        count = self._shape[0] - first if count is None else integer(count, "count")
+        rows = np.empty((max(count, 0), self._shape[1]), self.dtype if dtype is None else dtype)
+        with self._handle as h:
+            call("knng_read", h, first, ctypes.byref(_rows.writable(rows)))
+        return rows
+
+    def close(self) -> None:
+        """Lets go of the rows, after the calls that are running. Graphs live on. What is called afterwards raises
+        ValueError."""
+        self._handle.close()
+        self._owners = []
+
+    def __enter__(self) -> DataSet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_tiles_asked = False
+
+
+def use_matrix_tiles() -> bool:
+    """Asks the system, for this process and as long as it lives, for the processor's matrix tiles (Intel AMX), with which
+    builds on such a CPU are several times as fast. Each thread's saved state grows by 8 KiB. The environment variable
+    KNNG_MATRIX_TILES=1 makes the first graph ask.
+
+    Returns:
+        Whether builds use them from now on; False where processor or system has none.
+    """
+    error = c.Error()
+    return lib.knng_use_matrix_tiles(ctypes.byref(error)) == 0
+
+
+def _before_build() -> None:
+    global _tiles_asked
+    if not _tiles_asked:
+        _tiles_asked = True
+        if os.environ.get("KNNG_MATRIX_TILES") == "1":
+            use_matrix_tiles()
+
+
+def graph(x: Any, k: int, *, metric: str = "euclidean", query: Any = None, leave_out: Any = None,
+          progress: Progress = None, **settings: Any) -> Graph:
+    """The exact k nearest neighbours of every row of x, or of every row of `query` among those of x.
+
+    Args:
+        x: n x d, a row a point: see knng.DataSet. Not copied.
+        k: neighbours of each row, itself not counted; less than n (at most n for queries)
+        metric: a word, see knng.metrics()
+        query: None, or m x d rows
+        leave_out: with query: m ids, the row of x that each query must not return; -1 for none
+        progress: None, True, a class like tqdm.tqdm, or a function of (stage, done, total)
+        **settings: threads=2, device="cuda", value="similarity", self="first", ...: see knng.settings()
+
+    Returns:
+        knng.Graph, whose `indices` and `distances` are n x k (m x k) arrays, nearest first.
+
+    Raises:
+        TypeError, ValueError, MemoryError and OSError, each a knng.Error where the library says it: k that does not
+        fit, NaN with row and column, an unknown metric. KeyboardInterrupt within a second of Ctrl-C.
+
+    >>> import knng, numpy as np
+    >>> g = knng.graph(np.array([[0.0], [1.0], [3.0]]), 1)
+    >>> g.indices
+    array([[1],
+           [0],
+           [1]])
+    >>> g.distances
+    array([[1.],
+           [1.],
+           [2.]])
+    """
+    if query is None and leave_out is not None:
+        raise TypeError("leave_out goes with query")
+    with DataSet(x, metric=metric, progress=progress, **settings) as rows:
+        if query is None:
+            return rows.graph(k, progress=progress)
+        return rows.query(query, k, leave_out=leave_out, progress=progress)

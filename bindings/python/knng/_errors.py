@@ -1,0 +1,116 @@
+"""What can go wrong, as exceptions: each is a kind of knng.Error and of the built-in exception that Python has for it."""
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+class Error(Exception):
+    """A call of the library that failed. The message names argument, value and limit.
+
+    Attributes:
+        code: the library's number for the kind of failure, negative (KNNG_ERR_* in knng.h)
+        argument: name of the parameter or setting at fault, or ""
+        row, col: where in the argument it is, counted from 0, or None
+        given, limit: the number that was given and the limit that it broke, or None
+    """
+
+    code = 0
+
+    def __init__(self, message: str = "", *, argument: str = "", row: int | None = None, col: int | None = None,
+                 given: int | None = None, limit: int | None = None) -> None:
+        super().__init__(message)
+        self.argument, self.row, self.col, self.given, self.limit = argument, row, col, given, limit
+
+    def __str__(self) -> str:  # OSError would make its own
+        return str(self.args[0]) if self.args else ""
+
+    def __reduce__(self) -> Any:
+        return type(self), self.args, self.__dict__
+
+
+class ArgumentError(Error, ValueError):
+    """A shape, a dtype or a memory layout that does not fit."""
+    code = -1
+
+
+class RangeError(Error, ValueError):
+    """A number outside its limits: k, a count, a value that the wanted dtype cannot hold."""
+    code = -2
+
+
+class OptionError(Error, ValueError):
+    """An unknown setting, metric, rule or name, or a value that a setting does not take."""
+    code = -3
+
+
+class DataError(Error, ValueError):
+    """NaN, infinity, integers beyond 2**53, or values that the metric does not take."""
+    code = -4
+
+
+class StateError(Error, RuntimeError):
+    """The object is not ready for this call, or not of the kind that it needs."""
+    code = -5
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """The system had no memory, or no thread, left."""
+    code = -6
+
+
+class BudgetError(Error, MemoryError):
+    """max_host_bytes or max_device_bytes is too small; `limit` is the smallest that is known to be needed."""
+    code = -7
+
+
+class CancelledError(Error, RuntimeError):
+    """The progress callback asked to stop. (Ctrl-C raises KeyboardInterrupt.)"""
+    code = -8
+
+
+class FileError(Error, OSError):
+    """A file could not be opened, read or written."""
+    code = -9
+
+
+class FormatError(Error, ValueError):
+    """A file is not what its format asks for."""
+    code = -10
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Valid, but not available in this build or version."""
+    code = -11
+
+
+class DeviceError(Error, RuntimeError):
+    """A GPU failed, is not usable, or has too little free memory."""
+    code = -12
+
+
+class InternalError(Error, RuntimeError):
+    """A defect of the library: please report it."""
+    code = -13
+
+
+class CheckError(Error, RuntimeError):
+    """A row was found wrong when it was checked (check_rows): please report it."""
+    code = -14
+
+
+KINDS = {kind.code: kind for kind in (
+    ArgumentError, RangeError, OptionError, DataError, StateError, OutOfMemoryError, BudgetError, CancelledError,
+    FileError, FormatError, UnsupportedError, DeviceError, InternalError, CheckError)}
+
+
+def raise_for(error: Any) -> NoReturn:
+    """Raises what a knng_error says. Codes that are not known here, of a later library, are plain knng.Error."""
+
+    def number(value: int) -> int | None:
+        return None if value == -1 else value
+
+    kind = KINDS.get(error.code, Error)
+    failure = kind(error.message.decode(), argument=error.argument.decode(), row=number(error.row),
+                   col=number(error.col), given=number(error.given), limit=number(error.limit))
+    failure.code = error.code
+    raise failure

@@ -1,0 +1,327 @@
+"""The result: lists of neighbours, what is known about them, and the forms that other packages take."""
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+
+import numpy as np
+
+from . import _declarations as c
+from . import _rows
+from ._control import CONTROL, Progress, run
+from ._errors import RangeError, StateError, UnsupportedError
+from ._handle import Handle
+from ._library import call, text
+from ._settings import statistics
+from ._sparse import Sparse
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+    import scipy.sparse
+
+#: Texts that a graph has, as knng_graph_text() names them.
+TEXTS = ("metric", "p", "precision", "engine", "selector", "device", "version", "fingerprint", "value", "self")
+
+
+class Graph:
+    """Exact nearest neighbours: from knng.graph(), knng.load() or Graph.from_arrays(). It never changes, and needs neither
+    the data set nor the rows that it was made from. Any number of threads may read it at the same time.
+
+    Attributes:
+        indices: n x k ids, int64, nearest first. Read-only: the library's own memory, no copy.
+        distances: n x k, float32 (float64 for float64 rows); largest first if they are similarities. Read-only.
+    """
+
+    _handle: Handle
+
+    def __init__(self) -> None:
+        raise TypeError("graphs are made by knng.graph(), knng.DataSet, knng.load() and knng.Graph.from_arrays()")
+
+    @classmethod
+    def _of(cls, handle: Handle) -> Graph:
+        graph = object.__new__(cls)
+        graph._handle = handle
+        rows, columns, width = ctypes.c_int64(), ctypes.c_int64(), ctypes.c_int64()
+        same = ctypes.c_int32()
+        ids, values = c.Matrix(), c.Matrix()
+        with handle as g:
+            call("knng_graph_shape", g, ctypes.byref(rows), ctypes.byref(columns), ctypes.byref(width),
+                 ctypes.byref(same))
+            call("knng_graph_view", g, ctypes.byref(ids), ctypes.byref(values))
+        #: Rows, and points that could be neighbours.
+        graph.shape = rows.value, columns.value
+        #: Entries of a row: k, or k + 1 under self="first".
+        graph.width = width.value
+        #: Whether rows and columns are the same points; False for a query.
+        graph.same_points = bool(same.value)
+        graph._value_dtype = _rows.numpy_dtype(values.dtype)
+        graph._space = ids.space
+        lists = (rows.value, width.value)
+        if ids.space == _rows.HOST:
+            graph.indices = _rows.shown(ids, lists, handle)
+            graph.distances = _rows.shown(values, lists, handle)
+        else:  # made with graph="device": the arrays are copies
+            graph.indices, graph.distances = graph.copy()
+        return graph
+
+    shape: Tuple[int, int]
+    width: int
+    same_points: bool
+    indices: np.ndarray[Any, np.dtype[np.int64]]
+    distances: np.ndarray[Any, Any]
+    _value_dtype: np.dtype[Any]
+    _space: int
+
+    @classmethod
+    def from_arrays(cls, indices: Any, distances: Any = None, *, columns: Optional[int] = None, base: int = 0) -> Graph:
+        """A graph from another package's result, which is copied. Lists stay in the order in which they are given.
+
+        Args:
+            indices: n x k ids, int32 or int64; base - 1 where a row is shorter
+            distances: n x k, float32 or float64, +inf where there is no neighbour; None: 0 everywhere
+            columns: number of points that could be neighbours, if rows are queries; None: rows and columns are the same
+            base: 0 or 1: what ids count from
+        """
+        ids = _rows.view(indices, "indices")
+        values = None if distances is None else _rows.view(distances, "distances")
+        handle = Handle("knng_graph_destroy", "graph")
+        call("knng_graph_import", handle.out(), ctypes.byref(ids.matrix), values and ctypes.byref(values.matrix), base,
+             ids.matrix.rows if columns is None else columns, int(columns is None))
+        return cls._of(handle)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        kind = "graph" if self.same_points else "query"
+        return (f"<knng.Graph: {kind} of {self.shape[0]} rows, {self.width} of {self.shape[1]} each, "
+                f"metric={self.info['metric']}>")
+
+    def __reduce__(self) -> Any:
+        return _from_arrays, (np.array(self.indices), np.array(self.distances), self.shape[1], self.same_points)
+
+    # ---- What is known about it
+
+    @property
+    def info(self) -> Dict[str, str]:
+        """Texts: metric, p, precision, engine, selector, device, version, fingerprint of the data, value, self."""
+        with self._handle as g:
+            return {name: text("knng_graph_text", g, name) for name in TEXTS}
+
+    @property
+    def stats(self) -> Dict[str, float]:
+        """Statistics of the build; knng.statistics() says what each means."""
+        number = ctypes.c_double()
+        found = {}
+        with self._handle as g:
+            for name in statistics():
+                call("knng_graph_stat", g, name.encode(), ctypes.byref(number))
+                found[name] = number.value
+        return found
+
+    def rows(self, what: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """One number for each row, int64.
+
+        Args:
+            what: "ties": 1 if a row that was not returned is exactly as far as the last that was; "proof": how the row was
+                proved; "indegree": in how many other lists the row appears (one number for each column); "component":
+                number of its weakly connected component
+        """
+        numbers = np.empty(self.shape[1] if what == "indegree" else self.shape[0], np.int64)
+        with self._handle as g:
+            call("knng_graph_rows", g, what.encode(), ctypes.byref(_rows.writable(numbers)))
+        return numbers
+
+    def summary(self) -> str:
+        """A few lines on the graph: components, duplicates, ties, hubs, distances, where it was made."""
+        info, stats = self.info, self.stats
+        indegree = self.rows("indegree")
+        last = self.distances[:, -1]
+        lines = [repr(self)[1:-1]]
+        if self.same_points:
+            lines.append(f"components: {int(self.rows('component').max()) + 1}")
+        lines += [
+            f"in how many lists a point is: at most {int(indegree.max())}, {int((indegree == 0).sum())} points in none",
+            f"{info['value']} of the last neighbour: {last.min():.6g} to {last.max():.6g}, median {np.median(last):.6g}",
+            f"duplicates: {stats['duplicates']:.0f}, rows cut at a tie: {stats['ties_at_k']:.0f}",
+            f"made by {info['device']}, engine {info['engine']}, in {stats['seconds_total']:.3g} s; "
+            f"{stats['proved']:.0f} rows proved",
+        ]
+        return "\n".join(lines)
+
+    # ---- Arrays
+
+    def copy(self, ids: Any = np.int64, distances: Any = None, *, base: int = 0,
+             order: str = "C") -> Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """New arrays (indices, distances), writable, in one copy.
+
+        Args:
+            ids: int64, int32, int16 or uint16
+            distances: float64, float32 or float16; None: as they are
+            base: 0 or 1: the first row's id
+            order: "C", or "F" for column-major
+        Raises:
+            knng.RangeError: an id or a distance that the dtype cannot hold
+        """
+        if order not in ("C", "F"):
+            raise ValueError(f"order must be 'C' or 'F', not {order!r}")
+        lists = (self.shape[0], self.width)
+        to_ids = np.empty(lists, ids, order=order)  # type: ignore[call-overload]
+        to_values = np.empty(lists, distances or self._value_dtype, order=order)  # type: ignore[call-overload]
+        with self._handle as g:
+            call("knng_graph_copy", g, base, ctypes.byref(_rows.writable(to_ids)),
+                 ctypes.byref(_rows.writable(to_values)))
+        return to_ids, to_values
+
+    def umap(self) -> Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """(indices, distances), the row itself first at distance 0, writable: umap's `precomputed_knn`.
+
+        umap counts the row itself: n_neighbors=15 is k=14 here."""
+        self._needs_square("umap()")
+        info = self.info
+        if info["value"] == "similarity":
+            raise StateError("umap() needs distances, and the graph has similarities: build with value='distance'")
+        if info["self"] == "first":
+            return self.copy()
+        if info["metric"] == "inner_product":
+            raise StateError("under inner_product a row is not nearest to itself: build with self='first'")
+        n, k = self.shape[0], self.width
+        ids, distances = np.empty((n, k + 1), np.int64), np.empty((n, k + 1), self._value_dtype)
+        ids[:, 0] = np.arange(n)
+        distances[:, 0] = 0
+        with self._handle as g:
+            call("knng_graph_copy", g, 0, ctypes.byref(_rows.writable(ids[:, 1:])),
+                 ctypes.byref(_rows.writable(distances[:, 1:])))
+        return ids, distances
+
+    # ---- Sparse matrices and graphs of other packages
+
+    def sparse(self, rule: str = "directed", *, max_bytes: int = 0, progress: Progress = None) -> Sparse:
+        """The graph as a sparse matrix, entries by row, then column.
+
+        Args:
+            rule: "directed"; "union", "mutual", each also with ":mean", ":max", ":min", ":product" (of the two distances
+                where both rows list each other); "union:probabilistic"; "snn:rank", "snn:number", "snn:jaccard"
+            max_bytes: most memory that it may take; 0: no limit. "snn" grows with the square of a hub's lists.
+        """
+        handle = Handle("knng_sparse_destroy", "sparse matrix")
+        with self._handle as g:
+            run("knng_graph_sparse", g, rule.encode(), CONTROL, handle.out(), progress=progress, max_bytes=max_bytes)
+        return Sparse._of(handle)
+
+    def to_scipy(self, rule: str = "directed", **options: Any) -> scipy.sparse.csr_matrix:
+        """A scipy.sparse.csr_matrix of the distances (or what the rule makes of them), n x n, or m x n for queries.
+
+        "directed" has k entries a row, the nearest first, as scikit-learn's graphs have them; under any other rule entries
+        are by column. Ids are int32 where they fit. Distances of 0 are entries like others: eliminate_zeros() would
+        drop neighbours."""
+        if rule != "directed":
+            return self.sparse(rule, **options).to_scipy()
+        from scipy.sparse import csr_matrix
+
+        ids, values = self.copy(_index_dtype(max(self.shape[1], self.shape[0] * self.width)))
+        indptr = np.arange(0, self.shape[0] * self.width + 1, self.width, dtype=ids.dtype)
+        if self._has_gaps():
+            kept = ids >= 0
+            indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(ids.dtype)
+            ids, values = ids[kept], values[kept]
+        return csr_matrix((values.reshape(-1), ids.reshape(-1), indptr), shape=self.shape)
+
+    def to_igraph(self, rule: str = "union", **options: Any) -> igraph.Graph:
+        """An igraph.Graph with the edge attribute "weight": undirected, or directed under the rule "directed".
+
+        Weights are the graph's distances, or what the rule makes of them: communities are found with weights that are larger
+        for nearer points, such as rule="snn:jaccard"."""
+        import igraph
+
+        self._needs_square("to_igraph()")
+        source, target, weight = self._edges(rule, options)
+        return igraph.Graph(n=self.shape[0], edges=np.column_stack([source, target]), directed=rule == "directed",
+                            edge_attrs={"weight": weight.tolist()})
+
+    def to_networkx(self, rule: str = "union", **options: Any) -> networkx.Graph:
+        """A networkx.Graph with the edge attribute "weight", as to_igraph(); a DiGraph under the rule "directed"."""
+        import networkx
+
+        self._needs_square("to_networkx()")
+        source, target, weight = self._edges(rule, options)
+        made = networkx.DiGraph() if rule == "directed" else networkx.Graph()
+        made.add_nodes_from(range(self.shape[0]))
+        made.add_weighted_edges_from(zip(source.tolist(), target.tolist(), weight.tolist()))
+        return made
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame of edges: source, target, weight (the distance), rank (1 is the nearest)."""
+        import pandas
+
+        first = 0 if self.info["self"] == "first" else 1
+        n, k = self.shape[0], self.width
+        frame = pandas.DataFrame({
+            "source": np.repeat(np.arange(n), k), "target": self.indices.reshape(-1),
+            "weight": self.distances.reshape(-1), "rank": np.tile(np.arange(first, first + k), n)})
+        return frame[frame["target"] >= 0].reset_index(drop=True) if self._has_gaps() else frame
+
+    def _edges(self, rule: str, options: Dict[str, Any]) -> Tuple[Any, Any, Any]:
+        made = self.sparse(rule, **options)
+        if rule == "directed":
+            return made.row, made.col, made.value
+        once = made.row < made.col
+        return made.row[once], made.col[once], made.value[once]
+
+    def _has_gaps(self) -> bool:
+        """Only graphs from elsewhere have rows that are shorter."""
+        return self.info["metric"] == "unknown" and bool((self.indices < 0).any())
+
+    def _needs_square(self, what: str) -> None:
+        if not self.same_points:
+            raise StateError(f"{what} needs a graph of the rows among themselves, and this is one of queries")
+
+    # ---- Files
+
+    def save(self, path: Any, format: Optional[str] = None, *, progress: Progress = None) -> None:
+        """Writes the graph to a file, beside its target first, then renamed.
+
+        Args:
+            path: a name ending in .knng (keeps everything, with a checksum) or .npz (indices, distances)
+            format: "knng" or "npz"; None: told by the name
+        """
+        name = os.fsencode(path)
+        try:
+            with self._handle as g:
+                run("knng_graph_save", g, name, format and format.encode(), CONTROL, progress=progress)
+        except UnsupportedError:  # no formats library: NumPy writes .npz
+            if (format or "npz") != "npz" or not name.endswith(b".npz"):
+                raise
+            beside = name[:-4] + b".%d.part.npz" % os.getpid()
+            try:
+                np.savez(os.fsdecode(beside), indices=self.indices, distances=self.distances)
+                os.replace(beside, name)
+            finally:
+                if os.path.exists(beside):
+                    os.unlink(beside)
+
+
+def load(path: Any, *, progress: Progress = None) -> Graph:
+    """Reads a graph that Graph.save() or the command wrote, .knng or .npz. Everything is checked before it is believed."""
+    handle = Handle("knng_graph_destroy", "graph")
+    try:
+        run("knng_graph_load", handle.out(), os.fsencode(path), CONTROL, progress=progress)
+    except UnsupportedError:  # no formats library: NumPy reads .npz
+        if not os.fsencode(path).endswith(b".npz"):
+            raise
+        with np.load(path, allow_pickle=False) as arrays:
+            return Graph.from_arrays(arrays["indices"], arrays["distances"])
+    return Graph._of(handle)
+
+
+def _from_arrays(indices: Any, distances: Any, columns: int, same_points: bool) -> Graph:
+    return Graph.from_arrays(indices, distances, columns=None if same_points else columns)
+
+
+def _index_dtype(largest: int) -> Any:
+    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+
+
+__all__ = ["Graph", "RangeError", "load"]

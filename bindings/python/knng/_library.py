@@ -1,0 +1,75 @@
+"""Finding and loading libknng, and calling it: a status becomes an exception."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from typing import Any
+
+from . import _declarations as c
+from ._errors import raise_for
+
+SONAME = "libknng.so.0"
+
+
+def _candidates() -> list[str]:
+    """Where the library may be, the first that loads is taken: what KNNG_LIBRARY names (then nothing else), what lies in
+    this package (as in a wheel), what the system's loader finds."""
+    named = os.environ.get("KNNG_LIBRARY")
+    if named:
+        return [named]
+    inside = pathlib.Path(__file__).parent / "lib" / SONAME
+    return ([str(inside)] if inside.exists() else []) + [SONAME]
+
+
+def _load() -> ctypes.CDLL:
+    failures = []
+    for name in _candidates():
+        try:
+            library = ctypes.CDLL(name)
+        except OSError as error:
+            failures.append(f"{name}: {error}")
+            continue
+        try:
+            c.declare(library)
+        except AttributeError as error:
+            raise ImportError(f"{name} is not the libknng that this package needs: {error}") from None
+        version = library.knng_version()
+        # Before 1.0 a minor version may change the interface.
+        if version >> 8 != c.HEADER_VERSION >> 8:
+            raise ImportError(f"{name} is libknng {text_of_version(version)}, and this package needs "
+                              f"{text_of_version(c.HEADER_VERSION >> 8 << 8)[:-2]}.x")
+        return library
+    raise ImportError("libknng was not found. Install it (libknng0 of the system, or `cmake --install` and "
+                      "`ldconfig`), or let the environment variable KNNG_LIBRARY name libknng.so.0. Tried: "
+                      + "; ".join(failures))
+
+
+def text_of_version(version: int) -> str:
+    """0x000100 as 0.1.0"""
+    return f"{version >> 16}.{version >> 8 & 255}.{version & 255}"
+
+
+lib = _load()
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls a function whose last parameter is a knng_error, which is added here; raises what it says."""
+    error = c.Error()
+    if getattr(lib, name)(*arguments, ctypes.byref(error)):
+        raise_for(error)
+
+
+def text(function: str, handle: Any, name: str) -> str:
+    """What knng_get() or knng_graph_text() has under a name."""
+    needed = ctypes.c_int64()
+    buffer = ctypes.create_string_buffer(256)
+    key = name.encode()
+    error = c.Error()
+    status = getattr(lib, function)(handle, key, buffer, len(buffer), ctypes.byref(needed), ctypes.byref(error))
+    if status and needed.value > len(buffer):
+        buffer = ctypes.create_string_buffer(needed.value)
+        status = getattr(lib, function)(handle, key, buffer, len(buffer), None, ctypes.byref(error))
+    if status:
+        raise_for(error)
+    return buffer.value.decode()

@@ -1,0 +1,162 @@
+"""Arrays as knng_matrix: what Python calls an array in, a view of the same memory out wherever that can be."""
+from __future__ import annotations
+
+import sys
+from typing import Any, Iterator, NamedTuple, Tuple
+
+import numpy as np
+
+from . import _declarations as c
+
+HOST, CUDA = 1, 2
+
+#: NumPy's kinds of numbers as knng.h has them: DLPack's type code << 8 | bits.
+_CODES = {"i": 0, "u": 1, "f": 2}
+#: bfloat16 has no dtype in NumPy; the packages that add one name it so.
+_BF16 = 0x410
+_BOOL = 0x608
+
+
+class View(NamedTuple):
+    """A matrix and what must live as long as it is used."""
+    matrix: c.Matrix
+    owner: Any
+
+
+def dtype_code(dtype: np.dtype[Any], name: str) -> int:
+    """The library's number of a NumPy dtype."""
+    if dtype.name == "bfloat16":
+        return _BF16
+    if dtype.kind == "b":
+        return _BOOL
+    code = _CODES.get(dtype.kind)
+    if code is None or dtype.itemsize > 8:
+        raise TypeError(f"{name} has dtype {dtype}; rows are real numbers of at most 64 bits, or bools")
+    return code << 8 | dtype.itemsize * 8
+
+
+def numpy_dtype(code: int) -> np.dtype[Any]:
+    """The NumPy dtype of the library's number."""
+    if code == _BOOL:
+        return np.dtype(bool)
+    if code == _BF16:
+        raise TypeError("NumPy has no bfloat16; ask for float32, which holds every value")
+    return np.dtype({0: "i", 1: "u", 2: "f"}[code >> 8] + str((code & 255) // 8))
+
+
+def _as_numpy(x: Any, name: str) -> np.ndarray[Any, Any]:
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; fill or drop what is masked first")
+    if isinstance(x, (str, bytes)):
+        raise TypeError(f"{name} must be an array of numbers, not {type(x).__name__}")
+    try:
+        array = np.asarray(x)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+    if array.dtype.kind == "O" and array.ndim == 1 and array.size and all(np.ndim(row) == 1 for row in array):
+        raise ValueError(f"{name} must be a rectangular array of numbers; its rows have different lengths")
+    return array
+
+
+def view_of_array(array: np.ndarray[Any, Any], name: str) -> View:
+    """A NumPy array of two dimensions as the library sees it, without copying it. What no pair of strides describes, and
+    what is in another byte order, is copied."""
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have 2 dimensions, points x values, not {array.ndim}")
+    code = dtype_code(array.dtype, name)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    size = array.itemsize
+    strides = [stride // size if extent > 1 else 1 for stride, extent in zip(array.strides, array.shape)]
+    regular = all(extent <= 1 or (stride and stride % size == 0) for stride, extent in zip(array.strides, array.shape))
+    if not regular or not array.flags.aligned:
+        array = np.ascontiguousarray(array)
+        if not array.flags.aligned:
+            array = array.copy()
+        strides = [array.shape[1], 1]
+    rows, cols = array.shape
+    if array.flags.c_contiguous:
+        strides = [max(cols, 1), 1]
+    matrix = c.Matrix(dtype=code, space=HOST, rows=rows, cols=cols, row_stride=strides[0], col_stride=strides[1],
+                      data=array.ctypes.data)
+    return View(matrix, array)
+
+
+def view(x: Any, name: str = "x") -> View:
+    """Anything with rows as a matrix of the library's."""
+    if _is_frame(x):
+        x = _frame_values(x, name)
+    return view_of_array(_as_numpy(x, name), name)
+
+
+def column(values: Any, name: str, rows: int) -> View:
+    """A vector of ids, int32 or int64, as rows x 1."""
+    array = _as_numpy(values, name)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, not {array.dtype}")
+    if array.shape != (rows,):
+        raise ValueError(f"{name} must have {rows} entries, one for each query, not shape {array.shape}")
+    if array.dtype not in (np.int32, np.int64):
+        wide = array.astype(np.int64)
+        if (wide < 0).any() and array.dtype.kind == "u":
+            raise ValueError(f"{name} has ids beyond int64")
+        array = wide
+    return view_of_array(array.reshape(rows, 1), name)
+
+
+def writable(array: np.ndarray[Any, Any]) -> c.Matrix:
+    """An array of this package's own as an output of the library: two dimensions, or one as a column."""
+    return view_of_array(array if array.ndim == 2 else array.reshape(-1, 1), "the result").matrix
+
+
+class _Shown:
+    """Memory of the library's as NumPy looks for it, read only; holds what owns it."""
+
+    def __init__(self, matrix: c.Matrix, shape: Tuple[int, ...], owner: Any) -> None:
+        self._owner = owner
+        self.__array_interface__ = {
+            "shape": shape, "typestr": numpy_dtype(matrix.dtype).str, "data": (matrix.data or 0, True), "version": 3}
+
+
+def shown(matrix: c.Matrix, shape: Tuple[int, ...], owner: Any) -> np.ndarray[Any, Any]:
+    """A packed matrix that the library shows in host memory, as an array that is no copy and cannot be written to."""
+    if 0 in shape:
+        empty = np.empty(shape, numpy_dtype(matrix.dtype))
+        empty.flags.writeable = False
+        return empty
+    return np.asarray(_Shown(matrix, shape, owner))
+
+
+# pandas is not imported for those who do not use it: who has a frame has imported it.
+def _is_frame(x: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(x, pandas.DataFrame)
+
+
+def _frame_values(frame: Any, name: str) -> np.ndarray[Any, Any]:
+    values: np.ndarray[Any, Any] = frame.to_numpy()
+    if values.dtype.kind == "O":
+        wrong = [str(label) for label, dtype in frame.dtypes.items() if getattr(dtype, "kind", "O") not in "biuf"]
+        if wrong:
+            raise TypeError(f"{name} has columns that are no numbers: {', '.join(wrong[:5])}")
+        values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
+
+
+#: Sparse rows are made dense in blocks of so many bytes.
+BLOCK_BYTES = 64 << 20
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether x is a sparse matrix or array of SciPy's."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and sparse.issparse(x)
+
+
+def dense_blocks(x: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """The rows of a sparse matrix as dense arrays, a few at a time."""
+    rows = x.tocsr()
+    n, d = rows.shape
+    step = max(1, BLOCK_BYTES // max(1, d * rows.dtype.itemsize))
+    for first in range(0, n, step):
+        yield rows[first:first + step].toarray()
