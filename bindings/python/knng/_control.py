@@ -20,6 +20,7 @@ from ._errors import CancelledError, raise_for
 from ._library import lib
 
 logger = logging.getLogger("knng")
+logger.addHandler(logging.NullHandler())  # nothing is printed unless the program asks for it
 
 #: progress(stage, done, total): true stops the call
 ProgressFunction = Callable[[str, float, float], Any]

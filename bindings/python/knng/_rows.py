@@ -61,9 +61,9 @@ def _as_numpy(x: Any, name: str) -> np.ndarray[Any, Any]:
 def view_of_array(array: np.ndarray[Any, Any], name: str) -> View:
     """A NumPy array of two dimensions as the library sees it, without copying it. What no pair of strides describes, and
     what is in another byte order, is copied."""
+    code = dtype_code(array.dtype, name)
     if array.ndim != 2:
         raise ValueError(f"{name} must have 2 dimensions, points x values, not {array.ndim}")
-    code = dtype_code(array.dtype, name)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     size = array.itemsize

@@ -1,0 +1,160 @@
+"""Bad input: the kind of exception that Python has for it, with argument, value and limit, and nothing leaked."""
+import os
+import pickle
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+import knng
+from support import main, points
+
+X = points(20, 4)
+
+
+def with_nan():
+    x = X.copy()
+    x[13, 2] = np.nan
+    return x
+
+
+class BadInput(unittest.TestCase):
+    def refused(self, kind, words, function, *arguments, **named):
+        with self.assertRaisesRegex(kind, words) as caught:
+            function(*arguments, **named)
+        return caught.exception
+
+    def test_k(self):
+        error = self.refused(ValueError, "k=20 needs at least 21 rows, the data set has 20", knng.graph, X, 20)
+        self.assertIsInstance(error, knng.RangeError)
+        self.assertEqual((error.given, error.argument, error.row), (20, "k", None))
+        self.refused(ValueError, "k=0", knng.graph, X, 0)
+        self.refused(ValueError, "k=-3", knng.graph, X, -3)
+        self.refused(ValueError, "64-bit", knng.graph, X, 1 << 63)
+        self.refused(TypeError, "k must be an integer, not float", knng.graph, X, 2.0)
+        self.refused(TypeError, "k must be an integer, not str", knng.graph, X, "2")
+        self.refused(TypeError, "k must be an integer, not NoneType", knng.graph, X, None)
+        self.refused(ValueError, "k=21", knng.graph, X, 21, query=X)
+
+    def test_values(self):
+        error = self.refused(ValueError, "NaN.*row 13, column 2", knng.graph, with_nan(), 3)
+        self.assertIsInstance(error, knng.DataError)
+        self.assertEqual((error.row, error.col), (13, 2))
+        self.refused(ValueError, "NaN.*row 13", knng.graph, X, 3, query=with_nan())
+        self.refused(ValueError, "infinite|infinity|finite", knng.graph, np.where(X > 1, np.inf, X), 3)
+        self.refused(ValueError, "2\\^53", knng.graph, np.full((5, 2), 1 << 54), 2)
+        self.refused(ValueError, "negative", knng.graph, X, 3, metric="hellinger")
+
+    def test_kinds(self):
+        self.refused(TypeError, "complex64", knng.graph, X.astype(np.complex64), 3)
+        self.refused(TypeError, "x has dtype <U1", knng.graph, [["a", "b"], ["c", "d"]], 1)
+        self.refused(TypeError, "object", knng.graph, np.array([[1, None], [2, 3]]), 1)
+        self.refused(TypeError, "longdouble|float128", knng.graph, X.astype(np.longdouble), 3)
+        self.refused(TypeError, "datetime64", knng.graph, np.zeros((3, 2), "M8[s]"), 1)
+        self.refused(TypeError, "masked", knng.graph, np.ma.masked_less(X, 0), 3)
+        self.refused(TypeError, "x must be an array of numbers, not bytes", knng.graph, b"abc", 3)
+        self.refused(TypeError, "object", knng.graph, object(), 3)
+        self.refused(ValueError, "rectangular", knng.graph, [[1, 2], [3]], 1)
+        self.refused(ValueError, "rectangular", knng.graph, np.array([[1, 2], [3]], object), 1)
+
+    def test_shapes(self):
+        self.refused(ValueError, "x must have 2 dimensions, points x values, not 1", knng.graph, X[0], 1)
+        self.refused(ValueError, "not 3", knng.graph, X[None], 1)
+        self.refused(ValueError, "not 0", knng.graph, 3.0, 1)
+        self.refused(ValueError, "at least 1", knng.graph, X[:0], 1)
+        self.refused(ValueError, "at least 1", knng.graph, X[:, :0], 1)
+        self.refused(ValueError, "dimension.*3|3.*dimension|cols=3", knng.graph, X, 1, query=X[:, :3])
+        self.refused(ValueError, "leave_out must have 20 entries", knng.graph, X, 1, query=X, leave_out=[1])
+        self.refused(TypeError, "leave_out must be integers", knng.graph, X, 1, query=X, leave_out=np.zeros(20))
+        self.refused(ValueError, "leave_out", knng.graph, X, 1, query=X, leave_out=np.full(20, 20))
+        self.refused(TypeError, "leave_out goes with query", knng.graph, X, 1, leave_out=np.zeros(20, int))
+
+    def test_settings(self):
+        error = self.refused(ValueError, "metric.*euclidian", knng.graph, X, 3, metric="euclidian")
+        self.assertIsInstance(error, knng.OptionError)
+        self.refused(ValueError, "colour", knng.graph, X, 3, colour="red")
+        self.refused(TypeError, "knng.metrics", knng.graph, X, 3, metric=lambda a, b: 0)
+        self.refused(ValueError, "threads", knng.graph, X, 3, threads=True)
+        self.refused(ValueError, "p", knng.graph, X, 3, p=2)
+        self.refused(ValueError, "text", knng.graph, X, 3, metric="\udc80")
+        self.refused(ValueError, "rule", knng.graph(X, 3).sparse, "onion")
+        self.refused(ValueError, "ties", knng.graph(X, 3).rows, "onion")
+        self.refused(ValueError, "order", knng.graph(X, 3).copy, order="K")
+        self.refused(MemoryError, "max_host_bytes", knng.graph, X, 3, max_host_bytes=1)
+        self.refused(TypeError, "progress", knng.graph, X, 3, progress=3)
+
+    def test_no_such_form(self):
+        q = knng.graph(X, 3, query=X[:5])
+        for form in [q.umap, q.to_igraph, q.to_networkx]:
+            self.refused(RuntimeError, "among themselves", form)
+        self.refused(RuntimeError, "", q.to_scipy, "union")
+        self.refused(RuntimeError, "value='distance'", knng.graph(X, 3, metric="cosine", value="similarity").umap)
+        self.refused(RuntimeError, "self='first'", knng.graph(X, 3, metric="inner_product").umap)
+        self.refused(TypeError, "knng.graph", knng.Graph)
+        self.refused(TypeError, "sparse", knng.Sparse)
+
+    def test_import_of_lists(self):
+        self.refused(ValueError, "row 2, column 1", knng.Graph.from_arrays, [[1, 2], [0, 2], [1, 1]])
+        self.refused(ValueError, "", knng.Graph.from_arrays, [[1, 9], [0, 1]])
+        self.refused(ValueError, "", knng.Graph.from_arrays, [[1.5]])
+        self.refused(ValueError, "", knng.Graph.from_arrays, [[1], [0]], [[1.0, 2.0]])
+        self.refused(ValueError, "base", knng.Graph.from_arrays, [[1], [0]], base=7)
+
+    def test_errors_can_be_pickled(self):
+        error = pickle.loads(pickle.dumps(self.refused(ValueError, "", knng.graph, with_nan(), 3)))
+        self.assertEqual((error.row, error.col), (13, 2))
+        self.assertIn("NaN", str(error))
+
+    def test_nothing_is_kept_by_failures(self):
+        def size():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        big = np.zeros((200000, 8))
+        big[-1, 7] = np.nan
+        for round_ in range(60):
+            self.refused(ValueError, "NaN", knng.graph, big, 3)
+            if round_ == 5:
+                before = size()
+        self.assertLess(size() - before, 8 << 20)
+
+
+class Processes(unittest.TestCase):
+    def python(self, program, **environment):
+        return subprocess.run([sys.executable, "-c", program], env=dict(os.environ, **environment), text=True,
+                              capture_output=True, timeout=120)
+
+    def test_no_library(self):
+        done = self.python("import knng", KNNG_LIBRARY="/nonexistent/libknng.so.0")
+        self.assertIn("ImportError: libknng was not found. Install it", done.stderr)
+        self.assertIn("/nonexistent/libknng.so.0", done.stderr)
+
+    def test_another_library(self):
+        done = self.python("import knng", KNNG_LIBRARY="libc.so.6")
+        self.assertIn("ImportError: libc.so.6 is not the libknng that this package needs", done.stderr)
+
+    def test_after_fork(self):
+        done = self.python("""
+import os, numpy as np, knng
+x = np.random.default_rng(1).random((500, 8))
+rows = knng.DataSet(x)
+want = rows.graph(3).indices
+child = os.fork()
+if not child:
+    os._exit(0 if np.array_equal(rows.graph(3).indices, want) else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_end_of_the_interpreter(self):
+        done = self.python("""
+import knng, numpy as np
+rows = knng.DataSet(np.eye(5)); g = rows.graph(2); s = g.sparse(); ids = g.indices
+import sys; sys.modules["keep"] = (rows, g, s, ids)
+""")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    main()
