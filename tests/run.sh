@@ -13,7 +13,8 @@ build=$root/.build
 # shellcheck source-path=SCRIPTDIR source=../src/cmake/debian-packages.sh
 . "$root/src/cmake/debian-packages.sh"
 need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib1g-dev libzip-dev libpng-dev \
-  libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy python3-pycparser
+  libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy python3-scipy \
+  python3-igraph python3-networkx python3-pandas python3-anndata python3-tqdm python3-pynndescent umap-learn python3-pycparser
 
 echo "Building in $build (what the tools say is in tests.log there)"
 if [ -f "$build/CMakeCache.txt" ]; then

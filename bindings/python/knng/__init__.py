@@ -14,6 +14,8 @@
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ._control import Progress
 from ._dataset import DataSet, Plan, graph, use_matrix_tiles
 from ._errors import (ArgumentError, BudgetError, CancelledError, CheckError, DataError, DeviceError, Error, FileError,
@@ -26,12 +28,24 @@ from ._neighbors import kneighbors_graph
 from ._settings import Device, Setting, devices, metrics, settings, statistics
 from ._sparse import Sparse
 
+if TYPE_CHECKING:
+    from ._transformer import KNeighborsTransformer
+
 __version__ = "0.1.0"
 #: Version of libknng that was loaded.
 library_version = _text_of_version(_lib.knng_version())
 
 __all__ = [
     "ArgumentError", "BudgetError", "CancelledError", "CheckError", "DataError", "DataSet", "Device", "DeviceError",
-    "Error", "FileError", "FormatError", "Graph", "InternalError", "OptionError", "OutOfMemoryError",
-    "Plan", "Progress", "RangeError", "Setting", "Sparse", "StateError", "UnsupportedError", "devices", "graph",
+    "Error", "FileError", "FormatError", "Graph", "InternalError", "KNeighborsTransformer", "OptionError",
+    "OutOfMemoryError", "Plan", "Progress", "RangeError", "Setting", "Sparse", "StateError", "UnsupportedError", "devices", "graph",
     "kneighbors_graph", "library_version", "load", "metrics", "settings", "statistics", "use_matrix_tiles"]
+
+
+def __getattr__(name: str) -> Any:
+    """scikit-learn is imported when its estimator is asked for, not before."""
+    if name == "KNeighborsTransformer":
+        from ._transformer import KNeighborsTransformer
+
+        return KNeighborsTransformer
+    raise AttributeError(f"module 'knng' has no attribute {name!r}")

@@ -116,7 +116,7 @@ class DataSet:
         with self._handle as h:
             return {option.name: text("knng_get", h, option.name) for option in settings()}
 
-    def with_settings(self, **settings: Any) -> DataSet:
+    def with_settings(self, /, **settings: Any) -> DataSet:
         """The same rows, not copied, with some settings changed."""
         other = object.__new__(DataSet)
         other._handle = Handle("knng_destroy", "data set")
