@@ -26,6 +26,7 @@ from ._library import lib as _lib
 from ._library import text_of_version as _text_of_version
 from ._neighbors import kneighbors_graph
 from ._settings import Device, Setting, devices, metrics, settings, statistics
+from ._rows import Shared
 from ._sparse import Sparse
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ library_version = _text_of_version(_lib.knng_version())
 __all__ = [
     "ArgumentError", "BudgetError", "CancelledError", "CheckError", "DataError", "DataSet", "Device", "DeviceError",
     "Error", "FileError", "FormatError", "Graph", "InternalError", "KNeighborsTransformer", "OptionError",
-    "OutOfMemoryError", "Plan", "Progress", "RangeError", "Setting", "Sparse", "StateError", "UnsupportedError", "devices", "graph",
+    "OutOfMemoryError", "Plan", "Progress", "RangeError", "Setting", "Shared", "Sparse", "StateError", "UnsupportedError", "devices", "graph",
     "kneighbors_graph", "library_version", "load", "metrics", "settings", "statistics", "use_matrix_tiles"]
 
 

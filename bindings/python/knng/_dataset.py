@@ -46,10 +46,11 @@ class DataSet:
     """Rows with settings, for more than one graph or query of the same rows. `knng.graph()` is shorter for one.
 
     Args:
-        x: n x d, a row a point. Arrays (NumPy, anything with the array interface or buffers, pandas frames of numbers)
-            of real numbers of any strides are not copied, and **must not change** until the data set is closed. Sparse
-            matrices of SciPy are made dense, in blocks, in memory of the library: n x d values. A str or a path names a
-            file of rows (.npy, .fvecs, .fbin, IDX, ...), which is read.
+        x: n x d, a row a point. Arrays of real numbers of any strides, of NumPy or anything with DLPack,
+            __cuda_array_interface__, the array interface or buffers, on the host or on a GPU, and pandas frames of
+            one dtype, are not copied, and **must not change** until the data set is closed. Sparse matrices of
+            SciPy are made dense, in blocks, in memory of the library: n x d values. Of AnnData obsm["X_pca"] is taken,
+            or X where there is none. A str or a path names a file of rows (.npy, .fvecs, .fbin, IDX, ...), which is read.
         progress: None, True (a bar of tqdm, where there is one), a class like tqdm.tqdm, or a function of (stage, done,
             total) that stops the call by returning something true.
         **settings: metric="cosine", threads=2, device="cpu", ...: see knng.settings(). They hold for all calls;
@@ -63,7 +64,7 @@ class DataSet:
 
     def __init__(self, x: Any, /, *, progress: Progress = None, **settings: Any) -> None:
         self._handle = Handle("knng_destroy", "data set")
-        self._owners: list[Any] = []
+        x = _rows.of_anndata(x)
         with self._handle as h:
             call("knng_create", self._handle.out(), 0, 0)
             self._set(settings)
@@ -77,7 +78,7 @@ class DataSet:
             else:
                 view = _rows.view(x)
                 run("knng_borrow", h, ctypes.byref(view.matrix), CONTROL, progress=progress)
-                self._owners.append(view.owner)
+                self._handle.owners.append(view.owner)
         self._shape = self._read_shape()
 
     def _set(self, settings: Dict[str, Any]) -> None:
@@ -120,9 +121,9 @@ class DataSet:
         """The same rows, not copied, with some settings changed."""
         other = object.__new__(DataSet)
         other._handle = Handle("knng_destroy", "data set")
-        other._owners = self._owners
         other._shape = self._shape
         with self._handle as h:
+            other._handle.owners = list(self._handle.owners)
             call("knng_share", other._handle.out(), h)
         other._set(settings)
         return other
@@ -152,6 +153,7 @@ class DataSet:
                     raise TypeError("leave_out goes with queries in memory, not with those of a file")
                 run("knng_query_file", h, os.fsencode(query), k, CONTROL, graph.out(), progress=progress)
             else:
+                query = _rows.of_anndata(query)
                 rows = _rows.view(query.toarray() if _rows.is_sparse(query) else query, "query")
                 ids = None if leave_out is None else _rows.column(leave_out, "leave_out", rows.matrix.rows)
                 run("knng_query", h, ctypes.byref(rows.matrix), ids and ctypes.byref(ids.matrix), 0, k, CONTROL,
@@ -191,7 +193,6 @@ class DataSet:
         """Lets go of the rows, after the calls that are running. Graphs live on. What is called afterwards raises
         ValueError."""
         self._handle.close()
-        self._owners = []
 
     def __enter__(self) -> DataSet:
         return self

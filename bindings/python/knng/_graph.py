@@ -57,8 +57,8 @@ class Graph:
         #: Whether rows and columns are the same points; False for a query.
         graph.same_points = bool(same.value)
         graph._value_dtype = _rows.numpy_dtype(values.dtype)
-        graph._space = ids.space
         lists = (rows.value, width.value)
+        graph._arrays = tuple(_rows.Shared(matrix, lists, handle) for matrix in (ids, values))
         if ids.space == _rows.HOST:
             graph.indices = _rows.shown(ids, lists, handle)
             graph.distances = _rows.shown(values, lists, handle)
@@ -72,7 +72,7 @@ class Graph:
     indices: np.ndarray[Any, np.dtype[np.int64]]
     distances: np.ndarray[Any, Any]
     _value_dtype: np.dtype[Any]
-    _space: int
+    _arrays: Tuple[_rows.Shared, ...]
 
     @classmethod
     def from_arrays(cls, indices: Any, distances: Any = None, *, columns: Optional[int] = None, base: int = 0) -> Graph:
@@ -174,6 +174,11 @@ class Graph:
             call("knng_graph_copy", g, base, ctypes.byref(_rows.writable(to_ids)),
                  ctypes.byref(_rows.writable(to_values)))
         return to_ids, to_values
+
+    def arrays(self) -> Tuple[_rows.Shared, ...]:
+        """(indices, distances) where they are, on the host or under graph="device" on a GPU, for packages that take DLPack
+        or __cuda_array_interface__: torch.from_dlpack(a), cupy.asarray(a). Not copied; do not write to them."""
+        return self._arrays
 
     def umap(self) -> Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """(indices, distances), the row itself first at distance 0, writable: umap's `precomputed_knn`.

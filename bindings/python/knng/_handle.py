@@ -15,6 +15,8 @@ class Handle:
     """
 
     def __init__(self, destroy: str, name: str) -> None:
+        #: What the object reads: it lives as long.
+        self.owners: list[Any] = []
         self.pointer = ctypes.c_void_p()
         # Bound here: module globals may be gone when the interpreter ends.
         self._destroy = getattr(lib, destroy)
@@ -56,6 +58,7 @@ class Handle:
         pointer, self.pointer = self.pointer, ctypes.c_void_p()
         if pointer:
             self._destroy(pointer)
+        self.owners = []
 
     def __del__(self) -> None:
         if getattr(self, "pointer", None):

@@ -128,10 +128,10 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
         return made
 
     def _more_tags(self) -> Dict[str, Any]:
-        return {"preserves_dtype": [np.float64, np.float32]}
+        return {"preserves_dtype": [np.float64, np.float32] if self.mode == "distance" else []}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"] if self.mode == "distance" else []
         return tags

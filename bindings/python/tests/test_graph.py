@@ -87,7 +87,7 @@ class Lists(unittest.TestCase):
             x[0] = 1000  # forbidden to others; this is how the test sees whose memory it is
             np.testing.assert_array_equal(rows.read(0, 1)[0], x[0])
         with knng.DataSet(x.T.copy().T) as rows:
-            self.assertFalse(any(owner.flags.c_contiguous for owner in rows._owners))
+            self.assertFalse(any(owner.flags.c_contiguous for owner in rows._handle.owners))
             np.testing.assert_array_equal(rows.read(), x)
 
     def test_repeated_rows_of_stride_0(self):
