@@ -1,0 +1,95 @@
+# A graph in the shapes that other packages take.
+
+setOldClass(c("knng", "kNN", "NN"))
+setOldClass("igraph")
+
+# Sparse matrix by one of the library's rules: from x's rows (or queries) to x's rows.
+as_sparse <- function(g, rule = "directed") {
+  stopifnot(inherits(g, "knng"))
+  graph <- import(g)
+  on.exit(.Call(knng_r_end, graph))
+  s <- done(.Call(knng_r_sparse, graph, one_text(rule, "rule"), NULL), "g")
+  rows <- nrow(g$id)
+  labels <- list(rownames(g$id), g$names)
+  # Compressed rows are the compressed columns of the transpose; a symmetric matrix is its own.
+  if (!grepl("^directed", rule)) return(new("dgCMatrix", p = s$p, i = s$j, x = s$x, Dim = c(rows, rows), Dimnames = labels))
+  t(new("dgCMatrix", p = s$p, i = s$j, x = s$x, Dim = c(as.integer(g$columns), rows), Dimnames = rev(labels)))
+}
+
+one_text <- function(value, argument) {
+  if (!is.character(value) || length(value) != 1L || is.na(value)) refuse(sprintf("%s must be one text", argument))
+  value
+}
+
+setAs("knng", "dgCMatrix", function(from) as_sparse(from))
+setAs("knng", "CsparseMatrix", function(from) as_sparse(from))
+setAs("knng", "sparseMatrix", function(from) as_sparse(from))
+
+# Edges: source, target, weight and, of lists, rank (0: the row itself); of symmetric rules each pair once.
+as.data.frame.knng <- function(x, row.names = NULL, optional = FALSE, ..., rule = "directed", names = TRUE) {
+  e <- edges(x, rule)
+  if (names) {
+    if (!is.null(rownames(x$id))) e$source <- rownames(x$id)[e$source]
+    if (!is.null(x$names)) e$target <- x$names[e$target]
+  }
+  as.data.frame(e, row.names = row.names, optional = optional, ...)
+}
+
+setAs("knng", "data.frame", function(from) as.data.frame.knng(from))
+
+edges <- function(g, rule) {
+  if (identical(rule, "directed")) {
+    width <- ncol(g$id)
+    n <- nrow(g$id)
+    return(list(source = rep(seq_len(n), each = width), target = as.vector(t(unname(g$id))),
+                weight = as.vector(t(unname(g$dist))), rank = rep(seq_len(width) - g$self, times = n)))
+  }
+  s <- as_sparse(g, rule)
+  source <- rep(seq_len(ncol(s)), diff(s@p))
+  target <- s@i + 1L
+  upper <- source < target
+  list(source = source[upper], target = target[upper], weight = s@x[upper])
+}
+
+# Without the row itself in front.
+neighbours_only <- function(m, g) if (g$self) m[, -1L, drop = FALSE] else m
+
+as_igraph <- function(g, rule = "directed") {
+  stopifnot(inherits(g, "knng"))
+  if (!requireNamespace("igraph", quietly = TRUE)) refuse("as_igraph() needs the package igraph")
+  if (g$query) refuse("g is a graph of queries, whose points are of two sets; as.data.frame(g) has its edges")
+  e <- edges(g, rule)
+  if (identical(rule, "directed") && g$self) e <- lapply(e, function(member) member[e$rank > 0L])
+  graph <- igraph::make_empty_graph(nrow(g$id), directed = identical(rule, "directed"))
+  graph <- igraph::add_edges(graph, rbind(e$source, e$target), attr = list(weight = e$weight))
+  if (!is.null(g$names)) graph <- igraph::set_vertex_attr(graph, "name", value = g$names)
+  graph
+}
+
+setAs("knng", "igraph", function(from) as_igraph(from))
+
+as.igraph.knng <- function(x, rule = "directed", ...) as_igraph(x, rule)
+
+# list(idx, dist) for uwot's nn_method, whose lists begin with the row itself; those of queries do not.
+as_uwot <- function(g) {
+  stopifnot(inherits(g, "knng"))
+  if (g$value != "distance") refuse("uwot takes distances; g has similarities")
+  id <- unname(g$id)
+  dist <- unname(g$dist)
+  if (!g$query && !g$self) {
+    if (any(dist < 0)) refuse("uwot takes distances of 0 or more, beginning with the row itself; g has negative ones")
+    id <- cbind(seq_len(nrow(id)), id)
+    dist <- cbind(0, dist)
+  }
+  list(idx = id, dist = dist)
+}
+
+# As dbscan::kNN() returns it: the row itself is never in it.
+as_kNN <- function(g) {
+  stopifnot(inherits(g, "knng"))
+  id <- neighbours_only(g$id, g)
+  structure(list(dist = neighbours_only(g$dist, g), id = id, k = ncol(id), sort = TRUE, metric = g$metric),
+            class = c("kNN", "NN"))
+}
+
+setAs("knng", "kNN", function(from) as_kNN(from))

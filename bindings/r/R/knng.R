@@ -1,0 +1,146 @@
+# The graph: from arguments to an object of class knng.
+
+knng <- function(x, k = 10, query = NULL, metric = "euclidean", self = FALSE, points = c("rows", "columns"),
+                 leave_out = NULL, progress = getOption("knng.progress", interactive()), ...) {
+  points <- match.arg(points)
+  k <- whole_number(k, "k")
+  if (!is.logical(self) || length(self) != 1L || is.na(self)) refuse("self must be TRUE or FALSE")
+  if (self && !is.null(query)) refuse("self = TRUE puts each row of x before its neighbours; query rows are not rows of x")
+  if (!is.null(leave_out) && is.null(query)) refuse("leave_out goes with query; without one each row of x leaves out itself")
+  p <- points_of(x, points, "x")
+  watcher <- watch(progress)
+  handle <- new_handle(list(metric = metric, self = if (self) "first" else "exclude"), list(...))
+  on.exit(.Call(knng_r_end, handle))
+  graph <- NULL
+  q <- NULL
+  tryCatch({
+    show_points(handle, p, watcher$show)
+    if (is.null(query)) {
+      graph <- done(.Call(knng_r_build, handle, k, watcher$show), "x", p$by_columns)
+    } else {
+      q <- query_points(query, points)
+      graph <- run_query(handle, q, leave_out_ids(leave_out, q, p), k, watcher$show)
+    }
+  }, finally = watcher$end())
+  on.exit(.Call(knng_r_end, graph), add = TRUE)
+  new_knng(graph, k, self, p$names, q)
+}
+
+run_query <- function(handle, q, left, k, show) {
+  if (q$kind == "file") {
+    if (!is.null(left)) refuse("leave_out goes with a query matrix, not with a file")
+    return(done(.Call(knng_r_query_file, handle, q$value, k, show), "query"))
+  }
+  done(.Call(knng_r_query, handle, q$value, q$by_columns, left, k, show), "query", q$by_columns)
+}
+
+# Rows that queries must not return, as integers from 1, 0 for none; given as numbers or as names of rows of x.
+leave_out_ids <- function(leave_out, q, p) {
+  if (is.null(leave_out)) return(NULL)
+  if (is.character(leave_out)) {
+    ids <- match(leave_out, p$names)
+    if (anyNA(ids[!is.na(leave_out)]))
+      refuse(sprintf("leave_out: x has no row of name %s", leave_out[!is.na(leave_out) & is.na(ids)][1L]))
+  } else {
+    if (!is.numeric(leave_out)) refuse("leave_out must be numbers, or names, of rows of x")
+    ids <- suppressWarnings(as.integer(leave_out))
+    if (anyNA(ids[!is.na(leave_out)]) || any(ids != leave_out, na.rm = TRUE))
+      refuse("leave_out must be whole numbers of rows of x")
+  }
+  ids[is.na(ids)] <- 0L
+  if (!is.na(q$n) && length(ids) != q$n)
+    refuse(sprintf("leave_out has %d entries; query has %d points", length(ids), q$n))
+  ids
+}
+
+# A handle with these settings.
+new_handle <- function(named, more) {
+  if (length(more) > 0L && (is.null(names(more)) || any(names(more) == "")))
+    refuse("arguments after progress are settings of the library and need names, such as threads = 2")
+  twice <- intersect(names(more), names(named))
+  if (length(twice) > 0L || anyDuplicated(names(more)))
+    refuse(sprintf("setting %s is given twice", c(twice, names(more)[duplicated(names(more))])[1L]))
+  handle <- done(.Call(knng_r_create))
+  settings <- c(named, more)
+  for (key in names(settings)) done(.Call(knng_r_set, handle, key, setting_text(key, settings[[key]])))
+  handle
+}
+
+setting_text <- function(key, value) {
+  if (length(value) != 1L || !(is.character(value) || is.numeric(value)) || is.na(value))
+    refuse(sprintf("%s must be one text or one number", key))
+  if (is.character(value)) enc2utf8(value) else format(value, digits = 15L, scientific = FALSE, trim = TRUE)
+}
+
+whole_number <- function(value, argument, least = 1) {
+  if (!is.numeric(value) || length(value) != 1L || !is.finite(value) || value != floor(value))
+    refuse(sprintf("%s must be one whole number", argument))
+  if (value < least || value > 2^53) refuse(sprintf("%s=%s is not in %s to 2^53", argument, format(value), format(least)))
+  as.double(value)
+}
+
+# The object: lists of class NN and kNN as dbscan has them, and beside them what the build says of itself.
+new_knng <- function(graph, k, self, names, q) {
+  lists <- done(.Call(knng_r_lists, graph))
+  labels <- list(if (is.null(q)) names else q$names, as.character(seq_len(ncol(lists$id)) - self))
+  dimnames(lists$id) <- dimnames(lists$dist) <- labels
+  words <- c("metric", "p", "value", "precision", "engine", "selector", "device", "version", "fingerprint")
+  texts <- vapply(words, function(word) done(.Call(knng_r_graph_text, graph, word)), "")
+  stats <- done(.Call(knng_r_stats, graph))
+  structure(
+    list(dist = lists$dist, id = lists$id, k = as.integer(k), sort = TRUE, metric = texts[["metric"]],
+         value = texts[["value"]], self = self, query = !is.null(q), columns = stats[["columns"]], names = names,
+         info = list(k = as.integer(k), texts = texts, stats = stats,
+                     ties = done(.Call(knng_r_rows, graph, "ties", FALSE)) != 0L)),
+    class = c("knng", "kNN", "NN")
+  )
+}
+
+# The spellings of FNN, RANN and BiocNeighbors for the members id and dist.
+spellings <- c(nn.index = "id", nn.dist = "dist", nn.idx = "id", nn.dists = "dist", index = "id", distance = "dist",
+               idx = "id")
+
+`$.knng` <- function(x, name) {
+  if (name %in% names(spellings)) name <- spellings[[name]]
+  .subset2(x, name)
+}
+
+`[[.knng` <- function(x, i, ...) {
+  if (is.character(i) && length(i) == 1L && i %in% names(spellings)) i <- spellings[[i]]
+  .subset2(x, i, ...)
+}
+
+# What a call would need, without running it.
+knng_estimate <- function(x, k = 10, queries = 0, metric = "euclidean", points = c("rows", "columns"), ...) {
+  points <- match.arg(points)
+  handle <- new_handle(list(metric = metric), list(...))
+  on.exit(.Call(knng_r_end, handle))
+  show_points(handle, points_of(x, points, "x"), NULL)
+  done(.Call(knng_r_estimate, handle, whole_number(queries, "queries", 0), whole_number(k, "k")))
+}
+
+# Compares a graph with the definition, ids and bits: the first row that differs, or 0.
+knng_check <- function(g, x, sample = 0, points = c("rows", "columns"), progress = getOption("knng.progress", interactive()),
+                       ...) {
+  points <- match.arg(points)
+  stopifnot(inherits(g, "knng"))
+  if (g$query) refuse("g is a graph of queries; only graphs of the rows of x can be checked")
+  watcher <- watch(progress)
+  given <- list(metric = g$metric, self = if (g$self) "first" else "exclude", value = g$value)
+  if (nzchar(g$info$texts[["p"]])) given$p <- g$info$texts[["p"]]
+  handle <- new_handle(given, list(...))
+  on.exit(.Call(knng_r_end, handle))
+  graph <- NULL
+  on.exit(.Call(knng_r_end, graph), add = TRUE)
+  tryCatch({
+    show_points(handle, points_of(x, points, "x"), watcher$show)
+    graph <- import(g)
+    wrong <- done(.Call(knng_r_check, handle, graph, whole_number(sample, "sample", 0), watcher$show))
+  }, finally = watcher$end())
+  wrong
+}
+
+# The library's graph again, from the lists.
+import <- function(g) {
+  done(.Call(knng_r_import, g$id, g$dist, g$columns, !g$query), "g")
+}

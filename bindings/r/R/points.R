@@ -1,0 +1,78 @@
+# Points as a user has them, made ready for C: nothing is copied that the library can read where it is.
+
+# A list: kind "matrix", "sparse" or "file"; value, what C takes; by_columns; names of the points or NULL; n, their number.
+points_of <- function(x, points, argument) {
+  if (is.character(x) && is.null(dim(x)) && length(x) == 1L) return(points_in_file(x, points, argument))
+  if (inherits(x, "sparseMatrix")) return(points_sparse(x, points, argument))
+  if (is.data.frame(x)) x <- frame_matrix(x, argument)
+  if (!is.matrix(x)) refuse(sprintf("%s is %s; it must be a matrix, a data frame or a sparse matrix of numbers%s",
+                                    argument, kind_of(x), if (is.numeric(x)) advice_vector(argument) else ""))
+  if (!is.double(x) && !is.integer(x) && !is.logical(x))
+    refuse(sprintf("%s is a matrix of type %s; it must be of type double, integer or logical", argument, typeof(x)))
+  by_columns <- points == "columns"
+  if (length(x) == 0L) refuse(sprintf("%s has %d rows and %d columns; it needs at least one of each", argument, nrow(x),
+                                      ncol(x)))
+  if (!is.double(x) && anyNA(x)) refuse_na(x, argument)
+  list(kind = "matrix", value = x, by_columns = by_columns, n = if (by_columns) ncol(x) else nrow(x),
+       names = if (by_columns) colnames(x) else rownames(x))
+}
+
+kind_of <- function(x) {
+  if (is.null(dim(x)) && is.atomic(x) && !is.null(x)) return(sprintf("a vector of type %s", typeof(x)))
+  sprintf("of class %s", class(x)[1L])
+}
+
+advice_vector <- function(argument) sprintf(" (a point in each row: matrix(%s, ncol = 1) for points on a line)", argument)
+
+# NA of integers and logicals is a number to C; that of doubles is NaN, which the library finds.
+refuse_na <- function(x, argument) {
+  place <- arrayInd(which(is.na(x))[1L], dim(x))
+  refuse(sprintf("%s: a value is NA; every value must be finite (row %d, column %d of %s)", argument, place[1L],
+                 place[2L], argument), row = place[1L], column = place[2L])
+}
+
+frame_matrix <- function(x, argument) {
+  fit <- vapply(x, function(column) is.null(dim(column)) && !is.object(column) && (is.numeric(column) || is.logical(column)),
+                logical(1L))
+  if (!all(fit)) {
+    wrong <- which(!fit)[1L]
+    refuse(sprintf("%s: column %d, %s, is of class %s; every column must be numeric or logical", argument, wrong,
+                   names(x)[wrong], class(x[[wrong]])[1L]))
+  }
+  named <- .row_names_info(x) > 0L
+  x <- as.matrix(x)
+  if (!named) rownames(x) <- NULL
+  x
+}
+
+points_in_file <- function(x, points, argument) {
+  if (points == "columns") refuse(sprintf("%s is a file, whose points are rows", argument))
+  list(kind = "file", value = enc2native(path.expand(x)), by_columns = FALSE, names = NULL, n = NA)
+}
+
+# A dgCMatrix whose columns are the points.
+points_sparse <- function(x, points, argument) {
+  if (any(dim(x) == 0L)) refuse(sprintf("%s has %d rows and %d columns; it needs at least one of each", argument,
+                                        nrow(x), ncol(x)))
+  by_columns <- points == "columns"
+  names <- if (by_columns) colnames(x) else rownames(x)
+  x <- as(as(as(x, "dMatrix"), "generalMatrix"), "CsparseMatrix")
+  if (!by_columns) x <- t(x)
+  list(kind = "sparse", value = x, by_columns = by_columns, names = names, n = ncol(x))
+}
+
+# Gives points to a handle.
+show_points <- function(handle, p, show) {
+  done(switch(p$kind,
+    matrix = .Call(knng_r_borrow, handle, p$value, p$by_columns, show),
+    sparse = .Call(knng_r_add_sparse, handle, p$value@p, p$value@i, p$value@x, nrow(p$value), show),
+    file = .Call(knng_r_add_file, handle, p$value, show)
+  ), "x", p$by_columns)
+}
+
+# Queries in one matrix; a sparse one is made dense as a whole.
+query_points <- function(query, points) {
+  q <- points_of(query, points, "query")
+  if (q$kind == "sparse") q <- list(kind = "matrix", value = as.matrix(q$value), by_columns = TRUE, names = q$names, n = q$n)
+  q
+}

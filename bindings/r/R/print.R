@@ -1,0 +1,68 @@
+# What a graph says of itself.
+
+format.knng <- function(x, ...) {
+  n <- format(nrow(x$id), big.mark = ",")
+  whose <- if (x$query) sprintf("%s queries among %s points", n, format(x$columns, big.mark = ","))
+           else sprintf("%s points", n)
+  measure <- if (x$value == "distance") paste("distance", x$metric) else paste("similarity", x$metric)
+  sprintf("%d nearest neighbours of %s, %s%s", x$k, whose, measure, if (x$self) ", each point itself first" else "")
+}
+
+print.knng <- function(x, n = 6L, ...) {
+  cat(format(x), "\n", sep = "")
+  shown <- seq_len(min(n, nrow(x$id)))
+  width <- min(8L, ncol(x$id))
+  if (length(shown) > 0L) {
+    cells <- sprintf("%d (%s)", x$id[shown, seq_len(width)], format(x$dist[shown, seq_len(width)], digits = 3L, trim = TRUE))
+    labels <- list(if (is.null(rownames(x$id))) as.character(shown) else rownames(x$id)[shown],
+                   colnames(x$id)[seq_len(width)])
+    print(noquote(matrix(cells, nrow = length(shown), dimnames = labels)), right = TRUE)
+    rest <- c(if (nrow(x$id) > length(shown)) sprintf("%s more rows", format(nrow(x$id) - length(shown), big.mark = ",")),
+              if (ncol(x$id) > width) sprintf("%d more columns", ncol(x$id) - width))
+    if (length(rest) > 0L) cat("and ", paste(rest, collapse = ", "), "\n", sep = "")
+  }
+  invisible(x)
+}
+
+# In-degree of every row of x: in how many lists it appears, its own left out.
+in_degree <- function(g) tabulate(neighbours_only(g$id, g), g$columns)
+
+# Distance to the neighbour farthest down the list.
+k_distance <- function(g) unname(g$dist[, ncol(g$dist)])
+
+components <- function(g) {
+  graph <- import(g)
+  on.exit(.Call(knng_r_end, graph))
+  done(.Call(knng_r_rows, graph, "component", FALSE), "g") + 1L
+}
+
+summary.knng <- function(object, ...) {
+  g <- object
+  whole <- g$info$k == g$k
+  structure(list(
+    title = format(g),
+    components = if (g$query) NULL else tabulate(components(g)),
+    duplicates = g$info$stats[["duplicates"]],
+    ties = if (whole) sum(g$info$ties) else NA,
+    in_degree = quantile(in_degree(g)),
+    k_distance = quantile(k_distance(g)),
+    seconds = g$info$stats[["seconds_total"]],
+    texts = g$info$texts
+  ), class = "summary.knng")
+}
+
+print.summary.knng <- function(x, ...) {
+  number <- function(v) format(v, big.mark = ",", digits = 3L, trim = TRUE)
+  line <- function(label, ...) cat(sprintf("  %-12s", label), ..., "\n", sep = "")
+  five <- function(q) paste(paste(c("min", "25%", "median", "75%", "max"), vapply(q, number, "")), collapse = ", ")
+  cat(x$title, "\n", sep = "")
+  if (!is.null(x$components))
+    line("components", number(length(x$components)), ", the largest of ", number(max(x$components)), " points")
+  line("duplicates", number(x$duplicates), " points equal an earlier one")
+  if (!is.na(x$ties)) line("ties", number(x$ties), " lists end at a tie, the smaller row number taken")
+  line("in-degree", five(x$in_degree))
+  line("k-distance", five(x$k_distance))
+  line("made by", x$texts[["device"]], ", engine ", x$texts[["engine"]], ", libknng ", x$texts[["version"]], ", ",
+       number(x$seconds), " s")
+  invisible(x)
+}

@@ -1,0 +1,59 @@
+# Progress of a long call: a function(stage, done, total) for C, which returns TRUE to stop the call, or NULL.
+
+# progress: TRUE, FALSE, or the caller's function(stage, done, total). The result has $show, for C, and $end(), to be
+# called when the library has returned: it raises what the caller's function raised.
+watch <- function(progress) {
+  if (is.function(progress)) return(watch_by(progress))
+  if (!is.logical(progress) || length(progress) != 1L || is.na(progress))
+    refuse("progress must be TRUE, FALSE or a function(stage, done, total)")
+  if (progress) watch_line() else list(show = NULL, end = function() invisible())
+}
+
+watch_by <- function(report) {
+  raised <- NULL
+  list(
+    show = function(stage, done, total) {
+      tryCatch({
+        report(stage, done, total)
+        FALSE
+      }, error = function(e) {
+        raised <<- e
+        TRUE
+      })
+    },
+    end = function() if (!is.null(raised)) stop(raised)
+  )
+}
+
+# One line that is drawn anew, after the first two seconds.
+watch_line <- function() {
+  start <- proc.time()[["elapsed"]]
+  began <- start
+  last <- ""
+  width <- 0L
+  list(
+    show = function(stage, done, total) {
+      now <- proc.time()[["elapsed"]]
+      if (stage != last) began <<- now
+      last <<- stage
+      if (now - start < 2) return(FALSE)
+      line <- progress_line(stage, done, total, now - began)
+      cat("\r", formatC(line, width = -width), sep = "", file = stderr())
+      width <<- max(width, nchar(line))
+      FALSE
+    },
+    end = function() if (width > 0L) cat("\r", strrep(" ", width), "\r", sep = "", file = stderr())
+  )
+}
+
+progress_line <- function(stage, done, total, seconds) {
+  part <- if (total > 0) min(1, done / total) else 0
+  left <- if (part > 0.02) sprintf(", %s left", duration(seconds * (1 - part) / part)) else ""
+  sprintf("%s %3.0f %%%s", stage, 100 * part, left)
+}
+
+duration <- function(seconds) {
+  if (seconds < 100) return(sprintf("%.0f s", seconds))
+  if (seconds < 6000) return(sprintf("%.0f min", seconds / 60))
+  sprintf("%.1f h", seconds / 3600)
+}

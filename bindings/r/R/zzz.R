@@ -1,0 +1,9 @@
+# A library that is older than the header it is called by lacks what the package uses.
+.onLoad <- function(libname, pkgname) {
+  numbers <- .Call(knng_r_version)
+  if (numbers[1L] < numbers[2L])
+    stop(sprintf("libknng %s is installed, and this package was compiled with %s: install that, or compile the package again",
+                 knng_version()[["library"]], knng_version()[["header"]]), call. = FALSE)
+}
+
+.onUnload <- function(libpath) library.dynam.unload("knng", libpath)
