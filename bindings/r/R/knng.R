@@ -1,7 +1,8 @@
 # The graph: from arguments to an object of class knng.
 
-knng <- function(x, k = 10, query = NULL, metric = "euclidean", self = FALSE, points = c("rows", "columns"),
-                 leave_out = NULL, progress = getOption("knng.progress", interactive()), ...) {
+# What stands behind the dots must be spelled out: p is the library's setting, not points or progress.
+knng <- function(x, k = 10, query = NULL, metric = "euclidean", self = FALSE, ..., points = c("rows", "columns"),
+                 leave_out = NULL, progress = getOption("knng.progress", interactive())) {
   points <- match.arg(points)
   k <- whole_number(k, "k")
   if (!is.logical(self) || length(self) != 1L || is.na(self)) refuse("self must be TRUE or FALSE")
@@ -56,12 +57,14 @@ leave_out_ids <- function(leave_out, q, p) {
 # A handle with these settings.
 new_handle <- function(named, more) {
   if (length(more) > 0L && (is.null(names(more)) || any(names(more) == "")))
-    refuse("arguments after progress are settings of the library and need names, such as threads = 2")
+    refuse("further arguments are settings of the library and need names, such as threads = 2")
   twice <- intersect(names(more), names(named))
   if (length(twice) > 0L || anyDuplicated(names(more)))
     refuse(sprintf("setting %s is given twice", c(twice, names(more)[duplicated(names(more))])[1L]))
   handle <- done(.Call(knng_r_create))
   settings <- c(named, more)
+  # Numbers of R are doubles: nothing is rounded unless the caller says so.
+  if (is.null(settings$value_type)) settings$value_type <- "f64"
   for (key in names(settings)) done(.Call(knng_r_set, handle, key, setting_text(key, settings[[key]])))
   handle
 }
@@ -111,7 +114,7 @@ spellings <- c(nn.index = "id", nn.dist = "dist", nn.idx = "id", nn.dists = "dis
 }
 
 # What a call would need, without running it.
-knng_estimate <- function(x, k = 10, queries = 0, metric = "euclidean", points = c("rows", "columns"), ...) {
+knng_estimate <- function(x, k = 10, queries = 0, metric = "euclidean", ..., points = c("rows", "columns")) {
   points <- match.arg(points)
   handle <- new_handle(list(metric = metric), list(...))
   on.exit(.Call(knng_r_end, handle))
@@ -120,8 +123,8 @@ knng_estimate <- function(x, k = 10, queries = 0, metric = "euclidean", points =
 }
 
 # Compares a graph with the definition, ids and bits: the first row that differs, or 0.
-knng_check <- function(g, x, sample = 0, points = c("rows", "columns"), progress = getOption("knng.progress", interactive()),
-                       ...) {
+knng_check <- function(g, x, sample = 0, ..., points = c("rows", "columns"),
+                       progress = getOption("knng.progress", interactive())) {
   points <- match.arg(points)
   stopifnot(inherits(g, "knng"))
   if (g$query) refuse("g is a graph of queries; only graphs of the rows of x can be checked")

@@ -4,6 +4,8 @@
   if (numbers[1L] < numbers[2L])
     stop(sprintf("libknng %s is installed, and this package was compiled with %s: install that, or compile the package again",
                  knng_version()[["library"]], knng_version()[["header"]]), call. = FALSE)
+  # A KnngParam that comes from elsewhere needs its class as soon as BiocNeighbors is there.
+  setHook(packageEvent("BiocNeighbors", "onLoad"), define_bioc)
 }
 
 .onUnload <- function(libpath) library.dynam.unload("knng", libpath)

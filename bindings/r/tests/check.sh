@@ -1,0 +1,35 @@
+#!/bin/sh
+# Builds the package with its vignette and checks it as CRAN does, without looking anything up: no error, no warning.
+#   check.sh PACKAGE_FOLDER INCLUDE_FOLDER LIBRARY_FOLDER WORK_FOLDER
+# 77: R, or a package that the check needs, is missing; never where CI=true.
+set -eu
+package=$1
+export INCLUDE_DIR="$2" LIB_DIR="$3"
+work=$4
+
+missing() {
+  echo "skipped: $1"
+  [ "${CI:-}" = true ] && exit 1
+  exit 77
+}
+command -v R >/dev/null || missing "R is not installed"
+for name in Matrix testthat knitr markdown; do
+  Rscript --vanilla -e "quit(status = !requireNamespace('$name', quietly = TRUE))" || missing "the R package $name is not installed"
+done
+
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+export R_LIBS_USER="$work/none" R_ENVIRON_USER=/dev/null R_PROFILE_USER=/dev/null NOT_CRAN=true
+# Nothing is fetched, the clock is believed, and packages that are only suggested may be missing outside of CI.
+export _R_CHECK_CRAN_INCOMING_=false _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false
+[ "${CI:-}" = true ] || export _R_CHECK_FORCE_SUGGESTS_=false
+R CMD build "$package"
+archive=$(ls knng_*.tar.gz)
+R CMD check --as-cran --no-manual "$archive" || failed=1
+if [ -n "${failed:-}" ] || grep -qE '\.\.\. .*(ERROR|WARNING)$' knng.Rcheck/00check.log; then
+  cat knng.Rcheck/00install.out
+  find knng.Rcheck -name '*.Rout*' -exec cat {} +
+  exit 1
+fi
+grep -q '^Status:' knng.Rcheck/00check.log

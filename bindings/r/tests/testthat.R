@@ -1,0 +1,4 @@
+library(testthat)
+library(knng)
+
+test_check("knng")
