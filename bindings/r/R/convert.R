@@ -93,3 +93,5 @@ as_kNN <- function(g) {
 }
 
 setAs("knng", "kNN", function(from) as_kNN(from))
+
+setAs("knng", "list", function(from) as_uwot(from))
