@@ -1,0 +1,311 @@
+!> Points together with settings: what graphs are built from. Points are columns of arrays x(d, n); ids count from 1.
+module knng_datasets
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
+  use knng_c, only: knng_matrix, knng_plan, c_error => knng_error, knng_ok, knng_err_argument, knng_err_range, &
+    knng_err_option, knng_err_state, c_create => knng_create, c_share => knng_share, c_destroy => knng_destroy, &
+    c_set => knng_set, c_get => knng_get, c_add => knng_add, c_borrow => knng_borrow, c_add_file => knng_add_file, &
+    c_shape => knng_shape, c_read => knng_read, c_estimate => knng_estimate
+  use knng_support
+  implicit none
+  private
+  public :: knng_dataset
+
+  !> Every procedure takes stat, errmsg and error, all optional. A failure without stat and without error stops the
+  !> program with its text. A failed call changes nothing. One thread at a time may change a data set; calls that only
+  !> read it, building and querying among them, may run beside each other.
+  type :: knng_dataset
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  contains
+    !> call data%set("metric", "cosine"), or several at once: call data%set("metric=cosine threads=4")
+    generic :: set => set_one, set_all
+    procedure :: get           !< text = data%get("metric")
+    !> call data%add(x): copies. Also takes a knng_matrix, for other element types and other memory.
+    generic :: add => add_f32, add_f64, add_i8, add_i16, add_i32, add_i64, add_bool, add_matrix
+    !> call data%borrow(x): does not copy; x is a target, with contiguous columns. Also takes a knng_matrix.
+    generic :: borrow => borrow_f32, borrow_f64, borrow_i8, borrow_i16, borrow_i32, borrow_i64, borrow_bool, &
+      borrow_matrix
+    procedure :: add_file      !< call data%add_file("points.npy")
+    !> call data%read(x, first): copies points back
+    generic :: read => read_f32, read_f64, read_i8, read_i16, read_i32, read_i64, read_bool
+    procedure :: points        !< how many there are
+    procedure :: dimension => dimension_of !< elements of a point; 0 while open
+    procedure :: dtype         !< knng_f32, ...; 0 while open
+    procedure :: estimate      !< call data%estimate(k, plan): memory and tiles before the work
+    procedure :: share         !< call second%share(first): the same points, settings of its own
+    procedure :: close => close_dataset !< frees it now; leaving the scope does so too
+    procedure :: c_handle      !< for functions of module knng_c; c_null_ptr before the first use
+    generic :: assignment(=) => no_assignment
+    procedure, private :: set_one, set_all, no_assignment
+    procedure, private :: add_f32, add_f64, add_i8, add_i16, add_i32, add_i64, add_bool, add_matrix
+    procedure, private :: borrow_f32, borrow_f64, borrow_i8, borrow_i16, borrow_i32, borrow_i64, borrow_bool, &
+      borrow_matrix
+    procedure, private :: read_f32, read_f64, read_i8, read_i16, read_i32, read_i64, read_bool
+    final :: finish
+  end type
+
+contains
+
+#define TEMPLATE "dataset_of_type.inc"
+#include "each_row_type.inc"
+
+  subroutine add_matrix(self, x, control, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    type(knng_matrix), intent(in) :: x
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    call ready(self, e)
+    if (e%code == knng_ok) e%code = c_add(self%handle, x, control_of(control), e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine borrow_matrix(self, x, control, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    type(knng_matrix), intent(in) :: x
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    call ready(self, e)
+    if (e%code == knng_ok) e%code = c_borrow(self%handle, x, control_of(control), e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  ! A component of an array of a derived type (a%x, z%re) comes here with the address of another component: gfortran 12
+  ! does so. Its elements are never one behind the other, so that arrays whose columns are contiguous are safe.
+  subroutine borrow_columns(self, m, control, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    type(knng_matrix), intent(in) :: m
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    if (m%col_stride == 1 .and. (m%cols /= 1 .or. m%row_stride == 1)) then
+      call self%borrow(m, control, stat, errmsg, error)
+    else
+      call refuse(e, knng_err_argument, "x", "x: the elements of a column are not one behind the other in memory, "// &
+        "so it cannot be borrowed; add copies it")
+      call settle(e, stat, errmsg, error)
+    end if
+  end subroutine
+
+  subroutine read_columns(self, m, first, stat, errmsg, error)
+    class(knng_dataset), intent(in) :: self
+    type(knng_matrix), intent(inout) :: m
+    integer, intent(in) :: first
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    character(120) :: text
+
+    call open_already(self, e)
+    if (e%code == knng_ok .and. (first < 1 .or. first + m%rows - 1 > self%points())) then
+      write (text, '("points ", i0, " to ", i0, " are wanted, the data set has 1 to ", i0)') &
+        first, first + m%rows - 1, self%points()
+      call refuse(e, knng_err_range, "first", trim(text), int(first, int64), self%points())
+    end if
+    if (e%code == knng_ok) e%code = c_read(self%handle, first - 1_int64, m, e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> Adds all points of a file; its name tells the format.
+  subroutine add_file(self, path, control, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    character(*), intent(in) :: path
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    call ready(self, e)
+    if (e%code == knng_ok) e%code = c_add_file(self%handle, c_text(path), control_of(control), e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> Changes a setting, for the calls that follow.
+  subroutine set_one(self, key, value, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    character(*), intent(in) :: key, value
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    call ready(self, e)
+    if (e%code == knng_ok) e%code = c_set(self%handle, c_text(key), c_text(adjustl(value)), e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> Changes settings: "key=value key=value ...", separated by blanks, in this order. At the first that is refused those
+  !> before it have been made.
+  subroutine set_all(self, settings, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    character(*), intent(in) :: settings
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    integer :: first, next, equals
+
+    call ready(self, e)
+    first = 1
+    do while (e%code == knng_ok .and. first <= len(settings))
+      next = index(settings(first:)//" ", " ") + first
+      associate (word => settings(first:next - 2))
+        equals = index(word, "=")
+        if (len(word) > 0 .and. equals == 0) then
+          call refuse(e, knng_err_option, "settings", "settings: """//word//""" is not of the form key=value")
+        else if (len(word) > 0) then
+          e%code = c_set(self%handle, c_text(word(:equals - 1)), c_text(word(equals + 1:)), e)
+        end if
+      end associate
+      first = next
+    end do
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> A setting as text.
+  function get(self, key, stat, errmsg, error) result(text)
+    class(knng_dataset), intent(inout) :: self
+    character(*), intent(in) :: key
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    character(:), allocatable :: text
+    character(kind=c_char), target :: buffer(4096)
+    type(c_error) :: e
+
+    text = ""
+    call ready(self, e)
+    if (e%code == knng_ok) e%code = c_get(self%handle, c_text(key), c_loc(buffer), size(buffer, kind=int64), error=e)
+    if (e%code == knng_ok) text = text_of(buffer)
+    call settle(e, stat, errmsg, error)
+  end function
+
+  function points(self)
+    class(knng_dataset), intent(in) :: self
+    integer(int64) :: points
+
+    points = 0
+    if (c_associated(self%handle)) then
+      if (c_shape(self%handle, rows=points) /= knng_ok) points = 0
+    end if
+  end function
+
+  function dimension_of(self) result(d)
+    class(knng_dataset), intent(in) :: self
+    integer(int64) :: d
+
+    d = 0
+    if (c_associated(self%handle)) then
+      if (c_shape(self%handle, dim=d) /= knng_ok) d = 0
+    end if
+  end function
+
+  function dtype(self)
+    class(knng_dataset), intent(in) :: self
+    integer(int32) :: dtype
+
+    dtype = 0
+    if (c_associated(self%handle)) then
+      if (c_shape(self%handle, dtype=dtype) /= knng_ok) dtype = 0
+    end if
+  end function
+
+  !> What a build, or a query of so many points, would take.
+  subroutine estimate(self, k, plan, queries, stat, errmsg, error)
+    class(knng_dataset), intent(in) :: self
+    integer, intent(in) :: k
+    type(knng_plan), intent(out) :: plan
+    integer, intent(in), optional :: queries
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    integer(int64) :: nq
+
+    nq = 0
+    if (present(queries)) nq = queries
+    call open_already(self, e)
+    if (e%code == knng_ok) e%code = c_estimate(self%handle, nq, int(k, int64), plan, e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> Makes self show the points that first has now, without copying them, with a copy of its settings.
+  subroutine share(self, first, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    class(knng_dataset), intent(in) :: first
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    type(c_ptr) :: handle
+
+    call open_already(first, e)
+    if (e%code == knng_ok) then
+      e%code = c_share(handle, first%handle, e)
+      if (e%code == knng_ok) then
+        call self%close()
+        self%handle = handle
+      end if
+    end if
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine close_dataset(self)
+    class(knng_dataset), intent(inout) :: self
+
+    call c_destroy(self%handle)
+    self%handle = c_null_ptr
+  end subroutine
+
+  impure elemental subroutine finish(self)
+    type(knng_dataset), intent(inout) :: self
+
+    call self%close()
+  end subroutine
+
+  function c_handle(self)
+    class(knng_dataset), intent(in) :: self
+    type(c_ptr) :: c_handle
+
+    c_handle = self%handle
+  end function
+
+  ! Two variables would own one handle.
+  subroutine no_assignment(left, right)
+    class(knng_dataset), intent(inout) :: left
+    class(knng_dataset), intent(in) :: right
+
+    if (c_associated(left%handle) .or. c_associated(right%handle)) &
+      error stop "knng: a knng_dataset cannot be assigned; share makes a second one with the same points"
+  end subroutine
+
+  !> Makes the handle on first use.
+  subroutine ready(self, e)
+    class(knng_dataset), intent(inout) :: self
+    type(c_error), intent(inout) :: e
+
+    if (c_associated(self%handle)) return
+    e%code = c_create(self%handle, 0_int64, 0_int32, e)
+  end subroutine
+
+  subroutine open_already(self, e)
+    class(knng_dataset), intent(in) :: self
+    type(c_error), intent(inout) :: e
+
+    if (.not. c_associated(self%handle)) &
+      call refuse(e, knng_err_state, "data", "data: the data set is empty; add, borrow and add_file fill it")
+  end subroutine
+end module

@@ -1,0 +1,497 @@
+!> Neighbour graphs: made from data sets, arrays, files or another library's lists, and asked. Lists are columns of
+!> arrays (width, lists), nearest first; ids count from 1.
+module knng_graphs
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
+  use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_state, &
+    knng_err_unsupported, knng_host, knng_f32, knng_f64, c_build => knng_build, c_query => knng_query, &
+    c_query_file => knng_query_file, c_check => knng_check, c_import => knng_graph_import, &
+    c_shape => knng_graph_shape, c_view => knng_graph_view, c_copy => knng_graph_copy, &
+    c_rows => knng_graph_rows, c_stat => knng_graph_stat, c_graph_text => knng_graph_text, c_save => knng_graph_save, &
+    c_load => knng_graph_load, c_destroy => knng_graph_destroy
+  use knng_support
+  use knng_datasets, only: knng_dataset
+  implicit none
+  private
+  public :: knng_graph
+
+  !> Every procedure takes stat, errmsg and error, all optional. A failure without stat and without error stops the
+  !> program with its text. A call that fills a graph replaces what was in it, and leaves that when it fails. Graphs
+  !> need neither data set nor points that they were made from. All that does not fill one may run on many threads.
+  type :: knng_graph
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  contains
+    !> call graph%build(x, k [, metric, settings, control]) or call graph%build(data, k [, control])
+    generic :: build => build_f32, build_f64, build_i8, build_i16, build_i32, build_i64, build_bool, build_data
+    !> call graph%query(x, q, k [, metric, settings, leave_out, control]) or
+    !> call graph%query(data, q, k [, leave_out, control]); leave_out(i): the id that query i must not get, 0 for none
+    generic :: query => query_columns_f32, query_columns_f64, query_columns_i8, query_columns_i16, query_columns_i32, &
+      query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, query_data_i16, &
+      query_data_i32, query_data_i64, query_data_bool, query_data_matrix
+    procedure :: query_file    !< call graph%query_file(data, "queries.npy", k): the queries come from a file
+    !> call graph%import(ids, distances [, points]): another library's lists, by a copy
+    generic :: import => import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64
+    procedure :: load          !< call graph%load("graph.knng")
+    procedure :: save => save_graph !< call graph%save("graph.npz")
+    !> call graph%copy(ids, distances): allocates both; integer of 32 or 64 bits, real of 32 or 64 bits
+    generic :: copy => copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64
+    !> call graph%fill(ids, distances): into arrays that are there
+    generic :: fill => fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64
+    !> call graph%view(ids, distances): pointers to the graph's own arrays. Not to be written to, valid as long as the
+    !> graph is; ids count from 0, -1 where there is no neighbour. distances must be of the graph's kind
+    generic :: view => view_f32, view_f64
+    procedure :: lists         !< how many lists: points, or queries
+    procedure :: width         !< entries of a list: k, or k + 1 under self=first
+    procedure :: points        !< points that could be neighbours
+    procedure :: same_points   !< .true.: list i is that of point i; .false.: of query i
+    !> call graph%rows("indegree", numbers): a number for each point: ties, proof, indegree, component (from 1)
+    generic :: rows => rows_i32, rows_i64
+    procedure :: stat => statistic !< seconds = graph%stat("seconds_total")
+    procedure :: text          !< metric = graph%text("metric")
+    procedure :: check         !< call graph%check(data, first_wrong): 0 if all lists are right
+    procedure :: close => close_graph !< frees it now; leaving the scope does so too
+    procedure :: c_handle      !< for functions of module knng_c; c_null_ptr where there is no graph
+    generic :: assignment(=) => no_assignment
+    procedure, private :: build_f32, build_f64, build_i8, build_i16, build_i32, build_i64, build_bool, build_data
+    procedure, private :: query_columns_f32, query_columns_f64, query_columns_i8, query_columns_i16, &
+      query_columns_i32, query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, &
+      query_data_i16, query_data_i32, query_data_i64, query_data_bool, query_data_matrix
+    procedure, private :: import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64
+    procedure, private :: copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64
+    procedure, private :: fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64
+    procedure, private :: view_f32, view_f64, rows_i32, rows_i64, no_assignment
+    final :: finish
+  end type
+
+  interface fill_lists
+    procedure fill_lists_i32_f32, fill_lists_i32_f64, fill_lists_i64_f32, fill_lists_i64_f64
+  end interface
+
+contains
+
+#define TEMPLATE "graph_of_type.inc"
+#include "each_row_type.inc"
+#undef TEMPLATE
+
+#define TEMPLATE "lists_of_types.inc"
+#include "each_list_type.inc"
+
+  !> The graph of all points of a data set, under its settings.
+  subroutine build_data(self, data, k, control, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    class(knng_dataset), intent(in) :: data
+    integer, intent(in) :: k
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    type(c_ptr) :: handle
+
+    call filled(data, e)
+    if (e%code == knng_ok) e%code = c_build(data%c_handle(), int(k, int64), control_of(control), handle, e)
+    call take(self, handle, e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine build_columns(self, m, k, metric, settings, control, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    type(knng_matrix), intent(in) :: m
+    integer, intent(in) :: k
+    character(*), intent(in), optional :: metric, settings
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(knng_dataset) :: data
+    type(knng_error) :: why
+
+    call show(data, m, metric, settings, control, why)
+    if (why%code == knng_ok) call self%build(data, k, control, error=why)
+    call data%close()
+    call hand_on(why, stat, errmsg, error)
+  end subroutine
+
+  subroutine query_data_matrix(self, data, q, k, leave_out, control, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    class(knng_dataset), intent(in) :: data
+    type(knng_matrix), intent(in) :: q
+    integer, intent(in) :: k
+    integer, intent(in), contiguous, target, optional :: leave_out(:)
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    type(c_ptr) :: handle
+
+    call filled(data, e)
+    if (e%code == knng_ok .and. present(leave_out)) then
+      e%code = c_query(data%c_handle(), q, vector_of(leave_out), 1, int(k, int64), control_of(control), handle, e)
+    else if (e%code == knng_ok) then
+      e%code = c_query(data%c_handle(), q, base=1, k=int(k, int64), control=control_of(control), out=handle, error=e)
+    end if
+    call take(self, handle, e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine query_matrices(self, x, q, k, metric, settings, leave_out, control, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    type(knng_matrix), intent(in) :: x, q
+    integer, intent(in) :: k
+    character(*), intent(in), optional :: metric, settings
+    integer, intent(in), contiguous, target, optional :: leave_out(:)
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(knng_dataset) :: data
+    type(knng_error) :: why
+
+    call show(data, x, metric, settings, control, why)
+    if (why%code == knng_ok) call self%query(data, q, k, leave_out, control, error=why)
+    call data%close()
+    call hand_on(why, stat, errmsg, error)
+  end subroutine
+
+  !> A data set for one call: points that are not copied, and its settings.
+  subroutine show(data, x, metric, settings, control, why)
+    type(knng_dataset), intent(inout) :: data
+    type(knng_matrix), intent(in) :: x
+    character(*), intent(in), optional :: metric, settings
+    type(knng_control), intent(in), optional :: control
+    type(knng_error), intent(out) :: why
+
+    why%code = knng_ok
+    if (present(metric)) call data%set("metric", metric, error=why)
+    if (why%code == knng_ok .and. present(settings)) call data%set(settings, error=why)
+    if (why%code == knng_ok) call data%borrow(x, control, error=why)
+  end subroutine
+
+  !> The nearest points of a data set for each point of a file.
+  subroutine query_file(self, data, path, k, control, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    class(knng_dataset), intent(in) :: data
+    character(*), intent(in) :: path
+    integer, intent(in) :: k
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    type(c_ptr) :: handle
+
+    call filled(data, e)
+    if (e%code == knng_ok) &
+      e%code = c_query_file(data%c_handle(), c_text(path), int(k, int64), control_of(control), handle, e)
+    call take(self, handle, e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> Reads a graph that save wrote.
+  subroutine load(self, path, control, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    character(*), intent(in) :: path
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    type(c_ptr) :: handle
+
+    e%code = c_load(handle, c_text(path), control_of(control), e)
+    call take(self, handle, e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> Writes the graph to a file: "knng" keeps everything, "npz" is NumPy's; without format the suffix tells.
+  subroutine save_graph(self, path, format, control, stat, errmsg, error)
+    class(knng_graph), intent(in) :: self
+    character(*), intent(in) :: path
+    character(*), intent(in), optional :: format
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    call there(self, e)
+    if (e%code == knng_ok .and. present(format)) then
+      e%code = c_save(self%handle, c_text(path), c_text(format), control_of(control), e)
+    else if (e%code == knng_ok) then
+      e%code = c_save(self%handle, c_text(path), control=control_of(control), error=e)
+    end if
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine view_f32(self, ids, distances, stat, errmsg, error)
+    class(knng_graph), intent(in) :: self
+    integer(int64), pointer, intent(inout) :: ids(:, :)
+    real(real32), pointer, intent(inout) :: distances(:, :)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(knng_matrix) :: m, v
+    type(c_error) :: e
+
+    call view_lists(self, knng_f32, m, v, e)
+    if (e%code == knng_ok) then
+      call c_f_pointer(m%data, ids, [m%cols, m%rows])
+      call c_f_pointer(v%data, distances, [v%cols, v%rows])
+    end if
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine view_f64(self, ids, distances, stat, errmsg, error)
+    class(knng_graph), intent(in) :: self
+    integer(int64), pointer, intent(inout) :: ids(:, :)
+    real(real64), pointer, intent(inout) :: distances(:, :)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(knng_matrix) :: m, v
+    type(c_error) :: e
+
+    call view_lists(self, knng_f64, m, v, e)
+    if (e%code == knng_ok) then
+      call c_f_pointer(m%data, ids, [m%cols, m%rows])
+      call c_f_pointer(v%data, distances, [v%cols, v%rows])
+    end if
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine view_lists(self, dtype, ids, values, e)
+    class(knng_graph), intent(in) :: self
+    integer(int32), intent(in) :: dtype
+    type(knng_matrix), intent(inout) :: ids, values
+    type(c_error), intent(inout) :: e
+
+    call there(self, e)
+    if (e%code == knng_ok) e%code = c_view(self%handle, ids, values, e)
+    if (e%code /= knng_ok) return
+    if (ids%space /= knng_host) then
+      call refuse(e, knng_err_unsupported, "graph", "graph: its lists are in memory of a device; copy brings them here")
+    else if (values%dtype /= dtype) then
+      call refuse(e, knng_err_argument, "distances", "distances: the graph has its distances as real of "// &
+        merge("32", "64", values%dtype == knng_f32)//" bits; the pointer must have that kind, or set value_type")
+    end if
+  end subroutine
+
+  function lists(self)
+    class(knng_graph), intent(in) :: self
+    integer(int64) :: lists
+
+    lists = 0
+    if (c_associated(self%handle)) then
+      if (c_shape(self%handle, rows=lists) /= knng_ok) lists = 0
+    end if
+  end function
+
+  function width(self)
+    class(knng_graph), intent(in) :: self
+    integer(int64) :: width
+
+    width = 0
+    if (c_associated(self%handle)) then
+      if (c_shape(self%handle, width=width) /= knng_ok) width = 0
+    end if
+  end function
+
+  function points(self)
+    class(knng_graph), intent(in) :: self
+    integer(int64) :: points
+
+    points = 0
+    if (c_associated(self%handle)) then
+      if (c_shape(self%handle, columns=points) /= knng_ok) points = 0
+    end if
+  end function
+
+  function same_points(self)
+    class(knng_graph), intent(in) :: self
+    logical :: same_points
+    integer(int32) :: same
+
+    same = 0
+    if (c_associated(self%handle)) then
+      if (c_shape(self%handle, same_points=same) /= knng_ok) same = 0
+    end if
+    same_points = same == 1
+  end function
+
+  subroutine rows_i32(self, what, numbers, stat, errmsg, error)
+    class(knng_graph), intent(in) :: self
+    character(*), intent(in) :: what
+    integer(int32), allocatable, intent(inout) :: numbers(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    integer(int32), allocatable :: new(:)
+    type(c_error) :: e
+
+    call there(self, e)
+    if (e%code == knng_ok) then
+      allocate (new(numbers_of(self, what)))
+      call numbers_into(self, what, vector_of(new), e)
+      if (what == "component") new = new + 1_int32
+    end if
+    if (e%code == knng_ok) call move_alloc(new, numbers)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine rows_i64(self, what, numbers, stat, errmsg, error)
+    class(knng_graph), intent(in) :: self
+    character(*), intent(in) :: what
+    integer(int64), allocatable, intent(inout) :: numbers(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    integer(int64), allocatable :: new(:)
+    type(c_error) :: e
+
+    call there(self, e)
+    if (e%code == knng_ok) then
+      allocate (new(numbers_of(self, what)))
+      call numbers_into(self, what, vector_of(new), e)
+      if (what == "component") new = new + 1_int64
+    end if
+    if (e%code == knng_ok) call move_alloc(new, numbers)
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  ! Points are counted from both sides of a graph of queries: indegree has as many numbers as there are points.
+  function numbers_of(self, what) result(n)
+    class(knng_graph), intent(in) :: self
+    character(*), intent(in) :: what
+    integer(int64) :: n
+
+    n = self%lists()
+    if (what == "indegree") n = self%points()
+  end function
+
+  subroutine numbers_into(self, what, m, e)
+    class(knng_graph), intent(in) :: self
+    character(*), intent(in) :: what
+    type(knng_matrix), value :: m
+    type(c_error), intent(inout) :: e
+
+    e%code = c_rows(self%handle, c_text(what), m, e)
+  end subroutine
+
+  !> A statistic of the build as a number.
+  function statistic(self, name, stat, errmsg, error) result(number)
+    class(knng_graph), intent(in) :: self
+    character(*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    real(real64) :: number
+    type(c_error) :: e
+
+    number = 0
+    call there(self, e)
+    if (e%code == knng_ok) e%code = c_stat(self%handle, c_text(name), number, e)
+    call settle(e, stat, errmsg, error)
+  end function
+
+  !> A text of the build: metric, p, precision, engine, selector, device, version, fingerprint, value, self.
+  function text(self, name, stat, errmsg, error)
+    class(knng_graph), intent(in) :: self
+    character(*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    character(:), allocatable :: text
+    character(kind=c_char), target :: buffer(4096)
+    type(c_error) :: e
+
+    text = ""
+    call there(self, e)
+    if (e%code == knng_ok) &
+      e%code = c_graph_text(self%handle, c_text(name), c_loc(buffer), size(buffer, kind=int64), error=e)
+    if (e%code == knng_ok) text = text_of(buffer)
+    call settle(e, stat, errmsg, error)
+  end function
+
+  !> Compares lists with a plain evaluation of the definition: sample of them, all without it. first_wrong is the number
+  !> of the first that differs, 0 if none does.
+  subroutine check(self, data, first_wrong, sample, control, stat, errmsg, error)
+    class(knng_graph), intent(in) :: self
+    class(knng_dataset), intent(in) :: data
+    integer(int64), intent(out) :: first_wrong
+    integer, intent(in), optional :: sample
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+    integer(int64) :: wanted
+
+    wanted = 0
+    first_wrong = -1
+    if (present(sample)) wanted = sample
+    call there(self, e)
+    if (e%code == knng_ok) call filled(data, e)
+    if (e%code == knng_ok) &
+      e%code = c_check(data%c_handle(), self%handle, wanted, control_of(control), first_wrong, e)
+    if (e%code == knng_ok) first_wrong = first_wrong + 1
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine close_graph(self)
+    class(knng_graph), intent(inout) :: self
+
+    call c_destroy(self%handle)
+    self%handle = c_null_ptr
+  end subroutine
+
+  impure elemental subroutine finish(self)
+    type(knng_graph), intent(inout) :: self
+
+    call self%close()
+  end subroutine
+
+  function c_handle(self)
+    class(knng_graph), intent(in) :: self
+    type(c_ptr) :: c_handle
+
+    c_handle = self%handle
+  end function
+
+  ! Two variables would own one graph.
+  subroutine no_assignment(left, right)
+    class(knng_graph), intent(inout) :: left
+    class(knng_graph), intent(in) :: right
+
+    if (c_associated(left%handle) .or. c_associated(right%handle)) &
+      error stop "knng: a knng_graph cannot be assigned; pass it as an argument, or point to it"
+  end subroutine
+
+  !> Puts a new graph in the place of the old one, if there is a new one.
+  subroutine take(self, handle, e)
+    class(knng_graph), intent(inout) :: self
+    type(c_ptr), intent(in) :: handle
+    type(c_error), intent(in) :: e
+
+    if (e%code /= knng_ok) return
+    call self%close()
+    self%handle = handle
+  end subroutine
+
+  subroutine there(self, e)
+    class(knng_graph), intent(in) :: self
+    type(c_error), intent(inout) :: e
+
+    if (.not. c_associated(self%handle)) &
+      call refuse(e, knng_err_state, "graph", "graph: there is none; build, query, import and load make one")
+  end subroutine
+
+  subroutine filled(data, e)
+    class(knng_dataset), intent(in) :: data
+    type(c_error), intent(inout) :: e
+
+    if (.not. c_associated(data%c_handle())) &
+      call refuse(e, knng_err_state, "data", "data: the data set is empty; add, borrow and add_file fill it")
+  end subroutine
+end module
