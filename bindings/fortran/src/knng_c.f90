@@ -1,8 +1,8 @@
 !> The C interface of libknng as it is, one declaration for one of the headers: names, order of parameters and
 !> structs are C's, ids and positions count from 0, texts end with c_null_char. Programs use module knng, which is built
 !> on this one; what that does not have (devices, memory of GPUs, lists of settings) is called from here. What each
-!> function does is said in include/knng/*.h. A parameter that may be NULL in C is optional here, but for arrays of
-!> text, which are pointers. The tests compare this file with bindings/api/knng.tsv.
+!> function does is said in the headers of include/knng. A parameter that may be NULL in C is optional here, but for
+!> buffers of text, which are pointers. The tests compare this file with bindings/api/knng.tsv.
 module knng_c
   use, intrinsic :: iso_c_binding
   implicit none

@@ -107,12 +107,14 @@ contains
     type(knng_error), intent(out), optional :: error
     type(c_error) :: e
     character(120) :: text
+    integer(int64) :: last
 
     call open_already(self, e)
-    if (e%code == knng_ok .and. (first < 1 .or. first + m%rows - 1 > self%points())) then
-      write (text, '("points ", i0, " to ", i0, " are wanted, the data set has 1 to ", i0)') &
-        first, first + m%rows - 1, self%points()
-      call refuse(e, knng_err_range, "first", trim(text), int(first, int64), self%points())
+    last = self%points()
+    if (e%code == knng_ok .and. (first < 1 .or. first + m%rows - 1 > last)) then
+      write (text, '("first=", i0, ": points ", i0, " to ", i0, " are wanted, the data set has 1 to ", i0)') &
+        first, first, first + m%rows - 1, last
+      call refuse(e, knng_err_range, "first", trim(text), int(first, int64), last)
     end if
     if (e%code == knng_ok) e%code = c_read(self%handle, first - 1_int64, m, e)
     call settle(e, stat, errmsg, error)
@@ -128,7 +130,8 @@ contains
     type(knng_error), intent(out), optional :: error
     type(c_error) :: e
 
-    call ready(self, e)
+    call check_path(path, e)
+    if (e%code == knng_ok) call ready(self, e)
     if (e%code == knng_ok) e%code = c_add_file(self%handle, c_text(path), control_of(control), e)
     call settle(e, stat, errmsg, error)
   end subroutine

@@ -183,6 +183,7 @@ contains
     type(c_ptr) :: handle
 
     call filled(data, e)
+    if (e%code == knng_ok) call check_path(path, e)
     if (e%code == knng_ok) &
       e%code = c_query_file(data%c_handle(), c_text(path), int(k, int64), control_of(control), handle, e)
     call take(self, handle, e)
@@ -200,7 +201,8 @@ contains
     type(c_error) :: e
     type(c_ptr) :: handle
 
-    e%code = c_load(handle, c_text(path), control_of(control), e)
+    call check_path(path, e)
+    if (e%code == knng_ok) e%code = c_load(handle, c_text(path), control_of(control), e)
     call take(self, handle, e)
     call settle(e, stat, errmsg, error)
   end subroutine
@@ -217,6 +219,7 @@ contains
     type(c_error) :: e
 
     call there(self, e)
+    if (e%code == knng_ok) call check_path(path, e)
     if (e%code == knng_ok .and. present(format)) then
       e%code = c_save(self%handle, c_text(path), c_text(format), control_of(control), e)
     else if (e%code == knng_ok) then

@@ -3,12 +3,12 @@
 module knng_support
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
-  use knng_c, only: knng_matrix, c_error => knng_error, c_control => knng_control, knng_ok, knng_host, knng_i8, &
-    knng_i16, knng_i32, knng_i64, knng_f32, knng_f64, knng_bool
+  use knng_c, only: knng_matrix, c_error => knng_error, c_control => knng_control, knng_ok, &
+    knng_err_argument, knng_host, knng_i8, knng_i16, knng_i32, knng_i64, knng_f32, knng_f64, knng_bool
   implicit none
   private
   public :: knng_error, knng_control, knng_progress, knng_log
-  public :: settle, hand_on, refuse, control_of, matrix_of, vector_of, c_text, text_of, text_at
+  public :: settle, hand_on, refuse, control_of, matrix_of, vector_of, check_path, c_text, text_of, text_at
 
   !> Why a call failed, for programs that want more than stat and errmsg.
   type :: knng_error
@@ -230,7 +230,16 @@ contains
     m = vector(c_loc(x), size(x, kind=int64), knng_f64)
   end function
 
-  !> As C takes text. Blanks at the end are Fortran's padding; a null character would hide what follows it.
+  !> A file name must not have what would hide the rest of it.
+  subroutine check_path(path, e)
+    character(*), intent(in) :: path
+    type(c_error), intent(inout) :: e
+
+    if (index(path, c_null_char) > 0) &
+      call refuse(e, knng_err_argument, "path", "path: there is a null character in it")
+  end subroutine
+
+  !> As C takes text. Blanks at the end are Fortran's padding; a null character is shown as ?.
   function c_text(text) result(array)
     character(*), intent(in) :: text
     character(kind=c_char) :: array(len_trim(text) + 1)
