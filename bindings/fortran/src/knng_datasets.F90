@@ -17,6 +17,9 @@ module knng_datasets
   type :: knng_dataset
     private
     type(c_ptr) :: handle = c_null_ptr
+    ! What c_shape says, so that the functions are pure.
+    integer(int64) :: n_points = 0, n_elements = 0
+    integer(int32) :: element_type = 0
   contains
     !> call data%set("metric", "cosine"), or several at once: call data%set("metric=cosine threads=4")
     generic :: set => set_one, set_all
@@ -61,6 +64,7 @@ contains
 
     call ready(self, e)
     if (e%code == knng_ok) e%code = c_add(self%handle, x, control_of(control), e)
+    call look(self, e)
     call settle(e, stat, errmsg, error)
   end subroutine
 
@@ -75,6 +79,7 @@ contains
 
     call ready(self, e)
     if (e%code == knng_ok) e%code = c_borrow(self%handle, x, control_of(control), e)
+    call look(self, e)
     call settle(e, stat, errmsg, error)
   end subroutine
 
@@ -133,6 +138,7 @@ contains
     call check_path(path, e)
     if (e%code == knng_ok) call ready(self, e)
     if (e%code == knng_ok) e%code = c_add_file(self%handle, c_text(path), control_of(control), e)
+    call look(self, e)
     call settle(e, stat, errmsg, error)
   end subroutine
 
@@ -196,35 +202,33 @@ contains
     call settle(e, stat, errmsg, error)
   end function
 
-  function points(self)
+  pure function points(self)
     class(knng_dataset), intent(in) :: self
     integer(int64) :: points
 
-    points = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, rows=points) /= knng_ok) points = 0
-    end if
+    points = self%n_points
   end function
 
-  function dimension_of(self) result(d)
+  pure function dimension_of(self) result(d)
     class(knng_dataset), intent(in) :: self
     integer(int64) :: d
 
-    d = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, dim=d) /= knng_ok) d = 0
-    end if
+    d = self%n_elements
   end function
 
-  function dtype(self)
+  pure function dtype(self)
     class(knng_dataset), intent(in) :: self
     integer(int32) :: dtype
 
-    dtype = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, dtype=dtype) /= knng_ok) dtype = 0
-    end if
+    dtype = self%element_type
   end function
+
+  subroutine look(self, e)
+    class(knng_dataset), intent(inout) :: self
+    type(c_error), intent(inout) :: e
+
+    if (e%code == knng_ok) e%code = c_shape(self%handle, self%n_points, self%n_elements, self%element_type, e)
+  end subroutine
 
   !> What a build, or a query of so many points, would take.
   subroutine estimate(self, k, plan, queries, stat, errmsg, error)
@@ -261,6 +265,7 @@ contains
       if (e%code == knng_ok) then
         call self%close()
         self%handle = handle
+        call look(self, e)
       end if
     end if
     call settle(e, stat, errmsg, error)
@@ -271,6 +276,9 @@ contains
 
     call c_destroy(self%handle)
     self%handle = c_null_ptr
+    self%n_points = 0
+    self%n_elements = 0
+    self%element_type = 0
   end subroutine
 
   impure elemental subroutine finish(self)
@@ -279,7 +287,7 @@ contains
     call self%close()
   end subroutine
 
-  function c_handle(self)
+  pure function c_handle(self)
     class(knng_dataset), intent(in) :: self
     type(c_ptr) :: c_handle
 

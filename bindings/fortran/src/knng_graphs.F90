@@ -21,6 +21,9 @@ module knng_graphs
   type :: knng_graph
     private
     type(c_ptr) :: handle = c_null_ptr
+    ! What c_shape says, so that the functions are pure.
+    integer(int64) :: n_lists = 0, n_entries = 0, n_points = 0
+    integer(int32) :: square = 0
   contains
     !> call graph%build(x, k [, metric, settings, control]) or call graph%build(data, k [, control])
     generic :: build => build_f32, build_f64, build_i8, build_i16, build_i32, build_i64, build_bool, build_data
@@ -281,46 +284,32 @@ contains
     end if
   end subroutine
 
-  function lists(self)
+  pure function lists(self)
     class(knng_graph), intent(in) :: self
     integer(int64) :: lists
 
-    lists = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, rows=lists) /= knng_ok) lists = 0
-    end if
+    lists = self%n_lists
   end function
 
-  function width(self)
+  pure function width(self)
     class(knng_graph), intent(in) :: self
     integer(int64) :: width
 
-    width = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, width=width) /= knng_ok) width = 0
-    end if
+    width = self%n_entries
   end function
 
-  function points(self)
+  pure function points(self)
     class(knng_graph), intent(in) :: self
     integer(int64) :: points
 
-    points = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, columns=points) /= knng_ok) points = 0
-    end if
+    points = self%n_points
   end function
 
-  function same_points(self)
+  pure function same_points(self)
     class(knng_graph), intent(in) :: self
     logical :: same_points
-    integer(int32) :: same
 
-    same = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, same_points=same) /= knng_ok) same = 0
-    end if
-    same_points = same == 1
+    same_points = self%square == 1
   end function
 
   subroutine rows_i32(self, what, numbers, stat, errmsg, error)
@@ -447,6 +436,10 @@ contains
 
     call c_destroy(self%handle)
     self%handle = c_null_ptr
+    self%n_lists = 0
+    self%n_entries = 0
+    self%n_points = 0
+    self%square = 0
   end subroutine
 
   impure elemental subroutine finish(self)
@@ -455,7 +448,7 @@ contains
     call self%close()
   end subroutine
 
-  function c_handle(self)
+  pure function c_handle(self)
     class(knng_graph), intent(in) :: self
     type(c_ptr) :: c_handle
 
@@ -475,11 +468,12 @@ contains
   subroutine take(self, handle, e)
     class(knng_graph), intent(inout) :: self
     type(c_ptr), intent(in) :: handle
-    type(c_error), intent(in) :: e
+    type(c_error), intent(inout) :: e
 
     if (e%code /= knng_ok) return
     call self%close()
     self%handle = handle
+    e%code = c_shape(handle, self%n_lists, self%n_points, self%n_entries, self%square, e)
   end subroutine
 
   subroutine there(self, e)

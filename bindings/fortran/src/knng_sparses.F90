@@ -17,6 +17,8 @@ module knng_sparses
   type :: knng_sparse
     private
     type(c_ptr) :: handle = c_null_ptr
+    ! What c_shape says, so that the functions are pure.
+    integer(int64) :: n_rows = 0, n_columns = 0, n_entries = 0
   contains
     procedure :: make           !< call matrix%make(graph, "union" [, control])
     !> call matrix%csr(starts, columns, values): allocates all three
@@ -63,6 +65,7 @@ contains
     if (e%code == knng_ok) then
       call self%close()
       self%handle = handle
+      e%code = c_shape(handle, self%n_rows, self%n_columns, self%n_entries, e)
     end if
     call settle(e, stat, errmsg, error)
   end subroutine
@@ -145,34 +148,25 @@ contains
     call c_f_pointer(c%data, columns, [c%rows])
   end subroutine
 
-  function rows(self)
+  pure function rows(self)
     class(knng_sparse), intent(in) :: self
     integer(int64) :: rows
 
-    rows = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, rows=rows) /= knng_ok) rows = 0
-    end if
+    rows = self%n_rows
   end function
 
-  function columns(self)
+  pure function columns(self)
     class(knng_sparse), intent(in) :: self
     integer(int64) :: columns
 
-    columns = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, cols=columns) /= knng_ok) columns = 0
-    end if
+    columns = self%n_columns
   end function
 
-  function entries(self)
+  pure function entries(self)
     class(knng_sparse), intent(in) :: self
     integer(int64) :: entries
 
-    entries = 0
-    if (c_associated(self%handle)) then
-      if (c_shape(self%handle, entries=entries) /= knng_ok) entries = 0
-    end if
+    entries = self%n_entries
   end function
 
   subroutine close_sparse(self)
@@ -180,6 +174,9 @@ contains
 
     call c_destroy(self%handle)
     self%handle = c_null_ptr
+    self%n_rows = 0
+    self%n_columns = 0
+    self%n_entries = 0
   end subroutine
 
   impure elemental subroutine finish(self)
@@ -188,7 +185,7 @@ contains
     call self%close()
   end subroutine
 
-  function c_handle(self)
+  pure function c_handle(self)
     class(knng_sparse), intent(in) :: self
     type(c_ptr) :: c_handle
 
