@@ -15,6 +15,8 @@ build=$root/.build
 need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib1g-dev libzip-dev libpng-dev \
   libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy python3-scipy \
   python3-igraph python3-networkx python3-pandas python3-anndata python3-tqdm python3-pynndescent umap-learn python3-pycparser
+# Fortran, and leaks of its module and others
+need gfortran valgrind
 # R and what its package is compared with
 need r-base-core r-cran-matrix r-cran-testthat r-cran-knitr r-cran-markdown qpdf shellcheck r-cran-fnn r-cran-rann r-cran-dbscan \
   r-cran-igraph r-cran-uwot r-bioc-biocneighbors

@@ -50,8 +50,8 @@ module knng_datasets
 
 contains
 
-#define TEMPLATE "dataset_of_type.inc"
-#include "each_row_type.inc"
+#define TEMPLATE "dataset_of_type.fi"
+#include "each_row_type.fi"
 
   subroutine add_matrix(self, x, control, stat, errmsg, error)
     class(knng_dataset), intent(inout) :: self

@@ -73,12 +73,12 @@ module knng_graphs
 
 contains
 
-#define TEMPLATE "graph_of_type.inc"
-#include "each_row_type.inc"
+#define TEMPLATE "graph_of_type.fi"
+#include "each_row_type.fi"
 #undef TEMPLATE
 
-#define TEMPLATE "lists_of_types.inc"
-#include "each_list_type.inc"
+#define TEMPLATE "lists_of_types.fi"
+#include "each_list_type.fi"
 
   !> The graph of all points of a data set, under its settings.
   subroutine build_data(self, data, k, control, stat, errmsg, error)

@@ -42,8 +42,8 @@ module knng_sparses
 
 contains
 
-#define TEMPLATE "sparse_of_types.inc"
-#include "each_list_type.inc"
+#define TEMPLATE "sparse_of_types.fi"
+#include "each_list_type.fi"
 
   !> Makes the matrix by a rule: directed, union, union:max, mutual, snn:jaccard, ...
   subroutine make(self, graph, rule, control, stat, errmsg, error)

@@ -174,8 +174,8 @@ contains
     call control%log(int(level), text_at(text))
   end subroutine
 
-#define TEMPLATE "matrix_of_type.inc"
-#include "each_row_type.inc"
+#define TEMPLATE "matrix_of_type.fi"
+#include "each_row_type.fi"
 
   !> Strides from the addresses of the first element and of its neighbours in both directions.
   subroutine place(m, first, below, beside, bytes)

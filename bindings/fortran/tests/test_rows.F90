@@ -17,7 +17,7 @@ contains
 #define ROWS_DTYPE knng_f32
 #define NAME "real32"
 #define OF_TYPE(name) name/**/_f32
-#include "rows_of_type.inc"
+#include "rows_of_type.fi"
 #undef ROWS
 #undef ROWS_DTYPE
 #undef NAME
@@ -26,7 +26,7 @@ contains
 #define ROWS_DTYPE knng_f64
 #define NAME "real64"
 #define OF_TYPE(name) name/**/_f64
-#include "rows_of_type.inc"
+#include "rows_of_type.fi"
 #undef ROWS
 #undef ROWS_DTYPE
 #undef NAME
@@ -35,7 +35,7 @@ contains
 #define ROWS_DTYPE knng_i8
 #define NAME "int8"
 #define OF_TYPE(name) name/**/_i8
-#include "rows_of_type.inc"
+#include "rows_of_type.fi"
 #undef ROWS
 #undef ROWS_DTYPE
 #undef NAME
@@ -44,7 +44,7 @@ contains
 #define ROWS_DTYPE knng_i16
 #define NAME "int16"
 #define OF_TYPE(name) name/**/_i16
-#include "rows_of_type.inc"
+#include "rows_of_type.fi"
 #undef ROWS
 #undef ROWS_DTYPE
 #undef NAME
@@ -53,7 +53,7 @@ contains
 #define ROWS_DTYPE knng_i32
 #define NAME "int32"
 #define OF_TYPE(name) name/**/_i32
-#include "rows_of_type.inc"
+#include "rows_of_type.fi"
 #undef ROWS
 #undef ROWS_DTYPE
 #undef NAME
@@ -62,7 +62,7 @@ contains
 #define ROWS_DTYPE knng_i64
 #define NAME "int64"
 #define OF_TYPE(name) name/**/_i64
-#include "rows_of_type.inc"
+#include "rows_of_type.fi"
 
   !> ids of both kinds and distances of both kinds are the plain ones.
   subroutine compare(graph, name)
