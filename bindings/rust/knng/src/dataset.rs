@@ -1,0 +1,390 @@
+//! Rows and settings: what graphs are made from.
+
+use crate::control::Control;
+use crate::element::{Dtype, Element};
+use crate::error::{call, Error, Result};
+use crate::graph::Graph;
+use crate::plan::Plan;
+use crate::rows::{to_i64, Rows, RowsMut};
+use crate::text;
+use knng_sys as sys;
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::os::raw::c_void;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::ptr;
+
+/// Rows, or views of them, together with settings.
+///
+/// `'a` is how long borrowed rows live: `Dataset<'static>` borrows none, or owns them.
+///
+/// ```
+/// use knng::{Dataset, Rows};
+///
+/// # fn main() -> Result<(), knng::Error> {
+/// let points: Vec<[f64; 2]> = (0..50).map(|i| [f64::from(i).cos(), f64::from(i).sin()]).collect();
+/// let mut data = Dataset::from_rows((&points).into())?;
+/// data.set("metric", "manhattan")?.set("threads", 2)?;
+/// let graph = data.build(5)?;
+/// data.set("metric", "cosine")?; // for builds that follow
+/// let other = data.build(5)?;
+/// # assert_ne!(graph.values(), other.values());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Rows that are borrowed must outlive the data set, and stay as they are:
+///
+/// ```compile_fail,E0597
+/// use knng::{Dataset, Rows};
+/// let data = {
+///     let x = vec![0.0_f32; 100];
+///     Dataset::from_rows(Rows::new(&x, 2).unwrap()).unwrap()
+/// };
+/// data.build(3).unwrap();
+/// ```
+pub struct Dataset<'a> {
+    raw: *mut sys::knng,
+    _rows: PhantomData<&'a [u8]>,
+}
+
+// Handles belong to no thread. Calls that take `*const knng` may run at the same time, and are those of `&self`; the
+// others take `&mut self`. What is borrowed is `Sync`, what is owned `Send`.
+unsafe impl Send for Dataset<'_> {}
+unsafe impl Sync for Dataset<'_> {}
+
+impl<'a> Dataset<'a> {
+    /// An empty data set with default settings. The first rows settle dimension and element type.
+    /// # Errors
+    /// [`Option`](crate::ErrorKind::Option) if an environment variable `KNNG_...` holds a value that its setting does not
+    /// take; [`Memory`](crate::ErrorKind::Memory).
+    pub fn new() -> Result<Self> {
+        let mut data = Dataset { raw: ptr::null_mut(), _rows: PhantomData };
+        call(|error| unsafe { sys::knng_create(&mut data.raw, 0, 0, error) })?;
+        Ok(data)
+    }
+
+    /// A data set of rows that are borrowed, not copied.
+    /// # Errors
+    /// As [`new`](Self::new) and [`borrow_rows`](Self::borrow_rows).
+    pub fn from_rows(rows: Rows<'a>) -> Result<Self> {
+        let mut data = Dataset::new()?;
+        data.borrow_rows(rows)?;
+        Ok(data)
+    }
+
+    /// A data set of the rows of a file.
+    /// # Errors
+    /// As [`new`](Self::new) and [`add_file`](Self::add_file).
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        let mut data = Dataset::new()?;
+        data.add_file(path, &mut Control::new())?;
+        Ok(data)
+    }
+
+    /// A data set of packed rows that become its own: a `Vec`, a boxed slice, an `Arc<[T]>`, a mapped file. They are not
+    /// copied.
+    /// # Errors
+    /// As [`new`](Self::new) and [`own_rows`](Self::own_rows).
+    pub fn from_owned<T: Element>(owner: impl AsRef<[T]> + Send + Sync + 'a, columns: usize) -> Result<Self> {
+        let mut data = Dataset::new()?;
+        data.own_rows(owner, columns)?;
+        Ok(data)
+    }
+
+    /// Changes a setting, for the calls that follow: `data.set("metric", "cosine")?.set("threads", 4)?`.
+    /// [`settings`](crate::settings) lists them.
+    /// # Errors
+    /// [`Option`](crate::ErrorKind::Option) for an unknown key, or a value that the setting does not take; both messages
+    /// name what there is.
+    pub fn set(&mut self, key: &str, value: impl fmt::Display) -> Result<&mut Self> {
+        let (name, value) = (text::to_c("key", key)?, text::to_c(key, value.to_string())?);
+        call(|error| unsafe { sys::knng_set(self.raw, name.as_ptr(), value.as_ptr(), error) })?;
+        Ok(self)
+    }
+
+    /// The same for a data set that is just being made: `Dataset::from_rows(rows)?.with("metric", "cosine")?.build(10)?`.
+    /// # Errors
+    /// As [`set`](Self::set).
+    pub fn with(mut self, key: &str, value: impl fmt::Display) -> Result<Self> {
+        self.set(key, value)?;
+        Ok(self)
+    }
+
+    /// Reads a setting back.
+    /// # Errors
+    /// [`Option`](crate::ErrorKind::Option) for an unknown key.
+    pub fn get(&self, key: &str) -> Result<String> {
+        let key = text::to_c("key", key)?;
+        text::of_buffer(|buffer, capacity, needed, error| unsafe {
+            sys::knng_get(self.raw, key.as_ptr(), buffer, capacity, needed, error)
+        })
+    }
+
+    /// Adds rows without copying them.
+    /// # Errors
+    /// [`Data`](crate::ErrorKind::Data) for NaN, infinity and integers beyond 2^53, with row and column;
+    /// [`Range`](crate::ErrorKind::Range) for no rows; [`Argument`](crate::ErrorKind::Argument) for another dimension or
+    /// element type than that of rows before.
+    pub fn borrow_rows(&mut self, rows: Rows<'a>) -> Result<&mut Self> {
+        self.borrow_rows_with(rows, &mut Control::new())
+    }
+
+    /// [`borrow_rows`](Self::borrow_rows) with progress and stop.
+    /// # Errors
+    /// As [`borrow_rows`](Self::borrow_rows); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn borrow_rows_with(&mut self, rows: Rows<'a>, control: &mut Control<'_>) -> Result<&mut Self> {
+        control.call(|control, error| unsafe { sys::knng_borrow(self.raw, rows.raw(), control, error) })?;
+        Ok(self)
+    }
+
+    /// Adds packed rows that become the data set's own, without copying them. `owner` is dropped with the last data set
+    /// that shows them, and at once if the call fails.
+    /// # Errors
+    /// As [`borrow_rows`](Self::borrow_rows), and [`Rows::new`].
+    pub fn own_rows<T: Element>(
+        &mut self,
+        owner: impl AsRef<[T]> + Send + Sync + 'a,
+        columns: usize,
+    ) -> Result<&mut Self> {
+        self.own(Box::new(owner), columns)
+    }
+
+    fn own<T: Element, O: AsRef<[T]> + Send + Sync + 'a>(&mut self, owner: Box<O>, columns: usize) -> Result<&mut Self> {
+        // Looked at until `release_owner` has it back, and by nobody else.
+        let address = Box::into_raw(owner);
+        let result = Rows::new(unsafe { &*address }.as_ref(), columns).and_then(|rows| {
+            let mut matrix = *rows.raw();
+            matrix.release = Some(release_owner::<O>);
+            matrix.owner = address.cast();
+            call(|error| unsafe { sys::knng_borrow(self.raw, &matrix, ptr::null(), error) })
+        });
+        if let Err(error) = result {
+            drop(unsafe { Box::from_raw(address) });
+            return Err(error);
+        }
+        Ok(self)
+    }
+
+    /// Copies rows into the data set; their ids continue after those already there.
+    /// # Errors
+    /// As [`borrow_rows`](Self::borrow_rows); [`Memory`](crate::ErrorKind::Memory), [`Budget`](crate::ErrorKind::Budget).
+    pub fn add_rows(&mut self, rows: Rows<'_>) -> Result<&mut Self> {
+        self.add_rows_with(rows, &mut Control::new())
+    }
+
+    /// [`add_rows`](Self::add_rows) with progress and stop.
+    /// # Errors
+    /// As [`add_rows`](Self::add_rows); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn add_rows_with(&mut self, rows: Rows<'_>, control: &mut Control<'_>) -> Result<&mut Self> {
+        control.call(|control, error| unsafe { sys::knng_add(self.raw, rows.raw(), control, error) })?;
+        Ok(self)
+    }
+
+    /// Adds all rows of a file: `.npy`, IDX, `.fvecs`, `.fbin` and others, by its name.
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io), [`Format`](crate::ErrorKind::Format), [`Unsupported`](crate::ErrorKind::Unsupported),
+    /// [`Cancelled`](crate::ErrorKind::Cancelled), and as [`add_rows`](Self::add_rows).
+    pub fn add_file(&mut self, path: impl AsRef<Path>, control: &mut Control<'_>) -> Result<&mut Self> {
+        let path = text::path_to_c(path.as_ref())?;
+        control.call(|control, error| unsafe { sys::knng_add_file(self.raw, path.as_ptr(), control, error) })?;
+        Ok(self)
+    }
+
+    /// A second data set on the same rows, not copied, with a copy of the settings. Each may be changed, used and dropped
+    /// beside the other, from any thread.
+    /// # Errors
+    /// [`Memory`](crate::ErrorKind::Memory).
+    pub fn share(&self) -> Result<Dataset<'a>> {
+        let mut second = Dataset { raw: ptr::null_mut(), _rows: PhantomData };
+        call(|error| unsafe { sys::knng_share(&mut second.raw, self.raw, error) })?;
+        Ok(second)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.shape().0 as usize
+    }
+
+    /// Dimension of the rows; 0 before there are any.
+    pub fn columns(&self) -> usize {
+        self.shape().1 as usize
+    }
+
+    /// Element type of the rows; `None` before there are any.
+    pub fn dtype(&self) -> Option<Dtype> {
+        Some(self.shape().2).filter(|&code| code != 0).map(Dtype)
+    }
+
+    fn shape(&self) -> (i64, i64, i32) {
+        let (mut rows, mut columns, mut dtype) = (0, 0, 0);
+        // It fails for null pointers only.
+        let _ = call(|error| unsafe { sys::knng_shape(self.raw, &mut rows, &mut columns, &mut dtype, error) });
+        (rows, columns, dtype)
+    }
+
+    /// Copies `count` rows from row `first` on, as numbers of type `T`.
+    /// # Errors
+    /// [`Range`](crate::ErrorKind::Range) for rows that do not exist, or a value that `T` cannot hold.
+    pub fn read<T: Element>(&self, first: usize, count: usize) -> Result<Vec<T>> {
+        let (rows, columns) = (self.rows(), self.columns());
+        if count == 0 || first > rows || count > rows - first {
+            let message = format!("{count} rows from row {first} on: the data set has {rows}");
+            let given = to_i64(first.saturating_add(count));
+            return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", given, to_i64(rows), message));
+        }
+        let mut numbers = vec![T::default(); count * columns];
+        self.read_to(first, RowsMut::new(&mut numbers, columns)?)?;
+        Ok(numbers)
+    }
+
+    /// Copies rows from row `first` on into the caller's memory, whose shape says how many.
+    /// # Errors
+    /// As [`read`](Self::read). On failure the memory may be partly written.
+    pub fn read_to(&self, first: usize, mut to: RowsMut<'_>) -> Result<()> {
+        call(|error| unsafe { sys::knng_read(self.raw, to_i64(first), to.raw_mut(), error) })
+    }
+
+    /// Plans a build (`queries` 0) or a query without running it.
+    /// # Errors
+    /// As [`build`](Self::build) for what can be told beforehand; a budget that is too small is no error here.
+    ///
+    /// ```
+    /// # use knng::{Dataset, Rows};
+    /// # fn main() -> Result<(), knng::Error> {
+    /// # let x = [0.0_f32; 1000];
+    /// let plan = Dataset::from_rows(Rows::new(&x, 2)?)?.estimate(0, 10)?;
+    /// println!("{} bytes of memory, on {} devices", plan.host_bytes, plan.devices);
+    /// # assert!(plan.smallest_host <= plan.host_bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn estimate(&self, queries: usize, k: usize) -> Result<Plan> {
+        let mut plan = Plan::empty();
+        call(|error| unsafe { sys::knng_estimate(self.raw, to_i64(queries), to_i64(k), &mut plan, error) })?;
+        Ok(Plan::from_raw(&plan))
+    }
+
+    /// Builds the exact graph of all rows: each row's `k` nearest others, itself left out by its number. Blocks until
+    /// done.
+    /// # Errors
+    /// [`Range`](crate::ErrorKind::Range) if `k` does not fit; [`State`](crate::ErrorKind::State) without rows;
+    /// [`Option`](crate::ErrorKind::Option) for settings that contradict each other; [`Data`](crate::ErrorKind::Data) for
+    /// rows that the metric cannot take; [`Budget`](crate::ErrorKind::Budget), [`Memory`](crate::ErrorKind::Memory),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported), [`Device`](crate::ErrorKind::Device).
+    pub fn build(&self, k: usize) -> Result<Graph> {
+        self.build_with(k, &mut Control::new())
+    }
+
+    /// [`build`](Self::build) with progress, log and stop.
+    /// # Errors
+    /// As [`build`](Self::build); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn build_with(&self, k: usize, control: &mut Control<'_>) -> Result<Graph> {
+        Graph::made(|out| {
+            control.call(|control, error| unsafe { sys::knng_build(self.raw, to_i64(k), control, out, error) })
+        })
+    }
+
+    /// Finds, for every query row, its `k` nearest rows of the data set. A row that equals the query is found like any
+    /// other.
+    /// # Errors
+    /// As [`build`](Self::build); [`Argument`](crate::ErrorKind::Argument) for queries of another dimension.
+    ///
+    /// ```
+    /// # use knng::{Dataset, Rows};
+    /// # fn main() -> Result<(), knng::Error> {
+    /// let data = Dataset::from_owned(vec![0.0_f32, 1.0, 2.0, 5.0], 1)?;
+    /// let graph = data.query(Rows::new(&[4.0_f32], 1)?, 2)?;
+    /// assert_eq!(graph.ids(), [3, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn query(&self, queries: Rows<'_>, k: usize) -> Result<Graph> {
+        self.query_with(queries, k, None, &mut Control::new())
+    }
+
+    /// [`query`](Self::query) with progress, log and stop, and with a row for each query that is left out of its
+    /// neighbours: its id, or -1 for none.
+    /// # Errors
+    /// As [`query`](Self::query); [`Cancelled`](crate::ErrorKind::Cancelled); [`Argument`](crate::ErrorKind::Argument) for
+    /// another number of ids than of queries, [`Range`](crate::ErrorKind::Range) for an id that no row has.
+    pub fn query_with(
+        &self,
+        queries: Rows<'_>,
+        k: usize,
+        leave_out: Option<&[i64]>,
+        control: &mut Control<'_>,
+    ) -> Result<Graph> {
+        let leave_out = leave_out.map(|ids| Rows::new(ids, 1)).transpose()?;
+        let left_out = leave_out.as_ref().map_or(ptr::null(), |ids| ids.raw() as *const _);
+        Graph::made(|out| {
+            control.call(|control, error| unsafe {
+                sys::knng_query(self.raw, queries.raw(), left_out, 0, to_i64(k), control, out, error)
+            })
+        })
+    }
+
+    /// [`query`](Self::query) with the query rows read from a file.
+    /// # Errors
+    /// As [`query`](Self::query) and [`add_file`](Self::add_file).
+    pub fn query_file(&self, path: impl AsRef<Path>, k: usize, control: &mut Control<'_>) -> Result<Graph> {
+        let path = text::path_to_c(path.as_ref())?;
+        Graph::made(|out| {
+            control.call(|control, error| unsafe {
+                sys::knng_query_file(self.raw, path.as_ptr(), to_i64(k), control, out, error)
+            })
+        })
+    }
+
+    /// Compares a graph of all rows, whoever made it, with the definition: ids and bits, under the settings `metric`,
+    /// `p`, `self` and `value`. Looks at `sample` rows, spread evenly, or at all of them (0). Returns the first row that
+    /// differs, if one does.
+    /// # Errors
+    /// [`Argument`](crate::ErrorKind::Argument) for a graph of another shape; others as [`build`](Self::build).
+    pub fn check(&self, graph: &Graph, sample: usize, control: &mut Control<'_>) -> Result<Option<usize>> {
+        let mut first_wrong = -1;
+        control.call(|control, error| unsafe {
+            sys::knng_check(self.raw, graph.raw(), to_i64(sample), control, &mut first_wrong, error)
+        })?;
+        Ok(usize::try_from(first_wrong).ok())
+    }
+
+    /// The C library's handle, which stays the data set's.
+    pub fn as_raw(&self) -> *mut sys::knng {
+        self.raw
+    }
+}
+
+impl Drop for Dataset<'_> {
+    fn drop(&mut self) {
+        unsafe { sys::knng_destroy(self.raw) };
+        if let Some(payload) = PANIC.with(RefCell::take) {
+            if !std::thread::panicking() {
+                panic::resume_unwind(payload);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Dataset<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let metric = self.get("metric").unwrap_or_default();
+        write!(f, "Dataset({} x {}, {metric})", self.rows(), self.columns())
+    }
+}
+
+thread_local! {
+    /// What an owner panicked with when it was dropped: the library calls `release` on the thread that destroys the
+    /// handle, before that call returns.
+    static PANIC: RefCell<Option<Box<dyn Any + Send>>> = RefCell::new(None);
+}
+
+unsafe extern "C" fn release_owner<O>(owner: *mut c_void) {
+    let drop_owner = || drop(unsafe { Box::from_raw(owner.cast::<O>()) });
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(drop_owner)) {
+        PANIC.with(|panic| *panic.borrow_mut() = Some(payload));
+    }
+}

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Tests of the crates, against a library that was built and not installed.
+#   run.sh crates|lint|probe LIBRARY_FOLDER WORK_FOLDER
+# crates: declarations against bindings/api, unit and integration tests, programs of the documentation, examples
+# lint: clippy and rustdoc without a warning
+# probe: how the build script finds the library, and what it says where it does not
+set -eu
+part=$1 library=$2 work=$3/$1
+source=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+
+unavailable() {
+  echo "skipped: $*"
+  [ "${CI:-}" != true ] || exit 1
+  exit 77
+}
+
+# Debian's, before one that a developer may have besides.
+[ ! -x /usr/bin/cargo ] || PATH=/usr/bin:$PATH
+command -v cargo >/dev/null || unavailable "cargo is needed (Debian: cargo)"
+mkdir -p "$work"
+export CARGO_HOME="$3/home" CARGO_TARGET_DIR="$3/target" CARGO_NET_OFFLINE=true CARGO_TERM_COLOR=never
+export KNNG_LIB_DIR="$library" LD_LIBRARY_PATH="$library"
+cd "$source"
+
+case $part in
+  crates)
+    cargo test --quiet --locked --offline --workspace
+    for example in knng/examples/*.rs; do
+      name=$(basename "$example" .rs)
+      echo "== $name"
+      cargo run --quiet --locked --offline -p knng --example "$name" >"$work/$name.out"
+      [ -s "$work/$name.out" ] || { echo "example $name prints nothing"; exit 1; }
+    done
+    ;;
+  lint)
+    cargo clippy --version >/dev/null 2>&1 || unavailable "clippy is needed (Debian: rust-clippy)"
+    cargo clippy --quiet --locked --offline --workspace --all-targets -- -D warnings
+    RUSTDOCFLAGS='-D warnings' cargo doc --quiet --locked --offline --workspace --no-deps
+    ;;
+  probe)
+    command -v pkg-config >/dev/null || unavailable "pkg-config is needed"
+    export CARGO_TARGET_DIR="$work/target"
+    # describe VERSION: a knng.pc of this version, the only one that pkg-config sees
+    describe() {
+      printf 'Name: knng\nDescription: as built\nVersion: %s\nCflags:\nLibs: -L%s -lknng\n' "$1" "$library" >"$work/knng.pc"
+    }
+    build() { cargo build --locked --offline -p knng >"$work/log" 2>&1; }
+    says() {
+      grep -q -- "$1" "$work/log" || { echo "'$1' is not in:"; cat "$work/log"; exit 1; }
+    }
+    refused() {
+      if build; then echo "built although $1"; exit 1; fi
+      says "$2"
+    }
+    unset KNNG_LIB_DIR
+    export PKG_CONFIG_LIBDIR="$work" PKG_CONFIG_PATH=
+    describe 0.1.0
+    build || { cat "$work/log"; exit 1; }
+    describe 0.0.9
+    touch knng-sys/build.rs
+    refused "the library is too old" "libknng 0.1.0 or newer, before 1.0.0, was not found"
+    says "0.0.9"
+    describe 1.0.0
+    refused "the library is too new" "before 1.0.0"
+    rm "$work/knng.pc"
+    refused "there is no library" "KNNG_LIB_DIR"
+    refused "there is no library" "libknng-dev"
+    PKG_CONFIG=no-such-tool
+    export PKG_CONFIG
+    refused "there is no pkg-config" "no-such-tool cannot be run"
+    # The override needs no pkg-config.
+    export KNNG_LIB_DIR="$library"
+    build || { cat "$work/log"; exit 1; }
+    ;;
+  *)
+    echo "usage: run.sh crates|lint|probe LIBRARY_FOLDER WORK_FOLDER" >&2
+    exit 2
+    ;;
+esac
