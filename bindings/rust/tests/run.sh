@@ -44,7 +44,10 @@ case $part in
     describe() {
       printf 'Name: knng\nDescription: as built\nVersion: %s\nCflags:\nLibs: -L%s -lknng\n' "$1" "$library" >"$work/knng.pc"
     }
-    build() { cargo build --locked --offline -p knng >"$work/log" 2>&1; }
+    build() {
+      rm -rf "$work/target" # a knng.pc that changes asks for no new build
+      cargo build --locked --offline -p knng >"$work/log" 2>&1
+    }
     says() {
       grep -q -- "$1" "$work/log" || { echo "'$1' is not in:"; cat "$work/log"; exit 1; }
     }
@@ -57,7 +60,6 @@ case $part in
     describe 0.1.0
     build || { cat "$work/log"; exit 1; }
     describe 0.0.9
-    touch knng-sys/build.rs
     refused "the library is too old" "libknng 0.1.0 or newer, before 1.0.0, was not found"
     says "0.0.9"
     describe 1.0.0

@@ -1,0 +1,185 @@
+//! Bad input gets an error that names argument, value and limit, in counting from 0; nothing is changed by it.
+
+use knng::{Control, Dataset, Error, ErrorKind, Graph, Rows, RowsMut};
+
+fn line(n: usize) -> Dataset<'static> {
+    Dataset::from_owned((0..n).map(|i| (i * i) as f32).collect::<Vec<_>>(), 1).unwrap()
+}
+
+fn is(error: Error, kind: ErrorKind, parts: &[&str]) {
+    assert_eq!(error.kind(), kind, "{error:?}");
+    assert!(!error.to_string().is_empty());
+    for part in parts {
+        assert!(error.to_string().contains(part), "'{part}' is not in: {error}");
+    }
+}
+
+#[test]
+fn shapes() {
+    is(Rows::new(&[0.0_f32; 7], 2).unwrap_err(), ErrorKind::Argument, &["7", "2"]);
+    is(Rows::new(&[0.0_f32; 7], 0).unwrap_err(), ErrorKind::Argument, &["0"]);
+    is(Rows::column_major(&[0_u8; 7], 2, 3).unwrap_err(), ErrorKind::Argument, &["7", "2 x 3"]);
+    is(Rows::column_major(&[0_u8; 7], usize::MAX, 3).unwrap_err(), ErrorKind::Argument, &["7"]);
+    is(RowsMut::new(&mut [0_u8; 7], 3).unwrap_err(), ErrorKind::Argument, &["7", "3"]);
+    for (first, rows, row_stride, column_stride) in
+        [(0, 5, 2, 1), (0, 2, -2, 1), (7, 2, -4, 1), (8, 1, 2, 1), (0, 3, isize::MAX, 1), (0, 2, isize::MIN, isize::MIN)]
+    {
+        let error = Rows::strided(&[0.0_f64; 8], first, rows, 2, row_stride, column_stride).unwrap_err();
+        is(error, ErrorKind::Argument, &["8"]);
+    }
+    assert!(Rows::strided(&[0.0_f64; 8], 6, 4, 2, -2, 1).is_ok());
+    is(Dataset::from_rows(Rows::new::<f32>(&[], 3).unwrap()).unwrap_err(), ErrorKind::Range, &["rows"]);
+    let none: &[[f32; 0]] = &[[]];
+    is(Dataset::from_rows(none.into()).unwrap_err(), ErrorKind::Range, &["0"]);
+    is(Dataset::from_rows(Rows::strided(&[0.0_f64; 8], 0, 4, 2, 0, 1).unwrap()).unwrap_err(), ErrorKind::Argument, &[]);
+}
+
+#[test]
+fn rows() {
+    let x = [1.0_f32, 2.0, 3.0, f32::INFINITY];
+    let error = Dataset::from_rows(Rows::new(&x, 2).unwrap()).unwrap_err();
+    assert_eq!((error.row(), error.column()), (Some(1), Some(1)));
+    is(error, ErrorKind::Data, &["row 1"]);
+    let large = [0_u64, 1 << 53, (1 << 53) + 1];
+    is(Dataset::from_rows(Rows::new(&large, 1).unwrap()).unwrap_err(), ErrorKind::Data, &["row 2"]);
+
+    let mut data = line(4);
+    is(data.add_rows(Rows::new(&[0.0_f32; 6], 2).unwrap()).unwrap_err(), ErrorKind::Argument, &["2", "1"]);
+    is(data.add_rows(Rows::new(&[0.0_f64; 6], 1).unwrap()).unwrap_err(), ErrorKind::Argument, &["float64", "float32"]);
+    assert_eq!((data.rows(), data.columns()), (4, 1));
+    is(data.query(Rows::new(&[0.0_f32; 6], 3).unwrap(), 1).unwrap_err(), ErrorKind::Argument, &["3", "1"]);
+    is(data.read::<f32>(3, 2).unwrap_err(), ErrorKind::Range, &["2 rows from row 3", "4"]);
+    is(data.read::<f32>(usize::MAX, 2).unwrap_err(), ErrorKind::Range, &["4"]);
+    is(data.read::<f32>(0, 0).unwrap_err(), ErrorKind::Range, &["4"]);
+    is(line(30).read::<u8>(0, 30).unwrap_err(), ErrorKind::Range, &["256"]);
+    is(Dataset::new().unwrap().build(1).unwrap_err(), ErrorKind::State, &[]);
+    assert_eq!(Dataset::new().unwrap().dtype(), None);
+}
+
+#[test]
+fn k() {
+    let data = line(40);
+    let error = data.build(50).unwrap_err();
+    assert_eq!((error.argument(), error.given(), error.limit(), error.code()), ("k", Some(50), Some(39), -2));
+    assert_eq!((error.row(), error.column()), (None, None));
+    is(error, ErrorKind::Range, &["k=50 needs at least 51 rows, the data set has 40"]);
+    for k in [0, 40, usize::MAX] {
+        is(data.build(k).unwrap_err(), ErrorKind::Range, &["k="]);
+        assert!(data.estimate(0, k).is_err());
+    }
+    assert!(data.query(Rows::new(&[0.0_f32], 1).unwrap(), 40).is_ok());
+    is(data.query(Rows::new(&[0.0_f32], 1).unwrap(), 41).unwrap_err(), ErrorKind::Range, &["41", "40"]);
+}
+
+#[test]
+fn settings() {
+    let mut data = line(4);
+    is(data.set("metrik", "l1").unwrap_err(), ErrorKind::Option, &["metrik", "metric"]);
+    is(data.set("metric", "euclid").unwrap_err(), ErrorKind::Option, &["euclid"]);
+    is(data.set("threads", -1).unwrap_err(), ErrorKind::Option, &["-1", "4096"]);
+    is(data.set("metric", "l1\0").unwrap_err(), ErrorKind::Argument, &["metric"]);
+    is(data.get("").unwrap_err(), ErrorKind::Option, &[]);
+    assert_eq!(data.get("metric").unwrap(), "euclidean");
+    assert_eq!(data.set("metric", "L1").unwrap().set("p", "auto").unwrap().get("metric").unwrap(), "manhattan");
+    data.set("value", "similarity").unwrap();
+    is(data.build(1).unwrap_err(), ErrorKind::Option, &["similarity", "manhattan"]);
+    data.set("value", "distance").unwrap().set("max_host_bytes", 1).unwrap();
+    let error = data.build(1).unwrap_err();
+    let limit = error.limit().expect("a limit that would do");
+    is(error, ErrorKind::Budget, &[]);
+    assert!(limit > 1);
+    assert!(data.set("max_host_bytes", limit).unwrap().build(1).is_ok());
+    is(data.build_with(1, &mut Control::new().max_bytes(5)).unwrap_err(), ErrorKind::Argument, &["max_bytes"]);
+}
+
+#[test]
+fn left_out() {
+    let data = line(5);
+    let q = [0.0_f32, 1.0];
+    let ask = |ids: &[i64]| data.query_with(Rows::new(&q, 1).unwrap(), 2, Some(ids), &mut Control::new());
+    assert_eq!(ask(&[0, -1]).unwrap().ids(), [1, 2, 1, 0]);
+    is(ask(&[0]).unwrap_err(), ErrorKind::Argument, &["1", "2"]);
+    let error = ask(&[0, 5]).unwrap_err();
+    assert_eq!((error.row(), error.given()), (Some(1), Some(5)));
+    is(error, ErrorKind::Range, &["5"]);
+}
+
+#[test]
+fn graphs() {
+    let graph = line(300).build(2).unwrap();
+    is(graph.copy_ids::<i32>(2).unwrap_err(), ErrorKind::Range, &["2"]);
+    is(graph.copy_ids::<f32>(0).unwrap_err(), ErrorKind::Argument, &["float32"]);
+    is(graph.copy_ids::<i64>(-1).unwrap_err(), ErrorKind::Range, &["-1"]);
+    is(graph.copy_values::<i32>().unwrap_err(), ErrorKind::Argument, &["int32"]);
+    is(graph.copy_to(0, Some(RowsMut::new(&mut [0_i32; 300], 3).unwrap()), None).unwrap_err(), ErrorKind::Argument, &[]);
+    is(graph.row_numbers("hubs").unwrap_err(), ErrorKind::Option, &["hubs", "indegree"]);
+    is(graph.statistic("speed").unwrap_err(), ErrorKind::Option, &["speed", "pairs"]);
+    is(graph.text("colour").unwrap_err(), ErrorKind::Option, &["colour", "fingerprint"]);
+    is(graph.sparse("intersection").unwrap_err(), ErrorKind::Option, &["intersection", "mutual"]);
+    is(graph.sparse_with("union", &mut Control::new().max_bytes(10)).unwrap_err(), ErrorKind::Budget, &[]);
+    is(graph.save("a.tar").unwrap_err(), ErrorKind::Option, &["tar"]);
+    is(graph.save("/nowhere/a.knng").unwrap_err(), ErrorKind::Io, &["/nowhere"]);
+    is(graph.save("nul\0.knng").unwrap_err(), ErrorKind::Argument, &["path"]);
+    is(Graph::load("/nowhere/a.knng").unwrap_err(), ErrorKind::Io, &["/nowhere"]);
+
+    let queries = line(6).query(Rows::new(&[2.0_f32, 3.0], 1).unwrap(), 2).unwrap();
+    is(queries.row_numbers("component").unwrap_err(), ErrorKind::State, &[]);
+    assert_eq!(queries.ids(), [1, 0, 2, 1]); // row 0 before row 2, which is as far
+    assert_eq!(queries.row_numbers("indegree").unwrap(), [1, 2, 1, 0, 0, 0]);
+    is(queries.sparse("union").unwrap_err(), ErrorKind::State, &[]);
+    assert_eq!(queries.row_numbers("ties").unwrap().len(), 2);
+}
+
+#[test]
+fn imports() {
+    let (ids, values) = ([1_i32, -1, 0, 2, 1, 0], [0.5_f64, f64::INFINITY, 0.5, 1.0, 1.0, 3.0]);
+    let import = |ids: &[i32], values: &[f64], columns| {
+        Graph::import(Rows::new(ids, 2)?, Some(Rows::new(values, 2)?), 0, columns, true)
+    };
+    let graph = import(&ids, &values, 3).unwrap();
+    // A place without a neighbour is passed over.
+    assert_eq!(graph.neighbors(0).map(|n| (n.id, n.distance)).collect::<Vec<_>>(), [(1, 0.5)]);
+    assert_eq!(graph.neighbors(2).rev().map(|n| n.id).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(graph.neighbors(0).rev().count(), 1);
+    assert_eq!(graph.ids()[..2], [1, -1]);
+    assert_eq!(graph.copy_ids::<i16>(1).unwrap()[..2], [2, 0]);
+    is(import(&[1, 1, 0, 2, 1, 0], &values, 3).unwrap_err(), ErrorKind::Data, &["row 0"]);
+    is(import(&[1, 3, 0, 2, 1, 0], &values, 3).unwrap_err(), ErrorKind::Data, &["3"]);
+    is(import(&ids, &values, 4).unwrap_err(), ErrorKind::Range, &["4", "3"]);
+    is(import(&ids, &values[..4], 3).unwrap_err(), ErrorKind::Argument, &["2", "3"]);
+    assert_eq!(line(3).check(&graph, 0, &mut Control::new()).unwrap(), Some(0));
+}
+
+#[test]
+#[should_panic(expected = "row 3 of a graph that has 3")]
+fn no_such_row() {
+    line(3).build(1).unwrap().neighbors(3);
+}
+
+#[test]
+fn files() {
+    let folder = std::env::temp_dir().join(format!("knng-rust-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (path, empty) = (folder.join("graph.knng"), folder.join("empty.npy"));
+    let data = line(50);
+    let graph = data.build(4).unwrap();
+    graph.save(&path).unwrap();
+    let loaded = Graph::load(&path).unwrap();
+    assert_eq!((loaded.ids(), loaded.values()), (graph.ids(), graph.values()));
+    assert_eq!(loaded.text("fingerprint").unwrap(), graph.text("fingerprint").unwrap());
+    assert_eq!(loaded.statistic("rows").unwrap(), 50.0);
+    assert_eq!(data.check(&loaded, 10, &mut Control::new()).unwrap(), None);
+    assert_eq!(data.with("metric", "dot").unwrap().check(&loaded, 0, &mut Control::new()).unwrap(), Some(0));
+    std::fs::write(&empty, "").unwrap();
+    is(Dataset::from_file(&empty).unwrap_err(), ErrorKind::Format, &["empty.npy"]);
+
+    // count and dimension, then rows, as int32 and float32.
+    let numbers: Vec<u8> = [3_i32, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
+    let rows: Vec<u8> = [0.0_f32, 5.0, 6.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let points = folder.join("points.fbin");
+    std::fs::write(&points, [numbers, rows].concat()).unwrap();
+    let data = Dataset::from_file(&points).unwrap();
+    assert_eq!(data.build(1).unwrap().ids(), [1, 2, 1]);
+    assert_eq!(data.query_file(&points, 1, &mut Control::new()).unwrap().ids(), [0, 1, 2]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
