@@ -20,6 +20,8 @@ need gfortran valgrind
 # R and what its package is compared with
 need r-base-core r-cran-matrix r-cran-testthat r-cran-knitr r-cran-markdown qpdf shellcheck r-cran-fnn r-cran-rann r-cran-dbscan \
   r-cran-igraph r-cran-uwot r-bioc-biocneighbors
+# Rust
+need cargo rustc rust-clippy
 
 echo "Building in $build (what the tools say is in tests.log there)"
 if [ -f "$build/CMakeCache.txt" ]; then
