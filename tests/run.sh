@@ -14,7 +14,10 @@ build=$root/.build
 . "$root/src/cmake/debian-packages.sh"
 need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib1g-dev libzip-dev libpng-dev \
   libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy python3-scipy \
-  python3-igraph python3-networkx python3-pandas python3-anndata python3-tqdm python3-pynndescent umap-learn python3-pycparser
+  python3-pycparser
+# Python
+need python3-igraph python3-networkx python3-pandas python3-anndata python3-tqdm python3-matplotlib mypy python3-pynndescent \
+  umap-learn
 # Fortran, and leaks of its module and others
 need gfortran valgrind
 # R and what its package is compared with

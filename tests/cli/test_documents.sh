@@ -70,21 +70,6 @@ while read -r line; do
   expect 0 env PATH="$work:$PATH" sh -c "$line"
 done <lines
 
-# The README's Python has the neighbours of every row, and the nearest of them first.
-{
-  echo 'import numpy as np; x = np.load("points.npy")'
-  # shellcheck disable=SC2016 # a line of the page
-  sed -n '/^```python$/,/^```$/p' "$source_root/README.md" | sed '/^```/d'
-  cat <<'PY'
-assert ids.shape == distances.shape == (len(x), 10), (ids.shape, distances.shape)
-gaps = np.linalg.norm(x[:, None, :] - x[None, :, :], axis=2)
-np.fill_diagonal(gaps, np.inf)
-assert (ids[:, 0] == gaps.argmin(axis=1)).all() and (np.diff(distances) >= 0).all()
-PY
-} >readme.py
-rm -f graph.npz
-expect 0 env PATH="$work:$PATH" "$python" readme.py
-
 if command -v bash >/dev/null 2>&1; then
   completes() { # complete EXPECTED WORD...: the last word is being written
     wanted=$1

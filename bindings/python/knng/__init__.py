@@ -25,22 +25,23 @@ from ._graph import Graph, load
 from ._library import lib as _lib
 from ._library import text_of_version as _text_of_version
 from ._neighbors import kneighbors_graph
-from ._settings import Device, Setting, devices, metrics, settings, statistics
 from ._rows import Shared
+from ._settings import Device, Setting, devices, metrics, settings, statistics
 from ._sparse import Sparse
+from ._version import __version__
 
 if TYPE_CHECKING:
     from ._transformer import KNeighborsTransformer
 
-__version__ = "0.1.0"
 #: Version of libknng that was loaded.
 library_version = _text_of_version(_lib.knng_version())
 
 __all__ = [
     "ArgumentError", "BudgetError", "CancelledError", "CheckError", "DataError", "DataSet", "Device", "DeviceError",
     "Error", "FileError", "FormatError", "Graph", "InternalError", "KNeighborsTransformer", "OptionError",
-    "OutOfMemoryError", "Plan", "Progress", "RangeError", "Setting", "Shared", "Sparse", "StateError", "UnsupportedError", "devices", "graph",
-    "kneighbors_graph", "library_version", "load", "metrics", "settings", "statistics", "use_matrix_tiles"]
+    "OutOfMemoryError", "Plan", "Progress", "RangeError", "Setting", "Shared", "Sparse", "StateError",
+    "UnsupportedError", "devices", "graph", "kneighbors_graph", "library_version", "load", "metrics", "settings",
+    "statistics", "use_matrix_tiles", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

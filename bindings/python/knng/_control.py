@@ -1,10 +1,10 @@
 """Long calls: progress, Ctrl-C and other signals, the log.
 
-Python runs the handlers of signals between two steps of its own program, in the main thread, which waits in the library.
-A callback that the library calls ten times a second gives it the occasion. An exception that a handler raises there would
-be printed and lost, even inside `try`: ctypes has no frame that could catch what comes before the first line. So while a
-call runs every handler written in Python is wrapped: what it raises is kept, the library is told to stop, and the
-exception goes on its way when the call has returned.
+Python runs the handlers of signals between two steps of its own program, in the main thread, which waits in the
+library. A callback that the library calls ten times a second gives it the occasion. An exception that a handler raises
+there would be printed and lost, even inside `try`: ctypes has no frame that could catch what comes before the first
+line. So while a call runs every handler written in Python is wrapped: what it raises is kept, the library is told to
+stop, and the exception goes on its way when the call has returned.
 """
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ import threading
 from typing import Any, Callable, Optional, Protocol, Union
 
 from . import _declarations as c
-from ._errors import CancelledError, raise_for
+from ._errors import raise_for
 from ._library import lib
+
+#: Stands for the call's knng_control among the arguments of run().
+CONTROL = object()
 
 logger = logging.getLogger("knng")
 logger.addHandler(logging.NullHandler())  # nothing is printed unless the program asks for it
@@ -46,7 +49,8 @@ class _Tqdm:
     """Bars of tqdm, or of a class with its interface: one for each stage, in percent."""
 
     def __init__(self, kind: Any) -> None:
-        self._kind, self._bar, self._stage, self._at = kind, None, "", 0.0
+        self._kind, self._stage, self._at = kind, "", 0.0
+        self._bar: Any = None
 
     def show(self, stage: str, done: float, total: float) -> None:
         if self._bar is None or stage != self._stage:
@@ -98,8 +102,8 @@ def _bar(progress: Progress) -> Optional[_Bar]:
 
 
 class _Signals:
-    """While it is entered, handlers written in Python set `stop` instead of raising; those that raised, in order, are in
-    `raised`. Does nothing in other threads than the main one, where Python runs no handlers."""
+    """While it is entered, handlers written in Python set `stop` instead of raising; those that raised, in order, are
+    in `raised`. Does nothing in other threads than the main one, where Python runs no handlers."""
 
     def __init__(self, stop: ctypes.c_int32, raised: list[BaseException]) -> None:
         self._stop, self._raised = stop, raised
@@ -148,7 +152,7 @@ class _Signals:
 
 
 def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 0) -> None:
-    """Calls a long function of the library. One of `arguments` is `CONTROL`, where it takes its knng_control; the
+    """Calls a long function of the library. One of `arguments` is CONTROL, where it takes its knng_control; the
     knng_error at the end is added here.
 
     Raises what the library says, what a signal's handler or the progress function raised, or CancelledError if the
@@ -189,8 +193,3 @@ def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 
         raise raised[0]
     if status:
         raise_for(error)
-
-
-CONTROL = object()
-
-__all__ = ["CONTROL", "CancelledError", "Progress", "ProgressFunction", "run"]

@@ -50,7 +50,8 @@ class DataSet:
             __cuda_array_interface__, the array interface or buffers, on the host or on a GPU, and pandas frames of
             one dtype, are not copied, and **must not change** until the data set is closed. Sparse matrices of
             SciPy are made dense, in blocks, in memory of the library: n x d values. Of AnnData obsm["X_pca"] is taken,
-            or X where there is none. A str or a path names a file of rows (.npy, .fvecs, .fbin, IDX, ...), which is read.
+            or X where there is none. A str or a path names a file of rows (.npy, .fvecs, .fbin, IDX, ...), which is
+            read.
         progress: None, True (a bar of tqdm, where there is one), a class like tqdm.tqdm, or a function of (stage, done,
             total) that stops the call by returning something true.
         **settings: metric="cosine", threads=2, device="cpu", ...: see knng.settings(). They hold for all calls;
@@ -205,15 +206,15 @@ _tiles_asked = False
 
 
 def use_matrix_tiles() -> bool:
-    """Asks the system, for this process and as long as it lives, for the processor's matrix tiles (Intel AMX), with which
-    builds on such a CPU are several times as fast. Each thread's saved state grows by 8 KiB. The environment variable
-    KNNG_MATRIX_TILES=1 makes the first graph ask.
+    """Asks the system, for this process and as long as it lives, for the processor's matrix tiles (Intel AMX), with
+    which builds on such a CPU are several times as fast. Each thread's saved state grows by 8 KiB. The environment
+    variable KNNG_MATRIX_TILES=1 makes the first graph ask.
 
     Returns:
         Whether builds use them from now on; False where processor or system has none.
     """
     error = c.Error()
-    return lib.knng_use_matrix_tiles(ctypes.byref(error)) == 0
+    return bool(lib.knng_use_matrix_tiles(ctypes.byref(error)) == 0)
 
 
 def _before_build() -> None:

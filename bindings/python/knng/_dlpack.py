@@ -1,7 +1,7 @@
 """DLPack, in and out: the structs of its header, capsules, and who frees what. Knows nothing of graphs.
 
-In, a capsule is kept unconsumed as long as its memory is used: when it goes its own destructor frees what it holds. Out,
-`pins` keeps what the consumer uses until it calls the deleter.
+In, a capsule is kept unconsumed as long as its memory is used: when it goes its own destructor frees what it holds.
+Out, `pins` keeps what the consumer uses until it calls the deleter.
 """
 from __future__ import annotations
 

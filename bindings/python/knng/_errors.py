@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions: each is a kind of knng.Error and of the built-in exception that Python has for it."""
+"""What can go wrong, as exceptions: each is a kind of knng.Error and of the built-in one that Python has for it."""
 from __future__ import annotations
 
 from typing import Any, NoReturn

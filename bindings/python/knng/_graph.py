@@ -10,7 +10,7 @@ import numpy as np
 from . import _declarations as c
 from . import _rows
 from ._control import CONTROL, Progress, run
-from ._errors import RangeError, StateError, UnsupportedError
+from ._errors import StateError, UnsupportedError
 from ._handle import Handle
 from ._library import call, text
 from ._settings import statistics
@@ -26,8 +26,8 @@ TEXTS = ("metric", "p", "precision", "engine", "selector", "device", "version", 
 
 
 class Graph:
-    """Exact nearest neighbours: from knng.graph(), knng.load() or Graph.from_arrays(). It never changes, and needs neither
-    the data set nor the rows that it was made from. Any number of threads may read it at the same time.
+    """Exact nearest neighbours: from knng.graph(), knng.load() or Graph.from_arrays(). It never changes, and needs
+    neither the data set nor the rows that it was made from. Any number of threads may read it at the same time.
 
     Attributes:
         indices: n x k ids, int64, nearest first. Read-only: the library's own memory, no copy.
@@ -125,9 +125,9 @@ class Graph:
         """One number for each row, int64.
 
         Args:
-            what: "ties": 1 if a row that was not returned is exactly as far as the last that was; "proof": how the row was
-                proved; "indegree": in how many other lists the row appears (one number for each column); "component":
-                number of its weakly connected component
+            what: "ties": 1 if a row that was not returned is exactly as far as the last that was; "proof": how the row
+                was proved; "indegree": in how many other lists the row appears (one number for each column);
+                "component": number of its weakly connected component
         """
         numbers = np.empty(self.shape[1] if what == "indegree" else self.shape[0], np.int64)
         with self._handle as g:
@@ -144,7 +144,8 @@ class Graph:
             lines.append(f"components: {int(self.rows('component').max()) + 1}")
         lines += [
             f"in how many lists a point is: at most {int(indegree.max())}, {int((indegree == 0).sum())} points in none",
-            f"{info['value']} of the last neighbour: {last.min():.6g} to {last.max():.6g}, median {np.median(last):.6g}",
+            f"{info['value']} of the last neighbour: {last.min():.6g} to {last.max():.6g}, median "
+            f"{np.median(last):.6g}",
             f"duplicates: {stats['duplicates']:.0f}, rows cut at a tie: {stats['ties_at_k']:.0f}",
             f"made by {info['device']}, engine {info['engine']}, in {stats['seconds_total']:.3g} s; "
             f"{stats['proved']:.0f} rows proved",
@@ -176,8 +177,8 @@ class Graph:
         return to_ids, to_values
 
     def arrays(self) -> Tuple[_rows.Shared, ...]:
-        """(indices, distances) where they are, on the host or under graph="device" on a GPU, for packages that take DLPack
-        or __cuda_array_interface__: torch.from_dlpack(a), cupy.asarray(a). Not copied; do not write to them."""
+        """(indices, distances) where they are, on the host or under graph="device" on a GPU, for packages that take
+        DLPack or __cuda_array_interface__: torch.from_dlpack(a), cupy.asarray(a). Not copied; do not write to them."""
         return self._arrays
 
     def umap(self) -> Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -207,8 +208,9 @@ class Graph:
         """The graph as a sparse matrix, entries by row, then column.
 
         Args:
-            rule: "directed"; "union", "mutual", each also with ":mean", ":max", ":min", ":product" (of the two distances
-                where both rows list each other); "union:probabilistic"; "snn:rank", "snn:number", "snn:jaccard"
+            rule: "directed"; "union", "mutual", each also with ":mean", ":max", ":min", ":product" (of the two
+                distances where both rows list each other); "union:probabilistic"; "snn:rank", "snn:number",
+                "snn:jaccard"
             max_bytes: most memory that it may take; 0: no limit. "snn" grows with the square of a hub's lists.
         """
         handle = Handle("knng_sparse_destroy", "sparse matrix")
@@ -219,9 +221,9 @@ class Graph:
     def to_scipy(self, rule: str = "directed", **options: Any) -> scipy.sparse.csr_matrix:
         """A scipy.sparse.csr_matrix of the distances (or what the rule makes of them), n x n, or m x n for queries.
 
-        "directed" has k entries a row, the nearest first, as scikit-learn's graphs have them; under any other rule entries
-        are by column. Ids are int32 where they fit. Distances of 0 are entries like others: eliminate_zeros() would
-        drop neighbours."""
+        "directed" has k entries a row, the nearest first, as scikit-learn's graphs have them; under any other rule
+        entries are by column. Ids are int32 where they fit. Distances of 0 are entries like others: eliminate_zeros()
+        would drop neighbours."""
         if rule != "directed":
             return self.sparse(rule, **options).to_scipy()
         from scipy.sparse import csr_matrix
@@ -237,8 +239,8 @@ class Graph:
     def to_igraph(self, rule: str = "union", **options: Any) -> igraph.Graph:
         """An igraph.Graph with the edge attribute "weight": undirected, or directed under the rule "directed".
 
-        Weights are the graph's distances, or what the rule makes of them: communities are found with weights that are larger
-        for nearer points, such as rule="snn:jaccard"."""
+        Weights are the graph's distances, or what the rule makes of them: communities are found with weights that are
+        larger for nearer points, such as rule="snn:jaccard"."""
         import igraph
 
         self._needs_square("to_igraph()")
@@ -309,7 +311,8 @@ class Graph:
 
 
 def load(path: Any, *, progress: Progress = None) -> Graph:
-    """Reads a graph that Graph.save() or the command wrote, .knng or .npz. Everything is checked before it is believed."""
+    """Reads a graph that Graph.save() or the command wrote, .knng or .npz. Everything is checked before it is
+    believed."""
     handle = Handle("knng_graph_destroy", "graph")
     try:
         run("knng_graph_load", handle.out(), os.fsencode(path), CONTROL, progress=progress)
@@ -327,6 +330,3 @@ def _from_arrays(indices: Any, distances: Any, columns: int, same_points: bool) 
 
 def _index_dtype(largest: int) -> Any:
     return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
-
-
-__all__ = ["Graph", "RangeError", "load"]

@@ -13,8 +13,8 @@ SONAME = "libknng.so.0"
 
 
 def _candidates() -> list[str]:
-    """Where the library may be, the first that loads is taken: what KNNG_LIBRARY names (then nothing else), what lies in
-    this package (as in a wheel), what the system's loader finds."""
+    """Where the library may be, the first that loads is taken: what KNNG_LIBRARY names (then nothing else), what lies
+    in this package (as in a wheel), what the system's loader finds."""
     named = os.environ.get("KNNG_LIBRARY")
     if named:
         return [named]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -61,8 +61,8 @@ def _as_numpy(x: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def view_of_array(array: np.ndarray[Any, Any], name: str) -> View:
-    """A NumPy array of two dimensions as the library sees it, without copying it. What no pair of strides describes, and
-    what is in another byte order, is copied."""
+    """A NumPy array of two dimensions as the library sees it, without copying it. What no pair of strides describes,
+    and what is in another byte order, is copied."""
     code = dtype_code(array.dtype, name)
     if array.ndim != 2:
         raise ValueError(f"{name} must have 2 dimensions, points x values, not {array.ndim}")
@@ -98,13 +98,14 @@ def _matrix(dtype: int, space: int, shape: Sequence[int], strides: Optional[Sequ
 def _view_of_dlpack(x: Any, name: str, column: bool) -> View:
     kind, number = x.__dlpack_device__()
     if int(kind) not in (HOST, CUDA, PINNED, MANAGED):
-        raise TypeError(f"{name} is on a device of DLPack's type {int(kind)}; the library reads memory of hosts and CUDA")
+        raise TypeError(f"{name} is on a device of DLPack's type {int(kind)}; the library reads memory of hosts and of "
+                        "CUDA")
     on_device = int(kind) in (CUDA, MANAGED)
     # 1, the legacy default stream: the producer sees to it that the memory is ready for what comes in it.
     tensor = _dlpack.Imported(x, 1 if on_device else None)
     if tensor.code not in (0, 1, 2, 4, 6) or tensor.bits > 64 or tensor.bits < 8 or tensor.lanes != 1:
-        raise TypeError(f"{name} has DLPack's type {tensor.code} of {tensor.bits} bits; rows are real numbers of at most 64 "
-                        "bits, or bools")
+        raise TypeError(f"{name} has DLPack's type {tensor.code} of {tensor.bits} bits; rows are real numbers of at "
+                        "most 64 bits, or bools")
     shape, strides = tensor.shape, tensor.strides
     if column and len(shape) == 1:
         shape, strides = (shape[0], 1), strides and (strides[0], 1)
@@ -197,8 +198,8 @@ class Shared:
         self.shape = shape
         self.dtype = numpy_dtype(matrix.dtype)
         self.device = matrix.space, matrix.device if matrix.space != HOST else 0
-        interface = {"shape": shape, "typestr": self.dtype.str, "data": (self._data, True), "version": 3,
-                     "strides": None}
+        interface: Dict[str, Any] = {"shape": shape, "typestr": self.dtype.str, "data": (self._data, True),
+                                     "version": 3, "strides": None}
         if matrix.space == HOST:
             self.__array_interface__ = interface
         else:  # ready for any stream

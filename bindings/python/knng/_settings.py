@@ -8,13 +8,13 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from . import _declarations as c
 from ._errors import RangeError, raise_for
-from ._library import call, lib
+from ._library import lib
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting: its name, its value when none is given, the values it takes, what it means, and the environment variable
-    that replaces its default, if one does."""
+    """A setting: its name, its value when none is given, the values it takes, what it means, and the environment
+    variable that replaces its default, if one does."""
     name: str
     default: str
     values: str
@@ -93,6 +93,3 @@ def devices() -> List[Device]:
 
     return [Device(device.name.decode(), bool(device.usable), device.why_not.decode(), known(device.memory),
                    known(device.memory_free)) for _ in _each("knng_device_get", ctypes.byref(device))]
-
-
-__all__ = ["Device", "Setting", "call", "devices", "metrics", "setting_text", "settings", "statistics"]

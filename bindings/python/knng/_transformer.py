@@ -1,4 +1,4 @@
-"""An estimator that stands where scikit-learn's KNeighborsTransformer does. Needs scikit-learn; nothing else here does."""
+"""An estimator that stands where scikit-learn's KNeighborsTransformer does; the one file that needs scikit-learn."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Union
@@ -81,8 +81,8 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def kneighbors(self, X: Any = None, n_neighbors: Optional[int] = None,
                    return_distance: bool = True) -> Union[np.ndarray[Any, Any], Tuple[Any, Any]]:
-        """(distances, indices) of the n_neighbors nearest of the rows that were fitted, as scikit-learn orders the two; of
-        the fitted rows themselves, each left out of its own, where X is None."""
+        """(distances, indices) of the n_neighbors nearest of the rows that were fitted, as scikit-learn orders the two;
+        of the fitted rows themselves, each left out of its own, where X is None."""
         check_is_fitted(self, "n_samples_fit_")
         if X is not None:
             X = validate_data(self, X, accept_sparse="csr", reset=False)

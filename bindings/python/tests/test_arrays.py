@@ -1,5 +1,5 @@
-"""Arrays of other packages in and out: DLPack, __cuda_array_interface__, pandas, scipy.sparse, AnnData. Memory of devices
-is that of simulated ones (tests/backend), which end the program if the host reads it."""
+"""Arrays of other packages in and out: DLPack, __cuda_array_interface__, pandas, scipy.sparse, AnnData. Memory of
+devices is that of simulated ones (tests/backend), which end the program if the host reads it."""
 import ctypes
 import gc
 import os

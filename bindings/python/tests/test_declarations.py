@@ -36,8 +36,9 @@ def points_to(declared, c_type):
         return words in ("void *", "knng *", "knng_graph *", "knng_sparse *")
     if target in STRUCT_OF:
         return words == f"{STRUCT_OF[target]} *"
-    return words in {ctypes.c_void_p: ("knng **", "knng_graph **", "knng_sparse **"), ctypes.c_char_p: ("char **",),
-                     ctypes.c_int64: ("int64_t *",), ctypes.c_int32: ("int32_t *",), ctypes.c_double: ("double *",)}[target]
+    known = {ctypes.c_void_p: ("knng **", "knng_graph **", "knng_sparse **"), ctypes.c_char_p: ("char **",),
+             ctypes.c_int64: ("int64_t *",), ctypes.c_int32: ("int32_t *",), ctypes.c_double: ("double *",)}
+    return words in known[target]
 
 
 def differences():
@@ -82,7 +83,8 @@ class Declarations(unittest.TestCase):
 
     def test_a_difference_is_noticed(self):
         result, arguments = c.FUNCTIONS["knng_build"]
-        for wrong in [(None, arguments), (result, arguments[:-1]), (result, [arguments[0], ctypes.c_int32, *arguments[2:]]),
+        for wrong in [(None, arguments), (result, arguments[:-1]),
+                      (result, [arguments[0], ctypes.c_int32, *arguments[2:]]),
                       (result, [*arguments[:2], arguments[4], *arguments[3:]])]:
             with mock.patch.dict(c.FUNCTIONS, knng_build=wrong):
                 self.assertTrue(any(line.startswith("knng_build:") for line in differences()))

@@ -80,7 +80,8 @@ class Forms(unittest.TestCase):
         self.assertEqual(knng.graph(X, 6, self="first").to_pandas()["rank"].tolist()[:7], list(range(7)))
 
     def test_lists_from_elsewhere(self):
-        g = knng.Graph.from_arrays(np.int32([[2, 3], [1, 0], [1, 2]]), np.float32([[1, 2], [2, np.inf], [1, 3]]), base=1)
+        g = knng.Graph.from_arrays(np.int32([[2, 3], [1, 0], [1, 2]]), np.float32([[1, 2], [2, np.inf], [1, 3]]),
+                                   base=1)
         self.assertEqual(g.indices.tolist(), [[1, 2], [0, -1], [0, 1]])
         np.testing.assert_array_equal(g.to_scipy().toarray(), [[0, 1, 2], [2, 0, 0], [1, 3, 0]])
         self.assertEqual(len(g.to_pandas()), 5)

@@ -1,4 +1,4 @@
-"""Ctrl-C and other signals end a call at once and arrive as exceptions; progress; the log. Graphs that take a minute."""
+"""Ctrl-C and other signals end a call at once and arrive as exceptions; progress; the log."""
 import asyncio
 import io
 import logging
