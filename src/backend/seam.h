@@ -113,10 +113,10 @@ typedef struct knng_backend_problem {
   int32_t (*cancelled)(const void* cancellation);
   const void* cancellation;
   int64_t k;
-  const char* engine;   /* "tiled" or "direct" */
+  const char* engine;   /* a name of find_engine(); NULL, before there is a plan: whichever pays */
   const char* selector; /* "insertion", "batch_sort" or "quick" */
+  int32_t by_rows;      /* answer() is called and not begin, sample, tile, settle, merge_lists, refine or redo */
   /* From the plan. */
-  int32_t by_rows; /* answer() is called and not begin, sample, tile, settle, merge_lists, refine or redo */
   int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
   int64_t capacity;             /* candidates that a list keeps, more than k */
   /* 0: all points stay on the device. Else columns (square: all points) stay where they are read from, and so many
@@ -146,6 +146,15 @@ typedef struct knng_backend_rung {
   const char* name; /* static, for people: "fp32" as in "distances again, in fp32" */
 } knng_backend_rung;
 enum { KNNG_BACKEND_MOST_RUNGS = 4 };
+
+/* How the backend does a problem. */
+typedef struct knng_backend_engine {
+  const char* name; /* static: as in engine=tiled */
+  /* Rows that a call of answer() should be for at most, so that progress is reported now and then; 0: tiles are
+   * evaluated. */
+  int64_t rows_at_a_time;
+  int32_t all_keys; /* the canonical keys of all pairs are evaluated: no filter leaves any out */
+} knng_backend_engine;
 
 /* Where results go: entry 0 is that of point 0, whatever rows a call is for. */
 typedef struct knng_backend_result {
@@ -193,11 +202,9 @@ typedef struct knng_backend_seam {
   /* Devices, as messages show them. Without one that can be used: 0, and why. */
   int32_t (*device_count)(char* why_not, int64_t size);
   void (*describe)(int32_t device, knng_device* out); /* all members but struct_size */
-  /* Whether the problem's engine and selector can do its metric and size. */
-  int32_t (*can_run)(const knng_backend_problem* problem, knng_backend_error* error);
-  /* Whether answer() can do the problem, which can_run() allows: the most rows that a call should be for, so that
-   * progress is reported now and then; 0: it cannot. Pure; what comes from the plan is not looked at. */
-  int64_t (*rows_at_a_time)(const knng_backend_problem* problem);
+  /* The engine that does the problem, by rows that are answered or by tiles as it says, with the problem's selector:
+   * the one asked for, or the best. Pure; what comes from the plan is not looked at. */
+  int32_t (*find_engine)(const knng_backend_problem* problem, knng_backend_engine* engine, knng_backend_error* error);
   /* The precisions in which tiles are evaluated, one after the other, while rows are left without a proof: written to
    * `rungs`, which has room for KNNG_BACKEND_MOST_RUNGS, and counted. Those whose unit is not among problem->units are
    * left out; 0: none is left, and all rows are redone. Pure. */

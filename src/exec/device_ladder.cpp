@@ -189,7 +189,6 @@ std::int64_t count_unproved(const Part& part) {
 
 bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, Output& output, Monitor& monitor,
            std::optional<Results>& results) {
-  const bool direct = plan.device.engine == "direct";
   Stats& stats = part.graph.stats;
   Stopwatch watch;
   std::int64_t unproved = 0, redone = 0;
@@ -197,7 +196,8 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
   for (const knng_backend_rung& rung : ladder) {
     const StageNames names(rung, &rung == ladder.data());
     if (rung.number == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
-    if (rung.number == KNNG_RUNG_FP64 && !direct) redone = part.rows;  // the others, too, are proved by keys alone now
+    if (rung.number == KNNG_RUNG_FP64 && !plan.device.all_keys)
+      redone = part.rows;  // the others, too, are proved by keys alone now
     team.each([&](std::size_t i) { team[i].begin(rung.number); });
     if (rung.number != ladder.back().number && team[0].sample() > kHopeless) continue;
     const TileGrid grid = tiles_of_rung(job, plan, rung.number);
@@ -223,7 +223,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
   if (unproved > 0) redo_rows(team, part, unproved, *results, monitor);
   stats[Stat::seconds_refine] += watch.lap();
   stats[Stat::redone_fp64] += static_cast<double>(std::max(redone, unproved));
-  stats[Stat::refined] += direct || ladder.empty() ? 0 : static_cast<double>(part.rows);
+  stats[Stat::refined] += plan.device.all_keys || ladder.empty() ? 0 : static_cast<double>(part.rows);
   return true;
 }
 

@@ -8,8 +8,6 @@
 #include "exec/device_row_loader.h"
 #include "exec/distinct.h"
 #include "plan/device_plan.h"
-#include "refine/bound.h"
-#include "refine/sum_terms.h"
 
 namespace libknng {
 namespace {
@@ -18,19 +16,9 @@ namespace {
 // points as well, pays from so many on each, some 0.04 s of an H200 (docs/internals/benchmarks.md, "One GPU").
 constexpr double kPays = 0x1p36, kPaysOnEach = 0x1p42;
 
-// Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
-constexpr std::int64_t kBoxesPay = 8;
-
 // How much more a key of a row that is checked takes than one in a tile of keys, times the share of its best that a
 // tile of products reaches: 5 on an H200 for rows as they are, 29 where values are transformed at each use (W2, W3).
 constexpr double kCheckedAlone = 32;
-
-// Whether engine=tiled has a filter: products, or sums of values that single precision holds.
-bool has_filter(const Metric& metric, const knng_backend_problem& p) {
-  if (p.columns.dim > kLargestFilterDim) return false;
-  return has_product_form(metric.term) ||
-         (has_sum_term(metric.term) && fits_single(p.rows.dtype) && fits_single(p.columns.dtype));
-}
 
 // Which devices to try: asked for, or perhaps useful.
 DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries) {
@@ -117,21 +105,25 @@ class Planning {
            TaskPlan& plan)
       : task_(task), data_(data), queries_(queries), query_dtype_(query_dtype), k_(k), plan_(plan) {}
 
-  // Rows that a call answers straight away, where that is the fastest way; 0: it is not.
-  std::int64_t rows_at_a_time() {
-    // Who asks for a selector or columns of a tile asks for tiles.
-    if (task_.selector != "auto" || task_.tile_cols != 0) return 0;
-    describe(task_.engine != "auto" ? task_.engine : "direct", false);
-    const std::int64_t rows = backend().rows_at_a_time(&problem_);
-    const bool filter = task_.engine == "auto" && has_filter(task_.metric, problem_);
-    return filter && data_.dim() > kBoxesPay ? 0 : rows;
+  // Whether devices can do it, with rows that are answered or with tiles; if not, why.
+  std::int32_t choose(bool by_rows, knng_backend_error& error) {
+    DeviceTask& device = plan_.device;
+    device.by_rows = by_rows;
+    device.engine = task_.engine;
+    describe();
+    if (task_.engine == "auto") problem_.engine = nullptr;
+    const std::int32_t status = backend().find_engine(&problem_, &engine_, &error);
+    if (status != KNNG_OK) return status;
+    device.engine = engine_.name;
+    device.all_keys = engine_.all_keys != 0;
+    describe();
+    return KNNG_OK;
   }
-  // Whether devices can do it, with tiles or rows that are answered; if not, why.
-  std::int32_t choose(std::int64_t rows_at_a_time, knng_backend_error& error) {
-    describe(task_.engine != "auto" ? task_.engine : "direct", rows_at_a_time > 0);
-    if (rows_at_a_time == 0 && task_.engine == "auto" && has_filter(task_.metric, problem_)) describe("tiled", false);
-    rows_at_a_time_ = rows_at_a_time;
-    return backend().can_run(&problem_, &error);
+  // Whether rows are answered straight away, because that is the fastest way. Who asks for a selector or columns of a
+  // tile asks for tiles.
+  bool answers_rows() {
+    knng_backend_error ignored{};
+    return task_.selector == "auto" && task_.tile_cols == 0 && choose(true, ignored) == KNNG_OK;
   }
   // As it was chosen.
   DevicePlan make(std::int64_t free_bytes) {
@@ -147,7 +139,7 @@ class Planning {
     if (free_bytes <= task_.max_device_bytes) p.spare_bytes = p.max_bytes / 16;
     p.tile_rows = task_.tile_rows;
     p.tile_cols = task_.tile_cols;
-    p.rows_at_a_time = rows_at_a_time_;
+    p.rows_at_a_time = engine_.rows_at_a_time;
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
     pairs_per_key_ = kCheckedAlone * static_cast<double>(p.pairs_at_a_time) /
@@ -187,7 +179,7 @@ class Planning {
   }
   // Rows that are looked at again, if so many blocks of points are held.
   std::int64_t checked(std::int64_t held) const {
-    if (plan_.device.engine == "direct" && !plan_.device.by_rows) return 0;
+    if (plan_.device.all_keys) return 0;
     // How much boxes leave out is the data's matter; and where points come in blocks all keys of these rows are kept.
     const bool few = plan_.device.by_rows || held > 0;
     const std::int64_t asked = few && task_.check_rows == kCheckedByCost ? kFewestChecked : task_.check_rows;
@@ -198,9 +190,7 @@ class Planning {
  private:
   const knng_backend_seam& backend() const { return *plan_.device.set.backend; }
 
-  void describe(const std::string& engine, bool by_rows) {
-    plan_.device.engine = engine;
-    plan_.device.by_rows = by_rows;
+  void describe() {
     problem_ = describe_problem(task_, plan_, data_, queries_, query_dtype_, k_);
     // Whether there are ids to leave out is not known yet.
     if (queries_ > 0) problem_.leave_out = &kSomeId;
@@ -234,7 +224,7 @@ class Planning {
   const std::int64_t k_;
   TaskPlan& plan_;
   knng_backend_problem problem_{};
-  std::int64_t rows_at_a_time_ = 0;
+  knng_backend_engine engine_{};
   double pairs_per_key_ = 1;
 };
 
@@ -251,16 +241,16 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   const std::int64_t most = std::min({task.max_device_bytes, free, INT64_MAX - 1});
   Planning planning(task, data, queries, query_dtype, k, plan);
   knng_backend_error error{};
-  const auto make = [&](std::int64_t rows_at_a_time, DevicePlan& made) {
-    const std::int32_t status = planning.choose(rows_at_a_time, error);
+  const auto make = [&](bool by_rows, DevicePlan& made) {
+    const std::int32_t status = planning.choose(by_rows, error);
     if (status == KNNG_OK) made = planning.make(free);
     return status;
   };
   DevicePlan made;
-  const std::int64_t answered = planning.rows_at_a_time();
+  const bool answered = planning.answers_rows();
   std::int32_t status = make(answered, made);
   // The points that answers are searched for in stay on the device: where they cannot, tiles are a way.
-  if (DevicePlan tiles; answered > 0 && status == KNNG_OK && make(0, tiles) == KNNG_OK) {
+  if (DevicePlan tiles; answered && status == KNNG_OK && make(false, tiles) == KNNG_OK) {
     const std::int64_t smallest = std::min(made.smallest, tiles.smallest);
     if (made.bytes > most && tiles.bytes < made.bytes)
       made = tiles;

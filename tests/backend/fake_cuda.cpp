@@ -22,12 +22,10 @@
 #include <string_view>
 #include <thread>
 
-#include "backend/cuda/engines/ladder.h"
+#include "backend/cuda/engines/engine.h"
 #include "backend/seam.h"
 #include "core/dtype.h"
 #include "metric/canonical.h"
-#include "plan/integer_products.h"
-#include "refine/sum_terms.h"
 #include "tests/backend/fake_behaviour.h"
 #include "tests/backend/fake_expansion.h"
 #include "tests/backend/fake_memory.h"
@@ -73,22 +71,12 @@ void describe(std::int32_t device, knng_device* out) {
   out->memory_free = memory >= 0 ? memory : out->memory;
 }
 
-std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
-  const Metric metric = fake::metric_of(p->metric);
-  const bool direct = std::string_view(p->engine) == "direct";
-  const bool sums = has_sum_term(metric.term) && fits_single(p->rows.dtype) && fits_single(p->columns.dtype);
-  if (direct || ((has_product_form(metric.term) || sums) && std::string_view(p->engine) == "tiled")) return KNNG_OK;
-  *error = {KNNG_ERR_UNSUPPORTED, 0, -1, -1, -1, "engine", ""};
-  std::snprintf(error->text, sizeof error->text, "engine=%s cannot do this metric on a device", p->engine);
-  return error->status;
-}
-
-// As the library for CUDA.
-std::int64_t rows_at_a_time(const knng_backend_problem* p) {
-  const auto term = static_cast<Term>(p->metric.term);
-  const bool grows =
-      term == Term::squared_difference || term == Term::absolute_difference || term == Term::largest_difference;
-  return std::string_view(p->engine) == "direct" && grows && p->columns.dim <= 16 ? 512 : 0;
+// As the library for CUDA, but for rows at a time.
+std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out, knng_backend_error* error) {
+  const libknng::cuda::GpuEngine* const engine = libknng::cuda::find_engine(*p, error);
+  if (!engine) return error->status;
+  *out = {engine->name, engine->by_rows ? 512 : 0, engine->all_keys};
+  return KNNG_OK;
 }
 
 std::int64_t pairs_at_a_time(const knng_backend_problem*, std::int32_t) {
@@ -278,8 +266,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .name = "cuda",
       .device_count = &device_count,
       .describe = &describe,
-      .can_run = &can_run,
-      .rows_at_a_time = &rows_at_a_time,
+      .find_engine = &find_engine,
       .rungs = &libknng::cuda::list_rungs,
       .pairs_at_a_time = &pairs_at_a_time,
       .session_bytes = &session_bytes,

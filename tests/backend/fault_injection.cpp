@@ -130,10 +130,9 @@ void describe(std::int32_t device, knng_device* out) {
   if (const std::int64_t memory = behaviour(device, "memory"); memory >= 0) out->memory_free = memory;
 }
 
-std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
-  return real().can_run(Problem(*p).get(), error);
+std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* engine, knng_backend_error* error) {
+  return real().find_engine(Problem(*p).get(), engine, error);
 }
-std::int64_t rows_at_a_time(const knng_backend_problem* p) { return real().rows_at_a_time(Problem(*p).get()); }
 std::int64_t pairs_at_a_time(const knng_backend_problem* p, std::int32_t rung) {
   return real().pairs_at_a_time(Problem(*p).get(), rung);
 }
@@ -250,8 +249,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
     knng_backend_seam s = real();  // all else is passed on as it is
     s.device_count = &device_count;
     s.describe = &describe;
-    s.can_run = &can_run;
-    s.rows_at_a_time = &rows_at_a_time;
+    s.find_engine = &find_engine;
     s.pairs_at_a_time = &pairs_at_a_time;
     s.session_bytes = &session_bytes;
     s.find_units = &find_units;

@@ -83,7 +83,10 @@ std::int64_t answers_are_right(const Question& q, std::vector<std::int64_t> ks, 
     if (k < 1 || k > static_cast<std::int64_t>(available)) continue;
     bool cancelled = false;
     knng_backend_problem p = problem_of(q, k, together, cancelled);
-    expect(seam.rows_at_a_time(&p) > 0, "%s: answered by tiles", what);
+    knng_backend_engine engine{};
+    knng_backend_error refusal{};
+    expect(seam.find_engine(&p, &engine, &refusal) == KNNG_OK && engine.rows_at_a_time > 0, "%s: answered by tiles",
+           what);
     std::int64_t host = 0;
     p.max_bytes = seam.session_bytes(&p, &host);  // no byte more
 

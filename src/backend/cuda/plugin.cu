@@ -13,9 +13,7 @@
 
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/device_properties.cuh"
-#include "backend/cuda/base/metric.cuh"
-#include "backend/cuda/engines/ladder.h"
-#include "backend/cuda/engines/sum_tile.cuh"
+#include "backend/cuda/engines/engine.h"
 #include "backend/cuda/engines/unit_probe.cuh"
 #include "backend/cuda/result/duplicate_expansion.cuh"
 #include "backend/cuda/rows/caller_memory.cuh"
@@ -138,35 +136,18 @@ std::int32_t refuse(knng_backend_error* error, const char* argument, std::int64_
   return error->status;
 }
 
-std::int32_t can_run(const knng_backend_problem* p, knng_backend_error* error) {
-  const std::string_view engine = p->engine;
-  if (engine != "tiled" && engine != "direct")
-    return refuse(error, "engine", -1, -1, "engine=%s is not available on %s: there are tiled and direct", p->engine,
-                  "CUDA devices");
-  const Metric metric = cuda::metric_of(p->metric);
-  const bool product = has_product_form(metric.term);
-  if (engine == "tiled" && !product && !has_sum_term(metric.term))
-    return refuse(error, "engine", -1, -1, "engine=%s has no filter for this metric: it has engine=%s", p->engine,
-                  "direct");
-  if (engine == "tiled" && !product &&
-      !(cuda::has_sum_operand(p->rows.dtype) && cuda::has_sum_operand(p->columns.dtype)))
-    return refuse(
-        error, "engine", -1, -1,
-        "engine=%s takes no rows of float64, nor of integers of 32 bits and more, under this metric: engine=%s does",
-        p->engine, "direct");
-  if (engine == "tiled" && p->columns.dim > kLargestFilterDim)
-    return refuse(error, "engine", p->columns.dim, kLargestFilterDim,
-                  "engine=%s takes dimensions up to 1048576: engine=%s can", p->engine, "direct");
+std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out, knng_backend_error* error) {
+  const cuda::GpuEngine* const engine = cuda::find_engine(*p, error);
+  if (!engine) return error->status;
   if (!cuda::find_selector(p->selector))
     return refuse(error, "selector", -1, -1, "selector=%s is not available on %s", p->selector, "CUDA devices");
   constexpr std::int64_t most = std::int64_t{1} << 31;
   if (p->rows.count >= most || p->columns.count >= most || p->k >= most)
     return refuse(error, "device", std::max(p->rows.count, p->columns.count), most - 1, "%s takes up to 2147483647 %s",
                   "a device", "rows");
+  *out = {engine->name, engine->by_rows ? cuda::rows_at_a_time(*p) : 0, engine->all_keys};
   return KNNG_OK;
 }
-
-std::int64_t rows_at_a_time(const knng_backend_problem* p) { return cuda::rows_at_a_time(*p); }
 
 std::int64_t pairs_at_a_time(const knng_backend_problem* p, std::int32_t rung) {
   return cuda::pairs_at_a_time(*p, rung);
@@ -353,8 +334,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .name = "cuda",
       .device_count = &device_count,
       .describe = &describe,
-      .can_run = &can_run,
-      .rows_at_a_time = &rows_at_a_time,
+      .find_engine = &find_engine,
       .rungs = &libknng::cuda::list_rungs,
       .pairs_at_a_time = &pairs_at_a_time,
       .session_bytes = &session_bytes,

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/engines/engine.h"
 #include "backend/cuda/engines/paged_operands.cuh"
 #include "backend/cuda/engines/product.cuh"
 #include "backend/cuda/engines/sum_tile.cuh"
@@ -17,7 +17,6 @@
 #include "backend/cuda/rows/points.cuh"
 #include "backend/cuda/rows/slots.cuh"
 #include "backend/cuda/tree/point_tree.cuh"
-#include "plan/integer_products.h"
 #include "prepare/row_order.h"
 
 namespace libknng::cuda {
@@ -120,15 +119,12 @@ std::int64_t paged_bytes(const knng_backend_problem& p) {
 
 const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
 bool has_products(const knng_backend_problem& p) {
-  return std::string_view(p.engine) == "tiled" && has_product_form(static_cast<Term>(p.metric.term));
+  const EngineKind kind = engine_of(p).kind;
+  return kind == EngineKind::products || kind == EngineKind::byte_products;
 }
-bool has_sums(const knng_backend_problem& p) {
-  return std::string_view(p.engine) == "tiled" && has_sum_term(static_cast<Term>(p.metric.term));
-}
+bool has_sums(const knng_backend_problem& p) { return engine_of(p).kind == EngineKind::sums; }
+bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).kind == EngineKind::byte_products; }
 
-bool multiplies_bytes(const knng_backend_problem& p) {
-  return has_products(p) && has_integer_products(metric_of(p.metric), p.rows.dtype, p.columns.dtype, p.columns.dim);
-}
 Precision precision_of(const knng_backend_problem& p, int rung) {
   switch (rung) {
     case KNNG_RUNG_FILTER: return multiplies_bytes(p) ? Precision::int8 : Precision::fp16;

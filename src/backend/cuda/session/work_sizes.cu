@@ -1,12 +1,11 @@
 #include "backend/cuda/session/work_sizes.cuh"
 
 #include <algorithm>
-#include <string_view>
 
 #include "backend/cuda/base/device_properties.cuh"
+#include "backend/cuda/engines/engine.h"
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/session/session_memory.cuh"
-#include "backend/cuda/tree/search_rows.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -21,11 +20,6 @@ constexpr std::int64_t kMostEntries = std::int64_t{1} << 28;
 // Of a tile, or of a part of keys, which costs some time where a multiprocessor has nothing else to do meanwhile: some
 // are in flight when a stop comes.
 constexpr double kTileSeconds = 0.05, kPartSeconds = 0.15;
-// Coordinates of pairs that a multiprocessor gets done in a cycle, of no GPU fewer: products of fp16, of two pieces, of
-// fp32. Others by instructions: sums in single precision, and canonical terms on fp64, in which logarithms, powers and
-// divisions take a hundred.
-constexpr double kHalfProducts = 256, kTwoPieceProducts = kHalfProducts / 3, kSingleProducts = 32;
-constexpr double kOfSum = 4, kOfHeavySum = 32, kOfTerm = 2, kOfHeavyTerm = 100;
 // More than a tile has.
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 40;
 // What keeps a multiprocessor busy with products and sums: smaller tiles end no sooner.
@@ -38,23 +32,16 @@ constexpr std::int64_t kBlockOfKeys = 64 * 64, kBlockOfHeavyKeys = 32 * 32;
 // Rows that keep it busy while they are refined.
 constexpr std::int64_t kFewestRefined = 8;
 
-bool is_heavy(Term term) {
-  bool heavy = false;
-  visit_term(term, [&](auto t) { heavy = kHeavyTerm<decltype(t)>; });
-  return heavy;
+// Kernels and rates call the same terms heavy.
+template <class T>
+constexpr bool agrees(Term term) {
+  return kHeavyTerm<T> == is_heavy(term);
 }
-
-double coordinates_a_cycle(const knng_backend_problem& p, int rung, const DeviceProperties& device) {
-  const bool heavy = is_heavy(static_cast<Term>(p.metric.term));
-  if (rung == KNNG_RUNG_FP64 || !(has_products(p) || has_sums(p)))
-    return device.doubles_a_cycle / (heavy ? kOfHeavyTerm : kOfTerm);
-  if (has_sums(p)) return device.singles_a_cycle / (heavy ? kOfHeavySum : kOfSum);
-  switch (precision_of(p, rung)) {
-    case Precision::fp32: return kSingleProducts;
-    case Precision::two_piece: return kTwoPieceProducts;
-    default: return kHalfProducts;
-  }
-}
+static_assert(agrees<SquaredDifference>(Term::squared_difference) && agrees<Product>(Term::product) &&
+              agrees<AbsoluteDifference>(Term::absolute_difference) &&
+              agrees<LargestDifference>(Term::largest_difference) && agrees<PowerDifference>(Term::power_difference) &&
+              agrees<Canberra>(Term::canberra) && agrees<BrayCurtis>(Term::bray_curtis) &&
+              agrees<JensenShannon>(Term::jensen_shannon));
 
 struct Device {
   explicit Device(std::int32_t device) {
@@ -65,7 +52,8 @@ struct Device {
   }
   // That a multiprocessor gets done.
   std::int64_t pairs_of_one(const knng_backend_problem& p, int rung, double seconds) const {
-    const double coordinates = seconds * properties.clock * coordinates_a_cycle(p, rung, properties);
+    const Throughput own{properties.singles_a_cycle, properties.doubles_a_cycle};
+    const double coordinates = seconds * properties.clock * engine_of(p).coordinates(p, rung, own);
     return static_cast<std::int64_t>(coordinates / static_cast<double>(p.columns.dim));
   }
   std::int64_t keys(const knng_backend_problem& p) const {
@@ -84,7 +72,6 @@ struct Device {
 
 std::int64_t rows_at_a_time(const knng_backend_problem& p) {
   const std::int64_t dim = p.columns.dim;
-  if (std::string_view(p.engine) != "direct" || !answers_rows(static_cast<Term>(p.metric.term), dim)) return 0;
   const std::int64_t compared = (dim <= 4 ? kMostComparedInFour : kMostCompared) / (p.columns.count * dim);
   const std::int64_t rows = std::clamp(compared, kFewestRows, kMostRows);
   return std::clamp<std::int64_t>(kMostEntries / (p.k + 1), 1, rows);

@@ -9,7 +9,7 @@
 
 namespace libknng::cuda {
 
-// As in the seam.
+// As in the seam; rows_at_a_time() of engines that answer rows.
 std::int64_t rows_at_a_time(const knng_backend_problem& p);
 std::int64_t pairs_at_a_time(const knng_backend_problem& p, int rung);
 // Of one device, for problems that are planned. How many planned tiles end in the time that a tile should take, or what

@@ -36,9 +36,6 @@ struct SearchRowsJob {
   void* workspace = nullptr;   // of search_rows_workspace_bytes(), 256-byte aligned
 };
 
-// Whether a metric's rows of that dimension can be answered so.
-constexpr bool answers_rows(Term term, std::int64_t dim) noexcept { return grows_with_gaps(term) && dim <= kShortDim; }
-
 std::int64_t search_rows_workspace_bytes(const SearchRowsJob& job);
 
 // Asynchronous; a few launches. The search may take long, unless `state` tells it to end.

@@ -2,13 +2,14 @@
 // arithmetic on the gaps between them (docs/internals/low-dimensions.md). Knows nothing of where rows lie.
 #pragma once
 
+#include "backend/cuda/tree/growing_term.h"
 #include "core/host_device.h"
 #include "metric/terms.h"
 
 namespace libknng::cuda {
 
 // Below the 32 lanes of the canonical sum, so that every lane has one coordinate at most.
-inline constexpr int kShortDim = 16;
+static_assert(kShortDim < 32);
 
 // Folds by halves as canonical-key.md has it. Sums of lanes without a coordinate are +0 and change nothing: no sum of
 // these terms is -0.
@@ -49,11 +50,7 @@ KNNG_HD inline double gap_key(const double (&gaps)[kDim], double scale) {
   return short_key<T, kDim>(gaps, kZeros, scale);
 }
 
-// Terms of which that is proved. Minkowski's pow is not proved monotone, the quotients are not monotone, and products
-// have nothing to do with gaps.
-constexpr bool grows_with_gaps(Term term) noexcept {
-  return term == Term::squared_difference || term == Term::absolute_difference || term == Term::largest_difference;
-}
+// Terms of which that is proved: grows_with_gaps().
 template <class F>
 inline void visit_growing_term(Term term, F&& f) {
   switch (term) {

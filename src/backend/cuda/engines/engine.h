@@ -1,0 +1,221 @@
+// The engines of GPUs, as one ordered table: of those that can do a problem the first that pays is the best for it. A
+// line is what an engine is from its problem alone, in host code, so that simulated devices have the same table; what
+// its kernels take and do has a line in engine_kernels.cuh. Several lines may share a name, as people know it: each
+// is for other metrics or rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/engines/throughput.h"
+#include "backend/cuda/tree/growing_term.h"
+#include "backend/seam.h"
+#include "core/dtype.h"
+#include "metric/metric.h"
+#include "plan/integer_products.h"
+#include "refine/bound.h"
+#include "refine/sum_terms.h"
+
+namespace libknng::cuda {
+
+// How candidates are found.
+enum class EngineKind {
+  byte_products,  // tiles of products of 8-bit integers, which are exact
+  products,       // tiles of products, in one precision after the other
+  sums,           // tiles of sums in single precision; of canonical keys for rows that these do not prove
+  boxes,          // no tiles: rows are searched for in a tree of all points
+  keys            // tiles of canonical keys
+};
+inline constexpr std::size_t kEngineKinds = 5;
+
+// Why an engine does not do a problem.
+struct Refusal {
+  const char* text = nullptr;  // behind "engine=NAME "; null: it does
+  std::int64_t given = -1, limit = -1;
+};
+
+struct GpuEngine {
+  EngineKind kind;
+  const char* name;  // as in engine=tiled
+  bool by_rows;      // it answers rows; else it evaluates tiles
+  bool all_keys;     // it evaluates the canonical keys of all pairs
+  // Whether problems of such a metric and size are this line's.
+  bool (*suits)(const knng_backend_problem& p);
+  // Of problems that are.
+  Refusal (*refusal)(const knng_backend_problem& p);
+  const char* unsuited;  // why a problem that suits no line of the name is refused; of the last line of a name
+  // Whether it should do a problem for which no engine was asked for.
+  bool (*pays)(const knng_backend_problem& p);
+  std::span<const knng_backend_rung> rungs;
+  // Coordinates of pairs that a multiprocessor gets done in a cycle on a rung.
+  double (*coordinates)(const knng_backend_problem& p, std::int32_t rung, const Throughput& device);
+};
+
+inline constexpr std::array<knng_backend_rung, 3> kProductRungs = {{
+    {KNNG_RUNG_FILTER, KNNG_UNIT_FP16, "fp16"},
+    {KNNG_RUNG_TWO_PIECE, KNNG_UNIT_FP16, "two pieces"},
+    {KNNG_RUNG_FP32, KNNG_UNIT_FP32, "fp32"},
+}};
+// Sums in single precision, then canonical keys.
+inline constexpr std::array<knng_backend_rung, 2> kSumRungs = {{
+    {KNNG_RUNG_FILTER, 0, "fp32"},
+    {KNNG_RUNG_FP64, 0, "fp64"},
+}};
+inline constexpr std::array<knng_backend_rung, 1> kKeyRungs = {{{KNNG_RUNG_FP64, 0, "fp64"}}};
+// What exact products do not prove is for want of room in lists, and no other precision does.
+inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILTER, KNNG_UNIT_BYTES, "bytes"}}};
+
+// Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
+inline constexpr std::int64_t kBoxesPay = 8;
+
+namespace engine_lines {
+
+inline Term term_of(const knng_backend_problem& p) { return static_cast<Term>(p.metric.term); }
+inline bool always(const knng_backend_problem&) { return true; }
+inline Refusal never(const knng_backend_problem&) { return {}; }
+
+inline bool multiplies_bytes(const knng_backend_problem& p) {
+  return has_integer_products(metric_of(p.metric), p.rows.dtype, p.columns.dtype, p.columns.dim);
+}
+inline bool multiplies(const knng_backend_problem& p) { return has_product_form(term_of(p)); }
+inline bool adds(const knng_backend_problem& p) { return has_sum_term(term_of(p)); }
+inline bool searches(const knng_backend_problem& p) { return answers_rows(term_of(p), p.columns.dim); }
+
+inline Refusal refuse_dim(const knng_backend_problem& p) {
+  static_assert(kLargestFilterDim == 1048576);
+  if (p.columns.dim <= kLargestFilterDim) return {};
+  return {"takes dimensions up to 1048576: engine=direct can", p.columns.dim, kLargestFilterDim};
+}
+inline Refusal refuse_wide_values(const knng_backend_problem& p) {
+  if (fits_single(p.rows.dtype) && fits_single(p.columns.dtype)) return refuse_dim(p);
+  return {"takes no rows of float64, nor of integers of 32 bits and more, under this metric: engine=direct does"};
+}
+
+inline bool has_filter(const knng_backend_problem& p) {
+  return !refuse_dim(p).text && (multiplies(p) || (adds(p) && !refuse_wide_values(p).text));
+}
+inline bool boxes_pay(const knng_backend_problem& p) { return p.columns.dim <= kBoxesPay || !has_filter(p); }
+
+}  // namespace engine_lines
+
+inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
+    {.kind = EngineKind::byte_products,
+     .name = "tiled",
+     .by_rows = false,
+     .all_keys = false,
+     .suits = engine_lines::multiplies_bytes,
+     .refusal = engine_lines::refuse_dim,
+     .unsuited = nullptr,
+     .pays = engine_lines::always,
+     .rungs = kByteRungs,
+     .coordinates = product_rate},
+    {.kind = EngineKind::products,
+     .name = "tiled",
+     .by_rows = false,
+     .all_keys = false,
+     .suits = engine_lines::multiplies,
+     .refusal = engine_lines::refuse_dim,
+     .unsuited = nullptr,
+     .pays = engine_lines::always,
+     .rungs = kProductRungs,
+     .coordinates = product_rate},
+    {.kind = EngineKind::sums,
+     .name = "tiled",
+     .by_rows = false,
+     .all_keys = false,
+     .suits = engine_lines::adds,
+     .refusal = engine_lines::refuse_wide_values,
+     .unsuited = "has no filter for this metric: it has engine=direct",
+     .pays = engine_lines::always,
+     .rungs = kSumRungs,
+     .coordinates = sum_rate},
+    {.kind = EngineKind::boxes,
+     .name = "direct",
+     .by_rows = true,
+     .all_keys = false,
+     .suits = engine_lines::searches,
+     .refusal = engine_lines::never,
+     .unsuited = "answers no rows under this metric in this dimension",
+     .pays = engine_lines::boxes_pay,
+     .rungs = kKeyRungs,
+     .coordinates = key_rate},
+    {.kind = EngineKind::keys,
+     .name = "direct",
+     .by_rows = false,
+     .all_keys = true,
+     .suits = engine_lines::always,
+     .refusal = engine_lines::never,
+     .unsuited = nullptr,
+     .pays = engine_lines::always,
+     .rungs = kKeyRungs,
+     .coordinates = key_rate},
+}};
+
+// "tiled, direct", as messages list them.
+inline std::string engine_names() {
+  std::string names;
+  std::string_view last;
+  for (const GpuEngine& engine : kGpuEngines) {
+    if (engine.name == last) continue;
+    last = engine.name;
+    names.append(names.empty() ? "" : ", ").append(last);
+  }
+  return names;
+}
+
+// The line that does a problem, of those that answer rows or evaluate tiles as p.by_rows says: of the engine asked for,
+// or, with p.engine null, the first that pays. Without one: null, and the error, if there is one, says why.
+inline const GpuEngine* find_engine(const knng_backend_problem& p, knng_backend_error* error) {
+  bool known = false;
+  Refusal why;
+  for (const GpuEngine& engine : kGpuEngines) {
+    if (p.engine && std::string_view(p.engine) != engine.name) continue;
+    known = true;
+    if (engine.by_rows != (p.by_rows != 0)) continue;
+    if (!engine.suits(p)) {
+      if (engine.unsuited) why.text = engine.unsuited;
+      continue;
+    }
+    const Refusal refusal = engine.refusal(p);
+    if (!refusal.text && (p.engine || engine.pays(p))) return &engine;
+    why = refusal;
+    if (p.engine) break;
+  }
+  if (!error) return nullptr;
+  *error = {KNNG_ERR_UNSUPPORTED, 0, -1, why.given, why.limit, "engine", ""};
+  if (!known)
+    std::snprintf(error->text, sizeof error->text, "engine=%s is not available on CUDA devices: there are %s", p.engine,
+                  engine_names().c_str());
+  else
+    std::snprintf(error->text, sizeof error->text, "engine=%s %s", p.engine ? p.engine : "auto",
+                  why.text ? why.text : "does not take this on CUDA devices");
+  return nullptr;
+}
+
+// Of a problem whose engine was found.
+inline const GpuEngine& engine_of(const knng_backend_problem& p) {
+  const GpuEngine* const found = find_engine(p, nullptr);
+  return found ? *found : kGpuEngines.back();
+}
+
+// KNNG_UNIT bits of all rungs.
+inline std::int32_t units_of(const knng_backend_problem& p) {
+  std::int32_t units = 0;
+  for (const knng_backend_rung& rung : engine_of(p).rungs) units |= rung.unit;
+  return units;
+}
+
+// The seam's call: without those whose unit is not used.
+inline std::int32_t list_rungs(const knng_backend_problem* p, knng_backend_rung* rungs) {
+  std::int32_t count = 0;
+  for (const knng_backend_rung& rung : engine_of(*p).rungs)
+    if ((rung.unit & ~p->units.usable) == 0) rungs[count++] = rung;
+  return count;
+}
+
+}  // namespace libknng::cuda
