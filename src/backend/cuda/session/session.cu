@@ -4,13 +4,10 @@
 #include <iterator>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/base/workspace.cuh"
-#include "backend/cuda/engines/integer_operands.cuh"
-#include "backend/cuda/engines/sum_tile.cuh"
 #include "backend/cuda/keys/listed_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/rows/prepare.cuh"
@@ -24,9 +21,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kNobody = 0xffffffff;
-// Points may be so many powers of two farther from the centre than a sample of them before their operands suffer: as
-// many as leave the second of two pieces above fp16's denormals. fp32 holds whatever comes.
-constexpr int kHeadroom = 8;
 // All pairs of fewer take some milliseconds, and a sample of the rows about one.
 constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 31;
 // What else makes a sample dear: rows of which it is no small part, and lists so long that to look through them takes
@@ -46,13 +40,6 @@ __global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cut
 __global__ void lower(float* into, const float* from, std::int64_t count) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count) into[i] = fminf(into[i], from[i]);
-}
-
-// The row at each place, where rows stand in runs of RowOrder::kRun; those behind the last whole run stay there.
-__global__ void list_runs(const std::int64_t* firsts, std::int64_t runs, std::int64_t* order, std::int64_t rows) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t run = i / RowOrder::kRun;
-  if (i < rows) order[i] = run < runs ? firsts[run] + i % RowOrder::kRun : i;
 }
 
 __global__ void exclude_self(std::uint32_t* excluded, std::int64_t rows) {
@@ -88,33 +75,21 @@ Session::Session(int device, const knng_backend_problem& problem)
       handles_(device, context_.stream),
       staging_(handles_, [&problem](void* to, const void* from,
                                     std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
+      points_(problem, metric_, staging_, context_, [this] { throw_if_cancelled(); }),
       key_parts_{keys_at_a_time(problem, device), [this] { begin_part(); }} {
   const knng_backend_problem& p = problem_;
-  const double largest = p.metric.largest;
-  const auto ask = [this] { throw_if_cancelled(); };
-  if (is_paged(p))
-    paged_.emplace(p.columns, metric_.transform, largest, p.tile_cols, staging_, context_, ask);
-  else
-    columns_.emplace(p.columns, metric_.transform, largest, staging_, context_, ask);
-  if (!p.square) try {
-      queries_.emplace(p.rows, metric_.transform, largest, staging_, context_, ask);
-    } catch (const RefusedRow& refused) {
-      throw RefusedRow{refused.row, true};
-    }
   if (p.by_rows)
-    tree_.emplace(*columns_, context_);
+    tree_.emplace(points_.resident(), context_);
   else
     make_lists();
-  if (paged_ && p.checked_count > 0) checked_keys_.emplace(p, context_);
-  if (!paged_) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), context_);
+  if (is_paged(p) && p.checked_count > 0) checked_keys_.emplace(p, context_);
+  if (!is_paged(p)) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), context_);
   if (p.leave_out) leave_out_ = uploaded(std::span(p.leave_out, static_cast<std::size_t>(p.rows.count)), context_);
-  if (!paged_) find_directionless();
+  if (!is_paged(p)) find_directionless();
 }
 
 void Session::find_directionless() {
-  const std::int64_t most = problem_.k + 2;
-  const std::vector<std::uint32_t> first =
-      paged_ ? paged_->first_directionless(most) : columns_->first_directionless(most, context_);
+  const std::vector<std::uint32_t> first = points_.first_directionless(problem_.k + 2);
   knows_directionless_ = true;
   directionless_count_ = static_cast<std::int64_t>(first.size());
   if (!first.empty()) directionless_ = uploaded<std::uint32_t>(first, context_);
@@ -139,61 +114,22 @@ void Session::adopt_cutoffs(const Session& from) {
 
 void Session::settle() {
   context_.stream.wait();
-  if (!paged_ || !paged_->any_refused()) return;
+  if (!points_.is_paged() || !points_.paged().any_refused()) return;
   leave_stage();
-  paged_->look_for_refused();
-}
-
-// The frame of all points; of those that come in blocks, as a sample shows them.
-void Session::make_frame() {
-  if (paged_) try {
-      sample_.emplace(sample_rows(problem_.columns).rows(), metric_.transform, problem_.metric.largest, staging_,
-                      context_);
-    } catch (const RefusedRow&) {
-      paged_->look_for_refused();
-      throw;
-    }
-  const Points& columns = paged_ ? *sample_ : *columns_;
-  frame_.emplace(metric_, columns, context_);
-  frame_->cover(columns.view(), context_);
-  if (queries_) frame_->cover(queries_->view(), context_);
-  frame_->settle(paged_ ? kHeadroom : 0, context_);
-}
-
-// How large values are: all are looked at. Sums of so many points take far longer.
-void Session::find_values() {
-  const DeviceArray<ValueRange> found = uploaded<ValueRange>(std::vector<ValueRange>(1), context_);
-  if (paged_) {
-    const DeviceArray<std::byte> memory(paged_->block_bytes(), context_);
-    const UntilDone loaded(paged_->loader());
-    context_.stream.wait();
-    for (std::int64_t block = 0; block < paged_->blocks(); ++block)
-      find_range(paged_->bring(block, memory.data()).rows, found.data(), paged_->loader());
-    paged_->loader().wait();
-  } else {
-    find_range(columns_->view().rows, found.data(), context_.stream);
-  }
-  if (queries_) find_range(queries_->view().rows, found.data(), context_.stream);
-  check(cudaMemcpyAsync(&range_, found.data(), sizeof range_, cudaMemcpyDeviceToHost, context_.stream));
-  context_.stream.wait();
+  points_.paged().look_for_refused();
 }
 
 // What tiles need for as long as the session lives.
 void Session::make_lists() {
   const knng_backend_problem& p = problem_;
-  if (has_products(p)) {
-    products_.emplace(handles_, context_);
-    if (!multiplies_bytes(p)) make_frame();
-  } else if (has_sums(p)) {
-    find_values();
-  }
+  maker_ = kernels_of(p).make({p, metric_, points_, handles_, staging_, context_, key_parts_});
   const std::int64_t n = p.rows.count;
   candidates_ = DeviceArray<Candidate>(n * p.capacity, context_, Reach::beside);
   counts_ = DeviceArray<std::int32_t>(n, context_, Reach::beside);
   cutoffs_ = DeviceArray<float>(n, context_, Reach::beside);
   dropped_ = DeviceArray<float>(n, context_, Reach::beside);
   ld_ = leading_dimension(p.tile_cols);
-  if (!paged_) make_found();
+  if (!is_paged(p)) make_found();
   arrange_columns();
 }
 
@@ -203,18 +139,7 @@ void Session::arrange_columns() {
   // Columns may come nearer and nearer to a row: at random its cut-off falls soon, whatever order they are in. (A
   // graph's tiles on the diagonal, which come first, do the same for all rows.)
   std::vector<std::int64_t> run_at;  // of each run of rows the place among them
-  if (shuffles_columns(p)) {
-    const RowOrder random(p.columns.count, nullptr);
-    const std::span<const std::int64_t> runs = random.runs();
-    const DeviceArray<std::int64_t> firsts = uploaded(runs, context_);
-    order_ = DeviceArray<std::int64_t>(p.columns.count, context_);
-    list_runs<<<blocks_of(p.columns.count), kThreads, 0, context_.stream>>>(firsts.data(), firsts.size(), order_.data(),
-                                                                            order_.size());
-    check_launch();
-    run_at.resize(p.leave_out ? runs.size() : 0);
-    for (std::size_t r = 0; r < run_at.size(); ++r)
-      run_at[static_cast<std::size_t>(runs[r] / RowOrder::kRun)] = static_cast<std::int64_t>(r);
-  }
+  if (shuffles_columns(p)) run_at = points_.shuffle(p.leave_out != nullptr);
   if (p.square) {
     excluded_ = DeviceArray<std::uint32_t>(p.rows.count, context_);
     exclude_self<<<blocks_of(p.rows.count), kThreads, 0, context_.stream>>>(excluded_.data(), p.rows.count);
@@ -246,8 +171,8 @@ void Session::make_found() {
 // Where points come in blocks: gives back what the last stage worked in, all but keys.
 void Session::leave_stage() {
   stage_.reset();
-  stored_.reset();
-  if (paged_operands_) paged_operands_->release();
+  points_.release();
+  if (maker_) maker_->release();
   for (int side = 0; side < 2; ++side) {
     incoming_counts_[side] = {};
     incoming_[side] = {};
@@ -259,7 +184,7 @@ void Session::leave_stage() {
 
 // Takes what a stage needs, in place of what the one before worked in.
 void Session::enter(Stage stage) {
-  if (!paged_ || stage_ == stage) return;
+  if (!points_.is_paged() || stage_ == stage) return;
   const knng_backend_problem& p = problem_;
   leave_stage();
   if (stage != Stage::refine) {
@@ -269,42 +194,25 @@ void Session::enter(Stage stage) {
   // In one piece, for arrays of other sizes.
   context_.stream.wait();
   context_.pool.trim();
-  const std::int64_t held = cuda::blocks_held(p, stage, precision());
+  const std::int64_t held = cuda::blocks_held(p, stage, rung_);
+  const bool tiles_of_stored = stage == Stage::tiles && !maker_->holds_blocks();
   if (stage == Stage::tiles) {
     make_found();
-    if (products_) paged_operands_->hold(held);
+    if (maker_->holds_blocks()) maker_->hold(held);
   } else if (stage == Stage::keys) {
     keys_ = DeviceArray<double>(p.rows.count * p.capacity, context_);
     if (wants_self_keys(metric_, p.k, width(p))) self_keys_ = DeviceArray<double>(p.rows.count, context_);
-    if (queries_) canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, context_);
+    if (points_.queries()) canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, context_);
   }
   if (const std::int64_t bytes = workspace_bytes(p, stage); bytes > 0)
     workspace_ = DeviceArray<std::byte>(bytes, context_);
-  if (stage == Stage::keys || stage == Stage::redo || (stage == Stage::tiles && !products_))
-    stored_.emplace(held, paged_->block_bytes(), paged_->loader(), context_);
+  if (stage == Stage::keys || stage == Stage::redo || tiles_of_stored) points_.hold(held);
   stage_ = stage;
 }
 
-Session::BlockView Session::place_of_columns(std::int64_t first) {
-  if (!paged_) return {columns_->view(), first};
-  const std::int64_t block = paged_->block_of(first);
-  std::byte* const memory = stored_->find(block, [&](std::byte* to) { paged_->bring(block, to); });
-  return {paged_->view(block, memory), first - paged_->first_of(block)};
-}
-
-const std::byte* Session::operands_of_columns(std::int64_t first) {
-  if (paged_) return paged_operands_->block(paged_->block_of(first));
-  return operand_of(operands_->values(), first, precision(), columns_->dim());
-}
-
-const std::byte* Session::operands_of_rows(std::int64_t first) {
-  if (!queries_) return operands_of_columns(first);
-  return operand_of(query_operands_->values(), first, precision(), queries_->dim());
-}
-
 void Session::blocks_used() {
-  if (stored_) stored_->used();
-  if (paged_operands_ && paged_operands_->slots() > 0) paged_operands_->used();
+  points_.used();
+  if (maker_) maker_->used();
 }
 
 void Session::empty_lists() {
@@ -326,11 +234,9 @@ void Session::begin(int rung) {
   rung_ = rung;
   in_flight_ = InFlight(tiles_in_flight());
   empty_lists();
-  if (paged_) leave_stage();
-  if (products_) make_operands();
-  sums_.reset();
-  if (has_sums(problem_) && rung == KNNG_RUNG_FILTER)
-    sums_ = SumBound(sum_error(metric_, problem_.columns.dim, range_));
+  if (points_.is_paged()) leave_stage();
+  keys_ = {};  // what is there of the rung before goes first
+  maker_->begin(rung);
   enter(Stage::tiles);
   show_lists();
 }
@@ -340,91 +246,19 @@ void Session::show_lists() const {
   if (problem_.device_count > 1) context_.stream.wait();
 }
 
-void Session::make_operands() {
-  if ((problem_.units.usable & unit_of(precision())) == 0)
-    throw std::logic_error("products of a unit that is not used");
-  keys_ = {};  // what is there of the rung before goes first
-  operands_.reset();
-  query_operands_.reset();
-  paged_operands_.reset();
-  if (precision() == Precision::int8) {
-    if (paged_)
-      paged_operands_.emplace(*paged_, metric_, context_);
-    else
-      operands_.emplace(*columns_, order_of_columns(0), metric_, context_);
-    if (queries_) query_operands_.emplace(*queries_, nullptr, metric_, context_);
-    scale_ = integer_scale(metric_);
-  } else {
-    round_operands(precision());
-  }
-  column_terms_ = paged_ ? paged_operands_->terms() : operands_->terms();
-  column_bounds_ = paged_ ? paged_operands_->bounds() : operands_->bounds();
-  row_terms_ = queries_ ? query_operands_->terms() : column_terms_;
-  row_bounds_ = queries_ ? query_operands_->bounds() : column_bounds_;
-}
-
-void Session::round_operands(Precision precision) {
-  const Points& points = paged_ ? *sample_ : *columns_;
-  const std::int64_t dim = points.dim();
-  operands_.emplace(points, order_of_columns(0), *frame_, precision, context_);
-  double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
-  if (queries_) {
-    query_operands_.emplace(*queries_, nullptr, *frame_, precision, context_);
-    residual = std::max(residual, query_operands_->residual_ratio());
-  }
-  const LowBound::Ratios ratios{residual, precision == Precision::two_piece ? 0x1p-11 : 0.0};
-  const LowBound bound(metric_, dim, frame_->exponent(), Products::unit(precision, dim, ratios, problem_.units),
-                       ratios);
-  scale_ = bound.scale();
-  if (paged_) {
-    operands_.reset();
-    paged_operands_.emplace(*paged_, metric_, *frame_, precision, bound, context_);
-  } else {
-    operands_->settle(points, order_of_columns(0), bound, context_);
-  }
-  if (queries_) query_operands_->settle(*queries_, nullptr, bound, context_);
-}
-
-void Session::fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
-  const std::int64_t dim = problem_.columns.dim;
-  if (products_) {
-    const std::byte* const of_rows = operands_of_rows(first_row);
-    const std::byte* const of_columns = operands_of_columns(first_column);
-    products_->run(of_rows, rows, of_columns, columns, dim, precision(), tile_.data(), ld_);
-    return;
-  }
-  const BlockView row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
-  std::byte* const row_space = workspace_.data();
-  std::byte* const column_space = row_space + side_bytes(problem_, problem_.tile_rows);
-  if (sums_) {
-    const SumOperand of_columns = make_sum_operand(column_place.view.rows, order_of_columns(first_column),
-                                                   column_place.at, columns, column_space, context_.stream);
-    const bool symmetric = problem_.square && first_row == first_column && rows == columns;
-    const SumOperand of_rows =
-        symmetric ? of_columns
-                  : make_sum_operand(row_place.view.rows, nullptr, row_place.at, rows, row_space, context_.stream);
-    sum_tile(metric_, *sums_, of_rows, of_columns, symmetric, tile_.data(), ld_, context_.stream);
-    return;
-  }
-  const DirectOperand of_rows =
-      make_direct_operand(row_place.view, nullptr, row_place.at, rows, row_space, context_.stream);
-  const DirectOperand of_columns = make_direct_operand(column_place.view, order_of_columns(first_column),
-                                                       column_place.at, columns, column_space, context_.stream);
-  direct_tile(metric_, of_rows, of_columns, tile_.data(), ld_, key_parts_, context_.stream);
-}
-
 // The rows of a sample beside all columns, as if they were queries.
 double Session::sample() {
   const knng_backend_problem& p = problem_;
   const SampledRows rows(p.rows.count);
   const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
-  if (paged_ || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
+  if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
   const std::int64_t together = std::min<std::int64_t>(rows.together, p.tile_rows);
   for (int group = 0; group < SampledRows::kGroups; ++group)
     for (std::int64_t done = 0; done < rows.together; done += together)
       for (std::int64_t column = 0; column < p.columns.count; column += p.tile_cols) {
-        select(rows.first(group) + done, std::min(together, rows.together - done), column,
-               std::min(p.tile_cols, p.columns.count - column), false);
+        select({rows.first(group) + done, std::min(together, rows.together - done), column,
+                std::min(p.tile_cols, p.columns.count - column)},
+               false);
         in_flight_.add(context_.stream);
         throw_if_cancelled();
       }
@@ -439,25 +273,24 @@ double Session::sample() {
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
-  select(first_row, rows, first_column, columns, problem_.square && first_row != first_column);
+  select({first_row, rows, first_column, columns}, problem_.square && first_row != first_column);
   in_flight_.add(context_.stream);
 }
 
-void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns,
-                     bool both) {
-  fill_tile(first_row, rows, first_column, columns);
+void Session::select(const TileArea& area, bool both) {
+  maker_->fill(area, tile_.data(), ld_, workspace_.data());
   blocks_used();
 
   SelectJob of_rows;
   of_rows.tile = tile_.data();
   of_rows.ld = ld_;
-  if (products_) {
-    of_rows.row_terms = row_terms_ + first_row;
-    of_rows.column_terms = column_terms_ + first_column;
-    of_rows.integers = precision() == Precision::int8;
+  if (const TileMeaning& meaning = maker_->meaning(); meaning.column_terms) {
+    of_rows.row_terms = meaning.row_terms + area.first_row;
+    of_rows.column_terms = meaning.column_terms + area.first_column;
+    of_rows.integers = meaning.integers;
   }
-  of_rows.rows = static_cast<int>(rows);
-  of_rows.columns = static_cast<int>(columns);
+  of_rows.rows = static_cast<int>(area.rows);
+  of_rows.columns = static_cast<int>(area.columns);
   of_rows.capacity = static_cast<int>(found_capacity(problem_));
   SelectJob of_columns = of_rows;
   const auto aim = [&](SelectJob& job, Side side, std::int64_t first_list, std::int64_t first_id) {
@@ -469,9 +302,9 @@ void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t fir
     job.counts = incoming_counts_[s].data();
     job.dropped = dropped_.data() + first_list;
   };
-  aim(of_rows, Side::rows, first_row, first_column);
-  aim(of_columns, Side::columns, first_column, first_row);
-  if ((problem_.square && !both) || leave_out_.size() > 0) of_rows.excluded = excluded_.data() + first_row;
+  aim(of_rows, Side::rows, area.first_row, area.first_column);
+  aim(of_columns, Side::columns, area.first_column, area.first_row);
+  if ((problem_.square && !both) || leave_out_.size() > 0) of_rows.excluded = excluded_.data() + area.first_row;
 
   void* const workspace = workspace_.data();
   if (both && selector_.run_both) {
@@ -480,8 +313,8 @@ void Session::select(std::int64_t first_row, std::int64_t rows, std::int64_t fir
     selector_.run(of_rows, workspace, context_.stream);
     if (both) selector_.run(of_columns, workspace, context_.stream);
   }
-  join(of_rows, first_row);
-  if (both) join(of_columns, first_column);
+  join(of_rows, area.first_row);
+  if (both) join(of_columns, area.first_column);
 }
 
 CandidateLists Session::lists_from(std::int64_t first) const {
@@ -490,10 +323,11 @@ CandidateLists Session::lists_from(std::int64_t first) const {
 }
 
 Bounds Session::bounds_from(std::int64_t first) const {
-  Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr, sums_};
-  if (column_bounds_) {
-    bounds.of_list = row_bounds_ + first;
-    bounds.of_id = column_bounds_;
+  const TileMeaning& meaning = maker_->meaning();
+  Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr, meaning.sums};
+  if (meaning.column_bounds) {
+    bounds.of_list = meaning.row_bounds + first;
+    bounds.of_id = meaning.column_bounds;
   }
   return bounds;
 }
@@ -505,7 +339,7 @@ void Session::join(const SelectJob& found, std::int64_t first_list) {
 }
 
 void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t count) {
-  if (paged_operands_) paged_operands_->learn(*from.paged_operands_, device_, from.device_);
+  maker_->learn(*from.maker_, device_, from.device_);
   if (reads(from)) {
     cuda::merge_lists(lists_from(first), from.lists_from(first), count, bounds_from(first), context_.stream);
     return settle();
@@ -545,14 +379,14 @@ void Session::begin_keys() {
 
 void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   const knng_backend_problem& p = problem_;
-  const BlockView row_place = place_of_rows(first_row), column_place = place_of_columns(first_column);
-  const std::int64_t together = queries_ ? evaluated_together(p) : rows;
+  const BlockView row_place = points_.place_of_rows(first_row), column_place = points_.place_of_columns(first_column);
+  const std::int64_t together = points_.queries() ? evaluated_together(p) : rows;
   for (std::int64_t done = 0; done < rows; done += together) {
     ListedKeysJob job;
     job.rows = row_place.view;
     job.first = row_place.at + done;
     job.count = std::min(together, rows - done);
-    if (queries_) {
+    if (points_.queries()) {
       load_canonical(row_place.view, nullptr, job.first, job.count, canonical_.data(), context_.stream);
       job.u = canonical_.data();
       job.first = 0;

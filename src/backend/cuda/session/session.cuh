@@ -4,26 +4,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/base/in_flight.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/base/staging.cuh"
-#include "backend/cuda/engines/operands.cuh"
-#include "backend/cuda/engines/paged_operands.cuh"
-#include "backend/cuda/engines/product.cuh"
+#include "backend/cuda/engines/engine_kernels.cuh"
+#include "backend/cuda/engines/tile_maker.cuh"
 #include "backend/cuda/keys/checked_keys.cuh"
 #include "backend/cuda/keys/direct.cuh"
-#include "backend/cuda/rows/paged_points.cuh"
-#include "backend/cuda/rows/points.cuh"
+#include "backend/cuda/rows/point_store.cuh"
 #include "backend/cuda/select/merge.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session/session_memory.cuh"
 #include "backend/cuda/tree/point_tree.cuh"
 #include "backend/seam.h"
 #include "metric/metric.h"
-#include "refine/sum_bound.h"
 
 namespace libknng::cuda {
 
@@ -35,7 +33,7 @@ class Session {
   int device() const noexcept { return device_; }
   std::int64_t peak_bytes() const noexcept { return context_.pool.peak(); }
   std::int64_t blocks_held() const noexcept {
-    return stored_ ? stored_->count() : paged_operands_ ? paged_operands_->slots() : 0;
+    return points_.held() > 0 ? points_.held() : maker_ ? maker_->held() : 0;
   }
 
   bool is_cancelled() const { return problem_.cancelled(problem_.cancellation) != 0; }
@@ -62,14 +60,6 @@ class Session {
  private:
   static constexpr std::size_t kFewestInFlight = 2, kTilesInFlight = 4;
 
-  // Consecutive points on the device: `at` is the first one's row in the view.
-  struct BlockView {
-    CanonicalView view;
-    std::int64_t at;
-  };
-
-  void make_frame();
-  void find_values();
   void make_lists();
   void arrange_columns();
   // Whether kernels read the other's lists where they are.
@@ -78,20 +68,6 @@ class Session {
   void make_found();
   void leave_stage();
   void enter(Stage stage);
-  // All points; where they come in blocks, their shape and constants.
-  CanonicalView columns() const { return paged_ ? paged_->shape() : columns_->view(); }
-  CanonicalView rows() const { return queries_ ? queries_->view() : columns(); }
-  // For what is put on the stream until blocks_used().
-  BlockView place_of_columns(std::int64_t first);
-  BlockView place_of_rows(std::int64_t first) {
-    return queries_ ? BlockView{queries_->view(), first} : place_of_columns(first);
-  }
-  // Rows of columns() in the order in which columns are compared, from a place on; null: in their own.
-  const std::int64_t* order_of_columns(std::int64_t first) const {
-    return order_.size() > 0 ? order_.data() + first : nullptr;
-  }
-  const std::byte* operands_of_columns(std::int64_t first);
-  const std::byte* operands_of_rows(std::int64_t first);
   void blocks_used();
   // Of the evaluation of canonical keys: what is on the stream is a part as well.
   void begin_part() {
@@ -101,12 +77,8 @@ class Session {
   std::size_t tiles_in_flight() const;
   void empty_lists();
   void show_lists() const;
-  void make_operands();
-  void round_operands(Precision precision);
-  Precision precision() const { return precision_of(problem_, rung_); }
-  void fill_tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   // both: a pair of the tile serves its row and its column, which are different points. Else its row.
-  void select(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns, bool both);
+  void select(const TileArea& area, bool both);
   // Lists of rows `first` and on, and what bounds their keys.
   CandidateLists lists_from(std::int64_t first) const;
   Bounds bounds_from(std::int64_t first) const;
@@ -121,21 +93,10 @@ class Session {
   DeviceContext context_;
   HandleCache handles_;
   Staging staging_;
-  std::optional<const Points> columns_;  // or
-  std::optional<PagedPoints> paged_;
-  std::optional<const Points> sample_;   // of those that come in blocks
-  std::optional<const Points> queries_;  // none: the columns
+  PointStore points_;
   std::optional<const PointTree> tree_;  // of the columns, if rows are answered straight away: then no lists and tiles
-  std::optional<Products> products_;     // none: engine=direct, or a metric without products
-  std::optional<Frame> frame_;
-  ValueRange range_;              // of all values, if tiles can be sums
-  std::optional<SumBound> sums_;  // tiles are sums in single precision
+  std::unique_ptr<TileMaker> maker_;     // or this
   int rung_ = 0;
-  std::optional<Operands> operands_, query_operands_;
-  std::optional<PagedOperands> paged_operands_;
-  double scale_ = 1;  // key x scale is in the units of low
-  // Terms and bounds of points, if there are operands; of bytes no bounds.
-  const float *row_terms_ = nullptr, *row_bounds_ = nullptr, *column_terms_ = nullptr, *column_bounds_ = nullptr;
 
   // A list of each row.
   DeviceArray<Candidate> candidates_;
@@ -150,19 +111,15 @@ class Session {
   InFlight in_flight_{kFewestInFlight};
   InFlight parts_{kFewestInFlight};
   const DirectParts key_parts_;
-  // At which row of columns() each place is, if columns are compared in an order of their own: then ids of candidates
-  // are places.
-  DeviceArray<std::int64_t> order_;
   // Ids that a row's candidates must not have: its own, or that of the column to leave out.
   DeviceArray<std::uint32_t> excluded_;
   DeviceArray<std::int64_t> leave_out_;
   DeviceArray<std::uint32_t> directionless_;
   std::int64_t directionless_count_ = 0;
   bool knows_directionless_ = false;
-  // Where points come in blocks: the stage, blocks as stored, and keys by place in the lists.
+  // Where points come in blocks: the stage, and keys by place in the lists.
   std::optional<Stage> stage_;
   DeviceArray<double> canonical_, keys_, self_keys_;
-  std::optional<Slots> stored_;
   std::optional<CheckedKeys> checked_keys_;
 };
 

@@ -7,11 +7,9 @@
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/engines/engine.h"
-#include "backend/cuda/engines/paged_operands.cuh"
-#include "backend/cuda/engines/product.cuh"
-#include "backend/cuda/engines/sum_tile.cuh"
+#include "backend/cuda/engines/engine_kernels.cuh"
+#include "backend/cuda/engines/operands.cuh"
 #include "backend/cuda/keys/checked_keys.cuh"
-#include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/rows/paged_points.cuh"
 #include "backend/cuda/rows/points.cuh"
@@ -52,20 +50,14 @@ std::int64_t found_bytes(const knng_backend_problem& p) {
   return bytes;
 }
 
-std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count) {
-  const std::int64_t dim = p.columns.dim;
-  return multiplies_bytes(p) ? Operands::integer_bytes(count, dim) : Operands::bytes(count, dim);
-}
-
 // ---- points in blocks
 
 std::int64_t stored_block_bytes(const knng_backend_problem& p) {
   return PagedPoints::block_bytes(p.columns, transform_of(p), p.tile_cols);
 }
 // Of one block in a stage.
-std::int64_t slot_bytes(const knng_backend_problem& p, Stage stage, Precision precision) {
-  return stage == Stage::tiles && has_products(p) ? PagedOperands::slot_bytes(p.tile_cols, p.columns.dim, precision)
-                                                  : array_bytes(stored_block_bytes(p));
+std::int64_t slot_bytes(const knng_backend_problem& p, Stage stage, int rung) {
+  return stage == Stage::tiles ? kernels_of(p).block_bytes(p, rung) : array_bytes(stored_block_bytes(p));
 }
 std::int64_t keys_bytes(const knng_backend_problem& p) {
   return array_bytes(8 * p.rows.count * p.capacity) +
@@ -76,11 +68,7 @@ std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
   const std::int64_t d = p.columns.dim;
   const std::int64_t workspace = array_bytes(workspace_bytes(p, stage));
   switch (stage) {
-    case Stage::tiles:
-      return found_bytes(p) + workspace +
-             (has_products(p)
-                  ? PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, d, precision_of(p, KNNG_RUNG_FILTER))
-                  : 0);
+    case Stage::tiles: return found_bytes(p) + workspace + kernels_of(p).bytes_beside_blocks(p);
     case Stage::keys: return keys_bytes(p) + (p.square ? 0 : array_bytes(8 * d * evaluated_together(p)));
     case Stage::refine: return keys_bytes(p) + workspace;
     default: {
@@ -90,56 +78,34 @@ std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
     }
   }
 }
-// Before any stage: a sample of the points is rounded. And after one that met points that are refused.
+// Before any stage; and after one that met points that are refused.
 std::int64_t opening_bytes(const knng_backend_problem& p) {
-  const std::int64_t block = array_bytes(stored_block_bytes(p));
-  return multiplies_bytes(p) ? block
-                             : std::max(block, Operands::bytes(std::min(p.columns.count, kSampleRows), p.columns.dim));
+  return std::max(array_bytes(stored_block_bytes(p)), kernels_of(p).opening_bytes(p));
 }
 std::int64_t bytes_of_stages(const knng_backend_problem& p) {
-  const auto with = [&](Stage stage, std::int64_t held, Precision precision) {
-    return stage_bytes(p, stage) + Slots::bytes(held, slot_bytes(p, stage, precision));
+  const auto with = [&](Stage stage, std::int64_t held, int rung) {
+    return stage_bytes(p, stage) + Slots::bytes(held, slot_bytes(p, stage, rung));
   };
-  const bool bytes = multiplies_bytes(p);
-  return std::max({opening_bytes(p), with(Stage::tiles, p.blocks_held, precision_of(p, KNNG_RUNG_FILTER)),
-                   bytes ? 0 : with(Stage::tiles, kFewestHeld, Precision::fp32),
-                   bytes ? 0 : with(Stage::tiles, kFewestHeld, Precision::two_piece),
-                   with(Stage::keys, kFewestHeld, Precision::fp16), stage_bytes(p, Stage::refine),
-                   with(Stage::redo, kFewestHeld, Precision::fp16)});
+  std::int64_t bytes = std::max({opening_bytes(p), with(Stage::keys, kFewestHeld, 0), stage_bytes(p, Stage::refine),
+                                 with(Stage::redo, kFewestHeld, 0)});
+  // As many blocks as are planned on the first rung, the fewest on the others.
+  std::int64_t held = p.blocks_held;
+  for (const knng_backend_rung& rung : engine_of(p).rungs) {
+    bytes = std::max(bytes, with(Stage::tiles, held, rung.number));
+    held = kFewestHeld;
+  }
+  return bytes;
 }
 std::int64_t paged_bytes(const knng_backend_problem& p) {
-  knng_backend_rows sampled = p.columns;
-  sampled.count = std::min(p.columns.count, kSampleRows);
-  return PagedPoints::bytes(p.columns, transform_of(p), p.tile_cols) +
-         (multiplies_bytes(p) ? 0 : Points::bytes(sampled, transform_of(p))) + PagedOperands::bytes(p.columns.count) +
+  return PagedPoints::bytes(p.columns, transform_of(p), p.tile_cols) + kernels_of(p).paged_bytes(p) +
          bytes_of_stages(p);
 }
 
 }  // namespace
 
 const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
-bool has_products(const knng_backend_problem& p) {
-  const EngineKind kind = engine_of(p).kind;
-  return kind == EngineKind::products || kind == EngineKind::byte_products;
-}
-bool has_sums(const knng_backend_problem& p) { return engine_of(p).kind == EngineKind::sums; }
-bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).kind == EngineKind::byte_products; }
-
-Precision precision_of(const knng_backend_problem& p, int rung) {
-  switch (rung) {
-    case KNNG_RUNG_FILTER: return multiplies_bytes(p) ? Precision::int8 : Precision::fp16;
-    case KNNG_RUNG_TWO_PIECE: return Precision::two_piece;
-    default: return Precision::fp32;
-  }
-}
-
 bool shuffles_columns(const knng_backend_problem& p) {
   return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;
-}
-
-std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count) {
-  const std::int64_t keys = direct_operand_bytes(count, p.rows.dim);
-  return array_bytes(has_sums(p) ? std::max(keys, sum_operand_bytes(count, p.rows.dim)) : keys);
 }
 
 std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
@@ -230,7 +196,7 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
           static_cast<std::int64_t>(std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns)));
       if (selector.workspace_bytes_both)
         bytes = std::max(bytes, static_cast<std::int64_t>(selector.workspace_bytes_both(rows, columns)));
-      if (!has_products(p)) bytes += side_bytes(p, p.tile_rows) + side_bytes(p, p.tile_cols);
+      bytes += kernels_of(p).workspace_bytes(p);
       return std::max(bytes, 2 * array_bytes(4 * p.tile_rows));  // merge_lists()
     }
     case Stage::keys: return 0;
@@ -253,10 +219,10 @@ std::int64_t workspace_bytes(const knng_backend_problem& p) {
       {workspace_bytes(p, Stage::tiles), workspace_bytes(p, Stage::refine), workspace_bytes(p, Stage::redo)});
 }
 
-std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision) {
+std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, int rung) {
   if (!is_paged(p)) return 0;
   if (stage == Stage::redo) return kFewestHeld;
-  const std::int64_t room = bytes_of_stages(p) - stage_bytes(p, stage), slot = slot_bytes(p, stage, precision);
+  const std::int64_t room = bytes_of_stages(p) - stage_bytes(p, stage), slot = slot_bytes(p, stage, rung);
   std::int64_t fit = room / Slots::bytes(1, slot);
   while (fit > 0 && Slots::bytes(fit, slot) > room) --fit;
   const std::int64_t blocks = (p.columns.count + p.tile_cols - 1) / p.tile_cols;
@@ -272,16 +238,10 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   if (p.by_rows)
     return bytes + PointTree::bytes(p.columns.count, d) +
            std::max(PointTree::bytes_while_made(p.columns.count, d), array_bytes(workspace_bytes(p)));
-  if (has_sums(p)) bytes += array_bytes(sizeof(ValueRange));
-  // Of queries, or of all points.
-  if (has_products(p))
-    bytes += (p.square && is_paged(p) ? 0 : bytes_of_operands(p, n)) +
-             (multiplies_bytes(p) ? 0 : Frame::bytes(p.square && is_paged(p) ? std::min(n, kSampleRows) : n, d)) +
-             array_bytes(Products::kWorkspaceBytes);
+  bytes += kernels_of(p).bytes(p);
   // Lists.
   bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 4 * array_bytes(4 * n);
   if (is_paged(p)) return bytes + paged_bytes(p) + CheckedKeys::bytes(p);
-  if (has_products(p) && !p.square) bytes += bytes_of_operands(p, p.columns.count);
   return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "backend/cuda/engines/operands.cuh"
+#include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/keys/exact_rows.cuh"
 #include "backend/cuda/keys/list_check.cuh"
 #include "backend/cuda/keys/refine.cuh"
@@ -16,13 +16,6 @@
 namespace libknng::cuda {
 
 const Selector& selector_of(const knng_backend_problem& p);
-// Tiles are made in one of three ways: of products; of sums in single precision and, for rows that these do not prove,
-// of canonical keys; of canonical keys.
-bool has_products(const knng_backend_problem& p);
-bool has_sums(const knng_backend_problem& p);
-// Of the products on a rung of the ladder; bytes have one.
-bool multiplies_bytes(const knng_backend_problem& p);
-Precision precision_of(const knng_backend_problem& p, int rung);
 inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 
 // Jobs without arrays.
@@ -46,9 +39,6 @@ inline constexpr std::int64_t kSearchStateBytes = array_bytes(sizeof(SearchState
 // Whether columns are compared in a random order of their own.
 bool shuffles_columns(const knng_backend_problem& p);
 
-// What one side of a tile takes that is not made of products.
-std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count);
-
 // What rows that are checked take in memory, which is 256-byte aligned; without memory it counts. Where points come in
 // blocks, all keys of all of them have come with these (CheckedKeys).
 struct CheckSpace {
@@ -69,8 +59,8 @@ enum class Stage { tiles, keys, refine, redo };
 // Workspace of a stage, or of all of them.
 std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage);
 std::int64_t workspace_bytes(const knng_backend_problem& p);
-// Blocks of points that a stage holds, where they come in blocks; `precision` of tiles.
-std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, Precision precision);
+// Blocks of points that a stage holds, where they come in blocks; `rung` of tiles.
+std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, int rung);
 
 std::int64_t session_bytes(const knng_backend_problem& p);
 std::int64_t host_bytes(const knng_backend_problem& p);

@@ -20,7 +20,7 @@ namespace libknng::cuda {
 
 void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   enter(Stage::refine);
-  if (paged_ && !knows_directionless_) find_directionless();
+  if (points_.is_paged() && !knows_directionless_) find_directionless();
   const knng_backend_problem& p = problem_;
   // Results leave from some spaces while those of the next rows are made in others; lists that stay on this device are
   // made in place.
@@ -74,20 +74,21 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
 void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace) {
   const knng_backend_problem& p = problem_;
   RefineJob job = refine_job(p, metric_);
-  job.rows = rows();
-  job.columns = columns();
+  job.rows = points_.rows();
+  job.columns = points_.columns();
   job.first = first;
   job.count = count;
   job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
   job.lists = {candidates_.data() + first * p.capacity, counts_.data() + first, p.capacity, dropped_.data() + first,
                cutoffs_.data() + first};
-  job.bounds = {scale_, nullptr, nullptr, sums_};
-  job.order = order_of_columns(0);
-  if (column_bounds_) {
-    job.bounds.rows = row_bounds_ + first;
-    job.bounds.columns = column_bounds_;
+  const TileMeaning& meaning = maker_->meaning();
+  job.bounds = {meaning.scale, nullptr, nullptr, meaning.sums};
+  job.order = points_.order_of_columns(0);
+  if (meaning.column_bounds) {
+    job.bounds.rows = meaning.row_bounds + first;
+    job.bounds.columns = meaning.column_bounds;
   }
-  if (paged_) {
+  if (points_.is_paged()) {
     job.keys = keys_.data() + first * p.capacity;
     job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + first : nullptr;
   }
@@ -125,7 +126,7 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
   Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     SearchRowsJob job = search_rows_job(p, metric_);
-    job.rows = rows();
+    job.rows = points_.rows();
     job.grid = tree_->grid();
     job.tree = tree_->boxes();
     job.first = first + done;
@@ -147,9 +148,9 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
 }
 
 void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
-  if (paged_ && rung_ == 0 && !paged_->all_have_come()) {  // without tiles rows come here first
+  if (points_.is_paged() && rung_ == 0 && !points_.paged().all_have_come()) {  // without tiles rows come here first
     leave_stage();
-    paged_->look_for_refused();
+    points_.paged().look_for_refused();
   }
   enter(Stage::redo);
   const knng_backend_problem& p = problem_;
@@ -158,18 +159,18 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
   Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
     ExactJob job = exact_job(p, metric_);
-    job.rows = this->rows();
-    job.columns = columns();
+    job.rows = points_.rows();
+    job.columns = points_.columns();
     job.list = list;
     job.count = std::min(space.together, count - done);
     job.parts = key_parts_;
     std::optional<const Points> listed;
-    if (paged_) {
+    if (points_.is_paged()) {
       job.columns_from = [this](std::int64_t first) {
         blocks_used();
-        return place_of_columns(first).view;
+        return points_.place_of_columns(first).view;
       };
-      if (!queries_) {
+      if (!points_.queries()) {
         const PickedRows picked{p.columns, {rows + done, rows + done + job.count}};
         listed.emplace(picked.rows(), metric_.transform, p.metric.largest, staging_, context_);
         job.rows = listed->view();
@@ -258,10 +259,10 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
       job.keys = checked_keys_->of(begin - all.begin() + static_cast<std::ptrdiff_t>(done));
     } else {
       WholeKeysJob of_rows;
-      of_rows.rows = this->rows();
+      of_rows.rows = points_.rows();
       of_rows.list = space.rows;
       of_rows.count = number;
-      of_rows.columns = columns();
+      of_rows.columns = points_.columns();
       of_rows.column_count = p.columns.count;
       of_rows.metric = metric_;
       of_rows.keys = space.keys;

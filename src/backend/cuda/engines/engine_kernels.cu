@@ -1,0 +1,75 @@
+#include "backend/cuda/engines/engine_kernels.cuh"
+
+#include "backend/cuda/engines/key_tiles.cuh"
+#include "backend/cuda/engines/product_tiles.cuh"
+#include "backend/cuda/engines/sum_tiles.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+template <class Maker>
+std::unique_ptr<TileMaker> make(const TileInputs& inputs) {
+  return std::make_unique<Maker>(inputs);
+}
+
+std::int64_t none(const knng_backend_problem&) { return 0; }
+std::int64_t bytes_of_sums(const knng_backend_problem&) { return SumTiles::bytes(); }
+// As it is stored.
+std::int64_t stored_block_bytes(const knng_backend_problem& p, int) {
+  return array_bytes(PagedPoints::block_bytes(p.columns, static_cast<Transform>(p.metric.transform), p.tile_cols));
+}
+
+constexpr EngineKernels of_products(EngineKind kind) {
+  return {.kind = kind,
+          .make = make<ProductTiles>,
+          .bytes = ProductTiles::bytes,
+          .workspace_bytes = none,
+          .paged_bytes = ProductTiles::paged_bytes,
+          .opening_bytes = ProductTiles::opening_bytes,
+          .block_bytes = ProductTiles::block_bytes,
+          .bytes_beside_blocks = ProductTiles::bytes_beside_blocks};
+}
+
+// In the order of the table. Sums and keys keep nothing of what products do where points come in blocks: that is spare.
+constexpr EngineKernels kKernels[] = {
+    of_products(EngineKind::byte_products),
+    of_products(EngineKind::products),
+    {.kind = EngineKind::sums,
+     .make = make<SumTiles>,
+     .bytes = bytes_of_sums,
+     .workspace_bytes = SumTiles::workspace_bytes,
+     .paged_bytes = ProductTiles::paged_bytes,
+     .opening_bytes = ProductTiles::opening_bytes,
+     .block_bytes = stored_block_bytes,
+     .bytes_beside_blocks = none},
+    {.kind = EngineKind::boxes,
+     .make = nullptr,
+     .bytes = none,
+     .workspace_bytes = none,
+     .paged_bytes = none,
+     .opening_bytes = none,
+     .block_bytes = stored_block_bytes,
+     .bytes_beside_blocks = none},
+    {.kind = EngineKind::keys,
+     .make = make<KeyTiles>,
+     .bytes = none,
+     .workspace_bytes = KeyTiles::workspace_bytes,
+     .paged_bytes = ProductTiles::paged_bytes,
+     .opening_bytes = ProductTiles::opening_bytes,
+     .block_bytes = stored_block_bytes,
+     .bytes_beside_blocks = none},
+};
+
+constexpr bool continues_table() {
+  if (std::size(kKernels) != kGpuEngines.size()) return false;
+  for (std::size_t i = 0; i < kGpuEngines.size(); ++i)
+    if (kKernels[i].kind != kGpuEngines[i].kind) return false;
+  return true;
+}
+static_assert(continues_table());
+
+}  // namespace
+
+const EngineKernels& kernels_of(const knng_backend_problem& p) { return kKernels[&engine_of(p) - kGpuEngines.data()]; }
+
+}  // namespace libknng::cuda

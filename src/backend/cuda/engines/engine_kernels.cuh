@@ -1,0 +1,30 @@
+// The engines' table (engine.h), continued for those that evaluate tiles: what makes tiles, and the memory that it
+// takes. Pure functions of the problem.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "backend/cuda/engines/engine.h"
+#include "backend/cuda/engines/tile_maker.cuh"
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+// Bytes of device memory.
+struct EngineKernels {
+  EngineKind kind;
+  std::unique_ptr<TileMaker> (*make)(const TileInputs& inputs);    // null: it answers rows
+  std::int64_t (*bytes)(const knng_backend_problem& p);            // for as long as the maker lives
+  std::int64_t (*workspace_bytes)(const knng_backend_problem& p);  // while a tile is filled
+  // Where points come in blocks: for all points; for a while when it is made; for each block on a rung; and beside
+  // blocks while they are held.
+  std::int64_t (*paged_bytes)(const knng_backend_problem& p);
+  std::int64_t (*opening_bytes)(const knng_backend_problem& p);
+  std::int64_t (*block_bytes)(const knng_backend_problem& p, int rung);
+  std::int64_t (*bytes_beside_blocks)(const knng_backend_problem& p);
+};
+
+const EngineKernels& kernels_of(const knng_backend_problem& p);
+
+}  // namespace libknng::cuda

@@ -1,0 +1,153 @@
+#include "backend/cuda/engines/product_tiles.cuh"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "backend/cuda/engines/integer_operands.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+// Points may be so many powers of two farther from the centre than a sample of them before their operands suffer: as
+// many as leave the second of two pieces above fp16's denormals. fp32 holds whatever comes.
+constexpr int kHeadroom = 8;
+
+bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).kind == EngineKind::byte_products; }
+bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
+Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
+
+std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count) {
+  const std::int64_t dim = p.columns.dim;
+  return multiplies_bytes(p) ? Operands::integer_bytes(count, dim) : Operands::bytes(count, dim);
+}
+std::int64_t stored_block_bytes(const knng_backend_problem& p) {
+  return PagedPoints::block_bytes(p.columns, transform_of(p), p.tile_cols);
+}
+
+}  // namespace
+
+Precision precision_of(const knng_backend_problem& p, int rung) {
+  switch (rung) {
+    case KNNG_RUNG_FILTER: return multiplies_bytes(p) ? Precision::int8 : Precision::fp16;
+    case KNNG_RUNG_TWO_PIECE: return Precision::two_piece;
+    default: return Precision::fp32;
+  }
+}
+
+std::int64_t ProductTiles::bytes(const knng_backend_problem& p) {
+  const std::int64_t n = p.rows.count, dim = p.columns.dim;
+  const bool of_sample = p.square && is_paged(p);  // there are no queries either
+  std::int64_t bytes = array_bytes(Products::kWorkspaceBytes) + (of_sample ? 0 : bytes_of_operands(p, n));
+  if (!multiplies_bytes(p)) bytes += Frame::bytes(of_sample ? std::min(n, kSampleRows) : n, dim);
+  return bytes + (p.square || is_paged(p) ? 0 : bytes_of_operands(p, p.columns.count));
+}
+
+std::int64_t ProductTiles::paged_bytes(const knng_backend_problem& p) {
+  knng_backend_rows sampled = p.columns;
+  sampled.count = std::min(p.columns.count, kSampleRows);
+  return (multiplies_bytes(p) ? 0 : Points::bytes(sampled, transform_of(p))) + PagedOperands::bytes(p.columns.count);
+}
+
+std::int64_t ProductTiles::opening_bytes(const knng_backend_problem& p) {
+  return multiplies_bytes(p) ? 0 : Operands::bytes(std::min(p.columns.count, kSampleRows), p.columns.dim);
+}
+
+std::int64_t ProductTiles::block_bytes(const knng_backend_problem& p, int rung) {
+  return PagedOperands::slot_bytes(p.tile_cols, p.columns.dim, precision_of(p, rung));
+}
+
+std::int64_t ProductTiles::bytes_beside_blocks(const knng_backend_problem& p) {
+  return PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, p.columns.dim,
+                                   precision_of(p, KNNG_RUNG_FILTER));
+}
+
+ProductTiles::ProductTiles(const TileInputs& inputs) : TileMaker(inputs), products_(inputs.handles, inputs.context) {
+  if (!multiplies_bytes(in_.problem)) make_frame();
+}
+
+// The frame of all points; of those that come in blocks, as a sample shows them.
+void ProductTiles::make_frame() {
+  PointStore& points = in_.points;
+  const knng_backend_problem& p = in_.problem;
+  const bool paged = points.is_paged();
+  if (paged) try {
+      sample_.emplace(sample_rows(p.columns).rows(), in_.metric.transform, p.metric.largest, in_.staging, in_.context);
+    } catch (const RefusedRow&) {
+      points.paged().look_for_refused();
+      throw;
+    }
+  const Points& columns = paged ? *sample_ : points.resident();
+  frame_.emplace(in_.metric, columns, in_.context);
+  frame_->cover(columns.view(), in_.context);
+  if (points.queries()) frame_->cover(points.queries()->view(), in_.context);
+  frame_->settle(paged ? kHeadroom : 0, in_.context);
+}
+
+void ProductTiles::begin(int rung) {
+  precision_ = precision_of(in_.problem, rung);
+  if ((in_.problem.units.usable & unit_of(precision_)) == 0)
+    throw std::logic_error("products of a unit that is not used");
+  operands_.reset();
+  query_operands_.reset();
+  paged_operands_.reset();
+  PointStore& points = in_.points;
+  const bool paged = points.is_paged();
+  if (precision_ == Precision::int8) {
+    if (paged)
+      paged_operands_.emplace(points.paged(), in_.metric, in_.context);
+    else
+      operands_.emplace(points.resident(), points.order_of_columns(0), in_.metric, in_.context);
+    if (points.queries()) query_operands_.emplace(*points.queries(), nullptr, in_.metric, in_.context);
+    meaning_.scale = integer_scale(in_.metric);
+  } else {
+    round_operands();
+  }
+  meaning_.integers = precision_ == Precision::int8;
+  meaning_.column_terms = paged ? paged_operands_->terms() : operands_->terms();
+  meaning_.column_bounds = paged ? paged_operands_->bounds() : operands_->bounds();
+  meaning_.row_terms = points.queries() ? query_operands_->terms() : meaning_.column_terms;
+  meaning_.row_bounds = points.queries() ? query_operands_->bounds() : meaning_.column_bounds;
+}
+
+void ProductTiles::round_operands() {
+  const bool paged = in_.points.is_paged();
+  const Points& points = paged ? *sample_ : in_.points.resident();
+  const Points* const queries = in_.points.queries();
+  const std::int64_t* const order = in_.points.order_of_columns(0);
+  const std::int64_t dim = points.dim();
+  operands_.emplace(points, order, *frame_, precision_, in_.context);
+  double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
+  if (queries) {
+    query_operands_.emplace(*queries, nullptr, *frame_, precision_, in_.context);
+    residual = std::max(residual, query_operands_->residual_ratio());
+  }
+  const LowBound::Ratios ratios{residual, precision_ == Precision::two_piece ? 0x1p-11 : 0.0};
+  const LowBound bound(in_.metric, dim, frame_->exponent(), Products::unit(precision_, dim, ratios, in_.problem.units),
+                       ratios);
+  meaning_.scale = bound.scale();
+  if (paged) {
+    operands_.reset();
+    paged_operands_.emplace(in_.points.paged(), in_.metric, *frame_, precision_, bound, in_.context);
+  } else {
+    operands_->settle(points, order, bound, in_.context);
+  }
+  if (queries) query_operands_->settle(*queries, nullptr, bound, in_.context);
+}
+
+const std::byte* ProductTiles::operands_of_columns(std::int64_t first) {
+  if (in_.points.is_paged()) return paged_operands_->block(in_.points.paged().block_of(first));
+  return operand_of(operands_->values(), first, precision_, in_.points.resident().dim());
+}
+
+const std::byte* ProductTiles::operands_of_rows(std::int64_t first) {
+  if (!in_.points.queries()) return operands_of_columns(first);
+  return operand_of(query_operands_->values(), first, precision_, in_.points.queries()->dim());
+}
+
+void ProductTiles::fill(const TileArea& area, float* tile, std::int64_t ld, std::byte*) {
+  const std::byte* const of_rows = operands_of_rows(area.first_row);
+  const std::byte* const of_columns = operands_of_columns(area.first_column);
+  products_.run(of_rows, area.rows, of_columns, area.columns, in_.problem.columns.dim, precision_, tile, ld);
+}
+
+}  // namespace libknng::cuda

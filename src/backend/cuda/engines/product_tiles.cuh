@@ -1,0 +1,61 @@
+// Tiles of products of operands, for metrics with product form: of bytes, or on each rung of the ladder in another
+// precision.
+#pragma once
+
+#include <optional>
+
+#include "backend/cuda/engines/engine.h"
+#include "backend/cuda/engines/operands.cuh"
+#include "backend/cuda/engines/paged_operands.cuh"
+#include "backend/cuda/engines/product.cuh"
+#include "backend/cuda/engines/tile_maker.cuh"
+
+namespace libknng::cuda {
+
+// Of the products on a rung of the ladder.
+Precision precision_of(const knng_backend_problem& p, int rung);
+
+class ProductTiles final : public TileMaker {
+ public:
+  explicit ProductTiles(const TileInputs& inputs);
+
+  // What it takes for as long as it lives, operands of a rung included; and where points come in blocks: for all
+  // points; before the first begin() alone; for a block; beside blocks while they are held.
+  static std::int64_t bytes(const knng_backend_problem& p);
+  static std::int64_t paged_bytes(const knng_backend_problem& p);
+  static std::int64_t opening_bytes(const knng_backend_problem& p);
+  static std::int64_t block_bytes(const knng_backend_problem& p, int rung);
+  static std::int64_t bytes_beside_blocks(const knng_backend_problem& p);
+
+  void begin(int rung) override;
+  void fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) override;
+
+  bool holds_blocks() const noexcept override { return true; }
+  void hold(std::int64_t blocks) override { paged_operands_->hold(blocks); }
+  void release() override {
+    if (paged_operands_) paged_operands_->release();
+  }
+  std::int64_t held() const noexcept override { return paged_operands_ ? paged_operands_->slots() : 0; }
+  void used() override {
+    if (held() > 0) paged_operands_->used();
+  }
+  void learn(const TileMaker& from, int device, int device_of_from) override {
+    if (paged_operands_)
+      paged_operands_->learn(*static_cast<const ProductTiles&>(from).paged_operands_, device, device_of_from);
+  }
+
+ private:
+  void make_frame();
+  void round_operands();
+  const std::byte* operands_of_columns(std::int64_t first);
+  const std::byte* operands_of_rows(std::int64_t first);
+
+  Products products_;
+  std::optional<const Points> sample_;  // of points that come in blocks
+  std::optional<Frame> frame_;          // none: bytes
+  Precision precision_{};
+  std::optional<Operands> operands_, query_operands_;
+  std::optional<PagedOperands> paged_operands_;
+};
+
+}  // namespace libknng::cuda

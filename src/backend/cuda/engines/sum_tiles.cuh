@@ -1,0 +1,28 @@
+// Tiles of sums in single precision, for metrics without product form; and, for rows that these do not prove, of
+// canonical keys.
+#pragma once
+
+#include "backend/cuda/engines/key_tiles.cuh"
+#include "backend/cuda/engines/tile_maker.cuh"
+
+namespace libknng::cuda {
+
+class SumTiles final : public TileMaker {
+ public:
+  // Looks at all values.
+  explicit SumTiles(const TileInputs& inputs);
+  // For as long as it lives.
+  static std::int64_t bytes();
+  static std::int64_t workspace_bytes(const knng_backend_problem& p);
+
+  void begin(int rung) override;
+  void fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) override;
+
+ private:
+  ValueRange find_values() const;
+
+  KeyTiles keys_;
+  const ValueRange range_;  // of all values
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,58 @@
+#include "backend/cuda/rows/point_store.cuh"
+
+#include <span>
+
+#include "prepare/row_order.h"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+// The row at each place, where rows stand in runs of RowOrder::kRun; those behind the last whole run stay there.
+__global__ void list_runs(const std::int64_t* firsts, std::int64_t runs, std::int64_t* order, std::int64_t rows) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t run = i / RowOrder::kRun;
+  if (i < rows) order[i] = run < runs ? firsts[run] + i % RowOrder::kRun : i;
+}
+
+}  // namespace
+
+PointStore::PointStore(const knng_backend_problem& p, const Metric& metric, Staging& staging, DeviceContext& context,
+                       const std::function<void()>& between)
+    : context_(context) {
+  const double largest = p.metric.largest;
+  if (p.blocks_held > 0)
+    paged_.emplace(p.columns, metric.transform, largest, p.tile_cols, staging, context, between);
+  else
+    columns_.emplace(p.columns, metric.transform, largest, staging, context, between);
+  if (!p.square) try {
+      queries_.emplace(p.rows, metric.transform, largest, staging, context, between);
+    } catch (const RefusedRow& refused) {
+      throw RefusedRow{refused.row, true};
+    }
+}
+
+std::vector<std::int64_t> PointStore::shuffle(bool wants_places) {
+  const std::int64_t n = columns_->count();
+  const RowOrder random(n, nullptr);
+  const std::span<const std::int64_t> runs = random.runs();
+  const DeviceArray<std::int64_t> firsts = uploaded(runs, context_);
+  order_ = DeviceArray<std::int64_t>(n, context_);
+  list_runs<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, context_.stream>>>(
+      firsts.data(), firsts.size(), order_.data(), order_.size());
+  check_launch();
+  std::vector<std::int64_t> places(wants_places ? runs.size() : 0);
+  for (std::size_t r = 0; r < places.size(); ++r)
+    places[static_cast<std::size_t>(runs[r] / RowOrder::kRun)] = static_cast<std::int64_t>(r);
+  return places;
+}
+
+BlockView PointStore::place_of_columns(std::int64_t first) {
+  if (!paged_) return {columns_->view(), first};
+  const std::int64_t block = paged_->block_of(first);
+  std::byte* const memory = stored_->find(block, [&](std::byte* to) { paged_->bring(block, to); });
+  return {paged_->view(block, memory), first - paged_->first_of(block)};
+}
+
+}  // namespace libknng::cuda
