@@ -182,9 +182,18 @@ int is_product(const metric_case* m) {
 }
 
 int has_device_filter(const question* q) {
-  if (is_product(&q->metric)) return 1;
-  if (strcmp(q->metric.metric, "jensenshannon") == 0) return 0;
-  return fits_single(q->rows->dtype) && (!q->queries || fits_single(q->queries->dtype));
+  knng* h = handle_for(q, device_sets()[0], "tiled", "auto", "0");
+  knng_plan p;
+  memset(&p, 0, sizeof p);
+  p.struct_size = sizeof p;
+  /* The row type of queries that are not there is taken to be that of the data. */
+  const int same = !q->queries || q->queries->dtype == q->rows->dtype;
+  knng_graph* g = NULL;
+  const knng_status status =
+      same ? knng_estimate(h, q->queries ? q->queries->n : 0, q->k, &p, &reported) : answer(h, q, NULL, &g);
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  return status != KNNG_ERR_UNSUPPORTED;
 }
 
 int device_metric_count(void) { return fake_devices ? METRIC_CASES - 3 : metric_count(); }

@@ -60,7 +60,7 @@ extern const char* const device_selectors[];
 /* Every set of devices and every engine, with these selectors and tiles: the CPU's answer, or its refusal. */
 void check_devices(const question* q, const char* const* selectors, const char* const* tiles, const char* what);
 int is_product(const metric_case* m);
-/* Whether engine=tiled has a filter: products, or sums of what single precision holds. */
+/* Whether engine=tiled has a filter, as the library says. */
 int has_device_filter(const question* q);
 /* How many of the metric cases are tried where the metric is not what the test is about: simulated devices have
  * their keys from the library itself, and need only one exponent that takes pow(). */
