@@ -9,7 +9,7 @@ done <- function(answer, argument = "x", by_columns = FALSE) {
   if (answer$argument == "leave_out") argument <- "leave_out"
   else if (by_columns) place <- rev(place)
   known <- place > 0
-  reason <- sub("^(rows|queries)\\b", argument, answer$reason)
+  reason <- sub("^(rows|q)\\b", argument, answer$reason)
   where <- paste(c("row", "column")[known], format(place[known], scientific = FALSE, trim = TRUE), collapse = ", ")
   refuse(if (any(known)) sprintf("%s (%s of %s)", reason, where, argument) else reason,
          code = answer$code, argument = answer$argument, row = place[1L], column = place[2L],

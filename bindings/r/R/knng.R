@@ -12,27 +12,20 @@ knng <- function(x, k = 10, query = NULL, metric = "euclidean", self = FALSE, ..
   watcher <- watch(progress)
   handle <- new_handle(list(metric = metric, self = if (self) "first" else "exclude"), list(...))
   on.exit(.Call(knng_r_end, handle))
-  graph <- NULL
-  q <- NULL
-  tryCatch({
-    show_points(handle, p, watcher$show)
-    if (is.null(query)) {
-      graph <- done(.Call(knng_r_build, handle, k, watcher$show), "x", p$by_columns)
-    } else {
-      q <- query_points(query, points)
-      graph <- run_query(handle, q, leave_out_ids(leave_out, q, p), k, watcher$show)
-    }
-  }, finally = watcher$end())
+  show_points(handle, p, watcher)
+  q <- if (!is.null(query)) query_points(query, points)
+  graph <- if (is.null(query)) done(watcher$after(.Call(knng_r_build, handle, k, watcher$show)), "x", p$by_columns)
+           else run_query(handle, q, leave_out_ids(leave_out, q, p), k, watcher)
   on.exit(.Call(knng_r_end, graph), add = TRUE)
   new_knng(graph, k, self, p$names, q)
 }
 
-run_query <- function(handle, q, left, k, show) {
+run_query <- function(handle, q, left, k, watcher) {
   if (q$kind == "file") {
     if (!is.null(left)) refuse("leave_out goes with a query matrix, not with a file")
-    return(done(.Call(knng_r_query_file, handle, q$value, k, show), "query"))
+    return(done(watcher$after(.Call(knng_r_query_file, handle, q$value, k, watcher$show)), "query"))
   }
-  done(.Call(knng_r_query, handle, q$value, q$by_columns, left, k, show), "query", q$by_columns)
+  done(watcher$after(.Call(knng_r_query, handle, q$value, q$by_columns, left, k, watcher$show)), "query", q$by_columns)
 }
 
 # Rows that queries must not return, as integers from 1, 0 for none; given as numbers or as names of rows of x.
@@ -118,7 +111,7 @@ knng_estimate <- function(x, k = 10, queries = 0, metric = "euclidean", ..., poi
   points <- match.arg(points)
   handle <- new_handle(list(metric = metric), list(...))
   on.exit(.Call(knng_r_end, handle))
-  show_points(handle, points_of(x, points, "x"), NULL)
+  show_points(handle, points_of(x, points, "x"), watch(FALSE))
   done(.Call(knng_r_estimate, handle, whole_number(queries, "queries", 0), whole_number(k, "k")))
 }
 
@@ -133,14 +126,10 @@ knng_check <- function(g, x, sample = 0, ..., points = c("rows", "columns"),
   if (nzchar(g$info$texts[["p"]])) given$p <- g$info$texts[["p"]]
   handle <- new_handle(given, list(...))
   on.exit(.Call(knng_r_end, handle))
-  graph <- NULL
+  show_points(handle, points_of(x, points, "x"), watcher)
+  graph <- import(g)
   on.exit(.Call(knng_r_end, graph), add = TRUE)
-  tryCatch({
-    show_points(handle, points_of(x, points, "x"), watcher$show)
-    graph <- import(g)
-    wrong <- done(.Call(knng_r_check, handle, graph, whole_number(sample, "sample", 0), watcher$show))
-  }, finally = watcher$end())
-  wrong
+  done(watcher$after(.Call(knng_r_check, handle, graph, whole_number(sample, "sample", 0), watcher$show)))
 }
 
 # The library's graph again, from the lists.

@@ -6,7 +6,7 @@ points_of <- function(x, points, argument) {
   if (inherits(x, "sparseMatrix")) return(points_sparse(x, points, argument))
   if (is.data.frame(x)) x <- frame_matrix(x, argument)
   if (!is.matrix(x)) refuse(sprintf("%s is %s; it must be a matrix, a data frame or a sparse matrix of numbers%s",
-                                    argument, kind_of(x), if (is.numeric(x)) advice_vector(argument) else ""))
+                                    argument, kind_of(x), if (is.numeric(x) && is.null(dim(x)) && !is.object(x)) advice_vector(argument) else ""))
   if (!is.double(x) && !is.integer(x) && !is.logical(x))
     refuse(sprintf("%s is a matrix of type %s; it must be of type double, integer or logical", argument, typeof(x)))
   by_columns <- points == "columns"
@@ -18,7 +18,7 @@ points_of <- function(x, points, argument) {
 }
 
 kind_of <- function(x) {
-  if (is.null(dim(x)) && is.atomic(x) && !is.null(x)) return(sprintf("a vector of type %s", typeof(x)))
+  if (is.null(dim(x)) && is.atomic(x) && !is.null(x) && !is.object(x)) return(sprintf("a vector of type %s", typeof(x)))
   sprintf("of class %s", class(x)[1L])
 }
 
@@ -62,12 +62,12 @@ points_sparse <- function(x, points, argument) {
 }
 
 # Gives points to a handle.
-show_points <- function(handle, p, show) {
-  done(switch(p$kind,
-    matrix = .Call(knng_r_borrow, handle, p$value, p$by_columns, show),
-    sparse = .Call(knng_r_add_sparse, handle, p$value@p, p$value@i, p$value@x, nrow(p$value), show),
-    file = .Call(knng_r_add_file, handle, p$value, show)
-  ), "x", p$by_columns)
+show_points <- function(handle, p, watcher) {
+  done(watcher$after(switch(p$kind,
+    matrix = .Call(knng_r_borrow, handle, p$value, p$by_columns, watcher$show),
+    sparse = .Call(knng_r_add_sparse, handle, p$value@p, p$value@i, p$value@x, nrow(p$value), watcher$show),
+    file = .Call(knng_r_add_file, handle, p$value, watcher$show)
+  )), "x", p$by_columns)
 }
 
 # Queries in one matrix; a sparse one is made dense as a whole.

@@ -1,12 +1,13 @@
 # What a graph says of itself.
 
 format.knng <- function(x, ...) {
-  n <- format(nrow(x$id), big.mark = ",")
-  whose <- if (x$query) sprintf("%s queries among %s points", n, format(x$columns, big.mark = ","))
-           else sprintf("%s points", n)
-  measure <- if (x$value == "distance") paste("distance", x$metric) else paste("similarity", x$metric)
-  sprintf("%d nearest neighbours of %s, %s%s", x$k, whose, measure, if (x$self) ", each point itself first" else "")
+  whose <- if (x$query) paste(counted(nrow(x$id), "query", "queries"), "among", counted(x$columns, "point"))
+           else counted(nrow(x$id), "point")
+  sprintf("%s of %s, %s %s%s", counted(x$k, "nearest neighbour"), whose, x$value, x$metric,
+          if (x$self) ", each point itself first" else "")
 }
+
+counted <- function(n, one, many = paste0(one, "s")) paste(format(n, big.mark = ","), if (n == 1) one else many)
 
 print.knng <- function(x, n = 6L, ...) {
   cat(format(x), "\n", sep = "")
@@ -57,9 +58,9 @@ print.summary.knng <- function(x, ...) {
   five <- function(q) paste(paste(c("min", "25%", "median", "75%", "max"), vapply(q, number, "")), collapse = ", ")
   cat(x$title, "\n", sep = "")
   if (!is.null(x$components))
-    line("components", number(length(x$components)), ", the largest of ", number(max(x$components)), " points")
-  line("duplicates", number(x$duplicates), " points equal an earlier one")
-  if (!is.na(x$ties)) line("ties", number(x$ties), " lists end at a tie, the smaller row number taken")
+    line("components", number(length(x$components)), ", the largest of ", counted(max(x$components), "point"))
+  line("duplicates", counted(x$duplicates, "point equals", "points equal"), " an earlier one")
+  if (!is.na(x$ties)) line("ties", counted(x$ties, "list ends", "lists end"), " at a tie, the smaller row number taken")
   line("in-degree", five(x$in_degree))
   line("k-distance", five(x$k_distance))
   line("made by", x$texts[["device"]], ", engine ", x$texts[["engine"]], ", libknng ", x$texts[["version"]], ", ",

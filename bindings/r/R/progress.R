@@ -1,12 +1,12 @@
 # Progress of a long call: a function(stage, done, total) for C, which returns TRUE to stop the call, or NULL.
 
-# progress: TRUE, FALSE, or the caller's function(stage, done, total). The result has $show, for C, and $end(), to be
-# called when the library has returned: it raises what the caller's function raised.
+# progress: TRUE, FALSE, or the caller's function(stage, done, total). The result has $show, for C, and $after(),
+# which takes what a call of C answered, clears the line or raises what the caller's function raised, and returns it.
 watch <- function(progress) {
   if (is.function(progress)) return(watch_by(progress))
   if (!is.logical(progress) || length(progress) != 1L || is.na(progress))
     refuse("progress must be TRUE, FALSE or a function(stage, done, total)")
-  if (progress) watch_line() else list(show = NULL, end = function() invisible())
+  if (progress) watch_line() else list(show = NULL, after = identity)
 }
 
 watch_by <- function(report) {
@@ -21,7 +21,11 @@ watch_by <- function(report) {
         TRUE
       })
     },
-    end = function() if (!is.null(raised)) stop(raised)
+    after = function(answer) {
+      force(answer)
+      if (!is.null(raised)) stop(raised)
+      answer
+    }
   )
 }
 
@@ -42,7 +46,11 @@ watch_line <- function() {
       width <<- max(width, nchar(line))
       FALSE
     },
-    end = function() if (width > 0L) cat("\r", strrep(" ", width), "\r", sep = "", file = stderr())
+    after = function(answer) {
+      force(answer)
+      if (width > 0L) cat("\r", strrep(" ", width), "\r", sep = "", file = stderr())
+      answer
+    }
   )
 }
 

@@ -1,0 +1,111 @@
+# Bad input: an R error that names argument, value and limit, in R's counting.
+
+x <- some_points(40, 4)
+refused <- function(call, text) {
+  e <- expect_error(call, class = "knng_error")
+  expect_match(conditionMessage(e), text, fixed = TRUE)
+  invisible(e)
+}
+
+test_that("k", {
+  e <- refused(knng(x, 40), "k=40 needs at least 41 rows, the data set has 40")
+  expect_identical(deparse(conditionCall(e)), "knng(x, 40)")
+  expect_identical(e$argument, "k")
+  expect_identical(e$given, 40)
+  refused(knng(x, 41, query = x), "k=41")
+  refused(knng(x, 0), "k=0")
+  refused(knng(x, -1), "k=-1")
+  refused(knng(x, 1e300), "k=1e+300")
+  for (k in list(2.5, NA, NULL, "3", Inf, 1:2, TRUE)) refused(knng(x, k), "k must be one whole number")
+})
+
+test_that("what is no matrix of numbers", {
+  refused(knng(matrix("a", 2, 2), 1), "x is a matrix of type character")
+  refused(knng(matrix(1i, 2, 2), 1), "x is a matrix of type complex")
+  refused(knng(matrix(as.raw(1), 2, 2), 1), "x is a matrix of type raw")
+  refused(knng(matrix(list(1), 2, 2), 1), "x is a matrix of type list")
+  refused(knng(list(1:2, 1:3), 1), "x is of class list")
+  refused(knng(NULL, 1), "x is of class NULL")
+  refused(knng(1:9, 1), "matrix(x, ncol = 1)")
+  refused(knng(array(1, c(2, 2, 2)), 1), "x is of class array")
+  refused(knng(dist(x), 1), "x is of class dist")
+  refused(knng(c("a", "b"), 1), "x is a vector of type character")
+  refused(knng(iris, 3), "x: column 5, Species, is of class factor")
+  refused(knng(data.frame(a = 1:3, b = Sys.Date()), 1), "column 2, b, is of class Date")
+  refused(knng(x[0, ], 1), "x has 0 rows and 4 columns")
+  refused(knng(x[, 0], 1), "x has 40 rows and 0 columns")
+  refused(knng(Matrix::Matrix(0, 0, 3, sparse = TRUE), 1), "x has 0 rows and 3 columns")
+  refused(knng(x, 1, query = "/no/such/file.npy"), "cannot open '/no/such/file.npy'")
+})
+
+test_that("values that no distance takes are named by row and column from 1", {
+  y <- x
+  y[7, 3] <- NA
+  e <- refused(knng(y, 2), "x: a value is NaN; every value must be finite (row 7, column 3 of x)")
+  expect_identical(c(e$row, e$column), c(7, 3))
+  refused(knng(t(y), 2, points = "columns"), "(row 3, column 7 of x)")
+  refused(knng(x, 2, query = y), "(row 7, column 3 of query)")
+  refused(knng(t(x), 2, query = t(y), points = "columns"), "(row 3, column 7 of query)")
+  y[7, 3] <- -Inf
+  refused(knng(y, 2), "(row 7, column 3 of x)")
+  z <- matrix(1:40, 10)
+  z[2, 4] <- NA
+  refused(knng(z, 2), "x: a value is NA; every value must be finite (row 2, column 4 of x)")
+  refused(knng(z > 3, 2), "(row 2, column 4 of x)")
+  refused(knng(Matrix::Matrix(y, sparse = TRUE), 2), "(row 7, column 3 of x)")
+  refused(knng(x, 2, metric = "hellinger"), "is negative, which metric=hellinger does not take (row 1, column")
+})
+
+test_that("query and leave_out", {
+  refused(knng(x, 2, query = x[, 1:3]), "query: rows have 3 columns, the data set has dimension 4")
+  refused(knng(x, 2, query = t(x)), "query: rows have 40 columns")
+  refused(knng(x, 2, query = 1:4), "query is a vector of type integer")
+  refused(knng(x, 2, query = x, self = TRUE), "self = TRUE")
+  refused(knng(x, 2, leave_out = 1:40), "leave_out goes with query")
+  refused(knng(x, 2, query = x[1:3, ], leave_out = 1:2), "leave_out has 2 entries; query has 3 points")
+  refused(knng(x, 2, query = x[1:3, ], leave_out = c(1, 2, 41)), "leave_out: 41 is not in 0 to 40; 0 leaves out none (row 3 of leave_out)")
+  refused(knng(x, 2, query = x[1:3, ], leave_out = c("p1", "q", "p2")), "x has no row of name q")
+  refused(knng(x, 2, query = x[1, , drop = FALSE], leave_out = 1.5), "whole numbers")
+})
+
+test_that("settings", {
+  refused(knng(x, 2, metric = "euclid"), "metric=euclid: it takes")
+  refused(knng(x, 2, metric = c("cosine", "l1")), "metric must be one text or one number")
+  refused(knng(x, 2, metric = NULL), "metric must be one text")
+  refused(knng(x, 2, metric = NA_character_), "metric must be one text")
+  refused(knng(x, 2, theads = 2), "unknown setting 'theads'")
+  refused(knng(x, 2, threads = -1), "threads=-1")
+  refused(knng(x, 2, threads = TRUE), "threads must be one text or one number")
+  refused(knng(x, 2, NULL, "l2", FALSE, 4), "need names")
+  refused(knng(x, 2, threads = 1, threads = 2), "setting threads is given twice")
+  refused(knng(x, 2, value = "similarity"), "value=similarity")
+  refused(knng(x, 2, max_host_bytes = "1KB"), "the smallest that works is")
+  refused(knng(x, 2, self = NA), "self must be TRUE or FALSE")
+  refused(knng(x, 2, progress = 3), "progress must be")
+  expect_error(knng(x, 2, points = "cells"))
+  expect_silent(knng(x, 2, metric = "minkowski", p = 3)) # p is the setting
+})
+
+test_that("graphs are not what they were", {
+  g <- knng(x, 3)
+  refused(as_sparse(g, "nothing"), "unknown rule 'nothing'")
+  refused(as_sparse(knng(x, 3, query = x), "union"), "queries")
+  refused(as_sparse(g, 1), "rule must be one text")
+  g$id[3, 2] <- 99L
+  e <- refused(as_sparse(g), "99")
+  expect_identical(c(e$row, e$column), c(3, 2))
+  expect_error(as_sparse(1))
+})
+
+test_that("an external pointer that is no handle is refused by the library, not read", {
+  done <- knng:::done
+  dead <- done(.Call(knng:::knng_r_create))
+  .Call(knng:::knng_r_end, dead)
+  expect_null(.Call(knng:::knng_r_end, dead))
+  expect_error(done(.Call(knng:::knng_r_build, dead, 1, NULL)), class = "knng_error")
+  expect_error(done(.Call(knng:::knng_r_lists, NULL)), class = "knng_error")
+  handle <- done(.Call(knng:::knng_r_create))
+  restored <- unserialize(serialize(handle, NULL))
+  expect_error(done(.Call(knng:::knng_r_set, restored, "metric", "cosine")), class = "knng_error")
+  expect_error(done(.Call(knng:::knng_r_lists, handle)), class = "knng_error") # a handle is no graph
+})

@@ -1,0 +1,153 @@
+# What a graph becomes for other packages, and what it says of itself.
+
+x <- some_points(120, 5)
+g <- knng(x, 6)
+
+test_that("dgCMatrix: the entries, the names, and zeros that are entries", {
+  m <- as(g, "dgCMatrix")
+  expect_s4_class(m, "dgCMatrix")
+  expect_true(validObject(m))
+  expect_identical(length(m@x), 720L)
+  expect_identical(dimnames(m), list(rownames(x), rownames(x)))
+  for (i in c(1, 60, 120)) expect_identical(unname(m[i, g$id[i, ]]), unname(g$dist[i, ]))
+  expect_identical(sum(m@x == 0), 2L) # the two rows that are equal
+  q <- knng(x, 4, query = x[1:7, ])
+  expect_identical(dim(as(q, "dgCMatrix")), c(7L, 120L))
+  expect_identical(as(g, "CsparseMatrix"), m)
+  expect_identical(as(g, "sparseMatrix"), m)
+})
+
+test_that("symmetric rules, against their definition", {
+  lists <- matrix(FALSE, 120, 120)
+  lists[cbind(rep(1:120, 6), as.vector(g$id))] <- TRUE
+  d <- unname(as.matrix(dist(x)))
+  structure_of <- function(m) {
+    e <- matrix(FALSE, 120, 120)
+    e[cbind(m@i + 1L, rep(1:120, diff(m@p)))] <- TRUE
+    e
+  }
+  for (rule in c("union", "mutual")) {
+    m <- as_sparse(g, rule)
+    expect_true(validObject(m))
+    wanted <- if (rule == "union") lists | t(lists) else lists & t(lists)
+    expect_identical(structure_of(m), wanted, info = rule)
+    expect_equal(unname(as.matrix(m)), d * wanted, tolerance = 1e-13, info = rule)
+  }
+  a <- lists
+  diag(a) <- TRUE
+  shared <- a %*% t(a)
+  diag(shared) <- 0
+  expect_identical(unname(as.matrix(as_sparse(g, "snn:number"))), shared + 0)
+  jaccard <- shared / (14 - shared)
+  expect_equal(unname(as.matrix(as_sparse(g, "snn:jaccard"))), jaccard, tolerance = 1e-15)
+  none <- as_sparse(knng(matrix(c(0, 1, 3, 7)), 1), "mutual")
+  expect_identical(length(none@x), 2L)
+})
+
+test_that("data frames of edges", {
+  e <- as(g, "data.frame")
+  expect_identical(names(e), c("source", "target", "weight", "rank"))
+  expect_identical(e$source[1:7], rep(c("p1", "p2"), c(6, 1)))
+  expect_identical(e$target[1:6], rownames(x)[g$id[1, ]])
+  expect_identical(e$weight[1:6], unname(g$dist[1, ]))
+  expect_identical(e$rank[1:6], 1:6)
+  numbers <- as.data.frame(g, names = FALSE)
+  expect_identical(numbers$target[1:6], unname(g$id[1, ]))
+  mutual <- as.data.frame(g, rule = "mutual", names = FALSE)
+  expect_true(all(mutual$source < mutual$target))
+  expect_identical(nrow(mutual) * 2L, length(as_sparse(g, "mutual")@x))
+  expect_identical(as.data.frame(knng(x, 2, self = TRUE))$rank[1:3], 0:2)
+})
+
+test_that("igraph", {
+  need("igraph")
+  directed <- as(g, "igraph")
+  expect_identical(igraph::ecount(directed), 720)
+  expect_identical(igraph::V(directed)$name, rownames(x))
+  expect_identical(sort(as.integer(igraph::neighbors(directed, 5))), sort(unname(g$id[5, ])))
+  expect_identical(igraph::ecount(igraph::as.igraph(knng(x, 6, self = TRUE))), 720) # no loops
+  both <- as_igraph(g, "union")
+  expect_false(igraph::is_directed(both))
+  expect_identical(igraph::count_components(both), length(summary(g)$components) + 0)
+  expect_identical(igraph::ecount(both) * 2, length(as_sparse(g, "union")@x) + 0)
+  expect_equal(igraph::E(both)$weight[1], as_sparse(g, "union")@x[1])
+  expect_error(as_igraph(knng(x, 2, query = x)), "queries", class = "knng_error")
+})
+
+test_that("uwot takes the lists, the point itself first", {
+  u <- as_uwot(g)
+  expect_identical(u$idx[, 1], 1:120)
+  expect_identical(u$dist[, -1], unname(g$dist))
+  expect_identical(as_uwot(knng(x, 6, self = TRUE)), u)
+  expect_identical(as(g, "list"), u)
+  expect_error(as_uwot(knng(x, 6, metric = "cosine", value = "similarity")), class = "knng_error")
+  expect_error(as_uwot(knng(x, 6, metric = "inner_product")), class = "knng_error")
+  need("uwot")
+  set.seed(1)
+  map <- uwot::umap(NULL, nn_method = u, n_epochs = 10, n_threads = 1, n_sgd_threads = 0, init = "rand")
+  expect_identical(dim(map), c(120L, 2L))
+  expect_true(all(is.finite(map)))
+})
+
+test_that("dbscan's class", {
+  k <- as(knng(x, 6, self = TRUE), "kNN")
+  expect_s3_class(k, c("kNN", "NN"), exact = TRUE)
+  expect_identical(k$id, g$id)
+  expect_identical(k$k, 6L)
+})
+
+test_that("print, format and summary", {
+  expect_output(print(g), "6 nearest neighbours of 120 points, distance euclidean", fixed = TRUE)
+  expect_output(print(g), "p1 +120 \\(0.0+\\)")
+  expect_output(print(knng(x, 1, query = x[1, , drop = FALSE])), "1 nearest neighbour of 1 query among 120 points")
+  s <- summary(g)
+  expect_identical(s$duplicates, 1)
+  expect_identical(sum(s$components), 120L)
+  expect_equal(unname(s$in_degree[c("0%", "100%")]), range(tabulate(g$id, 120)))
+  expect_output(print(s), "duplicates +1 point equals an earlier one")
+  expect_output(print(summary(knng(x, 2, query = x[1:3, ]))), "3 queries")
+  apart <- knng(rbind(x[1:20, ], x[21:40, ] + 1000), 3)
+  expect_identical(summary(apart)$components, c(20L, 20L))
+})
+
+test_that("plots", {
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file)
+  on.exit({
+    grDevices::dev.off()
+    unlink(file)
+  })
+  expect_identical(plot(g), g)
+  expect_silent(plot(g, which = 2))
+  expect_silent(plot(knng(x, 3, metric = "cosine", value = "similarity"), which = 1))
+  expect_identical(par("mfrow"), c(1L, 1L))
+})
+
+test_that("saved and read back it is the same, and still converts", {
+  file <- tempfile(fileext = ".rds")
+  on.exit(unlink(file))
+  saveRDS(g, file)
+  back <- readRDS(file)
+  expect_identical(back, g)
+  expect_identical(as(back, "dgCMatrix"), as(g, "dgCMatrix"))
+})
+
+test_that("check and estimate", {
+  expect_identical(knng_check(g, x), 0)
+  expect_identical(knng_check(knng(x, 3, metric = "minkowski", p = 3, self = TRUE), x), 0)
+  expect_identical(knng_check(knng(x, 3, metric = "cosine", value = "similarity"), t(x), points = "columns"), 0)
+  wrong <- g
+  wrong$dist[9, 1] <- wrong$dist[9, 1] * (1 - 2^-52)
+  expect_identical(knng_check(wrong, x), 9)
+  plan <- knng_estimate(x, 6)
+  expect_gt(plan$smallest_host, 120 * 6 * 8)
+  expect_silent(knng(x, 6, max_host_bytes = plan$smallest_host))
+  expect_error(knng(x, 6, max_host_bytes = plan$smallest_host - 1), class = "knng_error")
+})
+
+test_that("tables come from the library", {
+  expect_true(all(c("metric", "threads") %in% knng_settings()$name))
+  expect_identical(knng_metrics()$other_names[knng_metrics()$name == "correlation"], "pearson")
+  expect_identical(knng_devices()$why_not[1], "")
+  expect_match(knng_version(), "^[0-9]+\\.[0-9]+\\.[0-9]+$")
+})
