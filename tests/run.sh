@@ -17,7 +17,7 @@ need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib
   python3-pycparser
 # Python
 need python3-igraph python3-networkx python3-pandas python3-anndata python3-tqdm python3-matplotlib mypy python3-pynndescent \
-  umap-learn
+  umap-learn python3-pip python3-setuptools python3-wheel
 # Fortran, and leaks of its module and others
 need gfortran valgrind
 # R and what its package is compared with

@@ -4,6 +4,8 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import sys
+import sysconfig
 from typing import Any
 
 from . import _declarations as c
@@ -22,9 +24,27 @@ def _candidates() -> list[str]:
     return ([str(inside)] if inside.exists() else []) + [SONAME]
 
 
+def _point_to_cuda() -> None:
+    """Lets a library that came in a wheel find the CUDA library, which does not: where a package of the system or an
+    environment has installed it. libknng looks beside itself and where KNNG_BACKEND_DIR says, which is left as it is if
+    it is set."""
+    if os.environ.get("KNNG_BACKEND_DIR"):
+        return
+    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
+    roots = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(folder)]
+    for root in [sys.prefix + "/lib", "/usr/local/lib", "/usr/lib"]:
+        roots += [root, f"{root}/{multiarch}", f"{root}64"]
+    for root in roots:
+        if os.path.exists(f"{root}/knng/libknng_cuda.so"):
+            os.environ["KNNG_BACKEND_DIR"] = f"{root}/knng"
+            return
+
+
 def _load() -> ctypes.CDLL:
     failures = []
     for name in _candidates():
+        if name != SONAME and name != os.environ.get("KNNG_LIBRARY"):
+            _point_to_cuda()
         try:
             library = ctypes.CDLL(name)
         except OSError as error:
