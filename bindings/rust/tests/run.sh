@@ -1,7 +1,8 @@
 #!/bin/sh
 # Tests of the crates, against a library that was built and not installed.
 #   run.sh crates|lint|probe LIBRARY_FOLDER WORK_FOLDER
-# crates: declarations against bindings/api, unit and integration tests, programs of the documentation, examples
+# crates: declarations against bindings/api, unit and integration tests, programs of the documentation and of the guide,
+#   examples
 # lint: clippy and rustdoc without a warning
 # probe: how the build script finds the library, and what it says where it does not
 set -eu
@@ -25,6 +26,10 @@ cd "$source"
 case $part in
   crates)
     cargo test --quiet --locked --offline --workspace
+    cargo build --quiet --locked --offline -p knng
+    echo "== docs/guide/rust.md"
+    rustdoc --test --edition 2021 --extern "knng=$CARGO_TARGET_DIR/debug/libknng.rlib" \
+      -L "dependency=$CARGO_TARGET_DIR/debug/deps" -L "native=$library" ../../docs/guide/rust.md
     for example in knng/examples/*.rs; do
       name=$(basename "$example" .rs)
       echo "== $name"
