@@ -40,12 +40,12 @@ def preprocess(include, *options):
                               check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def ask_compiler(include, expressions):
-    """The values of integer expressions, as the compiler sees them after including knng.h."""
+def ask_compiler(include, expressions, header="knng.h"):
+    """The values of integer expressions, as the compiler sees them after including a header."""
     lines = "".join(f'  printf("%lld\\n", (long long)({expression}));\n' for expression in expressions)
     with tempfile.TemporaryDirectory() as folder:
         source, program = pathlib.Path(folder) / "ask.c", pathlib.Path(folder) / "ask"
-        source.write_text(f"#include <knng.h>\n#include <stdio.h>\nint main(void) {{\n{lines}  return 0;\n}}\n")
+        source.write_text(f"#include <stddef.h>\n#include <{header}>\n#include <stdio.h>\nint main(void) {{\n{lines}  return 0;\n}}\n")
         subprocess.run([*COMPILER, "-std=c11", f"-I{include}", str(source), "-o", str(program)], check=True)
         answers = subprocess.run([str(program)], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     return dict(zip(expressions, map(int, answers)))

@@ -30,7 +30,11 @@ program test_errors
   call after_close()
   call files()
   call as_it_was()
-  call finish_checks(60)
+  ! A main program's variables are not freed at its end, and a search for leaks would find them.
+  call graph%close()
+  call data%close()
+  deallocate (x, ids, distances, error%argument, error%message)
+  call finish_checks(130)
 
 contains
 
