@@ -37,9 +37,9 @@ def check(right, what):
         complaints.append(f"knng_c: {what}")
 
 
-def prototypes(compiler, source):
+def prototypes(compiler, source, folder):
     """What the module binds to C, as C."""
-    text = subprocess.run([compiler, "-std=f2018", "-fc-prototypes", "-fsyntax-only", str(source)], check=True,
+    text = subprocess.run([compiler, "-std=f2018", "-fc-prototypes", "-fsyntax-only", "-J", str(folder), str(source)], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     text = re.sub(r"#ifdef __cplusplus\n.*?#else\n.*?#endif\n", "", text, flags=re.S)
     text = re.sub(r"#ifdef __cplusplus\n.*?#endif\n", "", text, flags=re.S)
@@ -50,7 +50,7 @@ def declared(compiler, source, folder):
     """The same as an Api."""
     from pycparser import c_parser
 
-    text = prototypes(compiler, source)
+    text = prototypes(compiler, source, folder)
     describe.KINDS["long"] = "i64"
     lines = describe.Description(c_parser.CParser().parse(text, "knng_c")).lines
     (folder / "declared.h").write_text(text)
