@@ -18,34 +18,12 @@
 namespace libknng::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::uint32_t kNobody = 0xffffffff;
 // All pairs of fewer take some milliseconds, and a sample of the rows about one.
 constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 31;
 // What else makes a sample dear: rows of which it is no small part, and lists so long that to look through them takes
 // as long as to fill them.
 constexpr std::int64_t kFewestRowsSampledFrom = 64 * SampledRows::kGroups * SampledRows::kMostTogether;
 constexpr std::int64_t kLongestSampled = 8192;
-
-unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
-
-__global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cutoffs, float* dropped) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= lists) return;
-  counts[i] = 0;
-  cutoffs[i] = dropped[i] = kInfinity;
-}
-
-__global__ void lower(float* into, const float* from, std::int64_t count) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < count) into[i] = fminf(into[i], from[i]);
-}
-
-__global__ void exclude_self(std::uint32_t* excluded, std::int64_t rows) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < rows) excluded[i] = static_cast<std::uint32_t>(i);
-}
 
 // Whether no other device's memory has to do with the session.
 bool is_alone(const knng_backend_problem& p, int device) {
@@ -83,8 +61,14 @@ Session::Session(int device, const knng_backend_problem& problem)
   else
     make_lists();
   if (is_paged(p) && p.checked_count > 0) checked_keys_.emplace(p, context_);
-  if (!is_paged(p)) workspace_ = DeviceArray<std::byte>(workspace_bytes(p), context_);
-  if (p.leave_out) leave_out_ = uploaded(std::span(p.leave_out, static_cast<std::size_t>(p.rows.count)), context_);
+  ArraySource source(context_);
+  if (p.by_rows) space_.emplace(p, source);
+  left_out_.emplace(p, source);
+  if (p.leave_out) {
+    check(cudaMemcpyAsync(left_out_->ids.data(), p.leave_out, static_cast<std::size_t>(8 * p.rows.count),
+                          cudaMemcpyHostToDevice, context_.stream));
+    context_.stream.wait();
+  }
   if (!is_paged(p)) find_directionless();
 }
 
@@ -92,24 +76,19 @@ void Session::find_directionless() {
   const std::vector<std::uint32_t> first = points_.first_directionless(problem_.k + 2);
   knows_directionless_ = true;
   directionless_count_ = static_cast<std::int64_t>(first.size());
-  if (!first.empty()) directionless_ = uploaded<std::uint32_t>(first, context_);
+  if (first.empty()) return;
+  check(cudaMemcpyAsync(left_out_->directionless.data(), first.data(), first.size() * sizeof first[0],
+                        cudaMemcpyHostToDevice, context_.stream));
+  context_.stream.wait();
 }
 
 // Cut-offs only fall, and each is written at once: whatever is read while the other works is true. The tile's memory is
 // free between two tiles.
 void Session::adopt_cutoffs(const Session& from) {
-  const std::int64_t n = problem_.rows.count, together = tile_.size();
-  if (reads(from)) {
-    lower<<<blocks_of(n), kThreads, 0, context_.stream>>>(cutoffs_.data(), from.cutoffs_.data(), n);
-    return check_launch();
-  }
-  for (std::int64_t done = 0; done < n; done += together) {
-    const std::int64_t count = std::min(together, n - done);
-    check(cudaMemcpyPeerAsync(tile_.data(), device_, from.cutoffs_.data() + done, from.device_,
-                              static_cast<std::size_t>(4 * count), context_.stream));
-    lower<<<blocks_of(count), kThreads, 0, context_.stream>>>(cutoffs_.data() + done, tile_.data(), count);
-    check_launch();
-  }
+  if (reads(from))
+    lists_->lower_cutoffs(*from.lists_, context_.stream);
+  else
+    lists_->lower_cutoffs(*from.lists_, device_, from.device_, space_->tiles->tile, context_.stream);
 }
 
 void Session::settle() {
@@ -123,13 +102,9 @@ void Session::settle() {
 void Session::make_lists() {
   const knng_backend_problem& p = problem_;
   maker_ = kernels_of(p).make({p, metric_, points_, handles_, staging_, context_, key_parts_});
-  const std::int64_t n = p.rows.count;
-  candidates_ = DeviceArray<Candidate>(n * p.capacity, context_, Reach::beside);
-  counts_ = DeviceArray<std::int32_t>(n, context_, Reach::beside);
-  cutoffs_ = DeviceArray<float>(n, context_, Reach::beside);
-  dropped_ = DeviceArray<float>(n, context_, Reach::beside);
-  ld_ = leading_dimension(p.tile_cols);
-  if (!is_paged(p)) make_found();
+  ArraySource source(context_);
+  lists_.emplace(p, source);
+  if (!is_paged(p)) space_.emplace(p, source);
   arrange_columns();
 }
 
@@ -140,32 +115,10 @@ void Session::arrange_columns() {
   // graph's tiles on the diagonal, which come first, do the same for all rows.)
   std::vector<std::int64_t> run_at;  // of each run of rows the place among them
   if (shuffles_columns(p)) run_at = points_.shuffle(p.leave_out != nullptr);
-  if (p.square) {
-    excluded_ = DeviceArray<std::uint32_t>(p.rows.count, context_);
-    exclude_self<<<blocks_of(p.rows.count), kThreads, 0, context_.stream>>>(excluded_.data(), p.rows.count);
-    check_launch();
-  } else if (p.leave_out) {
-    std::vector<std::uint32_t> excluded(static_cast<std::size_t>(p.rows.count), kNobody);
-    for (std::size_t i = 0; i < excluded.size(); ++i) {
-      if (p.leave_out[i] < 0) continue;
-      const std::int64_t run = p.leave_out[i] / RowOrder::kRun;
-      const bool moved = run < static_cast<std::int64_t>(run_at.size());
-      const std::int64_t at = moved ? run_at[static_cast<std::size_t>(run)] : run;
-      excluded[i] = static_cast<std::uint32_t>(at * RowOrder::kRun + p.leave_out[i] % RowOrder::kRun);
-    }
-    excluded_ = uploaded<std::uint32_t>(excluded, context_);
-  }
-}
-
-// A tile, and what is found in it.
-void Session::make_found() {
-  const knng_backend_problem& p = problem_;
-  tile_ = DeviceArray<float>(p.tile_rows * ld_, context_);
-  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
-  for (int side = 0; side < 2; ++side) {
-    incoming_[side] = DeviceArray<Candidate>(sides[side] * found_capacity(p), context_);
-    incoming_counts_[side] = DeviceArray<std::int32_t>(sides[side], context_);
-  }
+  if (p.square)
+    lists_->exclude_rows(context_.stream);
+  else if (p.leave_out)
+    lists_->exclude_columns(p.leave_out, run_at, context_.stream);
 }
 
 // Where points come in blocks: gives back what the last stage worked in, all but keys.
@@ -173,13 +126,7 @@ void Session::leave_stage() {
   stage_.reset();
   points_.release();
   if (maker_) maker_->release();
-  for (int side = 0; side < 2; ++side) {
-    incoming_counts_[side] = {};
-    incoming_[side] = {};
-  }
-  tile_ = {};
-  workspace_ = {};
-  canonical_ = {};
+  space_.reset();
 }
 
 // Takes what a stage needs, in place of what the one before worked in.
@@ -187,25 +134,16 @@ void Session::enter(Stage stage) {
   if (!points_.is_paged() || stage_ == stage) return;
   const knng_backend_problem& p = problem_;
   leave_stage();
-  if (stage != Stage::refine) {
-    keys_ = {};
-    self_keys_ = {};
-  }
+  if (stage != Stage::refine) keys_.reset();
   // In one piece, for arrays of other sizes.
   context_.stream.wait();
   context_.pool.trim();
   const std::int64_t held = cuda::blocks_held(p, stage, rung_);
   const bool tiles_of_stored = stage == Stage::tiles && !maker_->holds_blocks();
-  if (stage == Stage::tiles) {
-    make_found();
-    if (maker_->holds_blocks()) maker_->hold(held);
-  } else if (stage == Stage::keys) {
-    keys_ = DeviceArray<double>(p.rows.count * p.capacity, context_);
-    if (wants_self_keys(metric_, p.k, width(p))) self_keys_ = DeviceArray<double>(p.rows.count, context_);
-    if (points_.queries()) canonical_ = DeviceArray<double>(evaluated_together(p) * p.columns.dim, context_);
-  }
-  if (const std::int64_t bytes = workspace_bytes(p, stage); bytes > 0)
-    workspace_ = DeviceArray<std::byte>(bytes, context_);
+  ArraySource source(context_);
+  if (stage == Stage::keys) keys_.emplace(p, source);
+  space_.emplace(p, stage, source);
+  if (stage == Stage::tiles && !tiles_of_stored) maker_->hold(held);
   if (stage == Stage::keys || stage == Stage::redo || tiles_of_stored) points_.hold(held);
   stage_ = stage;
 }
@@ -213,12 +151,6 @@ void Session::enter(Stage stage) {
 void Session::blocks_used() {
   points_.used();
   if (maker_) maker_->used();
-}
-
-void Session::empty_lists() {
-  const std::int64_t n = problem_.rows.count;
-  clear_lists<<<blocks_of(n), kThreads, 0, context_.stream>>>(n, counts_.data(), cutoffs_.data(), dropped_.data());
-  check_launch();
 }
 
 // As many of the largest tiles as take the time of four that end soon; some more, but no more than there are blocks of
@@ -233,9 +165,9 @@ std::size_t Session::tiles_in_flight() const {
 void Session::begin(int rung) {
   rung_ = rung;
   in_flight_ = InFlight(tiles_in_flight());
-  empty_lists();
+  lists_->clear(context_.stream);
   if (points_.is_paged()) leave_stage();
-  keys_ = {};  // what is there of the rung before goes first
+  keys_.reset();  // what is there of the rung before goes first
   maker_->begin(rung);
   enter(Stage::tiles);
   show_lists();
@@ -262,12 +194,12 @@ double Session::sample() {
         in_flight_.add(context_.stream);
         throw_if_cancelled();
       }
-  auto* const unproved = reinterpret_cast<int*>(workspace_.data());
+  auto* const unproved = reinterpret_cast<int*>(workspace());
   check(cudaMemsetAsync(unproved, 0, sizeof *unproved, context_.stream));
-  count_unproved(rows, lists_from(0), bounds_from(0), unproved, context_.stream);
+  count_unproved(rows, lists_->from(0), bounds_from(0), unproved, context_.stream);
   int found = 0;
   staging_.download(unproved, &found, sizeof found, context_.stream);
-  empty_lists();
+  lists_->clear(context_.stream);
   show_lists();
   return static_cast<double>(found) / rows.count();
 }
@@ -278,12 +210,13 @@ void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first
 }
 
 void Session::select(const TileArea& area, bool both) {
-  maker_->fill(area, tile_.data(), ld_, workspace_.data());
+  const TileSpace& space = *space_->tiles;
+  maker_->fill(area, space.tile.data(), space.ld, workspace());
   blocks_used();
 
   SelectJob of_rows;
-  of_rows.tile = tile_.data();
-  of_rows.ld = ld_;
+  of_rows.tile = space.tile.data();
+  of_rows.ld = space.ld;
   if (const TileMeaning& meaning = maker_->meaning(); meaning.column_terms) {
     of_rows.row_terms = meaning.row_terms + area.first_row;
     of_rows.column_terms = meaning.column_terms + area.first_column;
@@ -297,16 +230,16 @@ void Session::select(const TileArea& area, bool both) {
     const int s = side == Side::rows ? 0 : 1;
     job.side = side;
     job.first_id = static_cast<std::uint32_t>(first_id);
-    job.cutoffs = cutoffs_.data() + first_list;
-    job.out = incoming_[s].data();
-    job.counts = incoming_counts_[s].data();
-    job.dropped = dropped_.data() + first_list;
+    job.cutoffs = lists_->cutoffs() + first_list;
+    job.out = space.incoming[s].data();
+    job.counts = space.counts[s].data();
+    job.dropped = lists_->dropped() + first_list;
   };
   aim(of_rows, Side::rows, area.first_row, area.first_column);
   aim(of_columns, Side::columns, area.first_column, area.first_row);
-  if ((problem_.square && !both) || leave_out_.size() > 0) of_rows.excluded = excluded_.data() + area.first_row;
+  if ((problem_.square && !both) || problem_.leave_out) of_rows.excluded = lists_->excluded() + area.first_row;
 
-  void* const workspace = workspace_.data();
+  void* const workspace = this->workspace();
   if (both && selector_.run_both) {
     selector_.run_both(of_rows, of_columns, workspace, context_.stream);
   } else {
@@ -315,11 +248,6 @@ void Session::select(const TileArea& area, bool both) {
   }
   join(of_rows, area.first_row);
   if (both) join(of_columns, area.first_column);
-}
-
-CandidateLists Session::lists_from(std::int64_t first) const {
-  return {candidates_.data() + first * problem_.capacity, counts_.data() + first, static_cast<int>(problem_.capacity),
-          cutoffs_.data() + first, dropped_.data() + first};
 }
 
 Bounds Session::bounds_from(std::int64_t first) const {
@@ -334,33 +262,34 @@ Bounds Session::bounds_from(std::int64_t first) const {
 
 // Takes what a tile found for consecutive lists into them.
 void Session::join(const SelectJob& found, std::int64_t first_list) {
-  merge(lists_from(first_list), list_count(found), {found.out, found.counts, found.capacity}, bounds_from(first_list),
+  merge(lists_->from(first_list), list_count(found), {found.out, found.counts, found.capacity}, bounds_from(first_list),
         context_.stream);
 }
 
 void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t count) {
   maker_->learn(*from.maker_, device_, from.device_);
   if (reads(from)) {
-    cuda::merge_lists(lists_from(first), from.lists_from(first), count, bounds_from(first), context_.stream);
+    cuda::merge_lists(lists_->from(first), from.lists_->from(first), count, bounds_from(first), context_.stream);
     return settle();
   }
   const int capacity = static_cast<int>(problem_.capacity);
-  Workspace space(workspace_.data());
+  const TileSpace& found = *space_->tiles;
+  Workspace space(workspace());
   auto* const cutoffs = space.take<float>(problem_.tile_rows);
   auto* const dropped = space.take<float>(problem_.tile_rows);
-  const CandidateLists here{incoming_[0].data(), incoming_counts_[0].data(), capacity, cutoffs, dropped};
+  const CandidateLists here{found.incoming[0].data(), found.counts[0].data(), capacity, cutoffs, dropped};
   for (std::int64_t done = 0; done < count; done += problem_.tile_rows) {
     const std::int64_t at = first + done, lists = std::min(problem_.tile_rows, count - done);
     const auto fetch = [&]<class T>(T* to, const T* source, std::int64_t values) {
       check(cudaMemcpyPeerAsync(to, device_, source, from.device_, static_cast<std::size_t>(values) * sizeof(T),
                                 context_.stream));
     };
-    const CandidateLists there = from.lists_from(at);
+    const CandidateLists there = from.lists_->from(at);
     fetch(here.entries, there.entries, lists * capacity);
     fetch(here.counts, there.counts, lists);
     fetch(here.cutoffs, there.cutoffs, lists);
     fetch(here.dropped, there.dropped, lists);
-    cuda::merge_lists(lists_from(at), here, lists, bounds_from(at), context_.stream);
+    cuda::merge_lists(lists_->from(at), here, lists, bounds_from(at), context_.stream);
   }
   settle();
 }
@@ -387,19 +316,20 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
     job.first = row_place.at + done;
     job.count = std::min(together, rows - done);
     if (points_.queries()) {
-      load_canonical(row_place.view, nullptr, job.first, job.count, canonical_.data(), context_.stream);
-      job.u = canonical_.data();
+      load_canonical(row_place.view, nullptr, job.first, job.count, space_->canonical.data(), context_.stream);
+      job.u = space_->canonical.data();
       job.first = 0;
     }
     job.columns = column_place.view;
     job.first_column = first_column;
     job.metric = metric_;
     const std::int64_t row = first_row + done;
-    job.candidates = candidates_.data() + row * p.capacity;
-    job.kept = counts_.data() + row;
+    const CandidateLists lists = lists_->from(row);
+    job.candidates = lists.entries;
+    job.kept = lists.counts;
     job.capacity = p.capacity;
-    job.keys = keys_.data() + row * p.capacity;
-    job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + row : nullptr;
+    job.keys = keys_->of_lists.data() + row * p.capacity;
+    job.self_keys = keys_->of_selves.size() > 0 ? keys_->of_selves.data() + row : nullptr;
     listed_keys(job, context_.stream);
   }
   if (checked_keys_)

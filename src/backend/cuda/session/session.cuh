@@ -18,7 +18,9 @@
 #include "backend/cuda/rows/point_store.cuh"
 #include "backend/cuda/select/merge.cuh"
 #include "backend/cuda/select/select.cuh"
+#include "backend/cuda/session/row_lists.cuh"
 #include "backend/cuda/session/session_memory.cuh"
+#include "backend/cuda/session/session_space.cuh"
 #include "backend/cuda/tree/point_tree.cuh"
 #include "backend/seam.h"
 #include "metric/metric.h"
@@ -65,7 +67,6 @@ class Session {
   // Whether kernels read the other's lists where they are.
   bool reads(const Session& other) const noexcept { return other.context_.pool.is_read_by(device_); }
   void find_directionless();
-  void make_found();
   void leave_stage();
   void enter(Stage stage);
   void blocks_used();
@@ -75,15 +76,19 @@ class Session {
     throw_if_cancelled();
   }
   std::size_t tiles_in_flight() const;
-  void empty_lists();
   void show_lists() const;
   // both: a pair of the tile serves its row and its column, which are different points. Else its row.
   void select(const TileArea& area, bool both);
-  // Lists of rows `first` and on, and what bounds their keys.
-  CandidateLists lists_from(std::int64_t first) const;
+  // What bounds the keys of lists of rows `first` and on.
   Bounds bounds_from(std::int64_t first) const;
   void join(const SelectJob& found, std::int64_t first_list);
   void wait_unless_cancelled(SearchState* search, const Stream& beside);
+  std::byte* workspace() const { return space_->workspace.data(); }
+  // By row: whom it leaves out; null: nobody.
+  const std::int64_t* leave_out() const { return problem_.leave_out ? left_out_->ids.data() : nullptr; }
+  const std::uint32_t* directionless() const {
+    return directionless_count_ > 0 ? left_out_->directionless.data() : nullptr;
+  }
   void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 
   const knng_backend_problem& problem_;
@@ -97,29 +102,16 @@ class Session {
   std::optional<const PointTree> tree_;  // of the columns, if rows are answered straight away: then no lists and tiles
   std::unique_ptr<TileMaker> maker_;     // or this
   int rung_ = 0;
-
-  // A list of each row.
-  DeviceArray<Candidate> candidates_;
-  DeviceArray<std::int32_t> counts_;
-  DeviceArray<float> cutoffs_, dropped_;
-  // What a tile needs.
-  DeviceArray<float> tile_;
-  std::int64_t ld_ = 0;
-  DeviceArray<Candidate> incoming_[2];
-  DeviceArray<std::int32_t> incoming_counts_[2];
-  DeviceArray<std::byte> workspace_;
+  std::optional<RowLists> lists_;    // where there are tiles
+  std::optional<StageSpace> space_;  // of the stage, where points come in blocks
+  std::optional<Stage> stage_;       // there
+  std::optional<ListKeys> keys_;     // there
   InFlight in_flight_{kFewestInFlight};
   InFlight parts_{kFewestInFlight};
   const DirectParts key_parts_;
-  // Ids that a row's candidates must not have: its own, or that of the column to leave out.
-  DeviceArray<std::uint32_t> excluded_;
-  DeviceArray<std::int64_t> leave_out_;
-  DeviceArray<std::uint32_t> directionless_;
+  std::optional<LeftOut> left_out_;
   std::int64_t directionless_count_ = 0;
   bool knows_directionless_ = false;
-  // Where points come in blocks: the stage, and keys by place in the lists.
-  std::optional<Stage> stage_;
-  DeviceArray<double> canonical_, keys_, self_keys_;
   std::optional<CheckedKeys> checked_keys_;
 };
 

@@ -14,6 +14,8 @@
 #include "backend/cuda/rows/paged_points.cuh"
 #include "backend/cuda/rows/points.cuh"
 #include "backend/cuda/rows/slots.cuh"
+#include "backend/cuda/session/row_lists.cuh"
+#include "backend/cuda/session/session_space.cuh"
 #include "backend/cuda/tree/point_tree.cuh"
 #include "prepare/row_order.h"
 
@@ -40,16 +42,6 @@ SelectJob largest_job(const knng_backend_problem& p, Side side) {
   return job;
 }
 
-// A tile, and what a selector finds in it.
-std::int64_t found_bytes(const knng_backend_problem& p) {
-  std::int64_t bytes = array_bytes(tile_bytes(p));
-  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
-  for (const std::int64_t lists : sides)
-    bytes +=
-        array_bytes(lists * found_capacity(p) * static_cast<std::int64_t>(sizeof(Candidate))) + array_bytes(4 * lists);
-  return bytes;
-}
-
 // ---- points in blocks
 
 std::int64_t stored_block_bytes(const knng_backend_problem& p) {
@@ -59,22 +51,17 @@ std::int64_t stored_block_bytes(const knng_backend_problem& p) {
 std::int64_t slot_bytes(const knng_backend_problem& p, Stage stage, int rung) {
   return stage == Stage::tiles ? kernels_of(p).block_bytes(p, rung) : array_bytes(stored_block_bytes(p));
 }
-std::int64_t keys_bytes(const knng_backend_problem& p) {
-  return array_bytes(8 * p.rows.count * p.capacity) +
-         (wants_self_keys(metric_of(p.metric), p.k, width(p)) ? array_bytes(8 * p.rows.count) : 0);
-}
 // What a stage takes beside its blocks.
 std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
-  const std::int64_t d = p.columns.dim;
-  const std::int64_t workspace = array_bytes(workspace_bytes(p, stage));
+  const std::int64_t bytes = bytes_of<StageSpace>(p, stage);
   switch (stage) {
-    case Stage::tiles: return found_bytes(p) + workspace + kernels_of(p).bytes_beside_blocks(p);
-    case Stage::keys: return keys_bytes(p) + (p.square ? 0 : array_bytes(8 * d * evaluated_together(p)));
-    case Stage::refine: return keys_bytes(p) + workspace;
+    case Stage::tiles: return bytes + kernels_of(p).bytes_beside_blocks(p);
+    case Stage::keys:
+    case Stage::refine: return bytes + bytes_of<ListKeys>(p);
     default: {
       knng_backend_rows listed = p.rows;
       listed.count = redone_together(p);
-      return workspace + Points::bytes(listed, transform_of(p));
+      return bytes + Points::bytes(listed, transform_of(p));
     }
   }
 }
@@ -230,19 +217,18 @@ std::int64_t blocks_held(const knng_backend_problem& p, Stage stage, int rung) {
 }
 
 std::int64_t session_bytes(const knng_backend_problem& p) {
-  const std::int64_t n = p.rows.count, d = p.columns.dim;
+  const std::int64_t d = p.columns.dim;
   std::int64_t bytes = p.square ? 0 : Points::bytes(p.rows, transform_of(p));
-  bytes += (p.leave_out ? array_bytes(8 * n) : 0) + array_bytes(4 * (p.k + 2));
+  bytes += bytes_of<LeftOut>(p);
   if (shuffles_columns(p)) bytes += array_bytes(8 * p.columns.count) + array_bytes(RowOrder::bytes(p.columns.count));
   if (!is_paged(p)) bytes += Points::bytes(p.columns, transform_of(p));
   if (p.by_rows)
     return bytes + PointTree::bytes(p.columns.count, d) +
-           std::max(PointTree::bytes_while_made(p.columns.count, d), array_bytes(workspace_bytes(p)));
+           std::max(PointTree::bytes_while_made(p.columns.count, d), bytes_of<StageSpace>(p));
   bytes += kernels_of(p).bytes(p);
-  // Lists.
-  bytes += array_bytes(n * p.capacity * static_cast<std::int64_t>(sizeof(Candidate))) + 4 * array_bytes(4 * n);
+  bytes += bytes_of<RowLists>(p);
   if (is_paged(p)) return bytes + paged_bytes(p) + CheckedKeys::bytes(p);
-  return bytes + found_bytes(p) + array_bytes(workspace_bytes(p));
+  return bytes + bytes_of<StageSpace>(p);
 }
 
 std::int64_t host_bytes(const knng_backend_problem& p) {

@@ -31,7 +31,7 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   const std::int64_t together = std::min(refined_together(p), soon);
   const std::int64_t most_in_flight = together == soon ? 2 : kResultSpaces;
   std::vector<ResultSpace> spaces;
-  void* memory = workspace_.data();
+  void* memory = workspace();
   for (int i = 0; i < kResultSpaces; ++i) memory = spaces.emplace_back(p, together, memory).rest;
   for (ResultSpace& space : spaces) space.rows.findings = spaces.front().rows.findings;
   Delivery delivery(p, spaces.front().rows.findings, result, staging_, out);
@@ -78,9 +78,9 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.columns = points_.columns();
   job.first = first;
   job.count = count;
-  job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
-  job.lists = {candidates_.data() + first * p.capacity, counts_.data() + first, p.capacity, dropped_.data() + first,
-               cutoffs_.data() + first};
+  job.leave_out = leave_out();
+  const CandidateLists lists = lists_->from(first);
+  job.lists = {lists.entries, lists.counts, p.capacity, lists.dropped, lists.cutoffs};
   const TileMeaning& meaning = maker_->meaning();
   job.bounds = {meaning.scale, nullptr, nullptr, meaning.sums};
   job.order = points_.order_of_columns(0);
@@ -89,10 +89,10 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
     job.bounds.columns = meaning.column_bounds;
   }
   if (points_.is_paged()) {
-    job.keys = keys_.data() + first * p.capacity;
-    job.self_keys = self_keys_.size() > 0 ? self_keys_.data() + first : nullptr;
+    job.keys = keys_->of_lists.data() + first * p.capacity;
+    job.self_keys = keys_->of_selves.size() > 0 ? keys_->of_selves.data() + first : nullptr;
   }
-  job.directionless = directionless_count_ > 0 ? directionless_.data() : nullptr;
+  job.directionless = directionless();
   job.directionless_count = directionless_count_;
   job.result = to;
   job.result.first = first;
@@ -118,7 +118,7 @@ void Session::wait_unless_cancelled(SearchState* search, const Stream& beside) {
 
 void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   const knng_backend_problem& p = problem_;
-  const ResultSpace space(p, p.tile_rows, workspace_.data());
+  const ResultSpace space(p, p.tile_rows, workspace());
   auto* const state = static_cast<SearchState*>(space.rest);
   check(cudaMemsetAsync(state, 0, sizeof *state, context_.stream));
   context_.stream.wait();  // what is written from now on stays
@@ -131,8 +131,8 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
     job.tree = tree_->boxes();
     job.first = first + done;
     job.count = std::min(space.together, count - done);
-    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
-    job.directionless = directionless_count_ > 0 ? directionless_.data() : nullptr;
+    job.leave_out = leave_out();
+    job.directionless = directionless();
     job.directionless_count = directionless_count_;
     job.result = space.rows;
     job.result.first = job.first;
@@ -154,7 +154,7 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
   }
   enter(Stage::redo);
   const knng_backend_problem& p = problem_;
-  const ResultSpace space(p, redone_together(p), workspace_.data());
+  const ResultSpace space(p, redone_together(p), workspace());
   auto* const list = static_cast<std::int64_t*>(space.rest);
   Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
   for (std::int64_t done = 0; done < count; done += space.together) {
@@ -179,7 +179,7 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
     }
     check(cudaMemcpyAsync(list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
                           context_.stream));
-    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
+    job.leave_out = leave_out();
     job.result = space.rows;
     job.result.packed = true;
     job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
@@ -233,7 +233,7 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
   const std::span<const std::int64_t> checked(begin, std::lower_bound(begin, all.end(), first + count));
   if (checked.empty()) return -1;
   enter(Stage::redo);
-  const CheckSpace space(p, workspace_.data());
+  const CheckSpace space(p, workspace());
   CheckedLists lists(p, space.together);
   for (std::size_t done = 0; done < checked.size(); done += static_cast<std::size_t>(space.together)) {
     const auto rows = checked.subspan(done, std::min(checked.size() - done, static_cast<std::size_t>(space.together)));
@@ -251,7 +251,7 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
     job.width = lists.entries;
     job.rows = space.rows;
     job.square = p.square != 0;
-    job.leave_out = leave_out_.size() > 0 ? leave_out_.data() : nullptr;
+    job.leave_out = leave_out();
     job.ids = space.ids;
     job.listed = space.listed;
     job.counts = space.counts;

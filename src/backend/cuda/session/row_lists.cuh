@@ -1,0 +1,48 @@
+// A list of candidates for every row of a problem, with what a row must not get. Knows nothing of how candidates are
+// found.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/cuda/base/array_source.cuh"
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/select/candidate.cuh"
+#include "backend/cuda/select/merge.cuh"
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+class RowLists {
+ public:
+  RowLists(const knng_backend_problem& p, ArraySource& source);
+
+  // Ids that candidates of a row must not have: its own, or, of queries, that of the column to leave out. places: where
+  // each run of columns is in the order in which they are compared, whose places are the ids then; empty: as they come.
+  // leave_out: the problem's.
+  void exclude_rows(const Stream& stream);
+  void exclude_columns(const std::int64_t* leave_out, std::span<const std::int64_t> places, const Stream& stream);
+
+  void clear(const Stream& stream);
+  // Lists of rows `first` and on.
+  CandidateLists from(std::int64_t first) const;
+  // By row.
+  const float* cutoffs() const noexcept { return cutoffs_.data(); }
+  float* dropped() const noexcept { return dropped_.data(); }
+  const std::uint32_t* excluded() const noexcept { return excluded_.data(); }
+
+  // Lowers cut-offs to those of the same rows of another problem's lists, which may fall meanwhile: whatever is read is
+  // true. In memory that the device reads; else between them, by copies through `space`.
+  void lower_cutoffs(const RowLists& from, const Stream& stream);
+  void lower_cutoffs(const RowLists& from, int device, int device_of_from, const DeviceArray<float>& space,
+                     const Stream& stream);
+
+ private:
+  const std::int64_t rows_, capacity_;
+  DeviceArray<Candidate> entries_;
+  DeviceArray<std::int32_t> counts_;
+  DeviceArray<float> cutoffs_, dropped_;
+  DeviceArray<std::uint32_t> excluded_;
+};
+
+}  // namespace libknng::cuda

@@ -1,0 +1,39 @@
+#include "backend/cuda/session/session_space.cuh"
+
+#include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/result/delivery.cuh"
+#include "backend/cuda/result/result.cuh"
+
+namespace libknng::cuda {
+
+TileSpace::TileSpace(const knng_backend_problem& p, ArraySource& source)
+    : ld(leading_dimension(p.tile_cols)), tile(source.take<float>(p.tile_rows * ld)) {
+  const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
+  for (int side = 0; side < 2; ++side) {
+    incoming[side] = source.take<Candidate>(sides[side] * found_capacity(p));
+    counts[side] = source.take<std::int32_t>(sides[side]);
+  }
+}
+
+StageSpace::StageSpace(const knng_backend_problem& p, Stage stage, ArraySource& source) {
+  if (stage == Stage::tiles) tiles.emplace(p, source);
+  if (stage == Stage::keys && !p.square) canonical = source.take<double>(evaluated_together(p) * p.columns.dim);
+  if (const std::int64_t bytes = workspace_bytes(p, stage); bytes > 0) workspace = source.take<std::byte>(bytes);
+}
+
+StageSpace::StageSpace(const knng_backend_problem& p, ArraySource& source) {
+  if (!p.by_rows) tiles.emplace(p, source);
+  workspace = source.take<std::byte>(workspace_bytes(p));
+}
+
+ListKeys::ListKeys(const knng_backend_problem& p, ArraySource& source)
+    : of_lists(source.take<double>(p.rows.count * p.capacity)) {
+  if (wants_self_keys(metric_of(p.metric), p.k, width(p))) of_selves = source.take<double>(p.rows.count);
+}
+
+LeftOut::LeftOut(const knng_backend_problem& p, ArraySource& source) {
+  if (p.leave_out) ids = source.take<std::int64_t>(p.rows.count);
+  directionless = source.take<std::uint32_t>(p.k + 2);
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,51 @@
+// The arrays that a session works in beside points, operands and lists. Each struct takes its arrays from a source, so
+// that the plan counts what the session will hold (base/array_source.cuh).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "backend/cuda/base/array_source.cuh"
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/select/candidate.cuh"
+#include "backend/cuda/session/session_memory.cuh"
+#include "backend/seam.h"
+
+namespace libknng::cuda {
+
+// A tile, and what a selector finds in it for its rows and, where a pair serves both of its points, its columns.
+struct TileSpace {
+  TileSpace(const knng_backend_problem& p, ArraySource& source);
+
+  std::int64_t ld;
+  DeviceArray<float> tile;
+  DeviceArray<Candidate> incoming[2];
+  DeviceArray<std::int32_t> counts[2];
+};
+
+// What one stage works in, or all of them in turns.
+struct StageSpace {
+  StageSpace(const knng_backend_problem& p, Stage stage, ArraySource& source);
+  StageSpace(const knng_backend_problem& p, ArraySource& source);
+
+  std::optional<TileSpace> tiles;
+  DeviceArray<double> canonical;  // queries that are evaluated together
+  DeviceArray<std::byte> workspace;
+};
+
+// Where points come in blocks: keys by place in the lists, and of rows with themselves where these are wanted.
+struct ListKeys {
+  ListKeys(const knng_backend_problem& p, ArraySource& source);
+
+  DeviceArray<double> of_lists, of_selves;
+};
+
+// Whom rows leave out, by row, and the first columns without direction.
+struct LeftOut {
+  LeftOut(const knng_backend_problem& p, ArraySource& source);
+
+  DeviceArray<std::int64_t> ids;
+  DeviceArray<std::uint32_t> directionless;
+};
+
+}  // namespace libknng::cuda
