@@ -26,114 +26,158 @@ struct KeyArray {
   __device__ Key operator()(int i) const { return keys[i]; }
 };
 
+// How far a search is: the wanted key is the rank-th of the `active` keys in [first, last].
+struct KthSearch {
+  Key first, last;
+  int active, rank;
+  const Key* moved;  // these hold all active keys; null: key() does, among others
+  int moved_size;
+  const Key* known;  // active keys to draw a sample from; null: key()
+  int known_size;    // 0: none
+  int into;          // where the next ones are moved to
+};
+
+struct Pivots {
+  Key low, high;
+};
+
+// Puts known keys into the scratch's sample: all of them, or evenly from end to end. Returns how many.
+template <int kWarps, class KeyOf>
+__device__ __forceinline__ int draw_sample(KeyOf key, const KthSearch& search, KthScratch<kWarps>& scratch) {
+  using Scratch = KthScratch<kWarps>;
+  const int thread = Group<kWarps>::thread();
+  const int drawn = min(search.known_size, Scratch::samples);
+  if (thread < drawn) {
+    const int i = drawn < Scratch::samples
+                      ? thread
+                      : static_cast<int>(static_cast<unsigned long long>(thread) *
+                                         static_cast<unsigned>(search.known_size) / Scratch::samples);
+    scratch.sample[thread] = search.known ? search.known[i] : key(i);
+  }
+  Group<kWarps>::sync();
+  return drawn;
+}
+
+// Pivots on either side of where the wanted key should be, as a sample of `drawn` keys tells; where it does not reach
+// so far, what they are stays. True: the sample was all of the active keys, and the scratch has the answer.
+template <int kWarps>
+__device__ __forceinline__ bool find_pivots(const KthSearch& search, int drawn, KthScratch<kWarps>& scratch,
+                                            Pivots& pivots) {
+  using Threads = Group<kWarps>;
+  // Two to three standard deviations of the rank that the wanted key would have in the sample.
+  // (Rough arithmetic will do: it decides how many rounds there are, nothing else.)
+  const float share = __fdividef(static_cast<float>(search.rank), static_cast<float>(search.active));
+  const float centre = share * static_cast<float>(drawn);
+  const float variance = fmaxf(centre * (1.0F - share), 1e-6F);
+  const float spread = 1.0F + 2.0F * variance * rsqrtf(variance);
+  const int low_rank = static_cast<int>(floorf(centre - spread)) - 1;
+  const int high_rank = static_cast<int>(ceilf(centre + spread));
+  // Each of the sample is compared with all others, by as many neighbouring lanes as there are.
+  constexpr int lanes = Threads::threads / KthScratch<kWarps>::samples;
+  const int at = Threads::thread() / lanes, part = Threads::thread() % lanes;
+  const Key mine = scratch.sample[min(at, drawn - 1)];
+  int smaller = 0;
+  for (int j = part; j < drawn; j += lanes) smaller += scratch.sample[j] < mine ? 1 : 0;
+#pragma unroll
+  for (int apart = lanes / 2; apart > 0; apart /= 2) smaller += __shfl_xor_sync(0xffffffffU, smaller, apart);
+  if (part == 0 && at < drawn) {
+    if (smaller == search.rank - 1) scratch.answer = mine;
+    if (smaller == low_rank) scratch.pivot[0] = mine;
+    if (smaller == high_rank) scratch.pivot[1] = mine;
+  }
+  Threads::sync();
+  if (drawn == search.active) return true;
+  if (low_rank >= 0) pivots.low = scratch.pivot[0];
+  if (high_rank < drawn) pivots.high = scratch.pivot[1];
+  return false;
+}
+
+struct KthCounts {
+  int below, between;
+};
+
+// Counts the active keys below the pivots and between them, and moves these together, as far as there is room.
+template <int kWarps, class KeyOf>
+__device__ __forceinline__ KthCounts move_between(KeyOf key, const KthSearch& search, const Pivots& pivots,
+                                                  KthScratch<kWarps>& scratch) {
+  using Threads = Group<kWarps>;
+  const int thread = Threads::thread();
+  if (thread == 0) scratch.below_count = scratch.between_count = 0;
+  Threads::sync();
+  int below = 0;            // of the warp
+  constexpr int reads = 4;  // in flight
+  for (int start = 0; start < search.moved_size; start += reads * Threads::threads) {
+    Key mine[reads];
+    bool between[reads];
+    int place[reads];
+#pragma unroll
+    for (int u = 0; u < reads; ++u) {
+      const int i = start + u * Threads::threads + thread;
+      mine[u] = i >= search.moved_size ? ~Key{0} : search.moved ? search.moved[i] : key(i);
+    }
+#pragma unroll
+    for (int u = 0; u < reads; ++u) {
+      below += __popc(__ballot_sync(0xffffffffU, mine[u] >= search.first && mine[u] < pivots.low));
+      between[u] = mine[u] >= pivots.low && mine[u] <= pivots.high && mine[u] != ~Key{0};
+    }
+    append_places(&scratch.between_count, between, place);
+#pragma unroll
+    for (int u = 0; u < reads; ++u)
+      if (between[u] && place[u] < KthScratch<kWarps>::room) scratch.between[search.into][place[u]] = mine[u];
+  }
+  if (Threads::lane() == 0 && below != 0) atomicAdd(&scratch.below_count, below);
+  Threads::sync();
+  const KthCounts counts{scratch.below_count, scratch.between_count};
+  Threads::sync();
+  return counts;
+}
+
+// Goes on with the part that has the wanted key. True: that is search.first.
+template <int kWarps>
+__device__ __forceinline__ bool narrow(KthSearch& search, const Pivots& pivots, const KthCounts& counts,
+                                       KthScratch<kWarps>& scratch) {
+  if (search.rank <= counts.below) {  // the sample misled: next round the keys below are moved, whatever they are
+    search.last = pivots.low - 1;
+    search.active = counts.below;
+    search.known_size = 0;
+    return false;
+  }
+  if (search.rank > counts.below + counts.between) {
+    search.first = pivots.high + 1;
+    search.rank -= counts.below + counts.between;
+    search.active -= counts.below + counts.between;
+    search.known_size = 0;
+    return false;
+  }
+  search.first = pivots.low;
+  search.last = pivots.high;
+  search.rank -= counts.below;
+  search.active = counts.between;
+  if (search.first == search.last) return true;
+  search.known = scratch.between[search.into];
+  search.known_size = min(counts.between, KthScratch<kWarps>::room);
+  if (counts.between <= KthScratch<kWarps>::room) {
+    search.moved = search.known;
+    search.moved_size = counts.between;
+  }
+  search.into ^= 1;
+  return false;
+}
+
 // key(i), 0 <= i < size, is read several times, all different, none of all ones (no float's); 1 <= k <= size. All
 // threads of the group call it, and get the same. Shared memory that key() reads must have been written before a
 // sync().
 template <int kWarps, class KeyOf>
 __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scratch) {
-  using Threads = Group<kWarps>;
-  using Scratch = KthScratch<kWarps>;
-  const int thread = Threads::thread();
-
-  // The wanted key is the rank-th of the `active` keys in [first, last].
-  Key first = 0, last = ~Key{0};
-  int active = size, rank = k;
-  const Key* moved = nullptr;  // these hold all active keys; null: key() does, among others
-  int moved_size = size;
-  const Key* known = nullptr;  // active keys to draw a sample from; null: key()
-  int known_size = size;       // 0: none
-  int into = 0;                // where the next ones are moved to
-
+  KthSearch search{0, ~Key{0}, size, k, nullptr, size, nullptr, size, 0};
   for (;;) {
-    Key low_pivot = first, high_pivot = last;
-    if (known_size > 0) {
-      const int drawn = min(known_size, Scratch::samples);
-      if (thread < drawn) {
-        // All of them, or evenly from end to end.
-        const int i = drawn < Scratch::samples ? thread
-                                               : static_cast<int>(static_cast<unsigned long long>(thread) *
-                                                                  static_cast<unsigned>(known_size) / Scratch::samples);
-        scratch.sample[thread] = known ? known[i] : key(i);
-      }
-      Threads::sync();
-      // Two to three standard deviations of the rank that the wanted key would have in the sample.
-      // (Rough arithmetic will do: it decides how many rounds there are, nothing else.)
-      const float share = __fdividef(static_cast<float>(rank), static_cast<float>(active));
-      const float centre = share * static_cast<float>(drawn);
-      const float variance = fmaxf(centre * (1.0F - share), 1e-6F);
-      const float spread = 1.0F + 2.0F * variance * rsqrtf(variance);
-      const int low_rank = static_cast<int>(floorf(centre - spread)) - 1;
-      const int high_rank = static_cast<int>(ceilf(centre + spread));
-      // Each of the sample is compared with all others, by as many neighbouring lanes as there are.
-      constexpr int lanes = Threads::threads / Scratch::samples;
-      const int at = thread / lanes, part = thread % lanes;
-      const Key mine = scratch.sample[min(at, drawn - 1)];
-      int smaller = 0;
-      for (int j = part; j < drawn; j += lanes) smaller += scratch.sample[j] < mine ? 1 : 0;
-#pragma unroll
-      for (int apart = lanes / 2; apart > 0; apart /= 2) smaller += __shfl_xor_sync(0xffffffffU, smaller, apart);
-      if (part == 0 && at < drawn) {
-        if (smaller == rank - 1) scratch.answer = mine;
-        if (smaller == low_rank) scratch.pivot[0] = mine;
-        if (smaller == high_rank) scratch.pivot[1] = mine;
-      }
-      Threads::sync();
-      if (drawn == active) return scratch.answer;  // the sample was all of them
-      if (low_rank >= 0) low_pivot = scratch.pivot[0];
-      if (high_rank < drawn) high_pivot = scratch.pivot[1];
+    Pivots pivots{search.first, search.last};
+    if (search.known_size > 0) {
+      const int drawn = draw_sample(key, search, scratch);
+      if (find_pivots(search, drawn, scratch, pivots)) return scratch.answer;
     }
-
-    if (thread == 0) scratch.below_count = scratch.between_count = 0;
-    Threads::sync();
-    int below = 0;            // of the warp
-    constexpr int reads = 4;  // in flight
-    for (int start = 0; start < moved_size; start += reads * Threads::threads) {
-      Key mine[reads];
-      bool between[reads];
-      int place[reads];
-#pragma unroll
-      for (int u = 0; u < reads; ++u) {
-        const int i = start + u * Threads::threads + thread;
-        mine[u] = i >= moved_size ? ~Key{0} : moved ? moved[i] : key(i);
-      }
-#pragma unroll
-      for (int u = 0; u < reads; ++u) {
-        below += __popc(__ballot_sync(0xffffffffU, mine[u] >= first && mine[u] < low_pivot));
-        between[u] = mine[u] >= low_pivot && mine[u] <= high_pivot && mine[u] != ~Key{0};
-      }
-      append_places(&scratch.between_count, between, place);
-#pragma unroll
-      for (int u = 0; u < reads; ++u)
-        if (between[u] && place[u] < Scratch::room) scratch.between[into][place[u]] = mine[u];
-    }
-    if (Threads::lane() == 0 && below != 0) atomicAdd(&scratch.below_count, below);
-    Threads::sync();
-    const int below_all = scratch.below_count, between_all = scratch.between_count;
-    Threads::sync();
-
-    if (rank <= below_all) {  // the sample misled: next round the keys below are moved, whatever they are
-      last = low_pivot - 1;
-      active = below_all;
-      known_size = 0;
-    } else if (rank > below_all + between_all) {
-      first = high_pivot + 1;
-      rank -= below_all + between_all;
-      active -= below_all + between_all;
-      known_size = 0;
-    } else {
-      first = low_pivot;
-      last = high_pivot;
-      rank -= below_all;
-      active = between_all;
-      if (first == last) return first;
-      known = scratch.between[into];
-      known_size = min(between_all, Scratch::room);
-      if (between_all <= Scratch::room) {
-        moved = known;
-        moved_size = between_all;
-      }
-      into ^= 1;
-    }
+    const KthCounts counts = move_between(key, search, pivots, scratch);
+    if (narrow(search, pivots, counts, scratch)) return search.first;
   }
 }
 
