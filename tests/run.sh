@@ -22,7 +22,7 @@ need python3-igraph python3-networkx python3-pandas python3-anndata python3-tqdm
 need gfortran valgrind
 # R and what its package is compared with
 need r-base-core r-cran-matrix r-cran-testthat r-cran-knitr r-cran-markdown qpdf shellcheck r-cran-fnn r-cran-rann r-cran-dbscan \
-  r-cran-igraph r-cran-uwot r-bioc-biocneighbors
+  r-cran-igraph r-cran-uwot r-bioc-biocneighbors r-bioc-all r-bioc-hsmmsinglecell r-cran-mlbench valgrind
 # Rust
 need cargo rustc rust-clippy
 
