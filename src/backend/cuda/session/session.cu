@@ -57,7 +57,7 @@ Session::Session(int device, const knng_backend_problem& problem)
       key_parts_{keys_at_a_time(problem, device), [this] { begin_part(); }} {
   const knng_backend_problem& p = problem_;
   if (p.by_rows)
-    tree_.emplace(points_.resident(), context_);
+    answerer_.emplace(p, metric_, points_, staging_, context_);
   else
     make_lists();
   if (is_paged(p) && p.checked_count > 0) checked_keys_.emplace(p, context_);
@@ -75,7 +75,7 @@ Session::Session(int device, const knng_backend_problem& problem)
 void Session::find_directionless() {
   const std::vector<std::uint32_t> first = points_.first_directionless(problem_.k + 2);
   knows_directionless_ = true;
-  directionless_count_ = static_cast<std::int64_t>(first.size());
+  left_out_->directionless_count = static_cast<std::int64_t>(first.size());
   if (first.empty()) return;
   check(cudaMemcpyAsync(left_out_->directionless.data(), first.data(), first.size() * sizeof first[0],
                         cudaMemcpyHostToDevice, context_.stream));

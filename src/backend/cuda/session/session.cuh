@@ -18,10 +18,10 @@
 #include "backend/cuda/rows/point_store.cuh"
 #include "backend/cuda/select/merge.cuh"
 #include "backend/cuda/select/select.cuh"
+#include "backend/cuda/session/answerer.cuh"
 #include "backend/cuda/session/row_lists.cuh"
 #include "backend/cuda/session/session_memory.cuh"
 #include "backend/cuda/session/session_space.cuh"
-#include "backend/cuda/tree/point_tree.cuh"
 #include "backend/seam.h"
 #include "metric/metric.h"
 
@@ -82,13 +82,7 @@ class Session {
   // What bounds the keys of lists of rows `first` and on.
   Bounds bounds_from(std::int64_t first) const;
   void join(const SelectJob& found, std::int64_t first_list);
-  void wait_unless_cancelled(SearchState* search, const Stream& beside);
   std::byte* workspace() const { return space_->workspace.data(); }
-  // By row: whom it leaves out; null: nobody.
-  const std::int64_t* leave_out() const { return problem_.leave_out ? left_out_->ids.data() : nullptr; }
-  const std::uint32_t* directionless() const {
-    return directionless_count_ > 0 ? left_out_->directionless.data() : nullptr;
-  }
   void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 
   const knng_backend_problem& problem_;
@@ -99,8 +93,8 @@ class Session {
   HandleCache handles_;
   Staging staging_;
   PointStore points_;
-  std::optional<const PointTree> tree_;  // of the columns, if rows are answered straight away: then no lists and tiles
-  std::unique_ptr<TileMaker> maker_;     // or this
+  std::optional<Answerer> answerer_;  // if rows are answered straight away: then no lists and tiles
+  std::unique_ptr<TileMaker> maker_;  // or this
   int rung_ = 0;
   std::optional<RowLists> lists_;    // where there are tiles
   std::optional<StageSpace> space_;  // of the stage, where points come in blocks
@@ -110,7 +104,6 @@ class Session {
   InFlight parts_{kFewestInFlight};
   const DirectParts key_parts_;
   std::optional<LeftOut> left_out_;
-  std::int64_t directionless_count_ = 0;
   bool knows_directionless_ = false;
   std::optional<CheckedKeys> checked_keys_;
 };

@@ -1,10 +1,8 @@
 // What leaves a session: rows refined from their lists, rows of which all pairs are evaluated, rows answered at once;
 // and what is looked at again.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "backend/cuda/keys/exact_rows.cuh"
@@ -14,7 +12,6 @@
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/session/session.cuh"
 #include "backend/cuda/session/work_sizes.cuh"
-#include "backend/cuda/tree/search_rows.cuh"
 
 namespace libknng::cuda {
 
@@ -78,7 +75,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.columns = points_.columns();
   job.first = first;
   job.count = count;
-  job.leave_out = leave_out();
+  job.leave_out = left_out_->listed();
   const CandidateLists lists = lists_->from(first);
   job.lists = {lists.entries, lists.counts, p.capacity, lists.dropped, lists.cutoffs};
   const TileMeaning& meaning = maker_->meaning();
@@ -92,59 +89,16 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
     job.keys = keys_->of_lists.data() + first * p.capacity;
     job.self_keys = keys_->of_selves.size() > 0 ? keys_->of_selves.data() + first : nullptr;
   }
-  job.directionless = directionless();
-  job.directionless_count = directionless_count_;
+  job.directionless = left_out_->first_directionless();
+  job.directionless_count = left_out_->directionless_count;
   job.result = to;
   job.result.first = first;
   job.workspace = workspace;
   libknng::cuda::refine(job, context_.stream);
 }
 
-// Returns when the stream is done, or throws when the call was cancelled and the search on it knows.
-void Session::wait_unless_cancelled(SearchState* search, const Stream& beside) {
-  constexpr std::chrono::microseconds kBetweenQuestions{100};
-  constexpr int kCancelled = 1;
-  const Event done;
-  done.record(context_.stream);
-  for (;; std::this_thread::sleep_for(kBetweenQuestions)) {
-    if (is_cancelled()) {
-      check(cudaMemcpyAsync(&search->cancelled, &kCancelled, sizeof kCancelled, cudaMemcpyHostToDevice, beside));
-      beside.wait();
-      throw Cancelled{};
-    }
-    if (done.is_reached()) return;
-  }
-}
-
 void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
-  const knng_backend_problem& p = problem_;
-  const ResultSpace space(p, p.tile_rows, workspace());
-  auto* const state = static_cast<SearchState*>(space.rest);
-  check(cudaMemsetAsync(state, 0, sizeof *state, context_.stream));
-  context_.stream.wait();  // what is written from now on stays
-  const Stream beside;
-  Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
-  for (std::int64_t done = 0; done < count; done += space.together) {
-    SearchRowsJob job = search_rows_job(p, metric_);
-    job.rows = points_.rows();
-    job.grid = tree_->grid();
-    job.tree = tree_->boxes();
-    job.first = first + done;
-    job.count = std::min(space.together, count - done);
-    job.leave_out = leave_out();
-    job.directionless = directionless();
-    job.directionless_count = directionless_count_;
-    job.result = space.rows;
-    job.result.first = job.first;
-    job.workspace = static_cast<std::byte*>(space.rest) + kSearchStateBytes;
-    job.searching = [&] { wait_unless_cancelled(state, beside); };
-    search_rows(job, state, context_.stream);
-    delivery.rows(space, 0, job.first, job.count, KNNG_RUNG_FP64);
-  }
-  delivery.findings();
-  unsigned long long keys = 0;
-  staging_.download(&state->evaluated, &keys, sizeof keys, context_.stream);
-  result.keys += static_cast<std::int64_t>(keys);
+  answerer_->answer(first, count, *left_out_, workspace(), result);
 }
 
 void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
@@ -179,7 +133,7 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
     }
     check(cudaMemcpyAsync(list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
                           context_.stream));
-    job.leave_out = leave_out();
+    job.leave_out = left_out_->listed();
     job.result = space.rows;
     job.result.packed = true;
     job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
@@ -251,7 +205,7 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
     job.width = lists.entries;
     job.rows = space.rows;
     job.square = p.square != 0;
-    job.leave_out = leave_out();
+    job.leave_out = left_out_->listed();
     job.ids = space.ids;
     job.listed = space.listed;
     job.counts = space.counts;

@@ -44,8 +44,15 @@ struct ListKeys {
 struct LeftOut {
   LeftOut(const knng_backend_problem& p, ArraySource& source);
 
+  // Null: none are.
+  const std::int64_t* listed() const noexcept { return ids.size() > 0 ? ids.data() : nullptr; }
+  const std::uint32_t* first_directionless() const noexcept {
+    return directionless_count > 0 ? directionless.data() : nullptr;
+  }
+
   DeviceArray<std::int64_t> ids;
   DeviceArray<std::uint32_t> directionless;
+  std::int64_t directionless_count = 0;
 };
 
 }  // namespace libknng::cuda

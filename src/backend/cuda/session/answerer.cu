@@ -1,0 +1,60 @@
+#include "backend/cuda/session/answerer.cuh"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "backend/cuda/result/delivery.cuh"
+#include "backend/cuda/session/session_memory.cuh"
+
+namespace libknng::cuda {
+
+// Returns when the stream is done, or throws when the call was cancelled and the search on it knows.
+void Answerer::wait_unless_cancelled(SearchState* search, const Stream& beside) {
+  constexpr std::chrono::microseconds kBetweenQuestions{100};
+  constexpr int kCancelled = 1;
+  const Event done;
+  done.record(context_.stream);
+  for (;; std::this_thread::sleep_for(kBetweenQuestions)) {
+    if (problem_.cancelled(problem_.cancellation) != 0) {
+      check(cudaMemcpyAsync(&search->cancelled, &kCancelled, sizeof kCancelled, cudaMemcpyHostToDevice, beside));
+      beside.wait();
+      throw Cancelled{};
+    }
+    if (done.is_reached()) return;
+  }
+}
+
+void Answerer::answer(std::int64_t first, std::int64_t count, const LeftOut& left_out, std::byte* workspace,
+                      knng_backend_result& result) {
+  const knng_backend_problem& p = problem_;
+  const ResultSpace space(p, p.tile_rows, workspace);
+  auto* const state = static_cast<SearchState*>(space.rest);
+  check(cudaMemsetAsync(state, 0, sizeof *state, context_.stream));
+  context_.stream.wait();  // what is written from now on stays
+  const Stream beside;
+  Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
+  for (std::int64_t done = 0; done < count; done += space.together) {
+    SearchRowsJob job = search_rows_job(p, metric_);
+    job.rows = points_.rows();
+    job.grid = tree_.grid();
+    job.tree = tree_.boxes();
+    job.first = first + done;
+    job.count = std::min(space.together, count - done);
+    job.leave_out = left_out.listed();
+    job.directionless = left_out.first_directionless();
+    job.directionless_count = left_out.directionless_count;
+    job.result = space.rows;
+    job.result.first = job.first;
+    job.workspace = static_cast<std::byte*>(space.rest) + kSearchStateBytes;
+    job.searching = [&] { wait_unless_cancelled(state, beside); };
+    search_rows(job, state, context_.stream);
+    delivery.rows(space, 0, job.first, job.count, KNNG_RUNG_FP64);
+  }
+  delivery.findings();
+  unsigned long long keys = 0;
+  staging_.download(&state->evaluated, &keys, sizeof keys, context_.stream);
+  result.keys += static_cast<std::int64_t>(keys);
+}
+
+}  // namespace libknng::cuda
