@@ -124,6 +124,8 @@ class Devices(unittest.TestCase):
         fake.knng_fake_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64]
         cls.fake = fake
         cls.count = sum(device.usable for device in knng.devices()) - 1
+        if cls.count < 1:
+            raise AssertionError(f"no device can be used: {knng.devices()}")
 
     def on_device(self, array, device=0, stream=1):
         """Memory whose values are there when somebody has waited for the stream."""

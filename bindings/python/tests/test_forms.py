@@ -100,6 +100,15 @@ class Umap(unittest.TestCase):
             for array in [ids, distances, *first.umap()]:
                 self.assertTrue(array.flags.writeable and array.flags.owndata and array.flags.c_contiguous)
 
+    def test_an_approximate_search_finds_nothing_nearer(self):
+        pynndescent = need("pynndescent")
+        x = points(1500, 12)
+        ids, distances = pynndescent.NNDescent(x, n_neighbors=11, random_state=1).neighbor_graph
+        g = knng.graph(x, 10, self="first")
+        np.testing.assert_array_less(g.distances, distances * (1 + 1e-5) + 1e-6)
+        found = [len({*a} & {*b}) for a, b in zip(ids, g.indices)]
+        self.assertGreater(sum(found), 0.97 * ids.size)
+
     def test_umap_learn_takes_them(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
