@@ -1,0 +1,80 @@
+"""The programs of docs/guide/fortran.md do what the page says, with the library as it is installed.
+    test_guide.py BUILD_FOLDER FORTRAN_COMPILER CMAKE"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/guide/fortran.md"
+LIMIT = 60  # seconds
+
+
+def run(*command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT, **options)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: ended with {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def interrupted(program, environment):
+    """What it says when Ctrl-C comes after its first line."""
+    with subprocess.Popen([program], env=environment, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            said = running.stdout.readline()
+            running.send_signal(signal.SIGINT)
+            return said + running.communicate(timeout=LIMIT)[0]
+        finally:
+            running.kill()
+
+
+def main(build, compiler, cmake):
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    programs = {re.search(r"^program (\w+)", text, re.M).group(1): (text, blocks[place + 1:place + 2])
+                for place, (kind, text) in enumerate(blocks) if kind == "fortran"}
+    if sorted(programs) != ["curve", "errors", "first", "interruptible", "queries"]:
+        sys.exit(f"{PAGE} has the programs {sorted(programs)}: the test must follow")
+    with tempfile.TemporaryDirectory() as name:
+        stage = pathlib.Path(name) / "stage"
+        run(cmake, "--install", build, "--prefix", "/opt/knng", env=dict(os.environ, DESTDIR=str(stage)))
+        package = next(stage.rglob("knng-fortran.pc")).parent
+        environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(package), PKG_CONFIG_SYSROOT_DIR=str(stage),
+                           LD_LIBRARY_PATH=str(package.parent), KNNG_DEVICE="cpu", PYTHONUNBUFFERED="1",
+                           GFORTRAN_UNBUFFERED_ALL="1")
+        environment.pop("KNNG_BACKEND_DIR", None)
+        flags = run("pkg-config", "--cflags", "--libs", "knng-fortran", env=environment).split()
+        module = next(stage.rglob("knng.mod"))
+        number = subprocess.run(["gzip", "-dc", str(module)], stdout=subprocess.PIPE).stdout.split(b"'", 2)[1].decode()
+        if module.parent.name != f"gfortran-mod-{number}":
+            sys.exit(f"module files of version {number} are in {module.parent.name}")
+        os.chdir(name)
+        for program, (text, after) in programs.items():
+            pathlib.Path(f"{program}.f90").write_text(text)
+            run(compiler, "-std=f2018", "-Wall", f"{program}.f90", *flags, "-o", program, env=environment)
+            if program == "interruptible":
+                said = interrupted(f"./{program}", environment)
+                if not re.search(r"distances: +\d+ %\n(.*\n)*stopped\n$", said):
+                    sys.exit(f"{program}, interrupted, says {said}")
+                continue
+            said = run(f"./{program}", env=environment)
+            if after and after[0][0] == "text" and said.split() != after[0][1].split():
+                sys.exit(f"{program} says\n{said}instead of\n{after[0][1]}")
+        if len(pathlib.Path("curve.txt").read_text().split()) != 2000 or not pathlib.Path("edges.txt").read_text():
+            sys.exit("curve does not write its files")
+        # CMake finds the module as it does the library.
+        consumer = pathlib.Path("consumer")
+        consumer.mkdir()
+        consumer.joinpath("CMakeLists.txt").write_text(next(text for kind, text in blocks if kind == "cmake"))
+        consumer.joinpath("first.f90").write_text(programs["first"][0])
+        run(cmake, "-S", "consumer", "-B", "made", f"-DCMAKE_PREFIX_PATH={package.parent.parent}",
+            f"-DCMAKE_Fortran_COMPILER={compiler}")
+        run(cmake, "--build", "made")
+        if len(run("made/first").split()) != 20:
+            sys.exit("first, built by CMake, does not print its lists")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
