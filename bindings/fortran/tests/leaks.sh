@@ -7,6 +7,6 @@ command -v valgrind >/dev/null || {
   exit 1
 }
 for program in "$@"; do
-  KNNG_THREADS=2 valgrind -q --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
-    --error-exitcode=9 "$program"
+  KNNG_THREADS=2 valgrind -q --leak-check=full --show-leak-kinds=definite,indirect \
+    --errors-for-leak-kinds=definite,indirect --error-exitcode=9 "$program"
 done

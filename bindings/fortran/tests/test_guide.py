@@ -55,7 +55,7 @@ def main(build, compiler, cmake):
             run(compiler, "-std=f2018", "-Wall", f"{program}.f90", *flags, "-o", program, env=environment)
             if program == "interruptible":
                 said = interrupted(f"./{program}", environment)
-                if not re.search(r"distances: +\d+ %\n(.*\n)*stopped\n$", said):
+                if not re.search(r"^\w+: +\d+ %\n(.*\n)*stopped\n$", said):
                     sys.exit(f"{program}, interrupted, says {said}")
                 continue
             said = run(f"./{program}", env=environment)

@@ -176,7 +176,7 @@ contains
     call borrowed%borrow(x)
     call copied%estimate(10, one)
     call borrowed%estimate(10, other)
-    call check(one%host_bytes - other%host_bytes >= 8*size(x), "a copy takes the size of the array, a borrowed array none")
+    call check(one%host_bytes - other%host_bytes >= 8*size(x), "what is borrowed is not copied")
   end subroutine
 end module
 
