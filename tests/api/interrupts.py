@@ -17,7 +17,8 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/guide/interrupts.md"
 LINKED = ["-I@include", "-L@library", "-lknng"]
 LANGUAGES = {
     "C": (["main.c"], [["cc", "-std=c99", "main.c", "-o", "main", *LINKED]], ["./main"]),
-    "Fortran": (["main.f90"], [["gfortran", "main.f90", "-o", "main", *LINKED]], ["./main"]),
+    "Fortran": (["main.f90"], [["gfortran", "-I@modules", "main.f90", "-o", "main", "-L@library", "-lknng_fortran",
+                               *LINKED]], ["./main"]),
     "Python": (["main.py"], [], ["/usr/bin/python3", "main.py"]),
     "R": (["glue.c", "main.R"], [["R", "CMD", "SHLIB", "-o", "neighbours.so", "glue.c"]],
           ["Rscript", "--vanilla", "main.R"]),
@@ -54,7 +55,12 @@ def interrupted(command, environment, moment):
 
 def main(language, library, include):
     files, build, run = LANGUAGES[language]
-    folders = {"@library": library, "@include": include}
+    # The Fortran module as the build made it.
+    modules = pathlib.Path(library).parent / "bindings/fortran/modules"
+    if language == "Fortran" and not modules.exists():
+        print("skipped: the Fortran module is not built")
+        return 77
+    folders = {"@library": library, "@include": include, "@modules": str(modules)}
     for tool in {command[0] for command in [*build, run]} - {"./main"}:
         if not shutil.which(tool):
             print(f"skipped: {tool} is needed")
