@@ -8,7 +8,9 @@ import unittest
 import numpy as np
 
 import knng
-from support import main, points
+from support import main, need, points
+
+need("igraph", "networkx", "scipy.sparse")
 
 X = points(20, 4)
 
