@@ -1,8 +1,8 @@
 // For every row, the k smallest (key, id) seen so far, under the total order in which equal keys go to the smaller id;
-// the result does not depend on the order of arrival. A list is a reservoir: entries below the cut-off are appended,
-// and when it is full the k smallest stay (std::nth_element) and the largest of them is the new cut-off. That costs a
-// few operations an entry whatever k is, where a heap pays log k. Not synchronised: whoever offers to a row holds that
-// row's group (shared_lists.h). Knows nothing of keys' meaning.
+// the result does not depend on the order of arrival. A short list is always in order. A longer one is a reservoir:
+// entries below the cut-off are appended, and when it is full the k smallest stay (std::nth_element) and the largest of
+// them is the new cut-off. That costs a few operations an entry whatever k is, where a heap pays log k. Not
+// synchronised: whoever offers to a row holds that row's group (shared_lists.h). Knows nothing of keys' meaning.
 #pragma once
 
 #include <algorithm>
@@ -63,6 +63,7 @@ class NeighbourLists {
       s.tied |= key == s.cutoff.key;
       return;
     }
+    if (k_ <= kShort) return insert(s, entries_.data() + row * k_, pair);
     entries_[row * capacity_ + s.count++] = pair;
     if (s.count == capacity_ || (s.count == k_ && s.cutoff.key == kNone.key)) select(row);
   }
@@ -73,7 +74,7 @@ class NeighbourLists {
     if (s.count > k_) select(row);
     Neighbour* list = entries_.data() + row * capacity_;
     while (s.count < k_) list[s.count++] = kNone;
-    std::sort(list, list + k_);
+    if (k_ > kShort) std::sort(list, list + k_);
     return list;
   }
 
@@ -87,8 +88,26 @@ class NeighbourLists {
     std::int32_t count;
   };
 
-  // Room behind the k entries: enough to spread the cost of a selection, little enough for a fresh cut-off.
-  static std::int64_t capacity(std::int64_t k) { return checked_add(k, std::clamp<std::int64_t>(k / 2, 8, 4096), "k"); }
+  // Up to here an entry is put in its place sooner than a selection's share of it is paid.
+  static constexpr std::int64_t kShort = 32;
+
+  // Behind the k entries of a long list: enough to spread the cost of a selection, little enough for a fresh cut-off.
+  static std::int64_t capacity(std::int64_t k) {
+    return k <= kShort ? k : checked_add(k, std::clamp<std::int64_t>(k / 2, 8, 4096), "k");
+  }
+
+  // Puts a pair below the cut-off in its place; the last of k makes room.
+  void insert(State& s, Neighbour* list, const Neighbour& pair) noexcept {
+    const bool full = s.count == k_;
+    const double dropped = full ? list[k_ - 1].key : kNone.key;
+    std::int64_t at = full ? k_ - 1 : s.count++;
+    for (; at > 0 && pair < list[at - 1]; --at) list[at] = list[at - 1];
+    list[at] = pair;
+    if (s.count < k_) return;
+    s.cutoff = list[k_ - 1];
+    // What was left out before is not below the entry that makes room.
+    s.tied = full && dropped == s.cutoff.key;
+  }
 
   // Keeps the k smallest.
   void select(std::int64_t row) noexcept {
