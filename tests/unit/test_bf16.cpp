@@ -311,10 +311,10 @@ void queries(void**) {
 // chosen.
 void the_choice_follows_the_data(void**) {
   values::Random random(23);
-  const Rows wide = make_rows("gaussian", 1500, 64, [&](std::int64_t, std::int64_t) { return points::normal(random); });
+  const Rows wide = make_rows("gaussian", 3000, 64, [&](std::int64_t, std::int64_t) { return points::normal(random); });
   const Rows centres = make_rows("", 10, 64, [&](std::int64_t, std::int64_t) { return points::normal(random); });
-  const Rows tight = make_rows("tight blobs", 1500, 64, [&](std::int64_t i, std::int64_t t) {
-    return centres.values[static_cast<std::size_t>(i % 10 * 64 + t)] + 1e-4 * points::normal(random);
+  const Rows tight = make_rows("tight blobs", 3000, 64, [&](std::int64_t i, std::int64_t t) {
+    return centres.values[static_cast<std::size_t>(i % 10 * 64 + t)] + 1e-2 * points::normal(random);
   });
   const Metric metric = find_metric("sqeuclidean", 2);
   for (const Rows* rows : {&wide, &tight}) {
@@ -326,9 +326,13 @@ void the_choice_follows_the_data(void**) {
     const FilterFrame frame = FilterFrame::of(metric, canonical, canonical, call.team, nullptr, call.monitor);
     for (const FilterTile* tile : bf16_tiles())
       assert_int_equal(bf16_pays(problem, 10, frame, *fp32_arithmetic().tile, *tile, nullptr), rows == &wide);
+    // A sample of few pairs costs more than it saves.
+    const CpuProblem few{canonical, canonical, metric, {1000, 1000, 96, 96, true}, call.team};
+    for (const FilterTile* tile : bf16_tiles())
+      assert_false(bf16_pays(few, 10, frame, *fp32_arithmetic().tile, *tile, nullptr));
   }
   const double share =
-      check("gaussian", metric, points::stored(KNNG_F32, wide), nullptr, {5, {1500, 1500, 96, 96, true}, 1});
+      check("gaussian", metric, points::stored(KNNG_F32, wide), nullptr, {5, {3000, 3000, 96, 96, true}, 1});
   print_message("%.2f %% of the pairs evaluated\n", 100 * share);
   assert_true(share < 0.1);
 }

@@ -167,32 +167,36 @@ KNNG_AMX FilterProgress run_tiles(const FilterStrip& s, std::int64_t first_colum
 
 // ---- what runs here
 
-struct Leaf7 {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+// Asked once: the instruction takes 20 us in a virtual machine.
+struct Processor {
+  bool bf16_vectors = false, bf16_tiles = false, amd = false;
+
+  Processor() noexcept {
+    __builtin_cpu_init();
+    amd = __builtin_cpu_is("amd");
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (!avx512) return;
+    bf16_vectors = __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax >> 5 & 1) != 0;
+    bf16_tiles = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx >> 22 & 1) != 0 &&  // AMX-BF16
+                 (edx >> 24 & 1) != 0;                                                       // AMX-TILE
+  }
 };
 
-bool has_avx512() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+const Processor& processor() {
+  static const Processor known;
+  return known;
 }
 
-bool has_bf16_vectors() {
-  Leaf7 leaf;
-  return has_avx512() && __get_cpuid_count(7, 1, &leaf.eax, &leaf.ebx, &leaf.ecx, &leaf.edx) &&
-         (leaf.eax >> 5 & 1) != 0;
-}
-
-// Tiles need the processor, the kernel, and leave for this process.
-bool has_bf16_tiles() {
+// Tiles need the processor, the kernel, and leave for this process, which may come later.
+bool may_use_tiles() {
 #if defined(__linux__) && defined(SYS_arch_prctl)
   constexpr unsigned long kGetPermission = 0x1022;  // ARCH_GET_XCOMP_PERM of asm/prctl.h, Linux 5.16
   constexpr int kTileData = 18;                     // XFEATURE_XTILEDATA
-  Leaf7 leaf;
-  if (!has_avx512() || !__get_cpuid_count(7, 0, &leaf.eax, &leaf.ebx, &leaf.ecx, &leaf.edx)) return false;
-  const bool processor = (leaf.edx >> 22 & 1) != 0 && (leaf.edx >> 24 & 1) != 0;  // AMX-BF16, AMX-TILE
   unsigned long permitted = 0;
-  return processor && syscall(SYS_arch_prctl, kGetPermission, &permitted) == 0 && (permitted >> kTileData & 1) != 0;
+  return processor().bf16_tiles && syscall(SYS_arch_prctl, kGetPermission, &permitted) == 0 &&
+         (permitted >> kTileData & 1) != 0;
 #else
   return false;
 #endif
@@ -205,7 +209,7 @@ constexpr FilterTile kVectorsTile = {"AVX512-BF16", run_vectors, bf16_vector_uni
 
 std::span<const FilterTile* const> bf16_tiles() {
   static constexpr std::array<const FilterTile*, 2> kAll = {&kTiles, &kVectorsTile};
-  const bool tiles = has_bf16_tiles(), vectors = has_bf16_vectors();
+  const bool tiles = may_use_tiles(), vectors = processor().bf16_vectors;
   return std::span(kAll).subspan(tiles ? 0 : 1, (tiles ? 1 : 0) + (vectors ? 1 : 0));
 }
 
@@ -214,8 +218,7 @@ const FilterTile* fast_bf16_tile() {
   if (all.empty()) return nullptr;
   // vdpbf16ps does twice the products of an fp32 multiply-add: AMD's processors start one of them as often, Intel's
   // every fourth time (Sapphire Rapids and Emerald Rapids: 86 GFLOP/s where fp32 reaches 177).
-  __builtin_cpu_init();
-  return all.front() == &kTiles || __builtin_cpu_is("amd") ? all.front() : nullptr;
+  return all.front() == &kTiles || processor().amd ? all.front() : nullptr;
 }
 
 }  // namespace libknng

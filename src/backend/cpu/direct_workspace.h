@@ -12,7 +12,7 @@ namespace libknng {
 struct DirectWorkspace {
   static constexpr int kMostLanes = 8;
   // Survivors are handed to the lists strip by strip; a strip has at most this many pairs, or one panel of rows.
-  static constexpr std::int64_t kStripPairs = 1 << 16;
+  static constexpr std::int64_t kStripPairs = 1 << 10;
 
   DirectWorkspace(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim, Budget* budget)
       : strip_rows(strip(tile_rows, tile_cols)),

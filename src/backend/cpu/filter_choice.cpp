@@ -15,6 +15,8 @@ namespace {
 double survivor_cost(std::int64_t dim) { return 14 + 5500 / static_cast<double>(dim); }
 // bfloat16 saves at least this share of a product in fp32.
 constexpr double kSaved = 0.4;
+// The sample costs as much as a million pairs in fp32: below so many bfloat16 saves less.
+constexpr double kFewestPairs = 4e6;
 
 // Some points: canonical rows, and both operands with what the bound knows of them.
 class Sample {
@@ -71,7 +73,7 @@ bool bf16_pays(const CpuProblem& problem, std::int64_t k, const FilterFrame& fra
   // Memory below that of the operands that follow.
   const std::int64_t count = std::min<std::int64_t>(n / 8, 256),
                      asked = std::min<std::int64_t>(problem.rows.rows() / 8, 32);
-  if (asked == 0 || count == 0) return false;
+  if (asked == 0 || count == 0 || problem.grid.pairs() < kFewestPairs) return false;
   // Where cut-offs come to lie.
   const std::int64_t rank = std::clamp<std::int64_t>(ceil_div(checked_mul(k, count, "k"), n), 1, count);
   const Sample columns(metric, problem.columns, frame, count, budget), rows(metric, problem.rows, frame, asked, budget);
