@@ -37,9 +37,12 @@ std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept {
     if constexpr (!kAlwaysValid<T>) {
       const T* x = element<T>(m, row);
       // Nearly all rows are valid: one test a row.
-      bool valid = true;
-      for (std::int64_t t = 0; t < m.cols; ++t) valid &= is_valid(x[t * m.col_stride]);
-      if (valid) return -1;
+      int invalid = 0;
+      if (m.col_stride == 1)
+        for (std::int64_t t = 0; t < m.cols; ++t) invalid |= !is_valid(x[t]);
+      else
+        for (std::int64_t t = 0; t < m.cols; ++t) invalid |= !is_valid(x[t * m.col_stride]);
+      if (!invalid) return -1;
       for (std::int64_t t = 0; t < m.cols; ++t)
         if (!is_valid(x[t * m.col_stride])) return t;
     }

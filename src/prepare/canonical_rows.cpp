@@ -26,12 +26,21 @@ struct Fault {
 };
 
 bool is_faulty(const Metric& m, double limit, std::span<const double> x) noexcept {
-  bool positive_sum = false;
+  // Nearly all rows are sound: one test a row.
+  int large = 0, negative = 0, positive = 0;
   for (const double value : x) {
-    if (std::fabs(value) > limit || (value < 0 && refuses_negative(m.transform))) return true;
-    positive_sum = positive_sum || value > 0;
+    large |= std::fabs(value) > limit;
+    negative |= value < 0;
+    positive |= value > 0;
   }
-  return m.transform == Transform::share && !positive_sum;
+  return large || (negative && refuses_negative(m.transform)) || (m.transform == Transform::share && !positive);
+}
+
+// Whether no row of the data set can be: all but doubles are small beside what a metric takes.
+bool none_is_faulty(const Metric& m, double limit, const Dataset& data) noexcept {
+  const bool any_sign = !refuses_negative(m.transform) && m.transform != Transform::share;
+  return any_sign && limit > std::numeric_limits<float>::max() &&
+         std::ranges::none_of(data.chunks(), [](const auto& chunk) { return chunk->view().dtype == KNNG_F64; });
 }
 
 }  // namespace
@@ -76,6 +85,7 @@ CanonicalRows::CanonicalRows(const Dataset& data, const Metric& metric, ThreadTe
   Buffer<std::int32_t> rank_scratch(ranks ? 2 * d * team.size() : 0, budget);
 
   const double limit = largest_magnitude(metric, d);
+  if (constants_.empty() && none_is_faulty(metric, limit, data)) return;
   Fault fault;
   std::atomic<bool> directionless{false};
   monitor.stage("prepare", static_cast<double>(n));

@@ -13,7 +13,7 @@ constexpr std::int64_t kCentreRows = 255;
 // The median of each coordinate over some rows spread over the data: an outlier among them moves it little. Takes less
 // memory than the operands of twice as many rows.
 Buffer<double> median_row(const CanonicalRows& rows, Budget* budget) {
-  const std::int64_t n = rows.rows(), d = rows.dim(), count = std::max<std::int64_t>(1, std::min(n / 2, kCentreRows));
+  const std::int64_t n = rows.rows(), d = rows.dim(), count = std::max<std::int64_t>(1, std::min(n / 16, kCentreRows));
   Buffer<double> centre(d, budget);
   Buffer<double> sample(checked_mul(count, d, "rows"), budget);
   Buffer<double> values(count, budget);
@@ -43,6 +43,38 @@ double largest_difference(const CanonicalRows& rows, const Buffer<double>& centr
   return *std::max_element(largest.begin(), largest.end());
 }
 
+// How a row becomes an operand: x = (u - centre) 2^exponent, in two factors, neither of which overflows.
+struct Rounding {
+  const double* centre;  // or nullptr
+  double scale_a, scale_b;
+  OperandType type;
+};
+
+// u becomes a. Sums in several lanes, as processors add several numbers at a time; the bound supposes no order.
+RoundingSums round_row(const Rounding& to, std::int64_t dim, double* u) noexcept {
+  constexpr std::int64_t kLanes = 8;
+  double square[kLanes] = {}, residual[kLanes] = {}, row[kLanes] = {};
+  const auto round_one = [&](std::int64_t t, std::int64_t lane) {
+    const double x = (to.centre ? u[t] - to.centre[t] : u[t]) * to.scale_a * to.scale_b;
+    const double a = to.type == OperandType::bf16 ? rounded_to_bf16(x) : static_cast<float>(x);
+    square[lane] += a * a;
+    residual[lane] += (x - a) * (x - a);
+    row[lane] += x * x;
+    u[t] = a;
+  };
+  std::int64_t t = 0;
+  for (; t + kLanes <= dim; t += kLanes)
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) round_one(t + lane, lane);
+  for (; t < dim; ++t) round_one(t, 0);
+  RoundingSums sums;
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    sums.square += square[lane];
+    sums.residual += residual[lane];
+    sums.row += row[lane];
+  }
+  return sums;
+}
+
 }  // namespace
 
 FilterFrame FilterFrame::of(const Metric& metric, const CanonicalRows& rows, const CanonicalRows& queries,
@@ -64,24 +96,15 @@ void round_points(const Metric& metric, const CanonicalRows& rows, const FilterF
                   const std::function<void(std::int64_t point, const double* a, const RoundingSums& sums)>& store) {
   const std::int64_t n = rows.rows(), d = rows.dim();
   Buffer<double> scratch(d * team.size(), budget);
-  // 2^exponent in two factors: neither overflows.
-  const double scale_a = std::ldexp(1.0, frame.exponent / 2),
-               scale_b = std::ldexp(1.0, frame.exponent - frame.exponent / 2);
-  const bool shifted = metric.term != Term::product;
+  const Rounding rounding = {metric.term == Term::product ? nullptr : frame.centre.data(),
+                             std::ldexp(1.0, frame.exponent / 2),
+                             std::ldexp(1.0, frame.exponent - frame.exponent / 2), type};
   monitor.stage("operands", static_cast<double>(n));
   team.for_each(monitor, n, kFilterPanel, [&](int member, std::int64_t first, std::int64_t end) {
     double* u = scratch.data() + member * d;
     for (std::int64_t i = first; i < end; ++i) {
       rows.load(i, u);
-      RoundingSums sums;
-      for (std::int64_t t = 0; t < d; ++t) {
-        const double x = (shifted ? u[t] - frame.centre[t] : u[t]) * scale_a * scale_b;
-        const double a = type == OperandType::bf16 ? rounded_to_bf16(x) : static_cast<float>(x), residual = x - a;
-        sums.square += a * a;
-        sums.residual += residual * residual;
-        sums.row += x * x;
-        u[t] = a;
-      }
+      const RoundingSums sums = round_row(rounding, d, u);
       store(i, u, sums);
     }
   });
