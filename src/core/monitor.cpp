@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <exception>
 #include <system_error>
-#include <thread>
 
 #include "core/error.h"
 #include "core/signals_blocked.h"
@@ -38,13 +37,19 @@ Monitor::Monitor(const Monitor& main) noexcept
     : control_{}, main_(&main), host_(main.host_), shown_(std::chrono::steady_clock::now()) {}
 
 void Monitor::stage(std::string_view name, double total) noexcept {
-  const std::lock_guard lock(stage_mutex_);
-  try {
-    stage_ = names_.emplace_front(name).c_str();
-  } catch (...) {  // no memory: it goes by the name before
+  {
+    const std::lock_guard lock(stage_mutex_);
+    try {
+      stage_ = names_.emplace_front(name).c_str();
+    } catch (...) {  // no memory: it goes by the name before
+    }
+    total_ = total;
+    done_.store(0);
   }
-  total_ = total;
-  done_.store(0);
+  if (caller_ == std::this_thread::get_id()) try {
+      deliver(false);
+    } catch (...) {  // no memory: logs are lost, the work is not
+    }
 }
 
 void Monitor::check() const {
@@ -72,6 +77,7 @@ void Monitor::log_once(int level, const std::string& text) noexcept {
 }
 
 void Monitor::deliver(bool always) {
+  if (!control_.log && !control_.progress) return;
   const AsHost host(host_);
   if (control_.log) {
     std::vector<std::pair<int, std::string>> lines;
@@ -103,7 +109,26 @@ void Monitor::poll() {
   check();
 }
 
-void Monitor::run(const std::function<void()>& work) {
+void Monitor::run(const std::function<void()>& work, bool brief) {
+  std::exception_ptr failure;
+  try {
+    if (brief) {
+      caller_ = std::this_thread::get_id();
+      work();
+    } else {
+      run_beside(work);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+    control_.progress = nullptr;  // logs are still handed out
+  }
+  caller_ = {};
+  deliver(true);
+  if (failure) std::rethrow_exception(failure);
+  check();  // the last call of progress may stop as any other
+}
+
+void Monitor::run_beside(const std::function<void()>& work) {
   std::mutex mutex;
   std::condition_variable changed;
   bool ended = false;
@@ -138,10 +163,7 @@ void Monitor::run(const std::function<void()>& work) {
     }
   }
   driver.join();
-  if (failure) control_.progress = nullptr;  // logs are still handed out
-  deliver(true);
   if (failure) std::rethrow_exception(failure);
-  check();  // the last call of progress may stop as any other
 }
 
 }  // namespace libknng

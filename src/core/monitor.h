@@ -1,6 +1,6 @@
 // Progress, log and stop of one call. Workers report to a Monitor; only the calling thread talks to the caller's
 // callbacks. run() gives the work a thread of its own, so that the calling thread is free for progress and the
-// stop flag.
+// stop flag; brief work is done on the calling thread, which talks to the callbacks where a stage begins.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "core/float_env.h"
@@ -43,14 +44,17 @@ class Monitor {
   // Calling thread only: shows progress if it is due, delivers logs; then as check().
   void poll();
 
-  // Runs `work` on a thread of its own and polls until it ends; its exception comes out of here.
-  void run(const std::function<void()>& work);
+  // Runs `work` on a thread of its own, or here if it is brief, and polls until it ends; its exception comes out of
+  // here.
+  void run(const std::function<void()>& work, bool brief = false);
 
  private:
+  void run_beside(const std::function<void()>& work);
   void deliver(bool always);
 
   knng_control control_;
   const Monitor* main_ = nullptr;
+  std::thread::id caller_;  // while it does the work
   std::fenv_t host_;
   std::mutex stage_mutex_;
   std::forward_list<std::string> names_;  // of all stages so far: the caller may be looking at one

@@ -122,6 +122,10 @@ Graph run_anywhere(const Request& request, Task& task, const TaskPlan& plan) {
   return run({rows, queries ? &*query_rows : nullptr, leave_out, k, budget, monitor}, task, plan);
 }
 
+bool is_brief(const Task& task, const TaskPlan& plan) {
+  return plan.brief && worker_of(plan).needs_rows_on_host() && task.absent_row_bytes == 0;
+}
+
 }  // namespace
 
 Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k, Monitor& monitor) {
@@ -132,7 +136,7 @@ Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k,
   Budget budget(task.max_host_bytes, data.held_bytes());
   Graph graph;
   const Request request{data, nullptr, nullptr, k, &budget, monitor};
-  run_while_unchanged(data, nullptr, monitor, [&] { graph = run_anywhere(request, task, plan); });
+  run_while_unchanged(data, nullptr, monitor, is_brief(task, plan), [&] { graph = run_anywhere(request, task, plan); });
   return graph;
 }
 
@@ -147,7 +151,7 @@ Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& 
   Budget budget(task.max_host_bytes, held);
   Graph graph;
   const Request request{data, &queries, leave_out, k, &budget, monitor};
-  run_while_unchanged(data, &queries, monitor, [&] { graph = run_anywhere(request, task, plan); });
+  run_while_unchanged(data, &queries, monitor, is_brief(task, plan), [&] { graph = run_anywhere(request, task, plan); });
   return graph;
 }
 

@@ -224,7 +224,7 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
   warn_about("value", graph.text.value, settings.text(Setting::value), monitor);
   warn_about("self", graph.text.self, settings.text(Setting::self), monitor);
   Findings findings;
-  run_while_unchanged(data, nullptr, monitor, [&] {
+  run_while_unchanged(data, nullptr, monitor, false, [&] {
     ThreadTeam team(task.threads);
     Buffer<double> scratch(checked_mul((kTogether + 1) * d, task.threads, "threads"), &budget);
     const Parts parts(data, task.metric, checked, k, task.threads, budget);

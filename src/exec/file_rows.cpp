@@ -96,14 +96,14 @@ std::shared_ptr<const Chunk> leave_in_file(std::unique_ptr<const RowFile> file, 
   return std::make_shared<Chunk>(std::move(file), std::move(hashes), dtype, rows, cols);
 }
 
-void run_while_unchanged(const Dataset& data, const Dataset* queries, Monitor& monitor,
+void run_while_unchanged(const Dataset& data, const Dataset* queries, Monitor& monitor, bool brief,
                          const std::function<void()>& work) {
   const auto require_unchanged = [&] {
     data.require_unchanged();
     if (queries) queries->require_unchanged();
   };
   require_unchanged();
-  monitor.run([&] {
+  const auto watched = [&] {
     try {
       work();
     } catch (const Error& e) {
@@ -111,7 +111,8 @@ void run_while_unchanged(const Dataset& data, const Dataset* queries, Monitor& m
       throw;
     }
     require_unchanged();
-  });
+  };
+  monitor.run(watched, brief);
 }
 
 }  // namespace libknng

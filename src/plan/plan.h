@@ -37,6 +37,7 @@ struct Problem {
 struct Plan {
   TileGrid grid;
   int threads = 1;
+  bool brief = false;              // done before a thread would be of help
   std::int64_t host_bytes = 0;     // peak
   std::int64_t smallest_host = 0;  // peak with the smallest tiles and the fewest threads
 };

@@ -204,7 +204,8 @@ void plans_keep_what_was_asked_for(void**) {
   for_problems(500, [](values::Random&, const Problem& p) {
     const Plan plan = make_plan(p);
     assert_keeps_what_was_asked(p, plan);
-    assert_int_equal(plan.threads, p.threads);  // without a budget nothing is given up
+    // Without a budget nothing is given up, but few pairs are not worth many threads.
+    if (p.threads_fixed || p.rows * p.columns > 1'000'000) assert_int_equal(plan.threads, p.threads);
     assert_true(plan.smallest_host <= plan.host_bytes);
     assert_true(plan.host_bytes >= p.held_bytes);
   });
