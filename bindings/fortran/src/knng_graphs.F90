@@ -121,17 +121,19 @@ contains
     class(knng_dataset), intent(in) :: data
     type(knng_matrix), intent(in) :: q
     integer, intent(in) :: k
-    integer, intent(in), contiguous, target, optional :: leave_out(:)
+    integer, intent(in), optional :: leave_out(:)
     type(knng_control), intent(in), optional :: control
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(knng_error), intent(out), optional :: error
+    integer, allocatable, target :: left_out(:)
     type(c_error) :: e
     type(c_ptr) :: handle
 
     call filled(data, e)
     if (e%code == knng_ok .and. present(leave_out)) then
-      e%code = c_query(data%c_handle(), q, vector_of(leave_out), 1, int(k, int64), control_of(control), handle, e)
+      left_out = leave_out
+      e%code = c_query(data%c_handle(), q, vector_of(left_out), 1, int(k, int64), control_of(control), handle, e)
     else if (e%code == knng_ok) then
       e%code = c_query(data%c_handle(), q, base=1, k=int(k, int64), control=control_of(control), out=handle, error=e)
     end if
@@ -144,7 +146,7 @@ contains
     type(knng_matrix), intent(in) :: x, q
     integer, intent(in) :: k
     character(*), intent(in), optional :: metric, settings
-    integer, intent(in), contiguous, target, optional :: leave_out(:)
+    integer, intent(in), optional :: leave_out(:)
     type(knng_control), intent(in), optional :: control
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg

@@ -1,5 +1,6 @@
 !> Progress, log, stop and limits; and several threads at once.
 module control_tests
+  use, intrinsic :: iso_c_binding, only: c_int
   use, intrinsic :: iso_fortran_env, only: int32, int64, real64
   use knng
   use checks
@@ -9,6 +10,23 @@ module control_tests
   real(real64) :: last = -1
   logical :: odd = .false.
   integer, target :: flag = 0
+
+  interface
+    function c_fork() bind(c, name="fork") result(child)
+      import
+      integer(c_int) :: child
+    end function
+    function c_waitpid(child, status, options) bind(c, name="waitpid") result(ended)
+      import
+      integer(c_int), value :: child, options
+      integer(c_int), intent(out) :: status
+      integer(c_int) :: ended
+    end function
+    subroutine c_exit(status) bind(c, name="_exit")
+      import
+      integer(c_int), value :: status
+    end subroutine
+  end interface
 
 contains
 
@@ -38,6 +56,34 @@ contains
 
     if (len(stage) > 0 .and. done <= total .and. .not. stop) flag = 1
   end subroutine
+
+  !> Builds a graph of its own while another is being built.
+  subroutine nested(stage, done, total, stop)
+    character(*), intent(in) :: stage
+    real(real64), intent(in) :: done, total
+    logical, intent(inout) :: stop
+    type(knng_graph) :: inner
+
+    call inner%build(reshape([0.0, 1.0, 3.0, 7.0], [1, 4]), 2)
+    if (inner%lists() == 4 .and. len(stage) > 0 .and. done <= total .and. .not. stop) calls = calls + 1
+  end subroutine
+
+  !> 0 if a child of this process can build a graph and free what it has from its parent.
+  integer function of_child(graph, x)
+    type(knng_graph), intent(inout) :: graph
+    real, intent(in) :: x(:, :)
+    integer(c_int) :: child, status
+    integer :: stat
+
+    child = c_fork()
+    if (child == 0) then
+      call graph%build(x, 3, settings="device=cpu", stat=stat)
+      call graph%close()
+      call c_exit(int(merge(0, 1, stat == knng_ok), c_int))
+    end if
+    of_child = -1
+    if (c_waitpid(child, status, 0) == child) of_child = status
+  end function
 
   subroutine hear(level, text)
     integer, intent(in) :: level
@@ -71,6 +117,12 @@ program test_control
   call data%add(x(:, :4000))
   call graph%check(data, first_wrong, sample=10, control=control) ! under another metric
   call check(lines > 0 .and. first_wrong == 1 .and. .not. odd, "log is called")
+
+  calls = 0
+  control%progress => nested
+  call graph%build(x(:, :4000), 5, "manhattan", "device=cpu threads=1", control)
+  call check(calls > 2 .and. graph%lists() == 4000, "a callback builds a graph")
+  call check(of_child(graph, x(:, :300)) == 0, "after fork")
 
   calls = 0
   control%progress => stop_soon
@@ -122,5 +174,5 @@ program test_control
     end block
   end do
   call check(all(same), "threads")
-  call finish_checks(13)
+  call finish_checks(15)
 end program
