@@ -25,8 +25,8 @@ from ._graph import Graph, load
 from ._library import lib as _lib
 from ._library import text_of_version as _text_of_version
 from ._neighbors import kneighbors_graph
-from ._rows import Shared
 from ._settings import Device, Setting, devices, metrics, settings, statistics
+from ._shared import Shared
 from ._sparse import Sparse
 from ._version import __version__
 

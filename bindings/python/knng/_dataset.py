@@ -12,6 +12,7 @@ import numpy as np
 from . import _declarations as c
 from . import _rows
 from ._control import CONTROL, Progress, run
+from ._dtypes import numpy_dtype
 from ._graph import Graph
 from ._handle import Handle
 from ._library import call, lib, text
@@ -101,7 +102,7 @@ class DataSet:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the values."""
-        return _rows.numpy_dtype(self._shape[2])
+        return numpy_dtype(self._shape[2])
 
     def __len__(self) -> int:
         return self._shape[0]

@@ -10,10 +10,12 @@ import numpy as np
 from . import _declarations as c
 from . import _rows
 from ._control import CONTROL, Progress, run
+from ._dtypes import HOST, numpy_dtype
 from ._errors import StateError, UnsupportedError
 from ._handle import Handle
 from ._library import call, text
 from ._settings import statistics
+from ._shared import Shared, shown
 from ._sparse import Sparse
 
 if TYPE_CHECKING:
@@ -56,12 +58,12 @@ class Graph:
         graph.width = width.value
         #: Whether rows and columns are the same points; False for a query.
         graph.same_points = bool(same.value)
-        graph._value_dtype = _rows.numpy_dtype(values.dtype)
+        graph._value_dtype = numpy_dtype(values.dtype)
         lists = (rows.value, width.value)
-        graph._arrays = tuple(_rows.Shared(matrix, lists, handle) for matrix in (ids, values))
-        if ids.space == _rows.HOST:
-            graph.indices = _rows.shown(ids, lists, handle)
-            graph.distances = _rows.shown(values, lists, handle)
+        graph._arrays = tuple(Shared(matrix, lists, handle) for matrix in (ids, values))
+        if ids.space == HOST:
+            graph.indices = shown(ids, lists, handle)
+            graph.distances = shown(values, lists, handle)
         else:  # made with graph="device": the arrays are copies
             graph.indices, graph.distances = graph.copy()
         return graph
@@ -72,7 +74,7 @@ class Graph:
     indices: np.ndarray[Any, np.dtype[np.int64]]
     distances: np.ndarray[Any, Any]
     _value_dtype: np.dtype[Any]
-    _arrays: Tuple[_rows.Shared, ...]
+    _arrays: Tuple[Shared, ...]
 
     @classmethod
     def from_arrays(cls, indices: Any, distances: Any = None, *, columns: Optional[int] = None, base: int = 0) -> Graph:
@@ -169,14 +171,14 @@ class Graph:
         if order not in ("C", "F"):
             raise ValueError(f"order must be 'C' or 'F', not {order!r}")
         lists = (self.shape[0], self.width)
-        to_ids = np.empty(lists, ids, order=order)  # type: ignore[call-overload]
-        to_values = np.empty(lists, distances or self._value_dtype, order=order)  # type: ignore[call-overload]
+        dtypes = ids, self._value_dtype if distances is None else distances
+        to_ids, to_values = (np.empty(lists, dtype, order=order) for dtype in dtypes)  # type: ignore[call-overload]
         with self._handle as g:
             call("knng_graph_copy", g, base, ctypes.byref(_rows.writable(to_ids)),
                  ctypes.byref(_rows.writable(to_values)))
         return to_ids, to_values
 
-    def arrays(self) -> Tuple[_rows.Shared, ...]:
+    def arrays(self) -> Tuple[Shared, ...]:
         """(indices, distances) where they are, on the host or under graph="device" on a GPU, for packages that take
         DLPack or __cuda_array_interface__: torch.from_dlpack(a), cupy.asarray(a). Not copied; do not write to them."""
         return self._arrays

@@ -10,6 +10,7 @@ from . import _declarations as c
 from . import _rows
 from ._handle import Handle
 from ._library import call
+from ._shared import shown
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -46,7 +47,7 @@ class Sparse:
         made.shape = rows.value, cols.value
         sizes = [rows.value + 1] + [entries.value] * 3
         made.indptr, made.row, made.col, made.value = (
-            _rows.shown(view, (size,), handle) for view, size in zip(views, sizes))
+            shown(view, (size,), handle) for view, size in zip(views, sizes))
         return made
 
     @property

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 import knng
-from knng import _dlpack, _rows
+from knng import _dlpack, _dtypes, _rows
 from support import main, need, points
 
 anndata, pandas, sparse = need("anndata", "pandas", "scipy.sparse")
@@ -24,7 +24,7 @@ class Tensor:
 
     def __init__(self, array, dtype=None, device=(1, 0), address=None, version=None):
         self.array, self.device, self.version = array, device, version
-        self.dtype = _rows.dtype_code(array.dtype, "x") if dtype is None else dtype
+        self.dtype = _dtypes.dtype_code(array.dtype, "x") if dtype is None else dtype
         self.address = address or array.ctypes.data
         self.streams = []
 

@@ -5,8 +5,10 @@ import sys
 import unittest
 from unittest import mock
 
+import numpy as np
+
 from knng import _declarations as c
-from knng import _errors, _rows
+from knng import _dtypes, _errors
 from support import main
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "api"))
@@ -95,13 +97,13 @@ class Declarations(unittest.TestCase):
         self.assertEqual(API.constants["KNNG_HEADER_VERSION"], c.HEADER_VERSION)
         codes = {value for name, value in API.constants.items() if name.startswith("KNNG_ERR_")}
         self.assertEqual(set(_errors.KINDS), codes)
-        self.assertEqual((_rows.HOST, _rows.CUDA), (API.constants["KNNG_HOST"], API.constants["KNNG_CUDA"]))
+        self.assertEqual((_dtypes.HOST, _dtypes.CUDA), (API.constants["KNNG_HOST"], API.constants["KNNG_CUDA"]))
         for name, numpy in {"I8": "i1", "I16": "i2", "I32": "i4", "I64": "i8", "U8": "u1", "U16": "u2", "U32": "u4",
                             "U64": "u8", "F16": "f2", "F32": "f4", "F64": "f8", "BOOL": "?"}.items():
             code = API.constants[f"KNNG_{name}"]
-            self.assertEqual(_rows.dtype_code(_rows.np.dtype(numpy), "x"), code)
-            self.assertEqual(_rows.numpy_dtype(code), _rows.np.dtype(numpy))
-        self.assertEqual(_rows._BF16, API.constants["KNNG_BF16"])
+            self.assertEqual(_dtypes.dtype_code(np.dtype(numpy), "x"), code)
+            self.assertEqual(_dtypes.numpy_dtype(code), np.dtype(numpy))
+        self.assertEqual(_dtypes._BF16, API.constants["KNNG_BF16"])
 
 
 if __name__ == "__main__":

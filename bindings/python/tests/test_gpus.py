@@ -1,4 +1,5 @@
-"""Memory of real GPUs by the packages that own it, PyTorch and CuPy, in and out; where there is a GPU and one of them."""
+"""Memory of real GPUs by the packages that own it, PyTorch and CuPy, in and out; where there is a GPU and one of the
+two."""
 import gc
 import os
 import signal

@@ -1,5 +1,5 @@
-"""Every call of the package under valgrind: nothing of the library's is lost, and no byte is read or written that must not
-be. What Python and NumPy do by themselves is not looked at."""
+"""Every call of the package under valgrind: nothing of the library's is lost, and no byte is read or written that must
+not be. What Python and NumPy do by themselves is not looked at."""
 import os
 import pathlib
 import re
@@ -71,7 +71,8 @@ class Leaks(unittest.TestCase):
             text = re.sub(r"^==\d+== ?", "", log.read_text(), flags=re.M)
         self.assertIn("LEAK SUMMARY", text)
         # A record has a line of what it is and its frames, as "at 0x...: function (in object)".
-        records = [record for record in text.split("\n\n") if re.search(r"^   (at|by) 0x.*(libknng|knng_)", record, re.M)]
+        records = [record for record in text.split("\n\n")
+                   if re.search(r"^   (at|by) 0x.*(libknng|knng_)", record, re.M)]
         self.assertEqual(records, [])
 
 

@@ -1,5 +1,5 @@
-"""The wheel and the source archive: what is in them, that the tag is true of the library inside, and that they work when
-they are all that is installed."""
+"""The wheel and the source archive: what is in them, that the tag is true of the library inside, and that they work
+when they are all that is installed."""
 import base64
 import csv
 import hashlib
@@ -47,9 +47,9 @@ class Archives(unittest.TestCase):
         cls.kept.cleanup()
 
     @classmethod
-    def install(cls, archive, folder, *options):
-        said = run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--target",
-                   str(folder), *options, str(archive), PIP_DISABLE_PIP_VERSION_CHECK="1")
+    def install(cls, archive, folder):
+        said = run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation",
+                   "--target", str(folder), str(archive), PIP_DISABLE_PIP_VERSION_CHECK="1")
         if "Successfully installed knng" not in said:
             raise AssertionError(said)
 
@@ -133,13 +133,14 @@ print(sorted(os.listdir(".")), sorted(np.load("g.npz")), "formats" in open("/pro
     def test_source_archive(self):
         with tarfile.open(self.source) as archive:
             names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-        self.assertLessEqual({"LICENSE", "README.md", "pyproject.toml", "PKG-INFO", "knng/__init__.py", "knng/py.typed"},
-                             names)
+        self.assertLessEqual({"LICENSE", "README.md", "pyproject.toml", "PKG-INFO", "knng/__init__.py",
+                              "knng/py.typed"}, names)
         self.assertFalse([name for name in names if ".so" in name])
         site = self.folder / "from source"
         self.install(self.source, site)
         program = "import knng; print(knng.__version__, knng.library_version)"
-        self.assertEqual(run(sys.executable, "-c", program, PYTHONPATH=str(site), KNNG_LIBRARY=LIBRARY), "0.1.0 0.1.0\n")
+        self.assertEqual(run(sys.executable, "-c", program, PYTHONPATH=str(site), KNNG_LIBRARY=LIBRARY),
+                         "0.1.0 0.1.0\n")
 
 
 if __name__ == "__main__":
