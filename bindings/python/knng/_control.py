@@ -101,6 +101,10 @@ def _bar(progress: Progress) -> Optional[_Bar]:
                     f"not {type(progress).__name__}")
 
 
+#: All signals, Ctrl-C first: once its handler is wrapped it cannot interrupt the wrapping of the others.
+SIGNALS = sorted(signal.valid_signals(), key=lambda number: number != signal.SIGINT)
+
+
 class _Signals:
     """While it is entered, handlers written in Python set `stop` instead of raising; those that raised, in order, are
     in `raised`. Does nothing in other threads than the main one, where Python runs no handlers."""
@@ -125,8 +129,7 @@ class _Signals:
         if threading.current_thread() is not threading.main_thread():
             return
         try:
-            # Ctrl-C first: from then on it cannot interrupt this loop.
-            for number in sorted(signal.valid_signals(), key=lambda number: number != signal.SIGINT):
+            for number in SIGNALS:
                 handler = signal.getsignal(number)
                 if callable(handler) and not isinstance(handler, signal.Handlers):
                     self._before[number] = handler

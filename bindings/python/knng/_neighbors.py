@@ -1,18 +1,27 @@
 """scikit-learn's function of the same name, without scikit-learn."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from ._dataset import graph
+from ._dataset import DataSet
 
 if TYPE_CHECKING:
     import scipy.sparse
 
 
+def diagonal(n: int, mode: str) -> scipy.sparse.csr_matrix:
+    """Each row's list if it is nothing but the row itself, which takes no graph."""
+    from scipy.sparse import csr_matrix
+
+    places = np.arange(n + 1, dtype=np.int32)
+    return csr_matrix((np.full(n, 1.0 if mode == "connectivity" else 0.0), places[:n], places), shape=(n, n))
+
+
 def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", metric: str = "euclidean",
-                     include_self: bool = False, **settings: Any) -> scipy.sparse.csr_matrix:
+                     include_self: bool = False, n_jobs: Optional[int] = None,
+                     **settings: Any) -> scipy.sparse.csr_matrix:
     """The graph as a CSR matrix with n_neighbors entries a row, nearest first, as sklearn.neighbors.kneighbors_graph()
     gives it.
 
@@ -20,15 +29,18 @@ def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", me
         x: n x d: see knng.DataSet
         mode: "connectivity": entries are 1; "distance"
         include_self: whether the row itself is the first of its n_neighbors
+        n_jobs: threads; None and -1: as many as there are processors
         **settings: as for knng.graph()
     """
     if mode not in ("connectivity", "distance"):
         raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
-    if include_self:
-        made = graph(x, n_neighbors - 1, metric=metric, self="first", **settings)
-    else:
-        made = graph(x, n_neighbors, metric=metric, **settings)
-    csr = made.to_scipy()
+    settings.update(metric=metric, self="first" if include_self else "exclude")
+    if n_jobs not in (None, -1):
+        settings["threads"] = n_jobs
+    with DataSet(x, **settings) as rows:
+        if include_self and n_neighbors == 1:
+            return diagonal(len(rows), mode)
+        csr = rows.graph(n_neighbors - include_self).to_scipy()
     if mode == "connectivity":
         csr.data = np.ones(csr.nnz)
     return csr

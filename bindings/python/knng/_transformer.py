@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._dataset import DataSet
 from ._graph import Graph
+from ._neighbors import diagonal
 
 try:  # scikit-learn 1.6
     from sklearn.utils.validation import validate_data
@@ -118,10 +119,8 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
             return rows.query(X, n_neighbors)
 
     def _graph(self, X: Any, n_neighbors: int, itself: bool, mode: str) -> scipy.sparse.csr_matrix:
-        if X is None and itself and n_neighbors == 1:  # nothing but the diagonal, which takes no graph
-            from scipy.sparse import identity
-
-            return identity(self.n_samples_fit_, format="csr")
+        if X is None and itself and n_neighbors == 1:
+            return diagonal(self.n_samples_fit_, mode)
         made = self._neighbors(X, n_neighbors, itself).to_scipy()
         if mode == "connectivity":
             made.data = np.ones(made.nnz)

@@ -103,6 +103,12 @@ class ScikitLearn(unittest.TestCase):
                 np.testing.assert_allclose(a.toarray(), b.toarray(), atol=1e-12)
                 self.assertEqual((a.nnz, a.dtype), (b.nnz, b.dtype))
                 np.testing.assert_array_equal(a.indices, b.indices)
+        for mode in ["connectivity", "distance"]:
+            a = neighbors.kneighbors_graph(x, 1, mode=mode, include_self=True)
+            b = knng.kneighbors_graph(x, 1, mode=mode, include_self=True, n_jobs=1)
+            np.testing.assert_array_equal(a.toarray(), b.toarray())
+            self.assertEqual(a.nnz, b.nnz)
+        self.assertEqual(KNeighborsTransformer(mode="connectivity", n_neighbors=1).fit_transform(x).nnz, 100)
         with self.assertRaisesRegex(ValueError, "mode"):
             knng.kneighbors_graph(x, 6, mode="both")
 
