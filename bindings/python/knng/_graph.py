@@ -32,11 +32,18 @@ class Graph:
     neither the data set nor the rows that it was made from. Any number of threads may read it at the same time.
 
     Attributes:
-        indices: n x k ids, int64, nearest first. Read-only: the library's own memory, no copy.
-        distances: n x k, float32 (float64 for float64 rows); largest first if they are similarities. Read-only.
+        shape: rows, and points that could be neighbours
+        width: entries of a row: k, or k + 1 under self="first"
+        same_points: whether rows and columns are the same points; False for a query
     """
 
     _handle: Handle
+    shape: Tuple[int, int]
+    width: int
+    same_points: bool
+    _lists: Optional[Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]
+    _value_dtype: np.dtype[Any]
+    _arrays: Tuple[Shared, ...]
 
     def __init__(self) -> None:
         raise TypeError("graphs are made by knng.graph(), knng.DataSet, knng.load() and knng.Graph.from_arrays()")
@@ -52,29 +59,16 @@ class Graph:
             call("knng_graph_shape", g, ctypes.byref(rows), ctypes.byref(columns), ctypes.byref(width),
                  ctypes.byref(same))
             call("knng_graph_view", g, ctypes.byref(ids), ctypes.byref(values))
-        #: Rows, and points that could be neighbours.
         graph.shape = rows.value, columns.value
-        #: Entries of a row: k, or k + 1 under self="first".
         graph.width = width.value
-        #: Whether rows and columns are the same points; False for a query.
         graph.same_points = bool(same.value)
         graph._value_dtype = numpy_dtype(values.dtype)
         lists = (rows.value, width.value)
         graph._arrays = tuple(Shared(matrix, lists, handle) for matrix in (ids, values))
+        graph._lists = None
         if ids.space == HOST:
-            graph.indices = shown(ids, lists, handle)
-            graph.distances = shown(values, lists, handle)
-        else:  # made with graph="device": the arrays are copies
-            graph.indices, graph.distances = graph.copy()
+            graph._lists = shown(ids, lists, handle), shown(values, lists, handle)
         return graph
-
-    shape: Tuple[int, int]
-    width: int
-    same_points: bool
-    indices: np.ndarray[Any, np.dtype[np.int64]]
-    distances: np.ndarray[Any, Any]
-    _value_dtype: np.dtype[Any]
-    _arrays: Tuple[Shared, ...]
 
     @classmethod
     def from_arrays(cls, indices: Any, distances: Any = None, *, columns: Optional[int] = None, base: int = 0) -> Graph:
@@ -92,6 +86,24 @@ class Graph:
         call("knng_graph_import", handle.out(), ctypes.byref(ids.matrix), values and ctypes.byref(values.matrix), base,
              ids.matrix.rows if columns is None else columns, int(columns is None))
         return cls._of(handle)
+
+    @property
+    def indices(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """n x k ids, int64, nearest first. Read-only: the library's own memory, no copy (under graph="device" a copy)."""
+        return self._on_host()[0]
+
+    @property
+    def distances(self) -> np.ndarray[Any, Any]:
+        """n x k, float32, or float64 for float64 rows, as `indices`; similarities are largest first."""
+        return self._on_host()[1]
+
+    def _on_host(self) -> Tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        if self._lists is None:  # made with graph="device", and now somebody asks
+            copies = self.copy()
+            for array in copies:
+                array.flags.writeable = False
+            self._lists = copies
+        return self._lists
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -165,7 +165,10 @@ class Devices(unittest.TestCase):
 
     def test_out(self):
         g = knng.graph(X, 4, graph="device", device="cuda:0")
+        self.assertIsNone(g._lists)  # nothing is copied before it is asked for
         self.same(g)
+        self.assertIs(g.indices, g.indices)
+        self.assertFalse(g.indices.flags.writeable or g.distances.flags.writeable)
         for array, want in zip(g.arrays(), [WANT.indices, WANT.distances]):
             self.assertEqual(array.device, (2, 0))
             self.assertFalse(hasattr(array, "__array_interface__"))
