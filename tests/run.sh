@@ -24,7 +24,7 @@ need gfortran valgrind
 need r-base-core r-cran-matrix r-cran-testthat r-cran-knitr r-cran-markdown qpdf shellcheck r-cran-fnn r-cran-rann r-cran-dbscan \
   r-cran-igraph r-cran-uwot r-bioc-biocneighbors r-bioc-all r-bioc-hsmmsinglecell r-cran-mlbench valgrind
 # Rust
-need cargo rustc rust-clippy
+need cargo rustc rust-clippy valgrind
 
 echo "Building in $build (what the tools say is in tests.log there)"
 if [ -f "$build/CMakeCache.txt" ]; then

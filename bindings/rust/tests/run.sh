@@ -1,9 +1,10 @@
 #!/bin/sh
 # Tests of the crates, against a library that was built and not installed.
-#   run.sh crates|lint|probe LIBRARY_FOLDER WORK_FOLDER
+#   run.sh crates|lint|leaks|probe LIBRARY_FOLDER WORK_FOLDER
 # crates: declarations against bindings/api, unit and integration tests, programs of the documentation and of the guide,
 #   examples
 # lint: clippy and rustdoc without a warning
+# leaks: tests under valgrind, but for those that take long under it
 # probe: how the build script finds the library, and what it says where it does not
 set -eu
 part=$1 library=$2 work=$3/$1
@@ -41,6 +42,16 @@ case $part in
     cargo clippy --version >/dev/null 2>&1 || unavailable "clippy is needed (Debian: rust-clippy)"
     cargo clippy --quiet --locked --offline --workspace --all-targets -- -D warnings
     RUSTDOCFLAGS='-D warnings' cargo doc --quiet --locked --offline --workspace --no-deps
+    ;;
+  leaks)
+    command -v valgrind >/dev/null || unavailable "valgrind is needed"
+    cargo test --locked --offline -p knng --tests --no-run 2>"$work/built" || { cat "$work/built"; exit 1; }
+    sed -n 's/^ *Executable tests.*(\(.*\))$/\1/p' "$work/built" >"$work/programs"
+    [ "$(wc -l <"$work/programs")" -eq "$(find knng/tests -name '*.rs' | wc -l)" ] || { cat "$work/built"; exit 1; }
+    while read -r program; do
+      valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --error-exitcode=9 \
+        "$program" --test-threads=1 --skip stop --skip panic_in_progress --skip several_types --skip queries
+    done <"$work/programs"
     ;;
   probe)
     command -v pkg-config >/dev/null || unavailable "pkg-config is needed"
@@ -80,7 +91,7 @@ case $part in
     build || { cat "$work/log"; exit 1; }
     ;;
   *)
-    echo "usage: run.sh crates|lint|probe LIBRARY_FOLDER WORK_FOLDER" >&2
+    echo "usage: run.sh crates|lint|leaks|probe LIBRARY_FOLDER WORK_FOLDER" >&2
     exit 2
     ;;
 esac

@@ -74,7 +74,7 @@ fn graphs_of<T: Element + From<u8>>(n: usize, d: usize, k: usize) {
 }
 
 #[test]
-fn graphs() {
+fn graphs_of_several_types() {
     for (n, d, k) in [(2, 1, 1), (40, 3, 39), (200, 17, 10), (500, 4, 3)] {
         graphs_of::<u8>(n, d, k);
         graphs_of::<f32>(n, d, k);
@@ -85,7 +85,7 @@ fn graphs() {
 }
 
 #[test]
-fn queries() {
+fn queries_and_what_they_leave_out() {
     let (d, k) = (5, 7);
     let (x, q) = (numbers(300 * d, 5, 1), numbers(60 * d, 5, 2));
     let mut data = Dataset::from_rows(Rows::new(&x, d).unwrap()).unwrap();

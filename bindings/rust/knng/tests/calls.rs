@@ -59,6 +59,36 @@ fn stop_from_another_thread() {
     assert!(!stop.is_set());
 }
 
+static INTERRUPTED: Stop = Stop::new();
+
+extern "C" fn on_interrupt(_number: i32) {
+    INTERRUPTED.stop();
+}
+
+extern "C" {
+    fn signal(number: i32, handler: extern "C" fn(i32)) -> usize;
+    fn raise(number: i32) -> i32;
+}
+
+#[test]
+fn stop_from_a_signal_handler() {
+    const SIGINT: i32 = 2;
+    unsafe { signal(SIGINT, on_interrupt) };
+    let data = large();
+    let mut sent = None;
+    let mut control = Control::new().stop(&INTERRUPTED).interval(Duration::from_millis(10)).progress(|_| {
+        sent.get_or_insert_with(|| {
+            unsafe { raise(SIGINT) };
+            Instant::now()
+        });
+        ControlFlow::Continue(())
+    });
+    let error = data.build_with(10, &mut control).unwrap_err();
+    drop(control);
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(sent.expect("a call of progress").elapsed() < Duration::from_secs(5));
+}
+
 fn message_of(payload: Box<dyn std::any::Any + Send>) -> String {
     payload.downcast_ref::<&str>().map_or_else(String::new, |text| text.to_string())
 }
