@@ -3,7 +3,8 @@
     KNNG_LIBRARY=libknng.so.0 PYTHONPATH=bindings/python /usr/bin/python3 bindings/python/tests/bench.py INCLUDE [ROWS]
 
 Seconds from the array to the arrays of the result: wall time, and processor time of all threads, each the least of five
-(of two for other packages). The C program is compiled with cc, reads the same rows and makes the same calls. Peak memory is of a process of its own.
+(of two for other packages). The C program is compiled with cc, reads the same rows and makes the same calls. Peak
+memory is of a process of its own.
 """
 import gzip
 import os

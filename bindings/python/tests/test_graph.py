@@ -176,7 +176,7 @@ class Objects(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_closed_while_another_thread_builds(self):
-        rows = knng.DataSet(points(6000, 64), metric="manhattan")
+        rows = knng.DataSet(points(6000, 64), metric="manhattan", engine="direct", device="cpu")
         started, done = threading.Event(), []
 
         def look(*_):

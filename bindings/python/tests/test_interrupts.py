@@ -72,7 +72,7 @@ class Signals(unittest.TestCase):
         timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
         try:
             timer.start()
-            knng.graph(x, 5, metric="manhattan", threads=1)
+            knng.graph(x, 5, metric="manhattan", engine="direct", threads=1)
             timer.join()
         finally:
             signal.signal(signal.SIGUSR1, before)
@@ -100,7 +100,7 @@ class Signals(unittest.TestCase):
         try:
             timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
             timer.start()
-            knng.graph(points(6000, 64), 5, metric="manhattan", threads=1)
+            knng.graph(points(6000, 64), 5, metric="manhattan", engine="direct", threads=1)
             timer.join()
         finally:
             signal.signal(signal.SIGINT, before)
@@ -148,7 +148,8 @@ class Progress(unittest.TestCase):
     def test_function(self):
         seen = []
         x = points(9000, 64)
-        g = knng.graph(x, 5, metric="manhattan", threads=1, progress=lambda *report: seen.append(report))
+        g = knng.graph(x, 5, metric="manhattan", engine="direct", threads=1,
+                       progress=lambda *report: seen.append(report))
         self.assertTrue(seen)
         for stage, done, total in seen:
             self.assertIsInstance(stage, str)
@@ -192,7 +193,7 @@ class Progress(unittest.TestCase):
         for hidden in [{}, {"tqdm.auto": None, "tqdm": None}]:
             said = io.StringIO()
             with redirect_stderr(said), mock.patch.dict(sys.modules, hidden):
-                knng.graph(points(9000, 64), 5, metric="manhattan", threads=1, progress=True)
+                knng.graph(points(9000, 64), 5, metric="manhattan", engine="direct", threads=1, progress=True)
             self.assertIn("%", said.getvalue())
             self.assertTrue(said.getvalue().endswith("\n"))
 
