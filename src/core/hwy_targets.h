@@ -28,6 +28,7 @@
 #include <hwy/detect_targets.h>
 
 #include <cstddef>
+#include <span>
 
 namespace libknng {
 
@@ -75,6 +76,21 @@ Function* best_simd_variant(const SimdVariant<Function> (&table)[N]) {
   }
   return table[N - 1].run;
 }
+
+// The variants that run here, best first, of kernels that are a struct of functions each.
+template <class Kernels, std::size_t N>
+class SupportedVariants {
+ public:
+  explicit SupportedVariants(const SimdVariant<const Kernels*()> (&table)[N]) {
+    for (const auto& variant : table)
+      if (simd_target_supported(variant.target)) kernels_[count_++] = variant.run();
+  }
+  std::span<const Kernels* const> list() const noexcept { return {kernels_, count_}; }
+
+ private:
+  const Kernels* kernels_[N] = {};
+  std::size_t count_ = 0;
+};
 
 }  // namespace libknng
 

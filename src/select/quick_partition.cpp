@@ -155,14 +155,8 @@ namespace libknng {
 
 std::span<const QuickPartition* const> quick_partitions() {
   static constexpr SimdVariant<const QuickPartition*()> kVariants[] = {KNNG_SIMD_VARIANTS(quick_partition)};
-  static const QuickPartition* partitions[std::size(kVariants)];
-  static const std::size_t count = [] {
-    std::size_t supported = 0;
-    for (const auto& variant : kVariants)
-      if (simd_target_supported(variant.target)) partitions[supported++] = variant.run();
-    return supported;
-  }();
-  return {partitions, count};
+  static const SupportedVariants supported(kVariants);
+  return supported.list();
 }
 
 }  // namespace libknng

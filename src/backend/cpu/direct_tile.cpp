@@ -286,14 +286,8 @@ namespace libknng {
 
 std::span<const DirectTile* const> direct_tiles() {
   static constexpr SimdVariant<const DirectTile*()> kVariants[] = {KNNG_SIMD_VARIANTS(direct_tile)};
-  static const DirectTile* tiles[std::size(kVariants)];
-  static const std::size_t count = [] {
-    std::size_t supported = 0;
-    for (const auto& variant : kVariants)
-      if (simd_target_supported(variant.target)) tiles[supported++] = variant.run();
-    return supported;
-  }();
-  return {tiles, count};
+  static const SupportedVariants supported(kVariants);
+  return supported.list();
 }
 
 }  // namespace libknng

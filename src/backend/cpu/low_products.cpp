@@ -56,14 +56,8 @@ namespace libknng {
 
 std::span<const LowProducts* const> low_products() {
   static constexpr SimdVariant<const LowProducts*()> kVariants[] = {KNNG_SIMD_VARIANTS(low_products_here)};
-  static const LowProducts* products[std::size(kVariants)];
-  static const std::size_t count = [] {
-    std::size_t supported = 0;
-    for (const auto& variant : kVariants)
-      if (simd_target_supported(variant.target)) products[supported++] = variant.run();
-    return supported;
-  }();
-  return {products, count};
+  static const SupportedVariants supported(kVariants);
+  return supported.list();
 }
 
 }  // namespace libknng
