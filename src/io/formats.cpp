@@ -1,7 +1,6 @@
 #include "io/formats.h"
 
-#include <cstdio>
-#include <cstring>
+#include <cstddef>
 #include <utility>
 
 #include "core/error.h"
@@ -15,15 +14,9 @@ Plugin plugin(KNNG_FORMATS_FILE, KNNG_FORMATS_ENTRY, &call_entry<knng_formats_se
 }  // namespace
 
 std::string seam_objection(const void* table) {
-  const auto& seam = *static_cast<const knng_formats_seam*>(table);
-  // In this order: members after the first three are looked at only if the size is ours.
-  if (seam.struct_size == sizeof(knng_formats_seam) && seam.version == KNNG_FORMATS_SEAM_VERSION && seam.build_id &&
-      std::strcmp(seam.build_id, KNNG_FORMATS_BUILD_ID) == 0)
-    return "";
-  char text[160];
-  std::snprintf(text, sizeof text, "is of another build (seam %u.%.24s, this library has %u.%s)", seam.version,
-                seam.build_id ? seam.build_id : "?", KNNG_FORMATS_SEAM_VERSION, KNNG_FORMATS_BUILD_ID);
-  return text;
+  static_assert(offsetof(knng_formats_seam, version) == offsetof(PluginSeam, version) &&
+                offsetof(knng_formats_seam, build_id) == offsetof(PluginSeam, build_id));
+  return build_objection(table, {sizeof(knng_formats_seam), KNNG_FORMATS_SEAM_VERSION, KNNG_FORMATS_BUILD_ID});
 }
 
 const knng_formats_seam& formats_seam(const std::string& path) {

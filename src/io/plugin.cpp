@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 namespace libknng {
@@ -72,6 +73,19 @@ std::vector<std::string> plugin_directories() {
   if (const std::string beside = own_directory(); !beside.empty()) add(beside + "/knng");
   add(KNNG_INSTALL_PLUGIN_DIR);
   return found;
+}
+
+std::string build_objection(const void* table, const PluginSeam& ours) {
+  PluginSeam seam;
+  std::memcpy(&seam, table, sizeof seam);
+  // In this order: what comes after the size is looked at only if that is ours.
+  if (seam.struct_size == ours.struct_size && seam.version == ours.version && seam.build_id &&
+      std::strcmp(seam.build_id, ours.build_id) == 0)
+    return "";
+  char text[160];
+  std::snprintf(text, sizeof text, "is of another build (seam %u.%.24s, this library has %u.%s)", seam.version,
+                seam.build_id ? seam.build_id : "?", ours.version, ours.build_id);
+  return text;
 }
 
 const void* Plugin::try_file(const std::string& path, std::string& why_not, bool& no_memory) const {

@@ -2,6 +2,7 @@
 // them, and why one cannot be used. Knows nothing of what is behind a table.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -40,6 +41,15 @@ class Plugin {
   std::mutex mutex_;
   const void* table_ = nullptr;
 };
+
+// What every table begins with; it never moves.
+struct PluginSeam {
+  std::uint32_t struct_size;
+  std::uint32_t version;
+  const char* build_id;
+};
+// Plugin::Judge of a table that both sides must have the same declaration of: "" if it is `ours`, else the reason.
+std::string build_objection(const void* table, const PluginSeam& ours);
 
 // Plugin::Call for an entry that returns a Table.
 template <class Table>
