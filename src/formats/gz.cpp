@@ -73,6 +73,6 @@ std::int32_t open(knng_formats_stream** out, const knng_formats_input* input, kn
 
 }  // namespace
 
-const knng_formats_gz_calls gz_calls = {&open};
+const knng_formats_gz_calls gz_calls = {.open = &open};
 
 }  // namespace knng_formats

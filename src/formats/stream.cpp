@@ -14,6 +14,6 @@ void close(knng_formats_stream* stream) { delete stream; }
 
 }  // namespace
 
-const knng_formats_stream_calls stream_calls = {&read, &close};
+const knng_formats_stream_calls stream_calls = {.read = &read, .close = &close};
 
 }  // namespace knng_formats

@@ -92,7 +92,13 @@ std::int32_t zip_member_open(knng_formats_stream** out, knng_formats_archive* ar
 
 void zip_close_archive(knng_formats_archive* archive) { delete archive; }
 
-const knng_formats_zip_calls zip_calls = {&zip_open_archive, &zip_member_count,  &zip_member,
-                                          &zip_member_open,  &zip_close_archive, &zip_write};
+const knng_formats_zip_calls zip_calls = {
+    .open = &zip_open_archive,
+    .member_count = &zip_member_count,
+    .member = &zip_member,
+    .member_open = &zip_member_open,
+    .close = &zip_close_archive,
+    .write = &zip_write,
+};
 
 }  // namespace knng_formats
