@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/cpu/strip_walk.h"
+
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <immintrin.h>
@@ -116,13 +118,7 @@ KNNG_AVX512 std::int64_t compare(const FilterStrip& s, std::int64_t row, int row
       std::uint32_t mask =
           _cvtmask16_u32(_mm512_cmp_ps_mask(_mm512_sub_ps(product, half[v]), row_threshold, _CMP_GE_OQ)) |
           _cvtmask16_u32(_mm512_cmp_ps_mask(_mm512_sub_ps(product, row_half), threshold[v], _CMP_GE_OQ));
-      for (; mask != 0; mask &= mask - 1) {
-        const int l = __builtin_ctz(mask);
-        const std::int64_t c = column + v * kLanes + l;
-        if (c < s.first_column || c >= s.first_column + s.column_count || (s.square && c <= r)) continue;
-        out[found++] = {at[l], static_cast<std::int32_t>(r - s.first_row),
-                        static_cast<std::int32_t>(c - s.first_column)};
-      }
+      found += append_survivors(s, r, column + v * kLanes, mask, at, out + found);
     }
   }
   return found;
@@ -131,18 +127,11 @@ KNNG_AVX512 std::int64_t compare(const FilterStrip& s, std::int64_t row, int row
 template <int kRows>
 FilterProgress walk(const FilterStrip& s, std::int64_t first_column_panel, BlockFunction* multiply) {
   alignas(64) std::array<float, std::size_t{kRows} * kFilterPanel> products;
-  const std::int64_t last_row = s.first_row + s.row_count, last_column = s.first_column + s.column_count;
-  std::int64_t found = 0;
-  std::int64_t panel = std::max(first_column_panel, s.first_column / kFilterPanel);
-  for (; panel * kFilterPanel < last_column; ++panel) {
-    if (s.capacity - found < s.row_count * kFilterPanel) break;
-    for (std::int64_t row = s.first_row / kLanes * kLanes; row < last_row; row += kRows) {
-      if (s.square && (panel + 1) * kFilterPanel - 1 <= row) break;  // on and below the diagonal from here on
-      multiply(s, row, panel, products.data());
-      found += compare(s, row, kRows, panel, products.data(), s.survivors + found);
-    }
-  }
-  return {panel, found};
+  const auto block = [&](std::int64_t row, std::int64_t panel, FilterSurvivor* out) {
+    multiply(s, row, panel, products.data());
+    return compare(s, row, kRows, panel, products.data(), out);
+  };
+  return walk_panels<FilterProgress, kLanes, kRows>(s, first_column_panel, block);
 }
 
 FilterProgress run_vectors(const FilterStrip& s, std::int64_t first_column_panel) {

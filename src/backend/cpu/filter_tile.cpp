@@ -7,10 +7,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <algorithm>
-#include <bit>
-
 #include "backend/cpu/product-inl.h"
+#include "backend/cpu/strip_walk.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace libknng {
@@ -40,35 +38,20 @@ HWY_INLINE std::int64_t run_block(const FilterStrip& s, std::int64_t row, std::i
       std::uint64_t bits = 0;
       hn::Store(acc[i][v], d, products);
       hn::StoreMaskBits(d, survives, reinterpret_cast<std::uint8_t*>(&bits));
-      for (; bits != 0; bits &= bits - 1) {
-        const int l = std::countr_zero(bits);
-        const std::int64_t r = row + i, c = first + l;
-        if (r < s.first_row || r >= s.first_row + s.row_count || c < s.first_column ||
-            c >= s.first_column + s.column_count)
-          continue;
-        if (s.square && c <= r) continue;
-        out[found++] = {products[l], static_cast<std::int32_t>(r - s.first_row),
-                        static_cast<std::int32_t>(c - s.first_column)};
-      }
+      found += append_survivors(s, row + i, first, bits, products, out + found);
     }
   }
   return found;
 }
 
 FilterProgress run_filter(const FilterStrip& s, std::int64_t first_column_panel) {
-  const std::int64_t last_row = s.first_row + s.row_count, last_column = s.first_column + s.column_count;
-  std::int64_t found = 0;
-  std::int64_t panel = std::max(first_column_panel, s.first_column / kFilterPanel);
-  for (; panel * kFilterPanel < last_column; ++panel) {
-    if (s.capacity - found < s.row_count * kFilterPanel) break;
-    const std::int64_t from = panel * kFilterPanel;
-    for (std::int64_t row = s.first_row / kRows * kRows; row < last_row; row += kRows) {
-      if (s.square && from + kFilterPanel - 1 <= row) break;  // on and below the diagonal from here on
-      for (std::int64_t column = from; column < from + kFilterPanel; column += kColumns)
-        found += run_block(s, row, column, s.survivors + found);
-    }
-  }
-  return {panel, found};
+  const auto block = [&s](std::int64_t row, std::int64_t panel, FilterSurvivor* out) {
+    std::int64_t found = 0;
+    for (std::int64_t column = panel * kFilterPanel; column < (panel + 1) * kFilterPanel; column += kColumns)
+      found += run_block(s, row, column, out + found);
+    return found;
+  };
+  return walk_panels<FilterProgress, kRows, kRows>(s, first_column_panel, block);
 }
 
 const FilterTile* filter_tile() {
@@ -85,14 +68,8 @@ namespace libknng {
 
 std::span<const FilterTile* const> filter_tiles() {
   static constexpr SimdVariant<const FilterTile*()> kVariants[] = {KNNG_SIMD_VARIANTS(filter_tile)};
-  static const FilterTile* tiles[std::size(kVariants)];
-  static const std::size_t count = [] {
-    std::size_t supported = 0;
-    for (const auto& variant : kVariants)
-      if (simd_target_supported(variant.target)) tiles[supported++] = variant.run();
-    return supported;
-  }();
-  return {tiles, count};
+  static const SupportedVariants supported(kVariants);
+  return supported.list();
 }
 
 }  // namespace libknng

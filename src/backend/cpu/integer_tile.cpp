@@ -1,7 +1,7 @@
 // Raw intrinsics: Highway 1.0 has no byte products.
 #include "backend/cpu/integer_tile.h"
 
-#include <algorithm>
+#include "backend/cpu/strip_walk.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -51,34 +51,16 @@ KNNG_VNNI std::int64_t run_block(const IntegerStrip& s, std::int64_t row, std::i
         continue;
       std::int32_t keys[kLanes];
       _mm512_storeu_si512(keys, key);
-      for (; mask != 0; mask &= mask - 1) {
-        const int l = __builtin_ctz(mask);
-        const std::int64_t r = row + i, c = first + l;
-        if (r < s.first_row || r >= s.first_row + s.row_count || c < s.first_column ||
-            c >= s.first_column + s.column_count)
-          continue;
-        if (s.square && c <= r) continue;
-        out[found++] = {keys[l], static_cast<std::int32_t>(r - s.first_row),
-                        static_cast<std::int32_t>(c - s.first_column)};
-      }
+      found += append_survivors(s, row + i, first, mask, keys, out + found);
     }
   }
   return found;
 }
 
 KNNG_VNNI IntegerProgress run_integer(const IntegerStrip& s, std::int64_t first_column_panel) {
-  const std::int64_t last_row = s.first_row + s.row_count, last_column = s.first_column + s.column_count;
-  std::int64_t found = 0;
-  std::int64_t panel = std::max(first_column_panel, s.first_column / kFilterPanel);
-  for (; panel * kFilterPanel < last_column; ++panel) {
-    if (s.capacity - found < s.row_count * kFilterPanel) break;
-    const std::int64_t column = panel * kFilterPanel;
-    for (std::int64_t row = s.first_row / kRows * kRows; row < last_row; row += kRows) {
-      if (s.square && column + kFilterPanel - 1 <= row) break;  // on and below the diagonal from here on
-      found += run_block(s, row, column, s.survivors + found);
-    }
-  }
-  return {panel, found};
+  const auto block = [&s](std::int64_t row, std::int64_t panel, IntegerSurvivor* out)
+                         KNNG_VNNI { return run_block(s, row, panel * kFilterPanel, out); };
+  return walk_panels<IntegerProgress, kRows, kRows>(s, first_column_panel, block);
 }
 
 }  // namespace
