@@ -99,7 +99,7 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
 namespace {
 
 // A problem for devices that are chosen, and the means to plan it.
-class Planning {
+class Planning final : private SessionMemory {
  public:
   Planning(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
            TaskPlan& plan)
@@ -151,20 +151,14 @@ class Planning {
              static_cast<long long>(p.tile_cols), static_cast<long long>(p.tile_rows));
       p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
     }
-    const std::int64_t kept = task_.kept_bytes(p.rows, k_);  // the first device has it beside its session
-    p.session_bytes = [this, kept](std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols,
-                                   std::int64_t capacity, std::int64_t held) {
-      const std::int64_t bytes = session_bytes(problem_, rows, tile_rows, tile_cols, capacity, held).device;
-      return bytes > INT64_MAX - kept ? INT64_MAX : bytes + kept;
-    };
-    return make_device_plan(p);
+    kept_bytes_ = task_.kept_bytes(p.rows, k_);
+    return make_device_plan(p, *this);
   }
   // Host memory that sessions of such a plan take.
   std::int64_t host_bytes(const DevicePlan& made) {
-    const std::int64_t rows = made.slice > 0 ? made.slice : made.grid.rows;
-    const auto of = [&](const knng_backend_problem& p) {
-      return session_bytes(p, rows, made.grid.tile_rows, made.grid.tile_cols, made.capacity, made.blocks_held).host;
-    };
+    const SessionShape shape{made.slice > 0 ? made.slice : made.grid.rows, made.grid.tile_rows, made.grid.tile_cols,
+                             made.capacity, made.blocks_held};
+    const auto of = [&](const knng_backend_problem& p) { return session_bytes(p, shape).host; };
     std::int64_t session = of(problem_);
     if (problem_.square && !task_.rows_are_distinct) {  // or those that make the graph of distinct rows
       knng_backend_problem distinct = problem_;
@@ -196,21 +190,26 @@ class Planning {
     if (queries_ > 0) problem_.leave_out = &kSomeId;
   }
 
+  // A session's, and on the first device what it keeps beside.
+  std::int64_t bytes(const SessionShape& shape) const override {
+    const std::int64_t session = session_bytes(problem_, shape).device;
+    return session > INT64_MAX - kept_bytes_ ? INT64_MAX : session + kept_bytes_;
+  }
+
   struct Bytes {
     std::int64_t device, host;
   };
-  Bytes session_bytes(knng_backend_problem problem, std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols,
-                      std::int64_t capacity, std::int64_t held) const {
-    if (rows < problem.rows.count) {  // a slice of them, which are queries that leave themselves out
+  Bytes session_bytes(knng_backend_problem problem, const SessionShape& shape) const {
+    if (shape.rows < problem.rows.count) {  // a slice of them, which are queries that leave themselves out
       problem.square = 0;
-      problem.rows.count = rows;
+      problem.rows.count = shape.rows;
       problem.leave_out = &kSomeId;
     }
-    problem.tile_rows = tile_rows;
-    problem.tile_cols = tile_cols;
-    problem.capacity = capacity;
-    problem.blocks_held = held;
-    problem.checked_count = SpreadRows(checked(held), problem_.rows.count).most_in(rows);
+    problem.tile_rows = shape.tile_rows;
+    problem.tile_cols = shape.tile_cols;
+    problem.capacity = shape.capacity;
+    problem.blocks_held = shape.blocks_held;
+    problem.checked_count = SpreadRows(checked(shape.blocks_held), problem_.rows.count).most_in(shape.rows);
     Bytes bytes{};
     bytes.device = backend().session_bytes(&problem, &bytes.host);
     return bytes;
@@ -225,6 +224,7 @@ class Planning {
   TaskPlan& plan_;
   knng_backend_problem problem_{};
   knng_backend_engine engine_{};
+  std::int64_t kept_bytes_ = 0;
   double pairs_per_key_ = 1;
 };
 

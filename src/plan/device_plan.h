@@ -1,13 +1,27 @@
-// From the problem and the memory of devices to tiles and lists: a pure function, without data or device. How much a
-// device takes for a choice of tiles is the backend's to say.
+// From the problem and the memory of devices to tiles and lists: a pure function, without data or device.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "plan/tile_grid.h"
 
 namespace libknng {
+
+// What a session on a device is for, as far as its memory goes.
+struct SessionShape {
+  std::int64_t rows;  // that have lists; fewer than all: they are answered as queries
+  std::int64_t tile_rows, tile_cols;
+  std::int64_t capacity;     // candidates of a list
+  std::int64_t blocks_held;  // of tile_cols points, at a time; 0: all points
+};
+
+// What sessions of a problem hold. Who knows it, and how, is not the planner's to know.
+class SessionMemory {
+ public:
+  virtual ~SessionMemory() = default;
+  // Of each device.
+  virtual std::int64_t bytes(const SessionShape& shape) const = 0;
+};
 
 struct DeviceProblem {
   std::int64_t rows = 0;     // lists to fill
@@ -22,11 +36,6 @@ struct DeviceProblem {
   std::int64_t rows_at_a_time = 0;
   std::int64_t pairs_at_a_time = INT64_MAX;  // of a tile of the first rung at most, when it is evaluated
   std::int64_t fewest_held = 1;              // blocks of points, of those that come block by block
-  // What a device holds with lists of so many candidates of so many rows (fewer than all: they are answered as
-  // queries), tiles of that size, and that many blocks of tile_cols points at a time (0: all points).
-  std::function<std::int64_t(std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
-                             std::int64_t blocks_held)>
-      session_bytes;
 };
 
 struct DevicePlan {
@@ -46,6 +55,6 @@ struct DevicePlan {
 TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs);
 
 // Bytes may be above the limit: then nothing smaller was possible and `smallest` says what is needed.
-DevicePlan make_device_plan(const DeviceProblem& problem);
+DevicePlan make_device_plan(const DeviceProblem& problem, const SessionMemory& memory);
 
 }  // namespace libknng

@@ -2,6 +2,7 @@
 // budgets are kept, several devices get enough tiles, and sizes that cannot be counted are refused. And which library
 // of devices is taken.
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,27 @@ using namespace libknng;
 
 namespace {
 
+// A problem, and what sessions of it hold.
+struct Problem : DeviceProblem {
+  std::function<std::int64_t(std::int64_t rows, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t capacity,
+                             std::int64_t blocks_held)>
+      session_bytes;
+};
+
+DevicePlan make_device_plan(const Problem& p) {
+  struct Memory final : SessionMemory {
+    explicit Memory(const Problem& problem) : p(problem) {}
+    std::int64_t bytes(const SessionShape& s) const override {
+      return p.session_bytes(s.rows, s.tile_rows, s.tile_cols, s.capacity, s.blocks_held);
+    }
+    const Problem& p;
+  };
+  return libknng::make_device_plan(p, Memory(p));
+}
+
 // Points, lists and a tile, as a device might hold them.
-DeviceProblem problem_of(std::int64_t rows, std::int64_t columns, std::int64_t k, int devices) {
-  DeviceProblem p;
+Problem problem_of(std::int64_t rows, std::int64_t columns, std::int64_t k, int devices) {
+  Problem p;
   p.rows = rows;
   p.columns = columns;
   p.k = k;
@@ -38,9 +57,9 @@ DeviceProblem problem_of(std::int64_t rows, std::int64_t columns, std::int64_t k
   return p;
 }
 
-DeviceProblem random_problem(values::Random& random, std::int64_t most) {
+Problem random_problem(values::Random& random, std::int64_t most) {
   const std::int64_t rows = 2 + random.below(most), columns = random.below(2) == 0 ? rows : 2 + random.below(most);
-  DeviceProblem p = problem_of(rows, columns, 1 + random.below(columns - 1), 1 + static_cast<int>(random.below(8)));
+  Problem p = problem_of(rows, columns, 1 + random.below(columns - 1), 1 + static_cast<int>(random.below(8)));
   if (random.below(3) == 0) p.tile_rows = 1 + random.below(most);
   if (random.below(3) == 0) p.tile_cols = 1 + random.below(most);
   if (p.square) p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
@@ -59,7 +78,7 @@ std::vector<Tile> tiles_of(const TileGrid& grid) {
 void every_pair_is_in_one_tile(void**) {
   values::Random random(401);
   for (int i = 0; i < 300; ++i) {
-    const DeviceProblem p = random_problem(random, 400);
+    const Problem p = random_problem(random, 400);
     const TileGrid grid = make_device_plan(p).grid;
     std::vector<int> times(static_cast<std::size_t>(p.rows * p.columns));
     for (const Tile& t : tiles_of(grid)) {
@@ -88,7 +107,7 @@ void every_pair_is_in_one_tile(void**) {
 void what_was_asked_for_is_kept(void**) {
   values::Random random(402);
   for (int i = 0; i < 1000; ++i) {
-    const DeviceProblem p = random_problem(random, 100'000);
+    const Problem p = random_problem(random, 100'000);
     const DevicePlan plan = make_device_plan(p);
     assert_int_equal(plan.grid.rows, p.rows);
     assert_int_equal(plan.grid.columns, p.columns);
@@ -110,7 +129,7 @@ void what_was_asked_for_is_kept(void**) {
 void every_budget_that_can_be_met_is_met(void**) {
   values::Random random(403);
   for (int i = 0; i < 500; ++i) {
-    DeviceProblem p = random_problem(random, 50'000);
+    Problem p = random_problem(random, 50'000);
     const DevicePlan free = make_device_plan(p);
     assert_true(free.smallest <= free.bytes);
     std::vector<std::int64_t> budgets = {free.bytes, free.bytes - 1, free.smallest + 1, free.smallest, 1};
@@ -135,7 +154,7 @@ void every_budget_that_can_be_met_is_met(void**) {
 
 // 400,000 x 2,048 in fp32 with lists of ten: 3.3 GB of rows, 1.6 GB of operands.
 void points_that_do_not_fit_come_in_blocks(void**) {
-  DeviceProblem p = problem_of(400'000, 400'000, 10, 1);
+  Problem p = problem_of(400'000, 400'000, 10, 1);
   constexpr std::int64_t row = 2'048 * 4, operand = 2'048 * 2;
   p.session_bytes = [](std::int64_t listed, std::int64_t rows, std::int64_t columns, std::int64_t capacity,
                        std::int64_t held) {
@@ -172,7 +191,7 @@ void points_that_do_not_fit_come_in_blocks(void**) {
 // Lists of few rows at a time where those of all do not fit: all points stay beside them if they can, slices are alike,
 // and tiles are no smaller than pays.
 void lists_that_do_not_fit_come_in_slices(void**) {
-  DeviceProblem p = problem_of(4'000'000, 4'000'000, 1'000, 2);  // 36 GB of lists, 2 GB of points
+  Problem p = problem_of(4'000'000, 4'000'000, 1'000, 2);  // 36 GB of lists, 2 GB of points
   p.max_bytes = std::int64_t{16} << 30;
   const DevicePlan plan = make_device_plan(p);
   assert_true(plan.bytes <= p.max_bytes && plan.blocks_held == 0 && !plan.grid.square);
@@ -244,7 +263,7 @@ void several_devices_get_enough_tiles(void**) {
   assert_int_equal(make_device_plan(problem_of(100, 200'000, 10, 1)).grid.tiles(), 1);
 }
 
-knng_status status_of(const DeviceProblem& p) {
+knng_status status_of(const Problem& p) {
   try {
     make_device_plan(p);
     return KNNG_OK;
@@ -258,7 +277,7 @@ void tiles_end_soon(void**) {
   constexpr std::int64_t smallest = 128;
   values::Random random(407);
   for (int i = 0; i < 500; ++i) {
-    DeviceProblem p = random_problem(random, 20'000);
+    Problem p = random_problem(random, 20'000);
     p.pairs_at_a_time = INT64_MAX;
     const std::int64_t pairs = std::int64_t{1} << random.below(40);
     const TileGrid free = make_device_plan(p).grid, soon = in_tiles_of(free, pairs);
@@ -294,7 +313,7 @@ void tiles_end_soon(void**) {
 void rows_that_are_answered(void**) {
   values::Random random(406);
   for (int i = 0; i < 500; ++i) {
-    DeviceProblem p = random_problem(random, 50'000);
+    Problem p = random_problem(random, 50'000);
     p.tile_cols = 0;
     p.rows_at_a_time = 1 + random.below(10'000);
     p.session_bytes = [&](std::int64_t listed, std::int64_t rows, std::int64_t columns, std::int64_t capacity,
@@ -330,7 +349,7 @@ void rows_that_are_answered(void**) {
 
 void sizes_beyond_64_bits_are_refused(void**) {
   // A thousand million rows are counted; with lists of as many they are not.
-  DeviceProblem p = problem_of(1'000'000'000, 1'000'000'000, 10, 4);
+  Problem p = problem_of(1'000'000'000, 1'000'000'000, 10, 4);
   p.max_bytes = std::int64_t{80} << 30;
   const DevicePlan plan = make_device_plan(p);
   assert_true(plan.bytes <= p.max_bytes && plan.slice > 10'000'000 && plan.blocks_held == 3);
