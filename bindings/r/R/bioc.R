@@ -19,15 +19,14 @@ define_bioc <- function(...) {
   bioc <- asNamespace("BiocNeighbors")
   setClass("KnngParam", contains = structure("BiocNeighborParam", package = "BiocNeighbors"), slots = c(settings = "list"),
            where = bioc_room)
-  if (isVirtualClass("BiocNeighborIndex", where = bioc) && "buildIndex" %in% getNamespaceExports("BiocNeighbors"))
-    setClass("KnngIndex", contains = structure("BiocNeighborIndex", package = "BiocNeighbors"), slots = c(settings = "list"),
-             where = bioc_room)
   if (packageVersion("BiocNeighbors") < "1.99") define_bioc_1(bioc) else define_bioc_2(bioc)
   invisible()
 }
 
 # Up to 1.x methods are chosen by index and parameter, and an index holds the points as columns.
 define_bioc_1 <- function(bioc) {
+  setClass("KnngIndex", contains = structure("BiocNeighborIndex", package = "BiocNeighbors"), slots = c(settings = "list"),
+           where = bioc_room)
   find <- function(X, k, ..., BNINDEX, BNPARAM) bioc_find(X, k, ..., distance = BNPARAM@distance, settings = BNPARAM@settings)
   query <- function(X, query, k, ..., BNINDEX, BNPARAM)
     bioc_query(X, query, k, ..., distance = BNPARAM@distance, settings = BNPARAM@settings)

@@ -33,6 +33,13 @@ if ! command -v checkbashisms >/dev/null; then
   PATH=$work/bin:$PATH
 fi
 [ "${CI:-}" = true ] || export _R_CHECK_FORCE_SUGGESTS_=false
+# Where there is no libknng, configure says what to install, and what may be set.
+if [ ! -e /usr/include/knng.h ] && [ ! -e /usr/local/include/knng.h ]; then
+  cp -r "$package" bare
+  (cd bare && INCLUDE_DIR='' LIB_DIR='' PKG_CONFIG=false ./configure) >said 2>&1 && echo "configure found a libknng that is not there" && exit 1
+  grep -q 'libknng was not found' said && grep -q INCLUDE_DIR said
+  rm -r bare
+fi
 R CMD build "$package"
 archive=$(ls knng_*.tar.gz)
 R CMD check --as-cran --no-manual "$archive" || failed=1

@@ -109,3 +109,16 @@ test_that("an external pointer that is no handle is refused by the library, not 
   expect_error(done(.Call(knng:::knng_r_set, restored, "metric", "cosine")), class = "knng_error")
   expect_error(done(.Call(knng:::knng_r_lists, handle)), class = "knng_error") # a handle is no graph
 })
+
+test_that("a child process finds the same after the parent has used the library", {
+  skip_on_os("windows")
+  here <- knng(x, 3)
+  there <- parallel::mclapply(1:2, function(i) knng(x, 3)[c("id", "dist")], mc.cores = 2)
+  for (child in there) expect_identical(child, here[c("id", "dist")])
+})
+
+test_that("a failed call leaves the next one as it was", {
+  before <- knng(x, 3)
+  for (i in 1:50) expect_error(knng(x, 40), class = "knng_error")
+  expect_identical(knng(x, 3)[c("id", "dist")], before[c("id", "dist")])
+})
