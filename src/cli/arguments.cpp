@@ -93,7 +93,7 @@ void add_work(CLI::App* app, Raw& raw) {
 
 void add_how(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "--selector", "selector", "auto, insertion, batch_sort or quick", "NAME");
-  add_setting(app, raw, "--engine", "engine", "auto, direct, tiled or fused", "NAME");
+  add_setting(app, raw, "--engine", "engine", "auto, direct, tiled, fused or tree", "NAME");
   add_setting(app, raw, "--device", "device", "auto, cpu, cuda or cuda:0,2", "NAME");
   add_setting(app, raw, "--max-device-memory", "max_device_bytes", "most memory of each GPU (what is free)", "SIZE");
   add_setting(app, raw, "--precision", "precision", "exact; this version refuses fast", "WORD");

@@ -41,7 +41,7 @@ void fill_lists(const Request& request, const Task& task, const TaskPlan& plan, 
          static_cast<long long>(counts.violations));
   graph.stats[Stat::seconds_tile] = watch.lap();
 
-  emit(lists, rows, task, plan.engine == &cpu_engines().back() ? Proof::fp64 : Proof::filter, team, budget, monitor,
+  emit(lists, rows, task, plan.engine->keys_alone ? Proof::fp64 : Proof::filter, team, budget, monitor,
        graph);
   graph.stats[Stat::seconds_emit] = watch.lap();
   graph.stats[Stat::keys] = static_cast<double>(counts.keys);

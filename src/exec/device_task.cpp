@@ -250,9 +250,11 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   const bool answered = planning.answers_rows();
   std::int32_t status = make(answered, made);
   // The points that answers are searched for in stay on the device: where they cannot, tiles are a way.
-  if (DevicePlan tiles; answered && status == KNNG_OK && make(false, tiles) == KNNG_OK) {
-    const std::int64_t smallest = std::min(made.smallest, tiles.smallest);
-    if (made.bytes > most && tiles.bytes < made.bytes)
+  if (answered && status == KNNG_OK) {
+    DevicePlan tiles;
+    const bool has_tiles = make(false, tiles) == KNNG_OK;
+    const std::int64_t smallest = has_tiles ? std::min(made.smallest, tiles.smallest) : made.smallest;
+    if (has_tiles && made.bytes > most && tiles.bytes < made.bytes)
       made = tiles;
     else
       status = planning.choose(answered, error);

@@ -28,6 +28,10 @@ const CpuEngine* asked_engine(const Task& task, std::int64_t dim) {
       fail(KNNG_ERR_OPTION, "selector", "selector=%s goes with engine=tiled, engine=%s has none", task.selector.c_str(),
            engine.name);
     if (engine.can_run(task.metric, dim)) return &engine;
+    if (engine.can_run(task.metric, engine.most_dim))
+      fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = dim, .limit = engine.most_dim},
+           "engine=%s cannot do dimension %lld, it takes %lld at most: engine=direct can", engine.name,
+           static_cast<long long>(dim), static_cast<long long>(engine.most_dim));
     fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = dim},
          "engine=%s cannot do metric=%s in dimension %lld: engine=direct can", engine.name, task.metric.name,
          static_cast<long long>(dim));
@@ -76,9 +80,9 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     problem.check_thread_bytes = [checked, dim = problem.dim](std::int64_t tile_rows, std::int64_t tile_cols) {
       return check_thread_bytes(checked, tile_rows, tile_cols, dim);
     };
-    problem.workspace_bytes = [&engine, &task, dtype, with, dim = problem.dim](std::int64_t tile_rows,
-                                                                               std::int64_t tile_cols) {
-      return engine.workspace_bytes(task.metric, dtype, with, tile_rows, tile_cols, dim);
+    problem.workspace_bytes = [&engine, &task, dtype, with, k, dim = problem.dim](std::int64_t tile_rows,
+                                                                                  std::int64_t tile_cols) {
+      return engine.workspace_bytes(task.metric, dtype, with, k, tile_rows, tile_cols, dim);
     };
     TaskPlan plan{make_plan(problem), &engine, with, {}};
     plan.checked = checked;
@@ -92,17 +96,20 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     return plan;
   };
   if (const CpuEngine* engine = asked_engine(task, problem.dim)) return plan_for(*engine);
-  // engine=auto takes the first engine that pays and fits; the smallest budget is that of whichever needs least.
-  TaskPlan chosen;
+  // engine=auto takes the first engine that pays and fits, or else one that fits; the smallest budget is that of
+  // whichever needs least.
+  TaskPlan chosen, fitting;
   std::int64_t smallest = INT64_MAX;
   for (const CpuEngine& engine : cpu_engines()) {
     if (!engine.can_run(task.metric, problem.dim)) continue;
     const TaskPlan plan = plan_for(engine);
     smallest = std::min(smallest, plan.smallest_host);
-    const bool last = &engine == &cpu_engines().back();
-    if (!chosen.engine &&
-        (last || (engine.pays(problem.rows, problem.columns, k) && plan.host_bytes <= task.max_host_bytes)))
-      chosen = plan;
+    const bool fits = plan.host_bytes <= task.max_host_bytes;
+    if (chosen.engine || (!fits && &engine != &cpu_engines().back())) continue;
+    if (engine.pays(task.metric, problem.dim, problem.rows, problem.columns, k))
+      chosen = fits || !fitting.engine ? plan : fitting;
+    else if (!fitting.engine)
+      fitting = plan;
   }
   chosen.smallest_host = smallest;
   return chosen;

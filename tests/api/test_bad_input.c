@@ -326,8 +326,8 @@ static void contradictions_and_what_is_not_there(void** state) {
   knng_destroy(h);
   assert_null(g);
   /* Nor have these a selector. */
-  static const char* const without[] = {"direct", "fused"};
-  for (int e = 0; e < 2; ++e) {
+  static const char* const without[] = {"direct", "fused", "tree"};
+  for (int e = 0; e < 3; ++e) {
     h = HANDLE(&f->rows, "device", "cpu", "engine", without[e], "selector", "quick");
     EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_OPTION, "selector=quick", "engine=tiled", without[e]);
     knng_destroy(h);

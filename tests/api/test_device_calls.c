@@ -27,8 +27,8 @@ static const build_case builds[] = {
     {"cuda:0", "tiled", "0", 500, 301, 1, {"tile", "begin_keys", "keys", "refine"}},
     {"cuda:0,1", "tiled", "0", 500, 301, 1, {"tile", "merge_lists", "begin_keys", "keys", "refine"}},
     {"cuda:0,1", "tiled", "0", 300, 5, 2, {"open", "begin", "tile", "merge_lists", "refine"}},
-    {"cuda:0", "direct", "32", 200, 3, 0, {"open", "answer"}},
-    {"cuda:1,0", "direct", "32", 200, 3, 0, {"open", "answer"}}};
+    {"cuda:0", "tree", "32", 200, 3, 0, {"open", "answer"}},
+    {"cuda:1,0", "tree", "32", 200, 3, 0, {"open", "answer"}}};
 enum { build_count = sizeof builds / sizeof *builds, most_calls = 400 };
 
 typedef struct asked {
@@ -285,7 +285,6 @@ static void expect_refused(knng* h, const question* q, const lent* l) {
 
 static void borrowed_rows_stay_as_they_were(void** state) {
   (void)state;
-  static const char* const engines[] = {"tiled", "direct"};
   static const int32_t dtypes[] = {KNNG_F32, KNNG_F16, KNNG_I8};
   static const int64_t dims[] = {3 /* rows are answered */, 40};
   for (int t = 0; t < 3; ++t)
@@ -299,7 +298,7 @@ static void borrowed_rows_stay_as_they_were(void** state) {
       knng_graph* expected = graph_of_cpu(&q);
       for (int way = 0; way < 4; ++way) {
         lent l = lend(&rows, way % 2 ? 0 : 3);
-        knng* h = borrower(&l, &q, device_sets()[0], engines[way / 2]);
+        knng* h = borrower(&l, &q, device_sets()[0], way / 2 == 0 ? "tiled" : d == 0 ? "tree" : "direct");
         expect_refused(h, &q, &l);
         if (fake_devices) expect_failures(h, &q, &l);
         expect_cancelled(h, &q, &l);

@@ -189,7 +189,7 @@ static void devices_that_answer_rows(void** state) {
     assert_true(stat_of(g, "refined") == 0 && stat_of(g, "redone_fp32") == 0 && stat_of(g, "redone_fp64") == 0);
     char text[24];
     expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL, NULL), "engine");
-    assert_string_equal(text, "direct");
+    assert_string_equal(text, "tree");
     expect_ok(knng_graph_text(g, "selector", text, sizeof text, NULL, NULL), "selector");
     assert_string_equal(text, "none");
     unsigned char* proof = rows_of(g, "proof");
@@ -202,7 +202,7 @@ static void devices_that_answer_rows(void** state) {
       assert_true(fake_count("tiles", 0) - slow < fake_count("tiles", 1) - next);
     knng_destroy(h);
   }
-  knng* h = handle_for(&a.q, "cuda:2,0,1", "direct", "auto", "16");
+  knng* h = handle_for(&a.q, "cuda:2,0,1", "tree", "auto", "16");
   for (int device = 0; device < 3; ++device) {
     expect_failure_of(h, &a.q, device, "fails_at_answer=1", KNNG_ERR_DEVICE);
     expect_failure_of(h, &a.q, device, "fails_at_answer=2", KNNG_ERR_DEVICE);

@@ -36,6 +36,10 @@ static const problem problems[] = {
     {3000, 2, 1, 0, "sqeuclidean", "tiled", "1", "exclude"},
     {2000, 3, 200, 0, "manhattan", "tiled", "2", "first"},
     {3000, 20, 4, 200, "cosine", "tiled", "2", "exclude"},
+    {3000, 2, 10, 0, "euclidean", "tree", "2", "exclude"},
+    {2000, 7, 50, 0, "cosine", "tree", "1", "first"},
+    {2000, 9, 3, 0, "minkowski", "tree", "3", "exclude"},
+    {3000, 3, 4, 700, "chebyshev", "tree", "2", "exclude"},
     {2, 1, 1, 0, "euclidean", "auto", "1", "exclude"},
 };
 

@@ -57,7 +57,7 @@ knng_backend_problem problem_of(const Question& q, std::int64_t k, std::int64_t 
   p.cancelled = &is_cancelled;
   p.cancellation = &cancelled;
   p.k = k;
-  p.engine = "direct";
+  p.engine = "tree";
   p.selector = "quick";
   p.by_rows = 1;
   p.tile_rows = std::min(together, q.rows.rows);

@@ -198,8 +198,18 @@ int has_device_filter(const question* q) {
 
 int device_metric_count(void) { return fake_devices ? METRIC_CASES - 3 : metric_count(); }
 
+/* Whether engine=tree does it on a device. */
+static int has_boxes(const question* q) {
+  static const char* const others[] = {"inner_product", "canberra", "braycurtis", "jensenshannon"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
+    if (strcmp(q->metric.metric, others[i]) == 0) return 0;
+  const int power =
+      strcmp(q->metric.metric, "minkowski") == 0 && strcmp(q->metric.p, "1") != 0 && !is_product(&q->metric);
+  return !power && q->rows->d <= 16;
+}
+
 void check_devices(const question* q, const char* const* of_selectors, const char* const* tiles, const char* what) {
-  static const char* const engines[] = {"auto", "direct", "tiled"};
+  static const char* const engines[] = {"auto", "tree", "direct", "tiled"};
   static int turn;
   knng_error failure;
   knng_graph* expected = answer_of_cpu(q, &failure);
@@ -208,14 +218,16 @@ void check_devices(const question* q, const char* const* of_selectors, const cha
   while (sets[set_count]) ++set_count;
   for (int s = 0; s < set_count; ++s) {
     int way = 0;
-    for (int e = 0; e < (has_device_filter(q) ? 3 : 2); ++e)
-      for (const char* const* selector = of_selectors; *selector; ++selector)
+    for (int e = 0; e < (has_device_filter(q) ? 4 : 3); ++e)
+      for (const char* const* selector = of_selectors; *selector; ++selector) {
+        if (e == 1 && (strcmp(*selector, "auto") != 0 || !has_boxes(q))) continue;
         for (const char* const* tile = tiles; *tile; ++tile, ++way) {
           /* Sessions of GPUs take long to open: there every way is gone once, and by all sets the first. In a small
            * run every way is gone once, by another set each time. */
           if (fake_devices ? small_run() && (way + turn) % set_count != s : s > 0 && way > 0) continue;
           /* Devices that are none do not select. But for selectors that are asked for tiles are, not rows. */
-          if (fake_devices && selector > of_selectors + (e < 2 ? 1 : 0)) continue;
+          if (e == 1 && q->queries && strcmp(*tile, "0") != 0) continue; /* a tile's columns, too, are asked for */
+          if (fake_devices && selector > of_selectors + (e < 3 ? 1 : 0)) continue;
           char label[240];
           snprintf(label, sizeof label, "%s: %s p=%s %s n=%lld k=%lld device=%s engine=%s selector=%s tile_rows=%s",
                    what, q->metric.metric, q->metric.p, dtype_label(q->rows->dtype), (long long)q->rows->n,
@@ -224,6 +236,7 @@ void check_devices(const question* q, const char* const* of_selectors, const cha
           expect_answer(h, q, expected, &failure, label);
           knng_destroy(h);
         }
+      }
   }
   ++turn;
   knng_graph_destroy(expected);

@@ -4,17 +4,20 @@
 #include "backend/cpu/direct_tile.h"
 #include "backend/cpu/direct_workspace.h"
 #include "backend/cpu/fused_engine.h"
+#include "backend/cpu/point_tree.h"
 #include "backend/cpu/tiled_engine.h"
+#include "backend/cpu/tree_engine.h"
 #include "prepare/filter_panel.h"
+#include "refine/bound.h"
 
 namespace libknng {
 namespace {
 
 bool any_metric(const Metric&, std::int64_t) { return true; }
-bool always(std::int64_t, std::int64_t, std::int64_t) { return true; }
-bool never(std::int64_t, std::int64_t, std::int64_t) { return false; }
+bool always(const Metric&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return true; }
+bool never(const Metric&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return false; }
 std::int64_t no_operands(const Metric&, std::int32_t, std::int64_t, std::int64_t, bool) { return 0; }
-std::int64_t direct_workspace_bytes(const Metric&, std::int32_t, const Selector*, std::int64_t tile_rows,
+std::int64_t direct_workspace_bytes(const Metric&, std::int32_t, const Selector*, std::int64_t, std::int64_t tile_rows,
                                     std::int64_t tile_cols, std::int64_t dim) {
   return DirectWorkspace::bytes(tile_rows, tile_cols, dim);
 }
@@ -30,13 +33,20 @@ constexpr std::int64_t kOperandBlock = 8 << 20;
 // four times as fast as fp32, count for fused.
 constexpr double kFusedPairs = 16, kTiledPairs = 3;
 
+// How much boxes leave out is the data's matter, and more than is worth a second look at many rows.
+constexpr double kTreePairs = 1e9;
+
+constexpr std::int64_t kAnyDim = INT64_MAX;
+
 constexpr CpuEngine kEngines[] = {
-    {"fused", kFilterPanel, kOperandBlock, kFusedPairs, false, false, fused_can_run, fused_pays, fused_operand_bytes,
-     fused_workspace_bytes, run_fused},
-    {"tiled", kFilterPanel, kPackedBlock, kTiledPairs, true, true, any_metric, never, tiled_operand_bytes,
-     tiled_workspace_bytes, run_tiled},
-    {"direct", kPanelRows, kPackedBlock, 0, false, false, any_metric, always, no_operands, direct_workspace_bytes,
-     run_direct},
+    {"tree", kPanelRows, kPackedBlock, kTreePairs, false, false, true, kMostTreeDim, tree_can_run, never,
+     tree_operand_bytes, tree_workspace_bytes, run_tree},
+    {"fused", kFilterPanel, kOperandBlock, kFusedPairs, false, false, false, kLargestFilterDim, fused_can_run,
+     fused_pays, fused_operand_bytes, fused_workspace_bytes, run_fused},
+    {"tiled", kFilterPanel, kPackedBlock, kTiledPairs, true, true, false, kAnyDim, any_metric, never,
+     tiled_operand_bytes, tiled_workspace_bytes, run_tiled},
+    {"direct", kPanelRows, kPackedBlock, 0, false, false, true, kAnyDim, any_metric, always, no_operands,
+     direct_workspace_bytes, run_direct},
 };
 
 }  // namespace

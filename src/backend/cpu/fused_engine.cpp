@@ -157,7 +157,7 @@ bool fused_can_run(const Metric& metric, std::int64_t dim) { return product_filt
 // Operands cost about as much as comparing each column directly with some 150 queries (50,000 x 128 and 20,000 x 784,
 // fp32). From guessed cut-offs a list takes about 1.5 k keys: the filter pays while that is a small share of the
 // columns (20,000 x 8: at k = 2,500 it still takes two thirds of the direct engine's time).
-bool fused_pays(std::int64_t rows, std::int64_t columns, std::int64_t k) {
+bool fused_pays(const Metric&, std::int64_t, std::int64_t rows, std::int64_t columns, std::int64_t k) {
   return rows >= 192 && columns >= 1024 && k <= columns / 16;
 }
 
@@ -176,8 +176,8 @@ std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::
   return std::max(of_type(type), of_type(OperandType::fp32));
 }
 
-std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t tile_rows,
-                                   std::int64_t tile_cols, std::int64_t dim) {
+std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t,
+                                   std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) {
   return FusedWorker::bytes(tile_rows, tile_cols, dim) + (integer_filter_can_run(metric, dtype, dim)
                                                               ? integer_filter_bytes(tile_rows, tile_cols)
                                                               : product_filter_bytes(tile_rows, tile_cols));

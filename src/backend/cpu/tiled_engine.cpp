@@ -138,8 +138,8 @@ std::int64_t tiled_operand_bytes(const Metric& metric, std::int32_t, std::int64_
   return product_lows_can_run(metric, dim) ? LowOperands::bytes(points, dim) : 0;
 }
 
-std::int64_t tiled_workspace_bytes(const Metric&, std::int32_t, const Selector* selector, std::int64_t tile_rows,
-                                   std::int64_t tile_cols, std::int64_t dim) {
+std::int64_t tiled_workspace_bytes(const Metric&, std::int32_t, const Selector* selector, std::int64_t,
+                                   std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) {
   return TiledWorker::bytes(*selector, tile_rows, tile_cols, dim);
 }
 

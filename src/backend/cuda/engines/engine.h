@@ -135,12 +135,12 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .rungs = kSumRungs,
      .coordinates = sum_rate},
     {.kind = EngineKind::boxes,
-     .name = "direct",
+     .name = "tree",
      .by_rows = true,
      .all_keys = false,
      .suits = engine_lines::searches,
      .refusal = engine_lines::never,
-     .unsuited = "answers no rows under this metric in this dimension",
+     .unsuited = "cannot do this metric in this dimension on CUDA devices: engine=direct can",
      .pays = engine_lines::boxes_pay,
      .rungs = kKeyRungs,
      .coordinates = key_rate},
@@ -156,7 +156,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .coordinates = key_rate},
 }};
 
-// "tiled, direct", as messages list them.
+// "tiled, tree, direct", as messages list them.
 inline std::string engine_names() {
   std::string names;
   std::string_view last;
@@ -176,9 +176,12 @@ inline const GpuEngine* find_engine(const knng_backend_problem& p, knng_backend_
   for (const GpuEngine& engine : kGpuEngines) {
     if (p.engine && std::string_view(p.engine) != engine.name) continue;
     known = true;
-    if (engine.by_rows != (p.by_rows != 0)) continue;
     if (!engine.suits(p)) {
       if (engine.unsuited) why.text = engine.unsuited;
+      continue;
+    }
+    if (engine.by_rows != (p.by_rows != 0)) {
+      if (engine.by_rows) why.text = "has no tiles, and takes neither selector nor tile_cols";
       continue;
     }
     const Refusal refusal = engine.refusal(p);

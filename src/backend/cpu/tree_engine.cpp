@@ -1,0 +1,54 @@
+#include "backend/cpu/tree_engine.h"
+
+#include <optional>
+#include <vector>
+
+#include "backend/cpu/directionless.h"
+#include "backend/cpu/point_tree.h"
+#include "backend/cpu/tree_search.h"
+
+namespace libknng {
+
+bool tree_can_run(const Metric& metric, std::int64_t dim) {
+  return grows_with_differences(metric.term) && dim <= kMostTreeDim;
+}
+
+std::int64_t tree_operand_bytes(const Metric&, std::int32_t, std::int64_t points, std::int64_t dim, bool) {
+  return PointTree::bytes(points, dim);
+}
+
+std::int64_t tree_workspace_bytes(const Metric&, std::int32_t, const Selector*, std::int64_t k, std::int64_t,
+                                  std::int64_t, std::int64_t) {
+  return LeafLists::bytes(k);
+}
+
+CpuCounts run_tree(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {
+  const PointTree columns(problem.columns, problem.team, budget, monitor);
+  // Rows that lie near each other go through the tree together.
+  std::optional<PointTree> queries;
+  if (!problem.grid.square) queries.emplace(problem.rows, problem.team, budget, monitor);
+  TreeSearch search;
+  search.columns = columns.view();
+  search.rows = queries ? queries->view() : search.columns;
+  search.p = problem.metric.p;
+  search.scale = problem.metric.scale;
+  search.square = problem.grid.square;
+  search.leave_out = problem.leave_out;
+  search.monitor = &monitor;
+  const TreeKernels kernels = tree_targets().front()->kernels(problem.metric.term, problem.rows.dim());
+  offer_directionless(problem, lists, monitor);
+  monitor.stage("distances", static_cast<double>(search.rows.leaves));
+  std::vector<LeafLists> found;
+  found.reserve(static_cast<std::size_t>(problem.team.size()));
+  for (int i = 0; i < problem.team.size(); ++i) found.emplace_back(lists.k(), budget);
+  std::atomic<std::int64_t> keys{0};
+  problem.team.for_each(monitor, search.rows.leaves, 1, [&](int member, std::int64_t leaf, std::int64_t) {
+    LeafLists& of_leaf = found[static_cast<std::size_t>(member)];
+    keys.fetch_add(kernels.search(search, leaf, of_leaf), std::memory_order_relaxed);
+    const double* const rows = search.rows.leaf(leaf) + search.rows.dim * kTreeLeaf;
+    for (int i = 0; i < kTreeLeaf && rows[i] >= 0; ++i) of_leaf.hand_over(i, lists, static_cast<std::int64_t>(rows[i]));
+  });
+  return {keys.load(), 0, 0, false};
+}
+
+}  // namespace libknng

@@ -1,0 +1,289 @@
+#include "backend/cpu/tree_search.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/tree_search.cpp"
+#include "core/hwy_targets.h"
+// After hwy_targets.h, which limits the targets.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "backend/cpu/hwy_elementary-inl.h"
+#include "metric/terms.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace libknng {
+namespace HWY_NAMESPACE {
+
+#include "metric/terms-inl.h"
+
+constexpr int kLanes = static_cast<int>(SimdOps::kLanes);
+static_assert(kTreeLeaf % kLanes == 0 && kTreeLeaf <= 32 && kMostTreeDim < kCanonicalLanes);
+
+// Folds by halves as canonical-key.md has it. Sums of lanes without a coordinate are +0 and change nothing: no sum of
+// these terms is -0.
+template <class Ops, class T, int kDim>
+HWY_INLINE typename Ops::Real fold(typename Ops::Real* s, double scale) {
+  for (int h = kMostTreeDim / 2; h > 0; h /= 2)
+    for (int l = 0; l < h && l + h < kDim; ++l) s[l] = T::template join<Ops>(s[l], s[l + h]);
+  return T::template finish<Ops>(s, scale);
+}
+
+// The key of two rows whose coordinates are u(t) and v(t).
+template <class Ops, class T, int kDim, class U, class V>
+HWY_INLINE typename Ops::Real short_key(U&& u, V&& v, double p, double scale) {
+  static_assert(T::kSums == 1);
+  typename Ops::Real s[kDim];
+  for (int t = 0; t < kDim; ++t) {
+    s[t] = Ops::set(0.0);
+    T::template accumulate<Ops>(&s[t], u(t), v(t), p);
+  }
+  return fold<Ops, T, kDim>(s, scale);
+}
+
+// What a coordinate of two points adds at least, if the boxes that they are in have this gap.
+template <class T>
+struct Least {
+  template <class Ops>
+  static HWY_INLINE typename Ops::Real of(typename Ops::Real gap, double p) {
+    typename Ops::Real s = Ops::set(0.0);
+    T::template accumulate<Ops>(&s, gap, Ops::set(0.0), p);
+    return s;
+  }
+};
+// pow is not proved monotone: its proved error is taken off, as low-dimensions.md says.
+template <>
+struct Least<PowerDifference> {
+  template <class Ops>
+  static HWY_INLINE typename Ops::Real of(typename Ops::Real gap, double p) {
+    const typename Ops::Real least = Ops::mul(pow<Ops>(gap, Ops::set(p)), Ops::set(kLeastPower));
+    return Ops::max(Ops::sub(least, Ops::set(kLeastPowerFloor)), Ops::set(0.0));
+  }
+};
+
+// The key of the gaps between two boxes, whose coordinates are read by functions of t.
+template <class Ops, class T, int kDim, class A, class B, class C, class D>
+HWY_INLINE typename Ops::Real box_key(A&& low, B&& high, C&& other_low, D&& other_high, double p, double scale) {
+  typename Ops::Real s[kDim];
+  for (int t = 0; t < kDim; ++t) {
+    const typename Ops::Real gap = Ops::max(Ops::sub(low(t), other_high(t)), Ops::sub(other_low(t), high(t)));
+    s[t] = Least<T>::template of<Ops>(Ops::max(gap, Ops::set(0.0)), p);
+  }
+  return fold<Ops, T, kDim>(s, scale);
+}
+
+HWY_INLINE unsigned bits_of(SimdOps::Mask mask) {
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(SimdOps::Tag(), mask, bits);
+  return bits[0] & ((1u << kLanes) - 1);
+}
+
+// The rows of a leaf on their way through the tree.
+template <class T, int kDim>
+class LeafSearch {
+ public:
+  LeafSearch(const TreeSearch& job, std::int64_t row_leaf, LeafLists& lists)
+      : job_(job), rows_(job.rows.leaf(row_leaf)), lists_(lists) {
+    lists_.clear();
+    const double* const numbers = rows_ + kDim * kTreeLeaf;
+    for (int t = 0; t < kDim; ++t) {
+      const double* const x = rows_ + t * kTreeLeaf;
+      low_[t] = *std::min_element(x, x + kTreeLeaf);
+      high_[t] = *std::max_element(x, x + kTreeLeaf);
+    }
+    for (int i = 0; i < kTreeLeaf; ++i) {
+      excluded_[i] = -1;
+      keys_[i] = ids_[i] = -std::numeric_limits<double>::infinity();
+      if (numbers[i] < 0) continue;
+      if (job.square) excluded_[i] = numbers[i];
+      if (job.leave_out) excluded_[i] = static_cast<double>(job.leave_out[static_cast<std::int64_t>(numbers[i])]);
+      read_cutoff(i);
+    }
+    find_greatest();
+  }
+
+  std::int64_t run() {
+    const TreeView& tree = job_.columns;
+    // Of each level of the tree the part that is farther away: it has half of the leaves or less.
+    Part waiting[64];
+    int count = 0;
+    if (tree.leaves > 0) waiting[count++] = part(0, 0, tree.leaves);
+    for (std::int64_t visited = 0; count > 0;) {
+      Part at = waiting[--count];
+      while (!is_out(at) && at.leaves > 1) {
+        const std::int64_t left = left_leaves(at.leaves);
+        const Part a = part(at.node + 1, at.first, left);
+        const Part b = part(at.node + 2 * left, at.first + left, at.leaves - left);
+        const bool a_is_near = a.bound < b.bound || (a.bound == b.bound && a.smallest <= b.smallest);
+        waiting[count] = a_is_near ? b : a;
+        if (!is_out(waiting[count])) ++count;
+        at = a_is_near ? a : b;
+      }
+      if (at.leaves > 1 || is_out(at)) continue;
+      visit(tree.box(at.node), tree.leaf(at.first));
+      if (++visited % kUnstopped == 0 && job_.monitor->stopped()) break;
+    }
+    return evaluated_;
+  }
+
+ private:
+  // Leaves that are visited between two looks at the stop flag.
+  static constexpr std::int64_t kUnstopped = 256;
+  // A node: no key of a row and a point of it is below `bound`, no number of a point below `smallest`.
+  struct Part {
+    std::int64_t node, first, leaves;
+    double bound, smallest;
+  };
+  Part part(std::int64_t node, std::int64_t first, std::int64_t leaves) const {
+    const double* const box = job_.columns.box(node);
+    const double bound = box_key<ScalarOps, T, kDim>([&](int t) { return low_[t]; }, [&](int t) { return high_[t]; },
+                                                     [&](int t) { return box[t]; },
+                                                     [&](int t) { return box[kDim + t]; }, job_.p, job_.scale);
+    return {node, first, leaves, bound, box[2 * kDim]};
+  }
+
+  // Whether no point of it can belong to any list.
+  bool is_out(const Part& part) const {
+    if (part.bound != greatest_) return part.bound > greatest_;
+    for (int i = 0; i < kTreeLeaf; ++i)
+      if (keys_[i] == greatest_ && part.smallest < ids_[i]) return false;
+    return true;
+  }
+
+  // What a pair must come before to belong to the list.
+  void read_cutoff(int i) {
+    const Neighbour& last = lists_.last(i);
+    keys_[i] = last.key;
+    ids_[i] = static_cast<double>(last.id);
+  }
+  void find_greatest() {
+    SimdOps::Real greatest = SimdOps::load(keys_);
+    for (int i = kLanes; i < kTreeLeaf; i += kLanes) greatest = SimdOps::max(greatest, SimdOps::load(keys_ + i));
+    greatest_ = hn::GetLane(hn::MaxOfLanes(SimdOps::Tag(), greatest));
+  }
+
+  void visit(const double* box, const double* columns) {
+    const SimdOps::Real smallest = SimdOps::set(box[2 * kDim]);
+    std::uint32_t wanted = 0;
+    for (int i = 0; i < kTreeLeaf; i += kLanes) {
+      const auto row = [&](int t) { return SimdOps::load(rows_ + t * kTreeLeaf + i); };
+      const SimdOps::Real bound = box_key<SimdOps, T, kDim>(
+          row, row, [&](int t) { return SimdOps::set(box[t]); }, [&](int t) { return SimdOps::set(box[kDim + t]); },
+          job_.p, job_.scale);
+      const SimdOps::Real key = SimdOps::load(keys_ + i);
+      const SimdOps::Mask wants = SimdOps::mask_or(
+          SimdOps::less(bound, key),
+          SimdOps::mask_and(SimdOps::equal(bound, key), SimdOps::less(smallest, SimdOps::load(ids_ + i))));
+      wanted |= bits_of(wants) << i;
+    }
+    if (wanted == 0) return;
+    evaluated_ += std::popcount(wanted) * std::int64_t{kTreeLeaf};
+    for (; wanted != 0; wanted &= wanted - 1) compare(std::countr_zero(wanted), columns);
+    find_greatest();
+  }
+
+  // A row with all points of a leaf.
+  void compare(int i, const double* columns) {
+    HWY_ALIGN double keys[kTreeLeaf];
+    SimdOps::Real u[kDim];
+    for (int t = 0; t < kDim; ++t) u[t] = SimdOps::set(rows_[t * kTreeLeaf + i]);
+    const SimdOps::Real cutoff = SimdOps::set(keys_[i]);
+    std::uint32_t near = 0;
+    for (int j = 0; j < kTreeLeaf; j += kLanes) {
+      const SimdOps::Real key = short_key<SimdOps, T, kDim>(
+          [&](int t) { return u[t]; }, [&](int t) { return SimdOps::load(columns + t * kTreeLeaf + j); }, job_.p,
+          job_.scale);
+      SimdOps::store(key, keys + j);
+      near |= bits_of(hn::Le(key, cutoff)) << j;
+    }
+    if (near == 0) return;
+    const double* const numbers = columns + kDim * kTreeLeaf;
+    for (; near != 0; near &= near - 1) {
+      const int j = std::countr_zero(near);
+      if (numbers[j] >= 0 && numbers[j] != excluded_[i])
+        lists_.offer(i, {keys[j], static_cast<std::int64_t>(numbers[j])});
+    }
+    read_cutoff(i);
+  }
+
+  const TreeSearch& job_;
+  const double* const rows_;
+  LeafLists& lists_;
+  std::int64_t evaluated_ = 0;
+  double low_[kDim], high_[kDim];  // of the rows
+  HWY_ALIGN double keys_[kTreeLeaf];
+  HWY_ALIGN double ids_[kTreeLeaf];
+  double excluded_[kTreeLeaf];
+  double greatest_ = 0;  // of keys_
+};
+
+template <class T, int kDim>
+std::int64_t search_leaf(const TreeSearch& job, std::int64_t row_leaf, LeafLists& lists) {
+  return LeafSearch<T, kDim>(job, row_leaf, lists).run();
+}
+
+template <class T, int kDim>
+double key_of(const double* u, const double* v, double p, double scale) {
+  HWY_ALIGN double lanes[kLanes];
+  SimdOps::store(short_key<SimdOps, T, kDim>([&](int t) { return SimdOps::set(u[t]); },
+                                             [&](int t) { return SimdOps::set(v[t]); }, p, scale),
+                 lanes);
+  return lanes[0];
+}
+
+template <class T, int kDim>
+double bound_of(const double* low, const double* high, const double* other_low, const double* other_high, double p,
+                double scale) {
+  return box_key<ScalarOps, T, kDim>([&](int t) { return low[t]; }, [&](int t) { return high[t]; },
+                                     [&](int t) { return other_low[t]; }, [&](int t) { return other_high[t]; }, p,
+                                     scale);
+}
+
+TreeKernels tree_kernels(Term term, std::int64_t dim) {
+  TreeKernels kernels;
+  visit_tree_dim(dim, [&](auto d) {
+    constexpr int kDim = decltype(d)::value;
+    const auto of = [&](auto t) {
+      using T = decltype(t);
+      kernels = {search_leaf<T, kDim>, key_of<T, kDim>, bound_of<T, kDim>};
+    };
+    switch (term) {
+      case Term::squared_difference: return of(SquaredDifference());
+      case Term::absolute_difference: return of(AbsoluteDifference());
+      case Term::largest_difference: return of(LargestDifference());
+      case Term::power_difference: return of(PowerDifference());
+      default: return;
+    }
+  });
+  return kernels;
+}
+
+const TreeTarget* tree_target() {
+  static const TreeTarget target = {hwy::TargetName(HWY_TARGET), tree_kernels};
+  return &target;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace libknng
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace libknng {
+
+std::span<const TreeTarget* const> tree_targets() {
+  static constexpr SimdVariant<const TreeTarget*()> kVariants[] = {KNNG_SIMD_VARIANTS(tree_target)};
+  static const TreeTarget* targets[std::size(kVariants)];
+  static const std::size_t count = [] {
+    std::size_t supported = 0;
+    for (const auto& variant : kVariants)
+      if (simd_target_supported(variant.target)) targets[supported++] = variant.run();
+    return supported;
+  }();
+  return {targets, count};
+}
+
+}  // namespace libknng
+#endif
