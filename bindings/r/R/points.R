@@ -56,6 +56,9 @@ points_sparse <- function(x, points, argument) {
                                         nrow(x), ncol(x)))
   by_columns <- points == "columns"
   names <- if (by_columns) colnames(x) else rownames(x)
+  # C writes where the slots say: they must be what their class promises.
+  valid <- validObject(x, test = TRUE)
+  if (!isTRUE(valid)) refuse(sprintf("%s is no valid %s: %s", argument, class(x)[1L], valid[1L]))
   x <- as(as(as(x, "dMatrix"), "generalMatrix"), "CsparseMatrix")
   if (!by_columns) x <- t(x)
   list(kind = "sparse", value = x, by_columns = by_columns, names = names, n = ncol(x))

@@ -35,6 +35,10 @@ test_that("what is no matrix of numbers", {
   refused(knng(x[0, ], 1), "x has 0 rows and 4 columns")
   refused(knng(x[, 0], 1), "x has 40 rows and 0 columns")
   refused(knng(Matrix::Matrix(0, 0, 3, sparse = TRUE), 1), "x has 0 rows and 3 columns")
+  broken <- as(Matrix::rsparsematrix(10, 5, 0.5), "CsparseMatrix")
+  broken@i[3] <- 1000L
+  refused(knng(broken, 1), "x is no valid dgCMatrix")
+  refused(knng(broken, 1, points = "columns"), "x is no valid dgCMatrix")
   refused(knng(x, 1, query = "/no/such/file.npy"), "cannot open '/no/such/file.npy'")
 })
 
@@ -91,6 +95,12 @@ test_that("graphs are not what they were", {
   refused(as_sparse(g, "nothing"), "unknown rule 'nothing'")
   refused(as_sparse(knng(x, 3, query = x), "union"), "queries")
   refused(as_sparse(g, 1), "rule must be one text")
+  whole <- g
+  whole$id <- whole$id + 0
+  expect_error(as_sparse(whole))
+  short <- g
+  short$dist <- short$dist[-1, ]
+  expect_error(as_sparse(short), class = "knng_error")
   g$id[3, 2] <- 99L
   e <- refused(as_sparse(g), "99")
   expect_identical(c(e$row, e$column), c(3, 2))
