@@ -96,20 +96,18 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     return plan;
   };
   if (const CpuEngine* engine = asked_engine(task, problem.dim)) return plan_for(*engine);
-  // engine=auto takes the first engine that pays and fits, or else one that fits; the smallest budget is that of
-  // whichever needs least.
-  TaskPlan chosen, fitting;
+  // engine=auto takes the first engine that pays and fits; the smallest budget is that of whichever needs least.
+  TaskPlan chosen;
   std::int64_t smallest = INT64_MAX;
   for (const CpuEngine& engine : cpu_engines()) {
-    if (!engine.can_run(task.metric, problem.dim)) continue;
+    const bool last = &engine == &cpu_engines().back();
+    if (!last && !(engine.can_run(task.metric, problem.dim) &&
+                   engine.pays(task.metric, problem.dim, problem.rows, problem.columns, k)))
+      continue;
     const TaskPlan plan = plan_for(engine);
     smallest = std::min(smallest, plan.smallest_host);
     const bool fits = plan.host_bytes <= task.max_host_bytes;
-    if (chosen.engine || (!fits && &engine != &cpu_engines().back())) continue;
-    if (engine.pays(task.metric, problem.dim, problem.rows, problem.columns, k))
-      chosen = fits || !fitting.engine ? plan : fitting;
-    else if (!fitting.engine)
-      fitting = plan;
+    if (!chosen.engine && (fits || last)) chosen = plan;
   }
   chosen.smallest_host = smallest;
   return chosen;

@@ -39,7 +39,7 @@ constexpr double kTreePairs = 1e9;
 constexpr std::int64_t kAnyDim = INT64_MAX;
 
 constexpr CpuEngine kEngines[] = {
-    {"tree", kPanelRows, kPackedBlock, kTreePairs, false, false, true, kMostTreeDim, tree_can_run, never,
+    {"tree", kPanelRows, kPackedBlock, kTreePairs, false, false, true, kMostTreeDim, tree_can_run, tree_pays,
      tree_operand_bytes, tree_workspace_bytes, run_tree},
     {"fused", kFilterPanel, kOperandBlock, kFusedPairs, false, false, false, kLargestFilterDim, fused_can_run,
      fused_pays, fused_operand_bytes, fused_workspace_bytes, run_fused},

@@ -194,8 +194,8 @@ std::int64_t node_of_leaf(std::int64_t leaf, std::int64_t leaves) {
 }  // namespace
 
 std::int64_t PointTree::bytes(std::int64_t count, std::int64_t dim) {
-  const std::int64_t leaves = ceil_div(count, kTreeLeaf), values = tree_dim(dim) + 1;
-  return checked_mul(leaves, 8 * (kTreeLeaf * values + 4 * values), "rows");
+  const std::int64_t leaves = ceil_div(count, kTreeLeaf), d = tree_dim(dim), box = 8 * (2 * d + 1);
+  return checked_mul(leaves, 8 * kTreeLeaf * (d + 1) + 2 * box, "rows") - (leaves > 0 ? box : 0);
 }
 
 PointTree::PointTree(const CanonicalRows& points, ThreadTeam& team, Budget* budget, Monitor& monitor)

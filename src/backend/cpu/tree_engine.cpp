@@ -13,6 +13,13 @@ bool tree_can_run(const Metric& metric, std::int64_t dim) {
   return grows_with_differences(metric.term) && dim <= kMostTreeDim;
 }
 
+// What was measured is in low-dimensions.md. A tree of the columns has to be worth its making: for few rows all keys
+// are evaluated sooner.
+bool tree_pays(const Metric&, std::int64_t dim, std::int64_t rows, std::int64_t, std::int64_t) {
+  constexpr std::int64_t kMostDim = 6, kFewestRows = 256;
+  return dim <= kMostDim && rows >= kFewestRows;
+}
+
 std::int64_t tree_operand_bytes(const Metric&, std::int32_t, std::int64_t points, std::int64_t dim, bool) {
   return PointTree::bytes(points, dim);
 }
