@@ -151,7 +151,8 @@ Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& 
   Budget budget(task.max_host_bytes, held);
   Graph graph;
   const Request request{data, &queries, leave_out, k, &budget, monitor};
-  run_while_unchanged(data, &queries, monitor, is_brief(task, plan), [&] { graph = run_anywhere(request, task, plan); });
+  run_while_unchanged(data, &queries, monitor, is_brief(task, plan),
+                      [&] { graph = run_anywhere(request, task, plan); });
   return graph;
 }
 

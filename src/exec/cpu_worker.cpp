@@ -41,8 +41,7 @@ void fill_lists(const Request& request, const Task& task, const TaskPlan& plan, 
          static_cast<long long>(counts.violations));
   graph.stats[Stat::seconds_tile] = watch.lap();
 
-  emit(lists, rows, task, plan.engine->keys_alone ? Proof::fp64 : Proof::filter, team, budget, monitor,
-       graph);
+  emit(lists, rows, task, plan.engine->keys_alone ? Proof::fp64 : Proof::filter, team, budget, monitor, graph);
   graph.stats[Stat::seconds_emit] = watch.lap();
   graph.stats[Stat::keys] = static_cast<double>(counts.keys);
   graph.stats[Stat::redone_fp64] = static_cast<double>(counts.redone);

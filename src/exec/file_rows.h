@@ -20,8 +20,8 @@ bool too_large_to_hold(std::int64_t bytes, std::int64_t held, std::int64_t limit
 std::shared_ptr<const Chunk> leave_in_file(std::unique_ptr<const RowFile> file, std::int32_t dtype, std::int64_t rows,
                                            std::int64_t cols, int threads, Budget& budget, Monitor& monitor);
 
-// Runs work that reads the rows on a driver thread, or here if it is brief. What comes of it, and what it says against rows, holds only if
-// files in which they stay did not change: else KNNG_ERR_IO. queries: or nullptr.
+// Runs work that reads the rows on a driver thread, or here if it is brief. What comes of it, and what it says against
+// rows, holds only if files in which they stay did not change: else KNNG_ERR_IO. queries: or nullptr.
 void run_while_unchanged(const Dataset& data, const Dataset* queries, Monitor& monitor, bool brief,
                          const std::function<void()>& work);
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kFewestTile = 64, kMostTile = 512;
 constexpr std::int64_t kTilesPerThread = 8;
-// To start a thread and to wait for its end takes some 50 us. So many seconds of work are worth it, for each thread; and
-// what takes less than the other number needs nobody who looks after it.
+// To start a thread and to wait for its end takes some 50 us. So many seconds of work are worth it, for each thread;
+// and what takes less than the other number needs nobody who looks after it.
 constexpr double kWorthThread = 100e-6, kBrief = 1e-3;
 
 // Roughly, of all pairs on one thread: 200 x 2 take 0.24 ms, 200 x 128 0.60, 1,000 x 128 7.5 (AVX-512).

@@ -97,8 +97,8 @@ void round_points(const Metric& metric, const CanonicalRows& rows, const FilterF
   const std::int64_t n = rows.rows(), d = rows.dim();
   Buffer<double> scratch(d * team.size(), budget);
   const Rounding rounding = {metric.term == Term::product ? nullptr : frame.centre.data(),
-                             std::ldexp(1.0, frame.exponent / 2),
-                             std::ldexp(1.0, frame.exponent - frame.exponent / 2), type};
+                             std::ldexp(1.0, frame.exponent / 2), std::ldexp(1.0, frame.exponent - frame.exponent / 2),
+                             type};
   monitor.stage("operands", static_cast<double>(n));
   team.for_each(monitor, n, kFilterPanel, [&](int member, std::int64_t first, std::int64_t end) {
     double* u = scratch.data() + member * d;

@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "internals" / "bound-attacks.md"
-COPIED = ("CMakeLists.txt", "include", "src", "tests", "pkgconfig", "docs", "LICENSE", "README.md")
+COPIED = ("CMakeLists.txt", "include", "src", "bindings", "tests", "pkgconfig", "docs", "LICENSE", "README.md")
 
 
 class Line:
