@@ -99,14 +99,14 @@ class NeighbourLists {
   // Puts a pair below the cut-off in its place; the last of k makes room.
   void insert(State& s, Neighbour* list, const Neighbour& pair) noexcept {
     const bool full = s.count == k_;
-    const double dropped = full ? list[k_ - 1].key : kNone.key;
+    const Neighbour dropped = full ? list[k_ - 1] : kNone;
     std::int64_t at = full ? k_ - 1 : s.count++;
     for (; at > 0 && pair < list[at - 1]; --at) list[at] = list[at - 1];
     list[at] = pair;
     if (s.count < k_) return;
     s.cutoff = list[k_ - 1];
     // What was left out before is not below the entry that makes room.
-    s.tied = full && dropped == s.cutoff.key;
+    s.tied = full && dropped.key == s.cutoff.key;
   }
 
   // Keeps the k smallest.
