@@ -25,6 +25,8 @@ need r-base-core r-cran-matrix r-cran-testthat r-cran-knitr r-cran-markdown qpdf
   r-cran-igraph r-cran-uwot r-bioc-biocneighbors r-bioc-all r-bioc-hsmmsinglecell r-cran-mlbench valgrind
 # Rust
 need cargo rustc rust-clippy valgrind
+# Debian packages of the project, and a root of their own to try them in
+need dpkg-dev file lintian mmdebstrap
 
 echo "Building in $build (what the tools say is in tests.log there)"
 if [ -f "$build/CMakeCache.txt" ]; then
@@ -39,7 +41,8 @@ werror=OFF cuda=AUTO
 # Where there is a CUDA compiler nothing of it is left out because something else is missing.
 [ "${CI:-}" = true ] && command -v "${CUDACXX:-nvcc}" >/dev/null && cuda=ON
 mkdir -p "$build"
-if ! { cmake -S "$root" -B "$build" "$@" -DCMAKE_BUILD_TYPE=Release -DKNNG_BUILD_TESTS=ON -DKNNG_BUILD_CLI=ON \
+# For /usr, as Debian packages are.
+if ! { cmake -S "$root" -B "$build" "$@" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DKNNG_BUILD_TESTS=ON -DKNNG_BUILD_CLI=ON \
   -DKNNG_FORMATS=ON -DKNNG_BUILD_EXAMPLES=ON -DKNNG_WERROR=$werror -DKNNG_CUDA=$cuda &&
   cmake --build "$build" --parallel "$(nproc)"; } >"$build/tests.log" 2>&1; then
   cat "$build/tests.log" >&2

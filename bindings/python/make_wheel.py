@@ -1,6 +1,7 @@
 """Makes what is given away: a wheel with libknng inside, and a source archive.
 
     /usr/bin/python3 make_wheel.py LIBRARY FOLDER     # LIBRARY: libknng.so.0 of a release build
+    /usr/bin/python3 make_wheel.py FOLDER             # a wheel of Python alone, for the system's library
 
 Needs setuptools, wheel and binutils, and no network. The wheel's tag is what the library's symbols ask for: the oldest
 manylinux on which they are all there. The formats library is left out, as NumPy reads and writes .npz; the CUDA library
@@ -63,9 +64,9 @@ def copy_sources(to: pathlib.Path) -> None:
         shutil.copy(file, to)
 
 
-def build(library: pathlib.Path, out: pathlib.Path) -> list[pathlib.Path]:
+def build(library: pathlib.Path | None, out: pathlib.Path) -> list[pathlib.Path]:
     """The two archives, in `out`."""
-    tag = tag_of(library)
+    tag = tag_of(library) if library else ""
     before = pathlib.Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
@@ -73,6 +74,8 @@ def build(library: pathlib.Path, out: pathlib.Path) -> list[pathlib.Path]:
         try:
             os.chdir(here)  # where setuptools looks
             source = build_meta.build_sdist(str(out))
+            if not library:
+                return [out / source, out / build_meta.build_wheel(str(out))]
             (here / "knng/lib").mkdir()
             shutil.copy(library, here / "knng/lib/libknng.so.0")
             subprocess.run(["strip", "--strip-unneeded", "knng/lib/libknng.so.0"], check=True)
@@ -103,9 +106,9 @@ def retagged(wheel: pathlib.Path, out: pathlib.Path, tag: str) -> pathlib.Path:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[2]).resolve()
+    *libraries, folder = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
     folder.mkdir(parents=True, exist_ok=True)
-    for archive in build(pathlib.Path(sys.argv[1]).resolve(), folder):
+    for archive in build(libraries[0] if libraries else None, folder):
         print(archive)

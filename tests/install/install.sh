@@ -69,6 +69,8 @@ fi
 say "find_package: C99 and C++"
 
 if [ -x "$prefix/bin/knng" ]; then
+  # Built for /usr it leaves the library to the system's loader, which does not look here.
+  readelf -d "$prefix/bin/knng" | grep -q RUNPATH || export LD_LIBRARY_PATH="$libdir"
   "$prefix/bin/knng" --version | grep -qF "$version" || {
     say "knng --version does not say $version" >&2
     exit 1

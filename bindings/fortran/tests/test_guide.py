@@ -68,7 +68,7 @@ def main(build, compiler, cmake):
         consumer.mkdir()
         consumer.joinpath("CMakeLists.txt").write_text(next(text for kind, text in blocks if kind == "cmake"))
         consumer.joinpath("first.f90").write_text(programs["first"][0])
-        run(cmake, "-S", "consumer", "-B", "made", f"-DCMAKE_PREFIX_PATH={package.parent.parent}",
+        run(cmake, "-S", "consumer", "-B", "made", f"-DCMAKE_PREFIX_PATH={stage}/opt/knng",
             f"-DCMAKE_Fortran_COMPILER={compiler}")
         run(cmake, "--build", "made")
         if len(run("made/first").split()) != 20:

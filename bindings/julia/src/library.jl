@@ -37,7 +37,7 @@ function open_library()
             push!(reasons, "$name ($origin): " * sprint(showerror, reason))
         end
     end
-    error("libknng was not found. Install it (Debian: libknng1), or say where it is: a file LocalPreferences.toml beside ",
+    error("libknng was not found. Install it (Debian: libknng0), or say where it is: a file LocalPreferences.toml beside ",
           "your Project.toml with the lines\n    [Knng]\n    library = \"/usr/local/lib/$SONAME\"\nTried:\n    ",
           join(reasons, "\n    "))
 end
