@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** @defgroup build Building and querying
+/** @addtogroup build
  * @{ */
 
 /** Plans a build or a query without running it: memory, tiles, devices.

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** @defgroup error Version and errors
+/** @addtogroup error
  * @{ */
 
 /** Version of the library that is running, to be compared with KNNG_HEADER_VERSION.

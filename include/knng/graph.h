@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** @defgroup graph Graphs
+/** @addtogroup graph
  * @{ */
 
 /** Makes a graph from another library's result, by copying it. Lists stay in the order in which they are given. If rows

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** @defgroup rows Rows
+/** @addtogroup rows
  * @{ */
 
 /** Copies rows into host memory of the data set; their ids continue after those already

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** @defgroup settings Handles and settings
+/** @addtogroup settings
  * Settings are text. These are their keys, defaults, values and meanings; knng_option_get() lists the same table.
  *
  * - "metric" = "euclidean"; a metric, see below: what is small between near rows

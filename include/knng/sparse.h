@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** @defgroup sparse Sparse matrices
+/** @addtogroup sparse
  * @{ */
 
 /** Makes a sparse matrix from a graph. Entries are sorted by row, then column; a distance of 0 is an entry like any

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** @defgroup types Types, codes and structs
+/** @addtogroup types
  * @{ */
 
 /** Version of this header: major << 16 | minor << 8 | patch. knng_version() gives the library's. */
