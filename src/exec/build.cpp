@@ -42,7 +42,8 @@ void run_distinct(const Request& request, const DistinctPlan& distinct, const Ta
     fill_single(request, task, plan, of_distinct);
   } else {
     try {
-      const Request among_distinct{distinct.rows, nullptr, nullptr, distinct.k, request.budget, request.monitor};
+      const Request among_distinct{distinct.rows, nullptr,        {.square = true},
+                                   distinct.k,    request.budget, request.monitor};
       const auto no_duplicates = [](bool) { return Duplicates::none; };
       worker_of(distinct.plan).fill(among_distinct, distinct.task, distinct.plan, team, no_duplicates, of_distinct);
     } catch (const Error& wrong) {  // the caller's number of a row that was found so
@@ -109,7 +110,7 @@ Graph run(const Request& request, const Task& task, const TaskPlan& plan) {
 // The same with copies of rows that are not where the work is done: those in memory of devices and in files.
 Graph run_anywhere(const Request& request, Task& task, const TaskPlan& plan) {
   if (!worker_of(plan).needs_rows_on_host() || task.absent_row_bytes == 0) return run(request, task, plan);
-  const auto& [data, queries, leave_out, k, budget, monitor] = request;
+  const auto& [data, queries, admission, k, budget, monitor] = request;
   monitor.stage("copy", 1);
   const Dataset rows = host_rows(data, 0, data.rows(), budget, &monitor, "rows");
   std::optional<Dataset> query_rows;
@@ -119,7 +120,7 @@ Graph run_anywhere(const Request& request, Task& task, const TaskPlan& plan) {
   if (queries) queries->require_unchanged();
   task.row_devices.clear();
   task.absent_row_bytes = 0;
-  return run({rows, queries ? &*query_rows : nullptr, leave_out, k, budget, monitor}, task, plan);
+  return run({rows, queries ? &*query_rows : nullptr, admission, k, budget, monitor}, task, plan);
 }
 
 bool is_brief(const Task& task, const TaskPlan& plan) {
@@ -135,7 +136,7 @@ Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k,
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, data.held_bytes());
   Graph graph;
-  const Request request{data, nullptr, nullptr, k, &budget, monitor};
+  const Request request{data, nullptr, {.square = true}, k, &budget, monitor};
   run_while_unchanged(data, nullptr, monitor, is_brief(task, plan), [&] { graph = run_anywhere(request, task, plan); });
   return graph;
 }
@@ -150,7 +151,7 @@ Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& 
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, held);
   Graph graph;
-  const Request request{data, &queries, leave_out, k, &budget, monitor};
+  const Request request{data, &queries, {.leave_out = leave_out}, k, &budget, monitor};
   run_while_unchanged(data, &queries, monitor, is_brief(task, plan),
                       [&] { graph = run_anywhere(request, task, plan); });
   return graph;

@@ -32,9 +32,9 @@ void fill_lists(const Request& request, const Task& task, const TaskPlan& plan, 
   const CanonicalRows& rows = request.queries ? *query_rows : columns;
   graph.stats[Stat::seconds_prepare] += watch.lap();
 
-  NeighbourLists lists(graph.rows, request.k, budget);
+  NeighbourLists lists(graph.rows, request.k, budget, request.admission.first_cutoff());
   const CpuCounts counts = plan.engine->run(
-      {rows, columns, task.metric, plan.grid, team, request.leave_out, plan.selector}, lists, budget, monitor);
+      {rows, columns, task.metric, plan.grid, team, request.admission, plan.selector}, lists, budget, monitor);
   if (counts.violations > 0)
     fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = counts.violations},
          "%lld keys lay outside their proved bounds: please report this with the data",

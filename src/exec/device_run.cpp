@@ -101,7 +101,7 @@ struct Run {
 struct Queries {
   const Dataset* rows;  // null: none
   const char* argument;
-  const std::int64_t* leave_out;
+  Admission admission;
 };
 
 void take_counts(const Run& run, const Part& part, const knng_backend_result& total, Team& team) {
@@ -145,7 +145,7 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   Cancellation cancellation{rows};
   job.problem.cancelled = &Cancellation::ask;
   job.problem.cancellation = &cancellation;
-  job.problem.leave_out = queries.leave_out;
+  job.problem.leave_out = queries.admission.leave_out;
   const std::vector<std::int64_t> checked = run.checked_of(part);
   job.problem.checked = checked.data();
   job.problem.checked_count = std::ssize(checked);
@@ -192,9 +192,8 @@ bool run_slices(const Run& run, const TaskPlan& plan, const Queries& queries, Gr
     TaskPlan of_slice = plan;
     of_slice.grid.rows = part.rows;
     of_slice.grid.tile_rows = std::min(plan.grid.tile_rows, part.rows);
-    const std::int64_t* leave_out = queries.rows ? queries.leave_out : numbers.data();
-    if (queries.rows && leave_out) leave_out += first;
-    if (!run_part(run, of_slice, {&rows, queries.argument, leave_out}, part)) return false;
+    const Admission admission = queries.rows ? queries.admission.from(first) : Admission{.leave_out = numbers.data()};
+    if (!run_part(run, of_slice, {&rows, queries.argument, admission}, part)) return false;
   }
   return true;
 }
@@ -208,7 +207,7 @@ bool run_on_devices(const Request& request, const Task& task, const TaskPlan& pl
   const Charge numbers(request.budget, checked_mul(plan.checked, 16, "check_rows"));
   const std::vector<std::int64_t> checked = SpreadRows(plan.checked, graph.rows).list();
   const Run run{request, task, copiers, output, checked};
-  const Queries points{request.queries, request.queries ? "q" : "rows", request.leave_out};
+  const Queries points{request.queries, request.queries ? "q" : "rows", request.admission};
   graph.stats[Stat::pairs] = plan.grid.pairs();
   const bool done = plan.device.slice > 0 ? run_slices(run, plan, points, graph)
                                           : run_part(run, plan, points, {graph, 0, graph.rows});

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/admission.h"
 #include "core/host_memory.h"
 #include "core/monitor.h"
 #include "dataset/dataset.h"
@@ -12,8 +13,8 @@ namespace libknng {
 
 struct Request {
   const Dataset& data;
-  const Dataset* queries;         // null: a build, of all rows of the data
-  const std::int64_t* leave_out;  // of queries: the id that each must not get, -1 for none; or null
+  const Dataset* queries;  // null: a build, of all rows of the data
+  Admission admission;     // square if it is one
   std::int64_t k;
   Budget* budget;
   Monitor& monitor;

@@ -42,8 +42,8 @@ void refuse_list(std::int64_t row) {
 }
 
 std::int64_t check_bytes(const Task& task, std::int64_t checked, std::int64_t dim, std::int64_t k) {
-  // Which rows they are, and whom they leave out.
-  const std::int64_t numbers = checked_mul(checked, 16, "check_rows");
+  // Which rows they are.
+  const std::int64_t numbers = checked_mul(checked, 8, "check_rows");
   const std::int64_t prepared = checked_mul(checked, CanonicalRows::bytes_per_row(task.metric, dim), "check_rows");
   const std::int64_t self =
       task.self_first && task.metric.term == Term::product ? checked_mul(dim, 8, "check_rows") : 0;
@@ -68,15 +68,10 @@ void check_rows(const Request& request, const Task& task, const TaskPlan& plan, 
   const std::vector<std::int64_t> listed = SpreadRows(checked, graph.rows).list();
   const Dataset picked(request.points(), listed);
   const CanonicalRows rows(picked, task.metric, team, budget, beside, graph.square ? "rows" : "q");
-  Buffer<std::int64_t> left_out(checked, -1, budget);
-  for (std::int64_t s = 0; s < checked; ++s) {
-    const std::int64_t row = listed[static_cast<std::size_t>(s)];
-    if (graph.square) left_out[s] = row;
-    if (request.leave_out) left_out[s] = request.leave_out[row];
-  }
-  NeighbourLists lists(checked, graph.k(), budget);
+  NeighbourLists lists(checked, graph.k(), budget, request.admission.first_cutoff());
   const TileGrid grid{checked, columns.rows(), tile_rows_of(checked, plan.grid.tile_rows), plan.grid.tile_cols, false};
-  cpu_engines().back().run({rows, columns, task.metric, grid, team, left_out.data()}, lists, budget, beside);
+  cpu_engines().back().run({rows, columns, task.metric, grid, team, request.admission.picked(listed.data())}, lists,
+                           budget, beside);
   Buffer<double> u(graph.self_first && task.metric.term == Term::product ? rows.dim() : 0, budget);
   for (std::int64_t s = 0; s < checked; ++s) {
     const Neighbour* list = lists.sort(s);

@@ -24,15 +24,17 @@ struct Neighbour {
 
 class NeighbourLists {
  public:
-  // The cut-off of a list that is not full: above every pair.
+  // Above every pair.
   static constexpr Neighbour kNone = {std::numeric_limits<double>::infinity(),
                                       std::numeric_limits<std::int64_t>::max()};
 
-  NeighbourLists(std::int64_t rows, std::int64_t k, Budget* budget)
+  // first_cutoff: no larger key may be in a list (Admission).
+  NeighbourLists(std::int64_t rows, std::int64_t k, Budget* budget, double first_cutoff = kNone.key)
       : k_(k),
         capacity_(capacity(k)),
+        first_{first_cutoff, kNone.id},
         entries_(checked_mul(rows, capacity_, "k"), budget),
-        states_(rows, State{kNone, 0, 0}, budget) {}
+        states_(rows, State{first_, 0, 0}, budget) {}
 
   // Bytes that lists of this size hold.
   static std::int64_t bytes(std::int64_t rows, std::int64_t k) {
@@ -47,7 +49,7 @@ class NeighbourLists {
   // No pair with a larger key can belong. It only falls.
   double cutoff(std::int64_t row) const noexcept { return states_[row].cutoff.key; }
 
-  void clear(std::int64_t row) noexcept { states_[row] = {kNone, 0, 0}; }
+  void clear(std::int64_t row) noexcept { states_[row] = {first_, 0, 0}; }
 
   // Starts an empty list with a guess of its last key: larger keys are refused from the beginning. If the guess was too
   // low the list does not fill, and says so.
@@ -65,7 +67,7 @@ class NeighbourLists {
     }
     if (k_ <= kShort) return insert(s, entries_.data() + row * k_, pair);
     entries_[row * capacity_ + s.count++] = pair;
-    if (s.count == capacity_ || (s.count == k_ && s.cutoff.key == kNone.key)) select(row);
+    if (s.count == capacity_ || (s.count == k_ && s.cutoff.key == first_.key)) select(row);
   }
 
   // The list in ascending order, with kNone in places without a pair; no offers afterwards.
@@ -124,6 +126,7 @@ class NeighbourLists {
 
   std::int64_t k_;
   std::int64_t capacity_;
+  Neighbour first_;  // cut-off of a list that is not full
   Buffer<Neighbour> entries_;
   Buffer<State> states_;
 };

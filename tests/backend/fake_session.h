@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/seam.h"
+#include "core/admission.h"
 #include "core/checked.h"
 #include "metric/canonical.h"
 #include "refine/sum_terms.h"
@@ -145,9 +146,7 @@ class Session {
   // Rows that have a list on the device.
   static std::int64_t listed(const knng_backend_problem& p) { return p.by_rows ? 0 : p.rows.count; }
   const Points& rows() const { return queries ? *queries : columns; }
-  bool excluded(std::int64_t row, std::int64_t id) const {
-    return (p.square && row == id) || (p.leave_out && p.leave_out[row] == id);
-  }
+  bool admits(std::int64_t row, std::int64_t id) const { return Admission{p.square != 0, p.leave_out}.admits(row, id); }
   double key(std::int64_t row, std::int64_t id) const { return key_of(row, row_of(row), id); }
   double key_of(std::int64_t row, std::span<const double> u, std::int64_t id) const {
     if (rows().directionless(row) || columns.directionless(id)) return kNoDirectionKey;
@@ -192,7 +191,7 @@ class Session {
     std::int64_t sampled = 0, unproved = 0;
     for (std::int64_t row = 0; row < p.rows.count; row += 8, ++sampled) {
       for (std::int64_t id = 0; id < p.columns.count; ++id)
-        if (!excluded(row, id)) offer(row, {low(row, id, false), id});
+        if (admits(row, id)) offer(row, {low(row, id, false), id});
       lower_cutoff(row);
       unproved += !(dropped[row] > cutoffs[row].load());
     }
@@ -208,7 +207,7 @@ class Session {
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < m; ++j) {
         const std::int64_t row = first_row + i, id = first_column + j;
-        if (!excluded(row, id)) offer(row, {lows[i * m + j], id});
+        if (admits(row, id)) offer(row, {lows[i * m + j], id});
         if (p.square && first_row != first_column) offer(id, {lows[i * m + j], row});
       }
     if (++tiles % 8 == 0)
@@ -266,7 +265,7 @@ class Session {
     for (std::int64_t id = 0; id < p.columns.count; ++id) {
       const double k = p.blocks_held > 0 ? all_keys[checked * p.columns.count + id] : key(row, id);
       if (std::isnan(k)) throw Failure{KNNG_ERR_INTERNAL, "a checked row has not met all columns"};
-      if (!excluded(row, id)) all.push_back({k, id});
+      if (admits(row, id)) all.push_back({k, id});
     }
     std::sort(all.begin(), all.end());
     const auto k = static_cast<std::size_t>(p.k);
@@ -314,7 +313,7 @@ class Session {
     if (p.self_first) {
       const bool product = metric.term == Term::product;
       if (product && !queries) use_block_of(row);
-      put(p.square ? row : p.leave_out[row],
+      put(Admission{p.square != 0, p.leave_out}.of(row).excluded,
           reported_value(metric, product ? canonical_key(metric, row_of(row), row_of(row)) : 0.0,
                          p.metric.similarity != 0));
     }
@@ -348,7 +347,7 @@ class Session {
     for (std::int64_t id = 0; id < p.columns.count; ++id) {
       use_block_of(id);
       for (std::size_t r = 0; r < rows.size(); ++r)
-        if (!excluded(rows[r], id)) found[r].push_back({key_of(rows[r], points[r], id), id});
+        if (admits(rows[r], id)) found[r].push_back({key_of(rows[r], points[r], id), id});
     }
     for (std::size_t r = 0; r < rows.size(); ++r) {
       result.keys += static_cast<std::int64_t>(found[r].size());
@@ -365,7 +364,7 @@ class Session {
     for (std::int64_t i = 0; i < n; ++i) {
       std::vector<Candidate> found;
       for (std::int64_t j = 0; j < m; ++j)
-        if (!excluded(first + i, j) && behaviour(number, "drops") != j) found.push_back({lows[i * m + j], j});
+        if (admits(first + i, j) && behaviour(number, "drops") != j) found.push_back({lows[i * m + j], j});
       result.keys += static_cast<std::int64_t>(found.size());
       store(first + i, found, result);
       result.proof[first + i] = KNNG_RUNG_FP64;

@@ -167,8 +167,7 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   job.k = q.k;
   job.first = first;
   job.count = count;
-  job.square = q.square;
-  job.leave_out = leave_out.get();
+  job.admission = {q.square, leave_out.get()};
   job.lists = {candidates.get(), kept.get(), capacity, dropped.get()};
   job.bounds.scale = filter.scale;
   if (!direct) job.bounds = {filter.scale, row_bounds.get(), column_bounds.get()};
@@ -191,8 +190,7 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   exact.k = q.k;
   exact.list = answer.redo.get();
   exact.count = count - good;
-  exact.square = q.square;
-  exact.leave_out = leave_out.get();
+  exact.admission = {q.square, leave_out.get()};
   exact.result = answer.rows;
   exact.rows_at_a_time = 9;
   exact.columns_at_a_time = seed % 2 ? q.columns.rows : 20;
@@ -232,7 +230,7 @@ void wrong_bounds_are_counted() {
       job.metric = p.metric;
       job.k = 5;
       job.count = 40;
-      job.square = true;
+      job.admission.square = true;
       job.lists = {candidates.get(), kept.get(), 39, dropped.get()};
       if (!direct) job.bounds = {filter.scale, row_bounds.get(), column_bounds.get()};
       job.result = answer.rows;
@@ -368,7 +366,7 @@ void values_too_large_are_found() {
     job.k = 3;
     job.list = list.get();
     job.count = p.rows;
-    job.square = true;
+    job.admission.square = true;
     job.result = answer.rows;
     job.rows_at_a_time = 64;
     job.columns_at_a_time = 64;
@@ -402,7 +400,7 @@ void many_equal_keys() {
     job.k = k;
     job.list = list.get();
     job.count = list.size();
-    job.square = true;
+    job.admission.square = true;
     job.result = answer.rows;
     job.rows_at_a_time = 2;
     job.columns_at_a_time = 5000;

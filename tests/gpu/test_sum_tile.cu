@@ -252,7 +252,7 @@ unsigned long long violations(const char* metric, double share_of_gamma) {
   job.metric = p.metric;
   job.k = k;
   job.count = kRows;
-  job.square = true;
+  job.admission.square = true;
   job.lists = {candidates.get(), kept.get(), kColumns, dropped.get()};
   job.bounds.sums = bound;
   job.result.width = k;

@@ -202,7 +202,7 @@ Lists lists_of(const CanonicalRows& rows, const CanonicalRows& columns, const Me
                Run&& run) {
   points::Call call;
   ThreadTeam team(job.threads);
-  const CpuProblem problem{rows, columns, metric, job.grid, team, job.leave_out};
+  const CpuProblem problem{rows, columns, metric, job.grid, team, {job.grid.square, job.leave_out}};
   NeighbourLists lists(rows.rows(), job.k, nullptr);
   Lists found;
   found.counts = run(problem, lists, call.monitor);
@@ -322,12 +322,12 @@ void the_choice_follows_the_data(void**) {
     const Dataset data = points::stored(KNNG_F32, *rows);
     const CanonicalRows canonical(data, metric, call.team, nullptr, call.monitor, "rows");
     const TileGrid grid{rows->n, rows->n, 96, 96, true};
-    const CpuProblem problem{canonical, canonical, metric, grid, call.team};
+    const CpuProblem problem{canonical, canonical, metric, grid, call.team, {.square = true}};
     const FilterFrame frame = FilterFrame::of(metric, canonical, canonical, call.team, nullptr, call.monitor);
     for (const FilterTile* tile : bf16_tiles())
       assert_int_equal(bf16_pays(problem, 10, frame, *fp32_arithmetic().tile, *tile, nullptr), rows == &wide);
     // A sample of few pairs costs more than it saves.
-    const CpuProblem few{canonical, canonical, metric, {1000, 1000, 96, 96, true}, call.team};
+    const CpuProblem few{canonical, canonical, metric, {1000, 1000, 96, 96, true}, call.team, {.square = true}};
     for (const FilterTile* tile : bf16_tiles())
       assert_false(bf16_pays(few, 10, frame, *fp32_arithmetic().tile, *tile, nullptr));
   }

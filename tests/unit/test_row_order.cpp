@@ -125,7 +125,7 @@ double keys_as_they_come(const Rows& rows, const Rows* queries, const char* sele
                               metric,
                               {asked.rows(), data.rows(), kTile, kTile, queries == nullptr},
                               call.team,
-                              nullptr,
+                              {.square = queries == nullptr},
                               find_selector(selector)};
   return static_cast<double>(tiled->run(problem, lists, nullptr, call.monitor).keys);
 }

@@ -99,8 +99,12 @@ struct Case {
     Budget budget(INT64_MAX);
     ThreadTeam team(2);
     const CanonicalRows columns(data, task.metric, team, &budget, monitor, "rows", RowOrder());
-    const Request request{
-        data, with_queries ? &queries : nullptr, with_queries ? left_out.data() : nullptr, kK, &budget, monitor};
+    const Request request{data,
+                          with_queries ? &queries : nullptr,
+                          {!with_queries, with_queries ? left_out.data() : nullptr},
+                          kK,
+                          &budget,
+                          monitor};
     check_rows(request, task, plan, team, 20, columns, graph);
   }
 

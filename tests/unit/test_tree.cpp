@@ -242,8 +242,7 @@ Found search_with(const TreeTarget& target, const Prepared& columns, const Prepa
   job.rows = queries.view();
   job.p = columns.metric.p;
   job.scale = columns.metric.scale;
-  job.square = square;
-  job.leave_out = leave_out;
+  job.admission = {square, leave_out};
   job.monitor = &call.monitor;
   Found found;
   const TreeKernels kernels = target.kernels(columns.metric.term, columns.rows.dim());

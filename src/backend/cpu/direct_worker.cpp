@@ -53,8 +53,7 @@ void DirectWorker::read_cutoffs(std::int64_t first, std::int64_t count, double* 
 }
 
 bool DirectWorker::dropped(std::int64_t row, std::int64_t id) const noexcept {
-  if (problem_.leave_out && problem_.leave_out[row] == id) return true;
-  if (problem_.grid.square && row == id) return true;
+  if (!problem_.admission.admits(row, id)) return true;
   return skip_directionless_ && (problem_.rows.directionless(row) || problem_.columns.directionless(id));
 }
 

@@ -32,8 +32,7 @@ void offer_directionless(const CpuProblem& problem, NeighbourLists& lists, Monit
   const std::int64_t wanted = lists.k() + 2;  // one may be the row itself, or left out
   const std::vector<std::int64_t> first = smallest_directionless(columns, wanted);
   const auto offer = [&](std::int64_t i, std::int64_t id) {
-    if (!(problem.grid.square && rows.id(i) == id) && !(problem.leave_out && problem.leave_out[i] == id))
-      lists.offer(i, kNoDirectionKey, id);
+    if (problem.admission.admits(rows.id(i), id)) lists.offer(i, kNoDirectionKey, id);
   };
   constexpr std::int64_t together = 1024;
   problem.team.for_each(rows.rows(), together, [&](int, std::int64_t begin, std::int64_t end) {

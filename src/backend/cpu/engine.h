@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/admission.h"
 #include "core/buffer.h"
 #include "core/monitor.h"
 #include "core/thread_team.h"
@@ -16,15 +17,15 @@
 
 namespace libknng {
 
-// Points stand for positions: what lists hold, and leave_out, are ids of columns (CanonicalRows::id).
+// Points stand for positions: lists and the admission have ids of columns (CanonicalRows::id).
 struct CpuProblem {
   const CanonicalRows& rows;     // queries come in their own order
   const CanonicalRows& columns;  // the same object if grid.square
   const Metric& metric;
   TileGrid grid;
   ThreadTeam& team;
-  const std::int64_t* leave_out = nullptr;  // queries: the id that a row must not return, -1 for none
-  const Selector* selector = nullptr;       // of engines that select
+  Admission admission;
+  const Selector* selector = nullptr;  // of engines that select
 };
 
 // What an engine counted.

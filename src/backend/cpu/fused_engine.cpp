@@ -60,7 +60,7 @@ class FusedWorker {
     lists.clear(row);
     problem_.rows.load(row, space_.row.data());
     for (std::int64_t id = 0; id < problem_.columns.rows(); ++id) {
-      if ((problem_.grid.square && id == row) || (problem_.leave_out && problem_.leave_out[row] == id)) continue;
+      if (!problem_.admission.admits(row, id)) continue;
       const bool directed = !problem_.rows.directionless(row) && !problem_.columns.directionless(id);
       lists.offer(row, directed ? key_of_loaded(id) : kNoDirectionKey, id);
     }

@@ -22,9 +22,11 @@ class LeafLists {
     return checked_mul(kTreeLeaf * static_cast<std::int64_t>(sizeof(Neighbour)), capacity(k + 1), "k");
   }
 
-  void clear() noexcept {
+  // first_cutoff: of Admission.
+  void clear(double first_cutoff) noexcept {
+    first_cutoff_ = first_cutoff;
     std::fill_n(counts_, kTreeLeaf, 0);
-    std::fill_n(last_, kTreeLeaf, NeighbourLists::kNone);
+    std::fill_n(last_, kTreeLeaf, Neighbour{first_cutoff, NeighbourLists::kNone.id});
   }
   // No pair that does not come before it can belong.
   const Neighbour& last(int row) const noexcept { return last_[row]; }
@@ -35,7 +37,7 @@ class LeafLists {
     std::int64_t& count = counts_[row];
     if (size_ > kShort) {
       list[count++] = pair;
-      if (count == capacity_ || (count == size_ && last_[row].key == NeighbourLists::kNone.key)) select(row);
+      if (count == capacity_ || (count == size_ && last_[row].key == first_cutoff_)) select(row);
       return;
     }
     std::int64_t at = count == size_ ? size_ - 1 : count++;
@@ -70,6 +72,7 @@ class LeafLists {
   Buffer<Neighbour> entries_;
   std::int64_t counts_[kTreeLeaf] = {};
   Neighbour last_[kTreeLeaf] = {};
+  double first_cutoff_ = NeighbourLists::kNone.key;
 };
 
 }  // namespace libknng

@@ -54,13 +54,15 @@ class TiledWorker final : public Sink {
   float take(bool column, std::int64_t line, std::span<const Candidate> candidates) override {
     const std::int64_t point = (column ? tile_.first_column : tile_.first_row) + line;
     const std::int64_t first = column ? tile_.first_row : tile_.first_column;
+    const CanonicalRows& points = column ? problem_.columns : problem_.rows;
     const CanonicalRows& others = column ? problem_.rows : problem_.columns;
-    (column ? problem_.columns : problem_.rows).load(point, row_.data());
+    const RowAdmission admission = problem_.admission.of(points.id(point));
+    points.load(point, row_.data());
     double farthest = -std::numeric_limits<double>::infinity();
     std::int64_t count = 0;
     for (const Candidate& c : candidates) {
       const std::int64_t other = first + c.place, id = others.id(other);
-      if (others.directionless(other) || (problem_.leave_out && problem_.leave_out[point] == id)) continue;
+      if (others.directionless(other) || !admission.admits(id)) continue;
       others.load(other, column_.data());
       const double key = pair_(row_.data(), column_.data(), others.dim(), problem_.metric.p, problem_.metric.scale);
       if (!lows_.holds(column ? other : point, column ? point : other, c.low, key)) ++counts_.violations;

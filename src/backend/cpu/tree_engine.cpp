@@ -39,8 +39,7 @@ CpuCounts run_tree(const CpuProblem& problem, NeighbourLists& lists, Budget* bud
   search.rows = queries ? queries->view() : search.columns;
   search.p = problem.metric.p;
   search.scale = problem.metric.scale;
-  search.square = problem.grid.square;
-  search.leave_out = problem.leave_out;
+  search.admission = problem.admission;
   search.monitor = &monitor;
   const TreeKernels kernels = tree_targets().front()->kernels(problem.metric.term, problem.rows.dim());
   offer_directionless(problem, lists, monitor);

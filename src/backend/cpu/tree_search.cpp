@@ -87,7 +87,7 @@ class LeafSearch {
  public:
   LeafSearch(const TreeSearch& job, std::int64_t row_leaf, LeafLists& lists)
       : job_(job), rows_(job.rows.leaf(row_leaf)), lists_(lists) {
-    lists_.clear();
+    lists_.clear(job.admission.first_cutoff());
     const double* const numbers = rows_ + kDim * kTreeLeaf;
     for (int t = 0; t < kDim; ++t) {
       const double* const x = rows_ + t * kTreeLeaf;
@@ -95,11 +95,9 @@ class LeafSearch {
       high_[t] = *std::max_element(x, x + kTreeLeaf);
     }
     for (int i = 0; i < kTreeLeaf; ++i) {
-      excluded_[i] = -1;
       keys_[i] = ids_[i] = -std::numeric_limits<double>::infinity();
       if (numbers[i] < 0) continue;
-      if (job.square) excluded_[i] = numbers[i];
-      if (job.leave_out) excluded_[i] = static_cast<double>(job.leave_out[static_cast<std::int64_t>(numbers[i])]);
+      admission_[i] = job.admission.of(static_cast<std::int64_t>(numbers[i]));
       read_cutoff(i);
     }
     find_greatest();
@@ -203,7 +201,7 @@ class LeafSearch {
     const double* const numbers = columns + kDim * kTreeLeaf;
     for (; near != 0; near &= near - 1) {
       const int j = std::countr_zero(near);
-      if (numbers[j] >= 0 && numbers[j] != excluded_[i])
+      if (numbers[j] >= 0 && admission_[i].admits(static_cast<std::int64_t>(numbers[j])))
         lists_.offer(i, {keys[j], static_cast<std::int64_t>(numbers[j])});
     }
     read_cutoff(i);
@@ -216,7 +214,7 @@ class LeafSearch {
   double low_[kDim], high_[kDim];  // of the rows
   HWY_ALIGN double keys_[kTreeLeaf];
   HWY_ALIGN double ids_[kTreeLeaf];
-  double excluded_[kTreeLeaf];
+  RowAdmission admission_[kTreeLeaf];
   double greatest_ = 0;  // of keys_
 };
 

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/leaf_lists.h"
 #include "backend/cpu/point_tree.h"
+#include "core/admission.h"
 #include "core/monitor.h"
 #include "metric/elementary.h"
 #include "metric/metric.h"
@@ -17,9 +18,8 @@ namespace libknng {
 // Rows and columns have the same dimension.
 struct TreeSearch {
   TreeView rows, columns;
-  double p = 0, scale = 1;                  // of the metric
-  bool square = false;                      // row i is column i
-  const std::int64_t* leave_out = nullptr;  // by row: the column that it must not get, -1 for none; nullptr: none
+  double p = 0, scale = 1;  // of the metric
+  Admission admission;
   const Monitor* monitor = nullptr;
 };
 

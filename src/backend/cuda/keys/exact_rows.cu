@@ -18,8 +18,7 @@ constexpr std::int64_t kSpare = 1024;  // entries beyond k + 1: selection ends o
 struct Batch {
   const double* keys;  // count x columns
   const std::int64_t* list;
-  const std::int64_t* leave_out;
-  bool square;
+  Admission admission;
   std::int64_t k, columns;
   RowEntries entries;
 };
@@ -27,10 +26,9 @@ struct Batch {
 // One row's keys as selection sees them.
 struct Keys {
   const double* keys;
-  std::int64_t self, left_out;
+  RowAdmission admission;
   std::uint64_t prefix = 0, mask = 0;  // the digits that are known of the last key that belongs
 
-  __device__ bool admits(std::int64_t j) const { return j != self && j != left_out; }
   __device__ std::uint64_t code(std::int64_t j) const { return orderable(keys[j]); }
 };
 
@@ -84,11 +82,9 @@ __global__ void __launch_bounds__(kThreads) smallest_keys(Batch b) {
   __shared__ Bin found;
   __shared__ unsigned taken;
   const std::int64_t place = blockIdx.x, row = b.list[place], n = b.columns;
-  Keys keys{b.keys + place * n, b.square ? row : -1, b.leave_out ? b.leave_out[row] : -1};
-  const std::int64_t available =
-      n - (keys.self >= 0) - (keys.left_out >= 0 && keys.left_out < n && keys.left_out != keys.self);
+  Keys keys{b.keys + place * n, b.admission.of(row)};
   const auto slots = static_cast<unsigned>(b.entries.slots);
-  const auto wanted = static_cast<unsigned>(min(b.k + 1, available));
+  const auto wanted = static_cast<unsigned>(min(b.k + 1, keys.admission.count(n)));
 
   if (threadIdx.x == 0) taken = 0;
   unsigned below = 0;  // keys that lie below the known digits
@@ -100,7 +96,7 @@ __global__ void __launch_bounds__(kThreads) smallest_keys(Batch b) {
     __syncthreads();
     for (std::int64_t j = threadIdx.x; j < n; j += kThreads) {
       const std::uint64_t code = keys.code(j);
-      if ((code & keys.mask) == keys.prefix && keys.admits(j))
+      if ((code & keys.mask) == keys.prefix && keys.admission.admits(j))
         atomicAdd(&histogram[code >> shift & ((1u << bits) - 1)], 1u);
     }
     __syncthreads();
@@ -119,7 +115,7 @@ __global__ void __launch_bounds__(kThreads) smallest_keys(Batch b) {
   for (std::int64_t base = 0; base < n; base += kThreads) {
     const std::int64_t j = base + threadIdx.x;
     bool takes = false, equal = false;
-    if (j < n && keys.admits(j)) {
+    if (j < n && keys.admission.admits(j)) {
       const std::uint64_t digits = keys.code(j) & keys.mask;
       equal = digits == keys.prefix;
       takes = digits < keys.prefix || (equal && all);
@@ -144,7 +140,7 @@ __global__ void __launch_bounds__(kThreads) smallest_keys(Batch b) {
 __global__ void copy_self_keys(Batch b, std::int64_t count) {
   const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (place >= count) return;
-  const std::int64_t row = b.list[place], self = b.square ? row : b.leave_out[row];
+  const std::int64_t self = b.admission.of(b.list[place]).excluded;
   b.entries.self_keys[place] = b.keys[place * b.columns + self];
 }
 
@@ -194,7 +190,7 @@ void exact_rows(const ExactJob& job, cudaStream_t stream) {
                                       job.columns_from ? 0 : first, std::min(step, n - first), arrays.columns, stream);
       direct_tile(job.metric, rows, columns, arrays.keys + first, n, job.parts, stream);
     }
-    const Batch batch{arrays.keys, list, job.leave_out, job.square, job.k, n, arrays.entries};
+    const Batch batch{arrays.keys, list, job.admission, job.k, n, arrays.entries};
     smallest_keys<<<static_cast<unsigned>(count), kThreads, 0, stream>>>(batch);
     check_launch();
     if (arrays.entries.self_keys) {
@@ -207,8 +203,7 @@ void exact_rows(const ExactJob& job, cudaStream_t stream) {
     store.count = count;
     store.k = job.k;
     store.columns = n;
-    store.square = job.square;
-    store.leave_out = job.leave_out;
+    store.admission = job.admission;
     store_result(store, job.metric, job.result, stream);
   }
 }

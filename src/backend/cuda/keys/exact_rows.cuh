@@ -8,6 +8,7 @@
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/result/result.cuh"
 #include "backend/cuda/rows/rows.cuh"
+#include "core/admission.h"
 #include "metric/metric.h"
 
 namespace libknng::cuda {
@@ -23,9 +24,8 @@ struct ExactJob {
   std::function<CanonicalView(std::int64_t first)> columns_from;
   DirectParts parts;  // of keys
   std::int64_t count = 0;
-  bool square = false;                      // rows and columns are the same
-  const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none
-  ResultRows result;                        // rows outside the list stay as they are; those in it become proved
+  Admission admission;
+  ResultRows result;  // rows outside the list stay as they are; those in it become proved
   // Any numbers from 1 will do. Rows: a multiple of 64 that is not below the number of multiprocessors keeps the device
   // busy; each costs 8 bytes a column. Columns: if they are all, they are laid out once instead of for every batch.
   std::int64_t rows_at_a_time = 0, columns_at_a_time = 0;

@@ -26,12 +26,12 @@ __global__ void count_before(ListCheckJob job) {
   const std::int64_t place = blockIdx.y, last = place * job.width + job.width - 1;
   const double last_key = job.listed[last];
   const std::int64_t last_id = job.ids[last], row = job.rows[place];
-  const std::int64_t self = job.square ? row : -1, left_out = job.leave_out ? job.leave_out[row] : -1;
+  const RowAdmission admission = job.admission.of(row);
   const double* keys = job.keys + place * job.columns;
   const std::int64_t first = blockIdx.x * kColumnsOfBlock, end = min(first + kColumnsOfBlock, job.columns);
   unsigned before = 0, equal = 0;
   for (std::int64_t j = first + threadIdx.x; j < end; j += kThreads) {
-    if (j == self || j == left_out) continue;
+    if (!admission.admits(j)) continue;
     const double key = keys[j];
     before += key < last_key || (key == last_key && j < last_id) ? 1 : 0;
     equal += key == last_key ? 1 : 0;
@@ -72,14 +72,14 @@ bool is_right(const knng_backend_problem& p, const Metric& metric, const ListCla
   };
   const std::int64_t shift = width(p) - p.k;
   if (shift > 0) {
-    const std::int64_t self = p.square ? claim.self : claim.left_out;
-    if (claim.ids[0] != self || !reports(0, metric.term == Term::product ? listed[0] : 0.0)) return false;
+    if (claim.ids[0] != claim.admission.excluded || !reports(0, metric.term == Term::product ? listed[0] : 0.0))
+      return false;
   }
   const std::int64_t last = shift + p.k - 1;
   std::uint64_t tied = 0;  // entries with the last one's key
   for (std::int64_t t = shift; t <= last; ++t) {
     const std::int64_t id = claim.ids[t];
-    if (std::isnan(listed[t]) || id == claim.self || id == claim.left_out || !reports(t, listed[t])) return false;
+    if (std::isnan(listed[t]) || !claim.admission.admits(id) || !reports(t, listed[t])) return false;
     if (t > shift && !(std::pair(listed[t - 1], claim.ids[t - 1]) < std::pair(listed[t], id))) return false;
     tied += listed[t] == listed[last] ? 1 : 0;
   }

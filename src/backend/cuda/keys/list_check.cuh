@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/seam.h"
+#include "core/admission.h"
 #include "metric/metric.h"
 
 namespace libknng::cuda {
@@ -18,13 +19,12 @@ struct KeyCounts {
 struct ListCheckJob {
   const double* keys = nullptr;  // of each row with all columns: rows x columns
   std::int64_t count = 0, columns = 0, k = 0;
-  std::int64_t width = 0;                   // of a list: k, or k + 1 with the row itself in front
-  const std::int64_t* rows = nullptr;       // of the problem
-  bool square = false;                      // row i is column i
-  const std::int64_t* leave_out = nullptr;  // by row of the problem: column that it must not get, or -1; null: none
-  const std::int64_t* ids = nullptr;        // of the lists
-  double* listed = nullptr;                 // keys of the lists, NaN where an id is none
-  KeyCounts* counts = nullptr;              // by row
+  std::int64_t width = 0;              // of a list: k, or k + 1 with the row itself in front
+  const std::int64_t* rows = nullptr;  // of the problem
+  Admission admission;                 // by row of the problem
+  const std::int64_t* ids = nullptr;   // of the lists
+  double* listed = nullptr;            // keys of the lists, NaN where an id is none
+  KeyCounts* counts = nullptr;         // by row
 };
 
 // Fills in `listed` and `counts`. Asynchronous.
@@ -35,7 +35,7 @@ struct ListClaim {
   const std::int64_t* ids;  // width
   const void* values;       // of the problem's type
   bool tied;
-  std::int64_t self, left_out;  // columns that it must not have, or -1
+  RowAdmission admission;
 };
 
 // Whether it is what the keys of its entries and the counts say. listed: width keys.

@@ -20,8 +20,7 @@ struct Batch {
   PairTerms terms;
   std::int64_t first, count;
   std::int64_t k, columns;
-  bool square;
-  const std::int64_t* leave_out;      // by row
+  Admission admission;
   const RowConstants* row_constants;  // by row
   FilterLists lists;
   FilterBounds bounds;
@@ -30,12 +29,6 @@ struct Batch {
   std::int64_t directionless_count;
   RowEntries entries;
   ResultFindings* findings;
-};
-
-// Columns that a row must not get.
-struct Excluded {
-  std::uint32_t self, left_out;
-  __device__ bool operator()(std::uint32_t id) const { return id == self || id == left_out; }
 };
 
 // Whether the filter's bounds hold a key.
@@ -65,9 +58,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
   double* keys = b.entries.keys + i * b.entries.slots;
   std::uint32_t* ids = b.entries.ids + i * b.entries.slots;
   if (lane == 0) atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[i]));
-  const std::int64_t left_out = b.leave_out ? b.leave_out[row] : -1;
-  const Excluded excluded{b.square ? static_cast<std::uint32_t>(row) : kNoId,
-                          left_out >= 0 ? static_cast<std::uint32_t>(left_out) : kNoId};
+  const RowAdmission admission = b.admission.of(row);
   const auto store = [&](std::int64_t at, std::uint32_t id, double key, bool drop) {
     keys[at] = drop ? INFINITY : key;
     ids[at] = drop ? kNoId : id;
@@ -79,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
       const std::int64_t n = min(b.k + 2, b.columns);
       for (std::int64_t c = lane; c < n; c += kCanonicalLanes) {
         const auto id = static_cast<std::uint32_t>(c);
-        store(c, id, kNoDirectionKey, excluded(id));
+        store(c, id, kNoDirectionKey, !admission.admits(id));
       }
       if (lane == 0) b.entries.filled[i] = static_cast<std::int32_t>(n);
       return;
@@ -114,15 +105,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
     const unsigned violations = __ballot_sync(kWarp, wrong);
     if (violations != 0 && lane == 0)
       atomicAdd(&b.findings->violations, static_cast<unsigned long long>(__popc(violations)));
-    if (lane < count) store(base + lane, id, key, lane >= wanted || directionless || excluded(id));
+    if (lane < count) store(base + lane, id, key, lane >= wanted || directionless || !admission.admits(id));
   }
   if (lane == 0) atomicAdd(&b.findings->keys, static_cast<unsigned long long>(evaluated));
   for (std::int64_t c = lane; c < b.directionless_count; c += kCanonicalLanes) {
     const std::uint32_t id = b.directionless[c];
-    store(n + c, id, kNoDirectionKey, excluded(id));
+    store(n + c, id, kNoDirectionKey, !admission.admits(id));
   }
   if (b.entries.self_keys) {
-    const auto self = static_cast<std::uint32_t>(b.square ? row : left_out);
+    const auto self = static_cast<std::uint32_t>(admission.excluded);
     const double key = b.keys ? b.self_keys[i] : keys_of<T, 1>(columns, u, {self}, b.terms);
     if (lane == 0) b.entries.self_keys[i] = key;
   }
@@ -171,8 +162,7 @@ void refine(const RefineJob& job, cudaStream_t stream) {
   batch.terms = {job.columns.rows.dim, job.metric.p, job.metric.scale};
   batch.k = job.k;
   batch.columns = job.columns.rows.rows;
-  batch.square = job.square;
-  batch.leave_out = job.leave_out;
+  batch.admission = job.admission;
   batch.row_constants = job.rows.constants;
   batch.order = job.order;
   batch.directionless = job.directionless;
@@ -202,8 +192,7 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     store.count = batch.count;
     store.k = job.k;
     store.columns = batch.columns;
-    store.square = job.square;
-    store.leave_out = job.leave_out;
+    store.admission = job.admission;
     store.constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
     store.dropped = job.lists.dropped ? job.lists.dropped + done : nullptr;
     store.kept = batch.lists.kept;

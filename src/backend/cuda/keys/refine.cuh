@@ -8,6 +8,7 @@
 #include "backend/cuda/result/result.cuh"
 #include "backend/cuda/rows/rows.cuh"
 #include "backend/cuda/select/candidate.cuh"
+#include "core/admission.h"
 #include "metric/metric.h"
 #include "refine/sum_bound.h"
 
@@ -39,8 +40,7 @@ struct RefineJob {
   Metric metric;
   std::int64_t k = 0;
   std::int64_t first = 0, count = 0;
-  bool square = false;                      // rows and columns are the same
-  const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none
+  Admission admission;
   FilterLists lists;
   FilterBounds bounds;
   // Which column each candidate's id stands for, and each entry of bounds.columns; null: the one of that number.

@@ -90,7 +90,7 @@ void expand(const knng_backend_expansion& e, knng_backend_result& result) {
   job.entries = space.entries;
   job.k = e.k;
   job.columns = e.rows;
-  job.square = true;
+  job.admission.square = true;
   ResultRows to;
   to.width = e.k + (e.self_first ? 1 : 0);
   to.value_dtype = e.value_dtype;

@@ -26,9 +26,7 @@ __device__ bool is_proved(const ResultJob& job, std::int64_t place, std::int64_t
   if (job.kept && job.kept[place] > job.capacity) return false;
   // Strictly: an equal bound may belong to an equal key with a smaller id. A NaN proves nothing.
   if (!job.dropped || static_cast<double>(job.dropped[place]) > ScalarOps::mul(last_key, job.scale)) return true;
-  const std::int64_t left_out = job.leave_out ? job.leave_out[row] : -1;
-  const bool leaves_out = left_out >= 0 && left_out < job.columns && !(job.square && left_out == row);
-  return valid >= job.columns - job.square - leaves_out;
+  return valid >= job.admission.of(row).count(job.columns);
 }
 
 // One block a row.
@@ -64,7 +62,7 @@ __global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std:
     }
   }
   if (threadIdx.x == 0 && shift > 0) {
-    result.ids[at] = job.self(row);
+    result.ids[at] = job.admission.of(row).excluded;  // the row itself
     const double key = job.entries.self_keys ? job.entries.self_keys[place] : 0.0;
     fits = store_value(values, at, metric, key, result.similarity) && fits;
   }

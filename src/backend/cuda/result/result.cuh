@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backend/cuda/rows/rows.cuh"
+#include "core/admission.h"
 #include "metric/metric.h"
 
 namespace libknng::cuda {
@@ -61,12 +62,7 @@ struct ResultJob {
   std::int64_t first = 0, count = 0;
   std::int64_t k = 0;
   std::int64_t columns = 0;
-  bool square = false;                      // row i is column i
-  const std::int64_t* leave_out = nullptr;  // by row of the problem: column that it must not get, or -1
-  // The column that the row is itself, if it is one.
-  __host__ __device__ std::int64_t self(std::int64_t row) const {
-    return square ? row : leave_out ? leave_out[row] : -1;
-  }
+  Admission admission;                      // by row of the problem
   const RowConstants* constants = nullptr;  // of the rows, for metrics with directions: theirs is proved by definition
   const float* dropped = nullptr;           // by entry row: smallest `low` that was left out; null: nothing was
   const std::int32_t* kept = nullptr;       // by entry row: more than `capacity` means a list that lost entries

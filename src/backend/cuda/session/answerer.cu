@@ -41,7 +41,7 @@ void Answerer::answer(std::int64_t first, std::int64_t count, const LeftOut& lef
     job.tree = tree_.boxes();
     job.first = first + done;
     job.count = std::min(space.together, count - done);
-    job.leave_out = left_out.listed();
+    job.admission = left_out.admission();
     job.directionless = left_out.first_directionless();
     job.directionless_count = left_out.directionless_count;
     job.result = space.rows;

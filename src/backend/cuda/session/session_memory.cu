@@ -125,7 +125,7 @@ RefineJob refine_job(const knng_backend_problem& p, const Metric& metric) {
   job.rows.transform = job.columns.transform = metric.transform;
   job.metric = metric;
   job.k = p.k;
-  job.square = p.square != 0;
+  job.admission.square = p.square != 0;
   job.lists.capacity = p.capacity;
   job.result.width = width(p);
   job.rows_at_a_time = std::min(kRowsInFlight, p.rows.count);
@@ -140,7 +140,7 @@ ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
   job.columns = shape.columns;
   job.metric = metric;
   job.k = p.k;
-  job.square = shape.square;
+  job.admission = shape.admission;
   job.result.width = width(p);
   job.rows_at_a_time = job.count = redone_together(p);
   const std::int64_t columns =
@@ -155,7 +155,7 @@ SearchRowsJob search_rows_job(const knng_backend_problem& p, const Metric& metri
   job.columns = p.columns.count;
   job.metric = metric;
   job.k = p.k;
-  job.square = p.square != 0;
+  job.admission.square = p.square != 0;
   job.result.width = width(p);
   job.most_rows = p.tile_rows;
   return job;

@@ -75,7 +75,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.columns = points_.columns();
   job.first = first;
   job.count = count;
-  job.leave_out = left_out_->listed();
+  job.admission = left_out_->admission();
   const CandidateLists lists = lists_->from(first);
   job.lists = {lists.entries, lists.counts, p.capacity, lists.dropped, lists.cutoffs};
   const TileMeaning& meaning = maker_->meaning();
@@ -133,7 +133,7 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
     }
     check(cudaMemcpyAsync(list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
                           context_.stream));
-    job.leave_out = left_out_->listed();
+    job.admission = left_out_->admission();
     job.result = space.rows;
     job.result.packed = true;
     job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
@@ -189,6 +189,7 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
   enter(Stage::redo);
   const CheckSpace space(p, workspace());
   CheckedLists lists(p, space.together);
+  const Admission admission{p.square != 0, p.leave_out};  // on the host
   for (std::size_t done = 0; done < checked.size(); done += static_cast<std::size_t>(space.together)) {
     const auto rows = checked.subspan(done, std::min(checked.size() - done, static_cast<std::size_t>(space.together)));
     const auto number = std::ssize(rows);
@@ -204,8 +205,7 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
     job.k = p.k;
     job.width = lists.entries;
     job.rows = space.rows;
-    job.square = p.square != 0;
-    job.leave_out = left_out_->listed();
+    job.admission = left_out_->admission();
     job.ids = space.ids;
     job.listed = space.listed;
     job.counts = space.counts;
@@ -233,7 +233,7 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
     for (std::int64_t i = 0; i < number; ++i) {
       const std::int64_t row = rows[static_cast<std::size_t>(i)];
       const ListClaim claim{lists.ids.data() + i * lists.entries, lists.values.data() + i * lists.value_bytes,
-                            result.ties[row] != 0, p.square ? row : -1, p.leave_out ? p.leave_out[row] : -1};
+                            result.ties[row] != 0, admission.of(row)};
       if (!is_right(p, metric_, claim, lists.listed.data() + i * lists.entries,
                     lists.counts[static_cast<std::size_t>(i)]))
         return row;

@@ -31,7 +31,7 @@ ListKeys::ListKeys(const knng_backend_problem& p, ArraySource& source)
   if (wants_self_keys(metric_of(p.metric), p.k, width(p))) of_selves = source.take<double>(p.rows.count);
 }
 
-LeftOut::LeftOut(const knng_backend_problem& p, ArraySource& source) {
+LeftOut::LeftOut(const knng_backend_problem& p, ArraySource& source) : square(p.square != 0) {
   if (p.leave_out) ids = source.take<std::int64_t>(p.rows.count);
   directionless = source.take<std::uint32_t>(p.k + 2);
 }

@@ -10,6 +10,7 @@
 #include "backend/cuda/select/candidate.cuh"
 #include "backend/cuda/session/session_memory.cuh"
 #include "backend/seam.h"
+#include "core/admission.h"
 
 namespace libknng::cuda {
 
@@ -44,12 +45,14 @@ struct ListKeys {
 struct LeftOut {
   LeftOut(const knng_backend_problem& p, ArraySource& source);
 
+  // On the device.
+  Admission admission() const noexcept { return {square, ids.size() > 0 ? ids.data() : nullptr}; }
   // Null: none are.
-  const std::int64_t* listed() const noexcept { return ids.size() > 0 ? ids.data() : nullptr; }
   const std::uint32_t* first_directionless() const noexcept {
     return directionless_count > 0 ? directionless.data() : nullptr;
   }
 
+  bool square;
   DeviceArray<std::int64_t> ids;
   DeviceArray<std::uint32_t> directionless;
   std::int64_t directionless_count = 0;

@@ -54,9 +54,7 @@ class Search {
         list_(job.entries.keys + place_ * job.entries.slots, job.entries.ids + place_ * job.entries.slots,
               job.entries.slots) {
     const std::int64_t row = job.first + place_;
-    const std::int64_t left_out = active_ && job.leave_out ? job.leave_out[row] : -1;
-    self_ = job.square ? static_cast<std::uint32_t>(row) : kNoId;
-    left_out_ = left_out >= 0 ? static_cast<std::uint32_t>(left_out) : kNoId;
+    if (active_) admission_ = job.admission.of(row);
     searches_ = active_ && !(job.constants && job.constants[row].factor == 0);
     const double* u = job.u + place_ * job.columns.dim;
 #pragma unroll
@@ -91,18 +89,17 @@ class Search {
   }
   // With the next leaf: asks every so often.
   __device__ bool goes_on() { return ++visited_ % kLeavesBetween != 0 || !is_cancelled(); }
-  __device__ bool excluded(std::uint32_t id) const { return id == self_ || id == left_out_; }
 
   // Columns whose keys need no arithmetic. A row without direction is as far from every column: the smallest ids win.
   __device__ void begin_list() {
     if (searches_) {
       for (std::int64_t c = 0; c < job_.directionless_count && !list_.full(); ++c)
-        if (!excluded(job_.directionless[c])) list_.take({kNoDirectionKey, job_.directionless[c]});
+        if (admission_.admits(job_.directionless[c])) list_.take({kNoDirectionKey, job_.directionless[c]});
       cut_off_ = list_.cut_off();
       return;
     }
     for (std::int64_t c = 0; c < job_.column_count && !list_.full(); ++c)
-      if (!excluded(static_cast<std::uint32_t>(c))) list_.take({kNoDirectionKey, static_cast<std::uint32_t>(c)});
+      if (admission_.admits(c)) list_.take({kNoDirectionKey, static_cast<std::uint32_t>(c)});
   }
 
   __device__ void enclose_rows() {
@@ -230,7 +227,7 @@ class Search {
       const int j = __ffs(static_cast<int>(found)) - 1;
       found &= found - 1;
       const Rank entry{short_key<T, kDim>(u_, shared_.points[j], scale_), shared_.ids[j]};
-      if (!(entry < cut_off_) || excluded(entry.id)) continue;
+      if (!(entry < cut_off_) || !admission_.admits(entry.id)) continue;
       list_.take(entry);
       cut_off_ = list_.cut_off();
     }
@@ -243,7 +240,7 @@ class Search {
   const bool active_;
   const std::int64_t place_;
   bool searches_;
-  std::uint32_t self_, left_out_;
+  RowAdmission admission_;
   double u_[kDim];
   NearestHeap list_;
   Rank cut_off_ = no_rank();             // of a lane that does not search: nothing is wanted for it

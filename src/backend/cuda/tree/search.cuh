@@ -10,6 +10,7 @@
 #include "backend/cuda/result/result.cuh"
 #include "backend/cuda/tree/boxes.cuh"
 #include "backend/cuda/tree/hilbert_order.cuh"
+#include "core/admission.h"
 #include "metric/canonical.h"
 #include "metric/metric.h"
 
@@ -27,8 +28,7 @@ struct SearchJob {
   const double* u = nullptr;                // canonical rows, count x dim
   SortedCodes order;                        // of the rows: neighbours in it are near each other
   std::int64_t first = 0, count = 0;        // rows of the problem
-  bool square = false;                      // row i is column i
-  const std::int64_t* leave_out = nullptr;  // by row of the problem: column that it must not get, or -1; null: none
+  Admission admission;                      // by row of the problem
   const RowConstants* constants = nullptr;  // by row of the problem, for metrics with directions; else null
   // The first slots + 1 columns without direction, ascending (all, if there are fewer).
   const std::uint32_t* directionless = nullptr;

@@ -50,8 +50,7 @@ void search_rows(const SearchRowsJob& job, SearchState* state, cudaStream_t stre
   near.order = order.sort(job.count, stream);
   near.first = job.first;
   near.count = job.count;
-  near.square = job.square;
-  near.leave_out = job.leave_out;
+  near.admission = job.admission;
   near.constants = constants;
   near.directionless = job.directionless;
   near.directionless_count = job.directionless ? job.directionless_count : 0;
@@ -66,8 +65,7 @@ void search_rows(const SearchRowsJob& job, SearchState* state, cudaStream_t stre
   store.count = job.count;
   store.k = job.k;
   store.columns = job.columns;
-  store.square = job.square;
-  store.leave_out = job.leave_out;
+  store.admission = job.admission;
   store_result(store, job.metric, job.result, stream);
 }
 

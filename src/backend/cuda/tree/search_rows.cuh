@@ -11,6 +11,7 @@
 #include "backend/cuda/tree/boxes.cuh"
 #include "backend/cuda/tree/hilbert.cuh"
 #include "backend/cuda/tree/search.cuh"
+#include "core/admission.h"
 #include "metric/metric.h"
 
 namespace libknng::cuda {
@@ -23,8 +24,7 @@ struct SearchRowsJob {
   Metric metric;
   std::int64_t k = 0;
   std::int64_t first = 0, count = 0;
-  bool square = false;                      // rows and columns are the same
-  const std::int64_t* leave_out = nullptr;  // by row: column that it must not get, or -1; null: none
+  Admission admission;
   // The first k + 2 columns without direction, ascending (all, if there are fewer); null: there are none.
   const std::uint32_t* directionless = nullptr;
   std::int64_t directionless_count = 0;
