@@ -29,7 +29,12 @@ class ArraySource {
   std::int64_t bytes_ = 0;
 };
 
-// What a Space, which takes all of its arrays from a source, will hold.
+// A Space, which takes all of its arrays from a source, with those of a device; and what it will hold.
+template <class Space, class... Arguments>
+Space taken(DeviceContext& context, const Arguments&... arguments) {
+  ArraySource source(context);
+  return Space(arguments..., source);
+}
 template <class Space, class... Arguments>
 std::int64_t bytes_of(const Arguments&... arguments) {
   ArraySource count;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "backend/cuda/engines/integer_operands.cuh"
@@ -124,14 +125,58 @@ __global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound
   }
 }
 
+// What finding the centre of points takes.
+struct CentreRows {
+  CentreRows(std::int64_t count, std::int64_t dim, ArraySource& source)
+      : rows(source.take<std::int64_t>(count)), sample(source.take<double>(count * dim)) {}
+
+  DeviceArray<std::int64_t> rows;
+  DeviceArray<double> sample;
+};
+// Canonical rows of a batch.
+struct Canonical {
+  Canonical(std::int64_t count, std::int64_t dim, ArraySource& source)
+      : rows(source.take<double>(rounded_together(count, dim) * dim)) {}
+
+  DeviceArray<double> rows;
+};
+// The order in which operands take their arrays: values with what rounding measures, what rounding takes beside, terms
+// with bounds.
+struct RoundedPoints {
+  RoundedPoints(std::int64_t count, std::int64_t dim, Precision precision, ArraySource& source)
+      : values(source.take<std::byte>(operand_bytes(count, dim, precision))), sums(source.take<OperandSums>(count)) {}
+
+  DeviceArray<std::byte> values;
+  DeviceArray<OperandSums> sums;
+};
+struct Rounding {
+  Rounding(std::int64_t count, std::int64_t dim, ArraySource& source)
+      : canonical(count, dim, source), ratio(source.take<unsigned>(1)) {}
+
+  Canonical canonical;
+  DeviceArray<unsigned> ratio;
+};
+struct TermsAndBounds {
+  TermsAndBounds(std::int64_t count, ArraySource& source)
+      : terms(source.take<float>(count)), bounds(source.take<float>(count)) {}
+
+  DeviceArray<float> terms, bounds;
+};
+struct IntegerPoints {
+  IntegerPoints(std::int64_t count, std::int64_t dim, ArraySource& source)
+      : values(source.take<std::byte>(operand_bytes(count, dim, Precision::int8))), terms(source.take<float>(count)) {}
+
+  DeviceArray<std::byte> values;
+  DeviceArray<float> terms;
+};
+
 // The median of each coordinate over some rows spread over the data: an outlier among them moves it little.
 void find_median_row(const Points& points, double* median, DeviceContext& context) {
   const std::int64_t n = points.count(), d = points.dim();
   const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, rounded_together(n, d)));
   std::vector<std::int64_t> list(static_cast<std::size_t>(count));
   for (std::int64_t s = 0; s < count; ++s) list[static_cast<std::size_t>(s)] = s * (n / count);
-  const DeviceArray<std::int64_t> rows(count, context);
-  const DeviceArray<double> sample(count * d, context);
+  const auto [rows, sample] = taken<CentreRows>(context, count, d);
   check(
       cudaMemcpyAsync(rows.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, context.stream));
   load_canonical(points.view(), rows.data(), 0, count, sample.data(), context.stream);
@@ -146,38 +191,39 @@ std::int64_t rounded_together(std::int64_t count, std::int64_t dim) {
 }
 
 Frame::Frame(const Metric& metric, const Points& columns, DeviceContext& context)
-    : centre_(columns.dim(), context), largest_(1, context) {
+    : arrays_(taken<Arrays>(context, columns.dim())) {
   // Inner products do not survive a shift.
   if (metric.term != Term::product)
-    find_median_row(columns, centre_.data(), context);
+    find_median_row(columns, arrays_.centre.data(), context);
   else
-    check(cudaMemsetAsync(centre_.data(), 0, static_cast<std::size_t>(8 * columns.dim()), context.stream));
-  check(cudaMemsetAsync(largest_.data(), 0, sizeof(unsigned long long), context.stream));
+    check(cudaMemsetAsync(arrays_.centre.data(), 0, static_cast<std::size_t>(8 * columns.dim()), context.stream));
+  check(cudaMemsetAsync(arrays_.largest.data(), 0, sizeof(unsigned long long), context.stream));
 }
 
 void Frame::cover(const CanonicalView& view, DeviceContext& context) {
   const std::int64_t dim = view.rows.dim;
-  const DeviceArray<double> canonical(rounded_together(view.rows.rows, dim) * dim, context);
-  for_batches(view, nullptr, canonical.data(), context.stream, [&](std::int64_t, std::int64_t count, const double* u) {
-    const std::int64_t blocks = std::clamp<std::int64_t>(count * dim / (16 * kThreads), 1, 4096);
-    find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, context.stream>>>(u, count, dim, centre_.data(),
-                                                                                 largest_.data());
-    check_launch();
-  });
+  const auto canonical = taken<Canonical>(context, view.rows.rows, dim);
+  for_batches(view, nullptr, canonical.rows.data(), context.stream,
+              [&](std::int64_t, std::int64_t count, const double* u) {
+                const std::int64_t blocks = std::clamp<std::int64_t>(count * dim / (16 * kThreads), 1, 4096);
+                find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, context.stream>>>(
+                    u, count, dim, arrays_.centre.data(), arrays_.largest.data());
+                check_launch();
+              });
 }
 
 void Frame::settle(int headroom, DeviceContext& context) {
   double found = 0;
-  check(cudaMemcpyAsync(&found, largest_.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
+  check(cudaMemcpyAsync(&found, arrays_.largest.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
   const int exponent = kLargestExponent - headroom - (found > 0 ? std::ilogb(found) : 0);
   exponent_ = std::clamp(exponent, -LowBound::kLargestExponent, LowBound::kLargestExponent);
 }
 
 std::int64_t Frame::bytes(std::int64_t count, std::int64_t dim) {
-  return array_bytes(8 * dim) + array_bytes(8) + array_bytes(8 * kCentreRows) +
-         std::max(array_bytes(8 * dim * rounded_together(count, dim)),
-                  array_bytes(8 * dim * std::min(kCentreRows, rounded_together(count, dim))));
+  return bytes_of<Arrays>(dim) +
+         std::max(bytes_of<Canonical>(count, dim),
+                  bytes_of<CentreRows>(std::min(kCentreRows, rounded_together(count, dim)), dim));
 }
 
 void round_points(const RoundJob& job, cudaStream_t stream) {
@@ -210,21 +256,22 @@ void find_terms(const CanonicalView& points, const std::int64_t* order, const Op
 }
 
 std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
-  // Two pieces take the most. Sums, terms, bounds, a batch of canonical rows, and the ratio.
-  return array_bytes(operand_bytes(count, dim, Precision::two_piece)) +
-         array_bytes(count * static_cast<std::int64_t>(sizeof(OperandSums))) + 2 * array_bytes(4 * count) +
-         array_bytes(8 * dim * rounded_together(count, dim)) + kArrayAlignment;
+  // Two pieces take the most.
+  return bytes_of<RoundedPoints>(count, dim, Precision::two_piece) + bytes_of<Rounding>(count, dim) +
+         bytes_of<TermsAndBounds>(count);
 }
 
 Operands::Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision,
-                   DeviceContext& context)
-    : values_(operand_bytes(points.count(), points.dim(), precision), context), sums_(points.count(), context) {
+                   DeviceContext& context) {
   const std::int64_t n = points.count(), d = points.dim();
-  const DeviceArray<unsigned> ratio(1, context);
-  const DeviceArray<double> canonical(rounded_together(n, d) * d, context);
+  auto rounded = taken<RoundedPoints>(context, n, d, precision);
+  values_ = std::move(rounded.values);
+  sums_ = std::move(rounded.sums);
+  const auto [canonical, ratio] = taken<Rounding>(context, n, d);
   check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), context.stream));
-  round_points({points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
-               context.stream);
+  round_points(
+      {points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.rows.data()},
+      context.stream);
   float found = 0;
   check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
@@ -232,17 +279,20 @@ Operands::Operands(const Points& points, const std::int64_t* order, const Frame&
 }
 
 std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t dim) {
-  return array_bytes(operand_bytes(count, dim, Precision::int8)) + array_bytes(4 * count);
+  return bytes_of<IntegerPoints>(count, dim);
 }
 
-Operands::Operands(const Points& points, const std::int64_t* order, const Metric& metric, DeviceContext& context)
-    : values_(operand_bytes(points.count(), points.dim(), Precision::int8), context), terms_(points.count(), context) {
+Operands::Operands(const Points& points, const std::int64_t* order, const Metric& metric, DeviceContext& context) {
+  auto points_as_bytes = taken<IntegerPoints>(context, points.count(), points.dim());
+  values_ = std::move(points_as_bytes.values);
+  terms_ = std::move(points_as_bytes.terms);
   make_integer_operands(points.view().rows, order, metric, values_.data(), terms_.data(), context.stream);
 }
 
 void Operands::settle(const Points& points, const std::int64_t* order, const LowBound& bound, DeviceContext& context) {
-  terms_ = DeviceArray<float>(points.count(), context);
-  bounds_ = DeviceArray<float>(points.count(), context);
+  auto of_points = taken<TermsAndBounds>(context, points.count());
+  terms_ = std::move(of_points.terms);
+  bounds_ = std::move(of_points.bounds);
   find_terms(points.view(), order, sums_.data(), bound, terms_.data(), bounds_.data(), context.stream);
   sums_ = {};
 }

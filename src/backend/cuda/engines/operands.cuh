@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/rows/points.cuh"
 #include "metric/metric.h"
 #include "refine/low_bound.h"
@@ -27,12 +27,19 @@ class Frame {
   void settle(int headroom, DeviceContext& context);
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while it covers views of so many points
 
-  const double* centre() const noexcept { return centre_.data(); }
+  const double* centre() const noexcept { return arrays_.centre.data(); }
   int exponent() const noexcept { return exponent_; }
 
  private:
-  DeviceArray<double> centre_;
-  DeviceArray<unsigned long long> largest_;
+  struct Arrays {
+    Arrays(std::int64_t dim, ArraySource& source)
+        : centre(source.take<double>(dim)), largest(source.take<unsigned long long>(1)) {}
+
+    DeviceArray<double> centre;
+    DeviceArray<unsigned long long> largest;
+  };
+
+  Arrays arrays_;
   int exponent_ = 0;
 };
 

@@ -9,7 +9,7 @@ PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, DeviceCo
       metric_(metric),
       precision_(Precision::int8),
       context_(context),
-      terms_(points.count(), context),
+      known_(taken<Known>(context, points.count(), false)),
       has_terms_(static_cast<std::size_t>(points.blocks())) {}
 
 PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, const Frame& frame, Precision precision,
@@ -20,11 +20,23 @@ PagedOperands::PagedOperands(PagedPoints& points, const Metric& metric, const Fr
       frame_(&frame),
       bound_(bound),
       context_(context),
-      terms_(points.count(), context),
-      bounds_(points.count(), context),
+      known_(taken<Known>(context, points.count(), true)),
       has_terms_(static_cast<std::size_t>(points.blocks())) {}
 
-std::int64_t PagedOperands::bytes(std::int64_t count) { return 2 * array_bytes(4 * count); }
+PagedOperands::Known::Known(std::int64_t count, bool bounded, ArraySource& source) : terms(source.take<float>(count)) {
+  if (bounded) bounds = source.take<float>(count);
+}
+
+PagedOperands::Landing::Landing(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim, bool rounded,
+                                ArraySource& source)
+    : stored(source.take<std::byte>(block_bytes)) {
+  if (!rounded) return;
+  canonical = source.take<double>(rounded_together(block_rows, dim) * dim);
+  sums = source.take<OperandSums>(block_rows);
+  ratio = source.take<unsigned>(1);
+}
+
+std::int64_t PagedOperands::bytes(std::int64_t count) { return bytes_of<Known>(count, true); }
 
 std::int64_t PagedOperands::slot_bytes(std::int64_t block_rows, std::int64_t dim, Precision precision) {
   return array_bytes(operand_bytes(block_rows, dim, precision));
@@ -32,29 +44,20 @@ std::int64_t PagedOperands::slot_bytes(std::int64_t block_rows, std::int64_t dim
 
 std::int64_t PagedOperands::held_bytes(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim,
                                        Precision precision) {
-  if (precision == Precision::int8) return array_bytes(block_bytes);
-  return array_bytes(block_bytes) + array_bytes(8 * dim * rounded_together(block_rows, dim)) +
-         array_bytes(block_rows * static_cast<std::int64_t>(sizeof(OperandSums))) + array_bytes(sizeof(unsigned));
+  return bytes_of<Landing>(block_bytes, block_rows, dim, precision != Precision::int8);
 }
 
 void PagedOperands::hold(std::int64_t slots) {
   const std::int64_t rows = points_.block_rows(), dim = points_.dim();
-  landing_ = DeviceArray<std::byte>(points_.block_bytes(), context_);
-  if (bound_) {
-    canonical_ = DeviceArray<double>(rounded_together(rows, dim) * dim, context_);
-    sums_ = DeviceArray<OperandSums>(rows, context_);
-    ratio_ = DeviceArray<unsigned>(1, context_);
-    check(cudaMemsetAsync(ratio_.data(), 0, sizeof(unsigned), context_.stream));
-  }
+  ArraySource source(context_);
+  landing_.emplace(points_.block_bytes(), rows, dim, bound_.has_value(), source);
+  if (bound_) check(cudaMemsetAsync(landing_->ratio.data(), 0, sizeof(unsigned), context_.stream));
   slots_.emplace(slots, slot_bytes(rows, dim, precision_), points_.loader(), context_);
 }
 
 void PagedOperands::release() {
   slots_.reset();
-  ratio_ = {};
-  sums_ = {};
-  canonical_ = {};
-  landing_ = {};
+  landing_.reset();
 }
 
 void PagedOperands::learn(const PagedOperands& from, int device, int device_of_from) {
@@ -65,8 +68,8 @@ void PagedOperands::learn(const PagedOperands& from, int device, int device_of_f
       check(cudaMemcpyPeerAsync(to.data() + first, device, source.data() + first, device_of_from,
                                 static_cast<std::size_t>(4 * count), context_.stream));
     };
-    fetch(terms_, from.terms_);
-    if (bound_) fetch(bounds_, from.bounds_);
+    fetch(known_.terms, from.known_.terms);
+    if (bound_) fetch(known_.bounds, from.known_.bounds);
   }
 }
 
@@ -78,22 +81,24 @@ void PagedOperands::round(const CanonicalView& view, std::byte* to, std::int64_t
   job.frame = frame_;
   job.precision = precision_;
   job.values = to;
-  job.sums = sums_.data();
-  job.ratio = ratio_.data();
-  job.u = canonical_.data();
+  job.sums = landing_->sums.data();
+  job.ratio = landing_->ratio.data();
+  job.u = landing_->canonical.data();
   round_points(job, loader);
-  if (terms) find_terms(view, nullptr, sums_.data(), *bound_, terms_.data() + first, bounds_.data() + first, loader);
+  if (terms)
+    find_terms(view, nullptr, landing_->sums.data(), *bound_, known_.terms.data() + first, known_.bounds.data() + first,
+               loader);
 }
 
 const std::byte* PagedOperands::block(std::int64_t block) {
   return slots_->find(block, [&](std::byte* memory) {
-    const CanonicalView view = points_.bring(block, landing_.data());
+    const CanonicalView view = points_.bring(block, landing_->stored.data());
     const auto b = static_cast<std::size_t>(block);
     const std::int64_t first = points_.first_of(block);
     if (bound_)
       round(view, memory, first, !has_terms_[b]);
     else
-      make_integer_operands(view.rows, nullptr, metric_, memory, has_terms_[b] ? nullptr : terms_.data() + first,
+      make_integer_operands(view.rows, nullptr, metric_, memory, has_terms_[b] ? nullptr : known_.terms.data() + first,
                             points_.loader());
     has_terms_[b] = true;
   });

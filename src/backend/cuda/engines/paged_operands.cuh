@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/engines/operands.cuh"
 #include "backend/cuda/rows/paged_points.cuh"
 #include "backend/cuda/rows/slots.cuh"
@@ -19,7 +20,7 @@ class PagedOperands {
                 const LowBound& bound, DeviceContext& context);
   // Bytes.
   PagedOperands(PagedPoints& points, const Metric& metric, DeviceContext& context);
-  static std::int64_t bytes(std::int64_t count);
+  static std::int64_t bytes(std::int64_t count);  // at most
 
   // Between hold() and release() `slots` blocks are on the device at a time.
   void hold(std::int64_t slots);
@@ -38,10 +39,26 @@ class PagedOperands {
   void learn(const PagedOperands& from, int device, int device_of_from);
 
   // Of points whose blocks have come, or that were learnt.
-  const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction
-  const float* bounds() const noexcept { return bounds_.data(); }  // null: of bytes
+  const float* terms() const noexcept { return known_.terms.data(); }    // +inf: without direction
+  const float* bounds() const noexcept { return known_.bounds.data(); }  // null: of bytes
 
  private:
+  // Of all points.
+  struct Known {
+    Known(std::int64_t count, bool bounded, ArraySource& source);
+
+    DeviceArray<float> terms, bounds;
+  };
+  // Where a block lands as it is stored, and what rounding it takes; bytes are not rounded.
+  struct Landing {
+    Landing(std::int64_t block_bytes, std::int64_t block_rows, std::int64_t dim, bool rounded, ArraySource& source);
+
+    DeviceArray<std::byte> stored;
+    DeviceArray<double> canonical;
+    DeviceArray<OperandSums> sums;
+    DeviceArray<unsigned> ratio;
+  };
+
   void round(const CanonicalView& view, std::byte* to, std::int64_t first, bool terms);
 
   PagedPoints& points_;
@@ -50,12 +67,9 @@ class PagedOperands {
   const Frame* const frame_ = nullptr;   // none: bytes
   const std::optional<LowBound> bound_;  //
   DeviceContext& context_;
-  DeviceArray<float> terms_, bounds_;
+  Known known_;
   std::vector<bool> has_terms_;  // by block: it has come
-  DeviceArray<std::byte> landing_;
-  DeviceArray<double> canonical_;
-  DeviceArray<OperandSums> sums_;
-  DeviceArray<unsigned> ratio_;
+  std::optional<Landing> landing_;
   std::optional<Slots> slots_;
 };
 

@@ -22,14 +22,20 @@ CheckedKeys::CheckedKeys(const knng_backend_problem& p, DeviceContext& context)
     : checked_(p.checked, static_cast<std::size_t>(p.checked_count)),
       columns_(p.columns.count),
       dim_(p.columns.dim),
-      in_view_(uploaded<std::int64_t>(rows_in_view(p), context)),
-      keys_(p.checked_count * columns_, context),
-      u_(p.checked_count * dim_, context) {}
+      arrays_(taken<Arrays>(context, p)) {
+  const std::vector<std::int64_t> rows = rows_in_view(p);
+  check(cudaMemcpyAsync(arrays_.in_view.data(), rows.data(), rows.size() * sizeof rows[0], cudaMemcpyHostToDevice,
+                        context.stream));
+  context.stream.wait();
+}
+
+CheckedKeys::Arrays::Arrays(const knng_backend_problem& p, ArraySource& source)
+    : in_view(source.take<std::int64_t>(p.checked_count)),
+      keys(source.take<double>(p.checked_count * p.columns.count)),
+      u(source.take<double>(p.checked_count * p.columns.dim)) {}
 
 std::int64_t CheckedKeys::bytes(const knng_backend_problem& p) {
-  if (p.checked_count == 0) return 0;
-  return array_bytes(8 * p.checked_count) + array_bytes(8 * p.checked_count * p.columns.count) +
-         array_bytes(8 * p.checked_count * p.columns.dim);
+  return p.checked_count == 0 ? 0 : bytes_of<Arrays>(p);
 }
 
 void CheckedKeys::evaluate(const Metric& metric, const CanonicalView& rows, std::int64_t first_row,
@@ -40,15 +46,15 @@ void CheckedKeys::evaluate(const Metric& metric, const CanonicalView& rows, std:
   const std::int64_t from = begin - checked_.begin();
   WholeKeysJob job;
   job.rows = rows;
-  job.list = in_view_.data() + from;
+  job.list = arrays_.in_view.data() + from;
   job.count = std::lower_bound(begin, checked_.end(), first_row + row_count) - begin;
   job.columns = columns;
   job.first = at;
   job.column_count = column_count;
   job.metric = metric;
-  job.keys = keys_.data() + from * columns_ + first_column;
+  job.keys = arrays_.keys.data() + from * columns_ + first_column;
   job.ld = columns_;
-  job.u = u_.data() + from * dim_;
+  job.u = arrays_.u.data() + from * dim_;
   job.parts = parts;
   whole_keys(job, stream);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/rows/rows.cuh"
 #include "backend/seam.h"
@@ -26,13 +26,19 @@ class CheckedKeys {
                 const DirectParts& parts, cudaStream_t stream);
 
   // By place in the list of checked rows: one key for each column.
-  const double* of(std::int64_t place) const noexcept { return keys_.data() + place * columns_; }
+  const double* of(std::int64_t place) const noexcept { return arrays_.keys.data() + place * columns_; }
 
  private:
+  struct Arrays {
+    Arrays(const knng_backend_problem& p, ArraySource& source);
+
+    DeviceArray<std::int64_t> in_view;  // at which row of its view each of them is
+    DeviceArray<double> keys, u;
+  };
+
   const std::span<const std::int64_t> checked_;
   const std::int64_t columns_, dim_;
-  DeviceArray<std::int64_t> in_view_;  // at which row of its view each of them is
-  DeviceArray<double> keys_, u_;
+  const Arrays arrays_;
 };
 
 }  // namespace libknng::cuda

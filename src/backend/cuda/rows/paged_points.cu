@@ -80,9 +80,13 @@ std::int64_t PagedPoints::block_bytes(const knng_backend_rows& rows, Transform t
 }
 
 std::int64_t PagedPoints::bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows) {
-  const std::int64_t blocks = (rows.count + block_rows - 1) / block_rows;
-  return array_bytes(blocks * static_cast<std::int64_t>(sizeof(PrepareFindings))) +
-         (has_constants(transform) ? array_bytes(rows.count * static_cast<std::int64_t>(sizeof(RowConstants))) : 0);
+  return bytes_of<Arrays>(rows, transform, block_rows);
+}
+
+PagedPoints::Arrays::Arrays(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows,
+                            ArraySource& source)
+    : findings(source.take<PrepareFindings>(blocks_of(rows.count, block_rows))) {
+  if (has_constants(transform)) constants = source.take<RowConstants>(rows.count);
 }
 
 PagedPoints::PagedPoints(const knng_backend_rows& rows, Transform transform, double limit, std::int64_t block_rows,
@@ -94,11 +98,10 @@ PagedPoints::PagedPoints(const knng_backend_rows& rows, Transform transform, dou
       staging_(staging),
       context_(context),
       between_(std::move(between)),
-      findings_(blocks(), context),
+      arrays_(taken<Arrays>(context, rows, transform, block_rows)),
       has_come_(static_cast<std::size_t>(blocks())) {
-  if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, context);
   const std::vector<PrepareFindings> none(has_come_.size());
-  check(cudaMemcpyAsync(findings_.data(), none.data(), none.size() * sizeof none[0], cudaMemcpyHostToDevice,
+  check(cudaMemcpyAsync(arrays_.findings.data(), none.data(), none.size() * sizeof none[0], cudaMemcpyHostToDevice,
                         context.stream));
   context.stream.wait();
 }
@@ -122,7 +125,7 @@ CanonicalView PagedPoints::view(std::int64_t block, std::byte* memory) const {
   CanonicalView view;
   view.rows = {at.stored, rows_.dtype, count_of(block), rows_.dim, rows_.dim, 1};
   view.transform = transform_;
-  view.constants = has_constants(transform_) ? constants_.data() + first_of(block) : nullptr;
+  view.constants = has_constants(transform_) ? arrays_.constants.data() + first_of(block) : nullptr;
   view.short_ranks = at.short_ranks;
   view.long_ranks = at.long_ranks;
   return view;
@@ -132,7 +135,7 @@ CanonicalView PagedPoints::shape() const noexcept {
   CanonicalView view;
   view.rows = {nullptr, rows_.dtype, rows_.count, rows_.dim, rows_.dim, 1};
   view.transform = transform_;
-  view.constants = constants_.data();
+  view.constants = arrays_.constants.data();
   return view;
 }
 
@@ -141,8 +144,8 @@ CanonicalView PagedPoints::bring(std::int64_t block, std::byte* memory) {
   const CanonicalView brought = view(block, memory);
   bring_points(rows_, first_of(block), count_of(block), memory, context_.device, staging_, loader_);
   if (const auto b = static_cast<std::size_t>(block); !has_come_[b]) {
-    RowConstants* const constants = has_constants(transform_) ? constants_.data() + first_of(block) : nullptr;
-    prepare(brought, at, constants, findings_.data() + block);
+    RowConstants* const constants = has_constants(transform_) ? arrays_.constants.data() + first_of(block) : nullptr;
+    prepare(brought, at, constants, arrays_.findings.data() + block);
     has_come_[b] = true;
   } else if (at.findings) {  // ranks are of each time
     check(cudaMemsetAsync(at.findings, 0, sizeof *at.findings, loader_));
@@ -153,7 +156,7 @@ CanonicalView PagedPoints::bring(std::int64_t block, std::byte* memory) {
 
 PrepareFindings PagedPoints::found() {
   std::vector<PrepareFindings> of_blocks(has_come_.size());
-  check(cudaMemcpyAsync(of_blocks.data(), findings_.data(), of_blocks.size() * sizeof of_blocks[0],
+  check(cudaMemcpyAsync(of_blocks.data(), arrays_.findings.data(), of_blocks.size() * sizeof of_blocks[0],
                         cudaMemcpyDeviceToHost, loader_));
   loader_.wait();
   PrepareFindings all;
@@ -178,7 +181,7 @@ void PagedPoints::look_for_refused() {
 
 std::vector<std::uint32_t> PagedPoints::first_directionless(std::int64_t most) {
   if (found().any_directionless == 0) return {};
-  return libknng::cuda::first_directionless(constants_.data(), count(), most, context_);
+  return libknng::cuda::first_directionless(arrays_.constants.data(), count(), most, context_);
 }
 
 }  // namespace libknng::cuda

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/in_flight.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/base/staging.cuh"
@@ -42,10 +43,13 @@ class PagedPoints {
   // What is held for all points; for a block, by who asks for it.
   static std::int64_t bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
   static std::int64_t block_bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
+  static std::int64_t blocks_of(std::int64_t count, std::int64_t block_rows) {
+    return (count + block_rows - 1) / block_rows;
+  }
 
   std::int64_t count() const noexcept { return rows_.count; }
   std::int64_t dim() const noexcept { return rows_.dim; }
-  std::int64_t blocks() const noexcept { return (rows_.count + block_rows_ - 1) / block_rows_; }
+  std::int64_t blocks() const noexcept { return blocks_of(rows_.count, block_rows_); }
   std::int64_t block_of(std::int64_t row) const noexcept { return row / block_rows_; }
   std::int64_t block_rows() const noexcept { return block_rows_; }
   std::int64_t first_of(std::int64_t block) const noexcept { return block * block_rows_; }
@@ -69,6 +73,12 @@ class PagedPoints {
   std::vector<std::uint32_t> first_directionless(std::int64_t most);
 
  private:
+  struct Arrays {
+    Arrays(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows, ArraySource& source);
+
+    DeviceArray<RowConstants> constants;
+    DeviceArray<PrepareFindings> findings;  // of each block
+  };
   struct Layout;
   Layout layout(std::byte* memory) const;
   std::int64_t count_of(std::int64_t block) const noexcept {
@@ -87,10 +97,9 @@ class PagedPoints {
   const std::function<void()> between_;
   InFlight parts_{2};  // of blocks that are prepared
   const Stream loader_{Stream::Priority::high};
-  DeviceArray<RowConstants> constants_;
-  DeviceArray<PrepareFindings> findings_;  // of each block
-  std::vector<bool> has_come_;             // by block
-  const UntilDone loaded_{loader_};        // before the arrays go
+  Arrays arrays_;
+  std::vector<bool> has_come_;       // by block
+  const UntilDone loaded_{loader_};  // before the arrays go
 };
 
 }  // namespace libknng::cuda

@@ -1,6 +1,7 @@
 #include "backend/cuda/rows/point_store.cuh"
 
 #include <span>
+#include <utility>
 
 #include "prepare/row_order.h"
 
@@ -16,7 +17,17 @@ __global__ void list_runs(const std::int64_t* firsts, std::int64_t runs, std::in
   if (i < rows) order[i] = run < runs ? firsts[run] + i % RowOrder::kRun : i;
 }
 
+// The order of so many columns, and the first column of each run that it is made of.
+struct Order {
+  Order(std::int64_t count, ArraySource& source)
+      : columns(source.take<std::int64_t>(count)), firsts(source.take<std::int64_t>(count / RowOrder::kRun)) {}
+
+  DeviceArray<std::int64_t> columns, firsts;
+};
+
 }  // namespace
+
+std::int64_t PointStore::shuffle_bytes(std::int64_t count) { return bytes_of<Order>(count); }
 
 PointStore::PointStore(const knng_backend_problem& p, const Metric& metric, Staging& staging, DeviceContext& context,
                        const std::function<void()>& between)
@@ -37,11 +48,13 @@ std::vector<std::int64_t> PointStore::shuffle(bool wants_places) {
   const std::int64_t n = columns_->count();
   const RowOrder random(n, nullptr);
   const std::span<const std::int64_t> runs = random.runs();
-  const DeviceArray<std::int64_t> firsts = uploaded(runs, context_);
-  order_ = DeviceArray<std::int64_t>(n, context_);
+  auto order = taken<Order>(context_, n);
+  check(cudaMemcpyAsync(order.firsts.data(), runs.data(), runs.size_bytes(), cudaMemcpyHostToDevice, context_.stream));
+  context_.stream.wait();
   list_runs<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, context_.stream>>>(
-      firsts.data(), firsts.size(), order_.data(), order_.size());
+      order.firsts.data(), static_cast<std::int64_t>(runs.size()), order.columns.data(), n);
   check_launch();
+  order_ = std::move(order.columns);
   std::vector<std::int64_t> places(wants_places ? runs.size() : 0);
   for (std::size_t r = 0; r < places.size(); ++r)
     places[static_cast<std::size_t>(runs[r] / RowOrder::kRun)] = static_cast<std::int64_t>(r);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/rows/paged_points.cuh"
@@ -43,6 +44,7 @@ class PointStore {
   // Columns in a random order of their own. Returns at which place of it each run of RowOrder::kRun columns is, if that
   // is wanted.
   std::vector<std::int64_t> shuffle(bool wants_places);
+  static std::int64_t shuffle_bytes(std::int64_t count);
   // Rows of columns() in the order in which columns are compared, from a place on; null: in their own.
   const std::int64_t* order_of_columns(std::int64_t first) const {
     return order_.size() > 0 ? order_.data() + first : nullptr;

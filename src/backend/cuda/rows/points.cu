@@ -10,53 +10,63 @@ namespace {
 // Of a part: to find the ranks of so many takes some hundredths of a second. Fewer rows would not keep a device busy.
 constexpr std::int64_t kValuesTogether = std::int64_t{1} << 27, kFewestTogether = 512;
 
-std::int64_t rank_bytes(std::int64_t dim) { return short_ranks_suffice(dim) ? 2 : 4; }
+// What preparing points takes beside.
+struct Preparation {
+  Preparation(const knng_backend_rows& rows, Transform transform, ArraySource& source)
+      : findings(source.take<PrepareFindings>(1)),
+        workspace(source.take<std::byte>(
+            prepare_workspace_bytes(DeviceRows{nullptr, rows.dtype, rows.count, rows.dim, rows.dim, 1}, transform))) {}
+
+  DeviceArray<PrepareFindings> findings;
+  DeviceArray<std::byte> workspace;
+};
 
 }  // namespace
 
+Points::Arrays::Arrays(const knng_backend_rows& rows, Transform transform, bool in_place, ArraySource& source) {
+  const std::int64_t values = rows.count * rows.dim;
+  if (!in_place) stored = source.take<std::byte>(values * dtype_bytes(rows.dtype));
+  if (has_constants(transform)) constants = source.take<RowConstants>(rows.count);
+  if (transform != Transform::rank_unit) return;
+  if (short_ranks_suffice(rows.dim))
+    short_ranks = source.take<std::int16_t>(values);
+  else
+    long_ranks = source.take<std::int32_t>(values);
+}
+
 std::int64_t Points::bytes(const knng_backend_rows& rows, Transform transform) {
-  const DeviceRows shape{nullptr, rows.dtype, rows.count, rows.dim, rows.dim, 1};
-  std::int64_t bytes = array_bytes(rows.count * rows.dim * dtype_bytes(rows.dtype));
-  if (has_constants(transform)) bytes += array_bytes(rows.count * static_cast<std::int64_t>(sizeof(RowConstants)));
-  if (transform == Transform::rank_unit) bytes += array_bytes(rows.count * rows.dim * rank_bytes(rows.dim));
-  return bytes + array_bytes(prepare_workspace_bytes(shape, transform)) + array_bytes(sizeof(PrepareFindings));
+  return bytes_of<Arrays>(rows, transform, false) + bytes_of<Preparation>(rows, transform);
 }
 
 Points::Points(const knng_backend_rows& rows, Transform transform, double limit, Staging& staging,
-               DeviceContext& context, const std::function<void()>& between) {
+               DeviceContext& context, const std::function<void()>& between)
+    : arrays_(taken<Arrays>(context, rows, transform, points_in_place(rows, context.device) != nullptr)) {
   const void* stored = points_in_place(rows, context.device);
   if (!stored) {
-    stored_ = DeviceArray<std::byte>(rows.count * rows.dim * dtype_bytes(rows.dtype), context);
-    bring_points(rows, 0, rows.count, stored_.data(), context.device, staging, context.stream);
-    stored = stored_.data();
+    bring_points(rows, 0, rows.count, arrays_.stored.data(), context.device, staging, context.stream);
+    stored = arrays_.stored.data();
   }
   view_.rows = {stored, rows.dtype, rows.count, rows.dim, rows.dim, 1};
   view_.transform = transform;
-  if (has_constants(transform)) constants_ = DeviceArray<RowConstants>(rows.count, context);
-  if (transform == Transform::rank_unit && short_ranks_suffice(rows.dim))
-    short_ranks_ = DeviceArray<std::int16_t>(rows.count * rows.dim, context);
-  else if (transform == Transform::rank_unit)
-    long_ranks_ = DeviceArray<std::int32_t>(rows.count * rows.dim, context);
-  view_.constants = constants_.data();
-  view_.short_ranks = short_ranks_.data();
-  view_.long_ranks = long_ranks_.data();
+  view_.constants = arrays_.constants.data();
+  view_.short_ranks = arrays_.short_ranks.data();
+  view_.long_ranks = arrays_.long_ranks.data();
 
   PrepareFindings found;
-  const DeviceArray<PrepareFindings> findings(1, context);
-  const DeviceArray<std::byte> workspace(prepare_workspace_bytes(view_.rows, transform), context);
-  check(cudaMemcpyAsync(findings.data(), &found, sizeof found, cudaMemcpyHostToDevice, context.stream));
+  const auto beside = taken<Preparation>(context, rows, transform);
+  check(cudaMemcpyAsync(beside.findings.data(), &found, sizeof found, cudaMemcpyHostToDevice, context.stream));
   PrepareJob job;
   job.rows = view_.rows;
   job.transform = transform;
   job.limit = limit;
-  job.constants = constants_.data();
-  job.short_ranks = short_ranks_.data();
-  job.long_ranks = long_ranks_.data();
-  job.findings = findings.data();
-  job.workspace = workspace.data();
+  job.constants = arrays_.constants.data();
+  job.short_ranks = arrays_.short_ranks.data();
+  job.long_ranks = arrays_.long_ranks.data();
+  job.findings = beside.findings.data();
+  job.workspace = beside.workspace.data();
   InFlight parts(2);
   prepare_in_parts(job, parts, context.stream, between);
-  check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
+  check(cudaMemcpyAsync(&found, beside.findings.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
   // Rows were checked for values that are not valid when the data set got them.
   if (found.first_refused != PrepareFindings::kNothing)
@@ -76,7 +86,7 @@ void prepare_in_parts(PrepareJob job, InFlight& parts, const Stream& stream, con
 
 std::vector<std::uint32_t> Points::first_directionless(std::int64_t most, DeviceContext& context) const {
   if (!any_directionless_) return {};
-  return libknng::cuda::first_directionless(constants_.data(), count(), most, context);
+  return libknng::cuda::first_directionless(arrays_.constants.data(), count(), most, context);
 }
 
 std::vector<std::uint32_t> first_directionless(const RowConstants* constants, std::int64_t count, std::int64_t most,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/in_flight.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/base/staging.cuh"
@@ -47,12 +48,19 @@ class Points {
   std::vector<std::uint32_t> first_directionless(std::int64_t most, DeviceContext& context) const;
 
  private:
+  struct Arrays {
+    // in_place: rows are used where the caller has them.
+    Arrays(const knng_backend_rows& rows, Transform transform, bool in_place, ArraySource& source);
+
+    DeviceArray<std::byte> stored;
+    DeviceArray<RowConstants> constants;
+    DeviceArray<std::int16_t> short_ranks;
+    DeviceArray<std::int32_t> long_ranks;
+  };
+
   CanonicalView view_;
   bool any_directionless_ = false;
-  DeviceArray<std::byte> stored_;
-  DeviceArray<RowConstants> constants_;
-  DeviceArray<std::int16_t> short_ranks_;
-  DeviceArray<std::int32_t> long_ranks_;
+  Arrays arrays_;
 };
 
 }  // namespace libknng::cuda

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/memory.cuh"
 
 namespace libknng::cuda {
@@ -17,7 +18,7 @@ class Slots {
       : bytes_(array_bytes(bytes)),
         loader_(loader),
         context_(context),
-        memory_(bytes_ * count, context),
+        places_(taken<Places>(context, count, bytes)),
         slots_(static_cast<std::size_t>(count)) {
     const Event made;
     made.record(context.stream);
@@ -27,7 +28,7 @@ class Slots {
   ~Slots() { cudaStreamSynchronize(loader_); }
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
-  static std::int64_t bytes(std::int64_t count, std::int64_t bytes) { return array_bytes(array_bytes(bytes) * count); }
+  static std::int64_t bytes(std::int64_t count, std::int64_t bytes) { return bytes_of<Places>(count, bytes); }
 
   std::int64_t count() const noexcept { return static_cast<std::int64_t>(slots_.size()); }
   // Where the block is for what is put on the context's stream until used(). If it has to come, load(memory) puts that
@@ -42,7 +43,7 @@ class Slots {
     const bool comes = at == slots_.size();
     if (comes) at = oldest;
     Slot& slot = slots_[at];
-    std::byte* const memory = memory_.data() + static_cast<std::int64_t>(at) * bytes_;
+    std::byte* const memory = places_.memory.data() + static_cast<std::int64_t>(at) * bytes_;
     if (comes) {
       slot.block = -1;
       slot.used.hold(loader_);
@@ -71,10 +72,17 @@ class Slots {
     Event there, used;
   };
 
+  struct Places {
+    Places(std::int64_t count, std::int64_t bytes, ArraySource& source)
+        : memory(source.take<std::byte>(array_bytes(bytes) * count)) {}
+
+    DeviceArray<std::byte> memory;
+  };
+
   const std::int64_t bytes_;
   const Stream& loader_;
   DeviceContext& context_;
-  DeviceArray<std::byte> memory_;
+  Places places_;
   std::vector<Slot> slots_;
   std::int64_t uses_ = 0;
 };

@@ -12,6 +12,7 @@
 #include "backend/cuda/keys/checked_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/rows/paged_points.cuh"
+#include "backend/cuda/rows/point_store.cuh"
 #include "backend/cuda/rows/points.cuh"
 #include "backend/cuda/rows/slots.cuh"
 #include "backend/cuda/session/row_lists.cuh"
@@ -220,7 +221,7 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   const std::int64_t d = p.columns.dim;
   std::int64_t bytes = p.square ? 0 : Points::bytes(p.rows, transform_of(p));
   bytes += bytes_of<LeftOut>(p);
-  if (shuffles_columns(p)) bytes += array_bytes(8 * p.columns.count) + array_bytes(RowOrder::bytes(p.columns.count));
+  if (shuffles_columns(p)) bytes += PointStore::shuffle_bytes(p.columns.count);
   if (!is_paged(p)) bytes += Points::bytes(p.columns, transform_of(p));
   if (p.by_rows)
     return bytes + PointTree::bytes(p.columns.count, d) +

@@ -86,22 +86,23 @@ HilbertGrid grid_of(const Points& points, const Scratch& scratch, const Stream& 
 
 }  // namespace
 
-std::int64_t PointTree::bytes(std::int64_t count, std::int64_t dim) {
+PointTree::Arrays::Arrays(std::int64_t count, std::int64_t dim, ArraySource& source) {
   const std::int64_t points = groups_of(count) * kFan, boxes = groups_of_boxes(count) * kFan;
-  return array_bytes(8 * points * dim) + array_bytes(4 * points) + array_bytes(16 * boxes * dim) +
-         array_bytes(4 * boxes) + array_bytes(8 * groups_of(count));
+  values = source.take<double>(points * dim);
+  bounds = source.take<double>(boxes * 2 * dim);
+  ids = source.take<std::uint32_t>(points);
+  box_ids = source.take<std::uint32_t>(boxes);
+  codes = source.take<std::uint64_t>(groups_of(count));
 }
+
+std::int64_t PointTree::bytes(std::int64_t count, std::int64_t dim) { return bytes_of<Arrays>(count, dim); }
 
 std::int64_t PointTree::bytes_while_made(std::int64_t count, std::int64_t dim) {
   return array_bytes(Scratch(count, dim, nullptr).used);
 }
 
 PointTree::PointTree(const Points& points, DeviceContext& context)
-    : values_(groups_of(points.count()) * kFan * points.dim(), context),
-      bounds_(groups_of_boxes(points.count()) * kFan * 2 * points.dim(), context),
-      ids_(groups_of(points.count()) * kFan, context),
-      box_ids_(groups_of_boxes(points.count()) * kFan, context),
-      codes_(groups_of(points.count()), context) {
+    : arrays_(taken<Arrays>(context, points.count(), points.dim())) {
   const Stream& stream = context.stream;
   const std::int64_t all = points.count();
   const int dim = static_cast<int>(points.dim());
@@ -124,27 +125,27 @@ PointTree::PointTree(const Points& points, DeviceContext& context)
   const std::int64_t n = all - static_cast<std::int64_t>(without);  // those without direction are last
 
   tree_.dim = dim;
-  tree_.points = points_in_groups(values_.data(), ids_.data(), n, dim);
+  tree_.points = points_in_groups(arrays_.values.data(), arrays_.ids.data(), n, dim);
   if (n == 0) return;
-  tree_.codes = codes_.data();
-  first_codes<<<blocks_of(groups_of(n)), kThreads, 0, stream>>>(codes, groups_of(n), codes_.data());
+  tree_.codes = arrays_.codes.data();
+  first_codes<<<blocks_of(groups_of(n)), kThreads, 0, stream>>>(codes, groups_of(n), arrays_.codes.data());
   check_launch();
-  check(cudaMemcpyAsync(ids_.data(), sorted, static_cast<std::size_t>(n) * sizeof(std::uint32_t),
+  check(cudaMemcpyAsync(arrays_.ids.data(), sorted, static_cast<std::size_t>(n) * sizeof(std::uint32_t),
                         cudaMemcpyDeviceToDevice, stream));
   for (std::int64_t first = 0; first < n; first += scratch.together) {
     const std::int64_t count = std::min(scratch.together, n - first);
     widen<<<blocks_of(count), kThreads, 0, stream>>>(sorted + first, count, scratch.list);
     check_launch();
     load_canonical(points.view(), scratch.list, 0, count, scratch.u, stream);
-    group_points<<<blocks_of(count), kThreads, 0, stream>>>(scratch.u, dim, first, count, values_.data());
+    group_points<<<blocks_of(count), kThreads, 0, stream>>>(scratch.u, dim, first, count, arrays_.values.data());
     check_launch();
   }
 
   std::int64_t boxes[kMostLevels];
   tree_.levels = count_boxes(n, boxes);
   Members members = tree_.points;
-  double* bounds = bounds_.data();
-  std::uint32_t* ids = box_ids_.data();
+  double* bounds = arrays_.bounds.data();
+  std::uint32_t* ids = arrays_.box_ids.data();
   for (int level = 0; level < tree_.levels; ++level) {
     make_boxes<<<blocks_of(boxes[level] * dim), kThreads, 0, stream>>>(members, dim, boxes[level], bounds, ids);
     check_launch();

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/rows/points.cuh"
 #include "backend/cuda/tree/boxes.cuh"
 #include "backend/cuda/tree/hilbert.cuh"
@@ -22,11 +22,17 @@ class PointTree {
   const BoxTree& boxes() const noexcept { return tree_; }
 
  private:
+  struct Arrays {
+    Arrays(std::int64_t count, std::int64_t dim, ArraySource& source);
+
+    DeviceArray<double> values, bounds;
+    DeviceArray<std::uint32_t> ids, box_ids;
+    DeviceArray<std::uint64_t> codes;
+  };
+
   HilbertGrid grid_;
   BoxTree tree_;
-  DeviceArray<double> values_, bounds_;
-  DeviceArray<std::uint32_t> ids_, box_ids_;
-  DeviceArray<std::uint64_t> codes_;
+  Arrays arrays_;
 };
 
 }  // namespace libknng::cuda
