@@ -10,8 +10,8 @@
 #include "core/monitor.h"
 #include "exec/build.h"
 #include "exec/check.h"
-#include "exec/host_rows.h"
 #include "exec/load.h"
+#include "exec/rows/host_rows.h"
 #include "exec/task.h"
 
 using namespace libknng;

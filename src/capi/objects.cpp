@@ -1,6 +1,6 @@
 #include "capi/objects.h"
 
-#include "exec/device_lists.h"
+#include "exec/devices/device_lists.h"
 
 const libknng::Graph& knng_graph::with_lists() const {
   if (graph.kept_on_device()) {

@@ -8,8 +8,8 @@
 #include "capi/structs.h"
 #include "core/monitor.h"
 #include "dataset/convert.h"
-#include "exec/host_rows.h"
 #include "exec/load.h"
+#include "exec/rows/host_rows.h"
 
 using namespace libknng;
 

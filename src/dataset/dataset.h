@@ -1,7 +1,7 @@
 // Rows wherever they live: copied, or borrowed from the caller. A Dataset is a list of immutable chunks, so that
 // handles share rows without sharing later additions; or some rows of another. Rows that stay in files are read when
 // they are wanted. Rows in memory of devices are only kept here: who wants to read them has them brought to the host
-// (exec/host_rows.h). Knows nothing of metrics or of where rows came from.
+// (exec/rows/host_rows.h). Knows nothing of metrics or of where rows came from.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Rows of a data set as fp64, exactly, in any order and wherever they are, and what is asked of their values: those in
-// memory of devices take a loader that knows them (exec/device_row_loader.h). Knows nothing of what answers are for.
+// memory of devices take a loader that knows them (exec/rows/device_row_loader.h). Knows nothing of what answers are
+// for.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "exec/device_expand.h"
-#include "exec/device_task.h"
+#include "exec/devices/device_expand.h"
+#include "exec/devices/device_task.h"
 
 namespace libknng {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/dtype.h"
 #include "core/float_env.h"
 #include "core/stopwatch.h"
-#include "exec/device_row_loader.h"
+#include "exec/rows/device_row_loader.h"
 
 namespace libknng {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "exec/device_lists.h"
+#include "exec/devices/device_lists.h"
 
 namespace libknng {
 namespace {

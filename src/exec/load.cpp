@@ -6,7 +6,7 @@
 
 #include "core/dtype.h"
 #include "core/thread_team.h"
-#include "exec/file_rows.h"
+#include "exec/rows/file_rows.h"
 #include "io/file.h"
 #include "io/reader.h"
 

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/thread_team.h"
-#include "exec/device_task.h"
+#include "exec/devices/device_task.h"
 #include "exec/self_check.h"
 #include "prepare/canonical_rows.h"
 

@@ -40,7 +40,8 @@ struct Graph {
   Buffer<std::int64_t> ids;      // rows x width, -1 without a neighbour
   std::int32_t value_dtype = 0;  // KNNG_F32 or KNNG_F64
   Buffer<std::byte> values;      // rows x width of value_dtype, +inf without a neighbour
-  DeviceLists on_device;  // graph=device: both are there, and here when somebody needs them (exec/device_lists.h)
+  DeviceLists
+      on_device;  // graph=device: both are there, and here when somebody needs them (exec/devices/device_lists.h)
 
   Buffer<std::uint8_t> ties;   // rows: 1 if a row left out is as far as the k-th
   Buffer<std::uint8_t> proof;  // rows: Proof

@@ -1,5 +1,5 @@
-// Sessions on one device, driven through the seam as exec/device_run.cpp drives them on several; rows for them, and
-// results of theirs on the host.
+// Sessions on one device, driven through the seam as exec/devices/device_part_run.cpp drives them on several; rows for
+// them, and results of theirs on the host.
 #pragma once
 
 #include <array>
@@ -77,7 +77,7 @@ inline knng_backend_problem problem_of(const Grid& grid, const char* engine, con
   return p;
 }
 
-// Sessions on one device, as exec/device_run.cpp has them on several.
+// Sessions on one device, as exec/devices/device_part_run.cpp has them on several.
 class Team {
  public:
   // One with each problem, which are the same but for the product units that sessions get.

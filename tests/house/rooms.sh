@@ -1,6 +1,7 @@
 #!/bin/sh
 # No room includes one above it. The order is read from src/README.md: the list from the top down, then the rooms beside
-# the list, then those that everybody may use; and the rooms of backend/cuda/ from the bottom up.   rooms.sh SOURCE_FOLDER
+# the list, then those that everybody may use; the rooms of backend/cuda/ from the bottom up, and exec/rows/, which sees
+# nothing else of exec/.   rooms.sh SOURCE_FOLDER
 set -eu
 cd "$1/src"
 
@@ -16,6 +17,7 @@ awk '
       place[room] = ++count
     }
     if (match($0, /^\| `cuda\/[a-z]+\/`/)) floor["backend/" substr($0, 4, RLENGTH - 5)] = ++floors
+    if (match($0, /^\| `exec\/[a-z]+\/`/)) floor[substr($0, 4, RLENGTH - 5)] = 1
     next
   }
   FNR == 1 {
@@ -37,7 +39,9 @@ awk '
       # A file of the same room, or of the system.
       next
     }
-    if (inner in floor && target ~ /^backend\/cuda\//) {
+    outer = inner
+    sub(/[^\/]*$/, "", outer)
+    if (inner in floor && index(target, outer) == 1) {
       to = target
       sub(/\/[^\/]*$/, "", to)
       inner_edges++

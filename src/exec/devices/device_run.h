@@ -1,5 +1,5 @@
-// A build or query on the devices of a backend: a session on each, tiles from one queue, the lists that they found
-// joined, refined and proved, and the ladder of precisions for rows that are not. Knows devices only through the seam.
+// A build or query on the devices of a backend: all rows at once, or slice by slice where their lists do not fit
+// (device_part_run.h has what is done with either). Knows devices only through the seam.
 #pragma once
 
 #include "exec/duplicate_check.h"

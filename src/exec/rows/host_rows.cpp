@@ -1,4 +1,4 @@
-#include "exec/host_rows.h"
+#include "exec/rows/host_rows.h"
 
 #include <algorithm>
 

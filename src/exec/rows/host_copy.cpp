@@ -1,4 +1,4 @@
-#include "exec/host_copy.h"
+#include "exec/rows/host_copy.h"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-#include "exec/device_row_loader.h"
+#include "exec/rows/device_row_loader.h"
 
 #include <algorithm>
 #include <map>

@@ -15,7 +15,7 @@
 #include "core/float_env.h"
 #include "core/monitor.h"
 #include "dataset/dataset.h"
-#include "exec/session_rows.h"
+#include "exec/rows/session_rows.h"
 #include "metric/metric.h"
 #include "plan/tile_grid.h"
 

@@ -1,4 +1,4 @@
-#include "exec/device_lists.h"
+#include "exec/devices/device_lists.h"
 
 #include "backend/memory.h"
 #include "core/dtype.h"

@@ -1,4 +1,4 @@
-#include "exec/file_rows.h"
+#include "exec/rows/file_rows.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "exec/device_ladder.h"
+#include "exec/devices/device_ladder.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "exec/session_rows.h"
+#include "exec/rows/session_rows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "backend/memory.h"
-#include "exec/host_copy.h"
+#include "exec/rows/host_copy.h"
 
 namespace libknng {
 

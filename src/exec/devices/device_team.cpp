@@ -1,11 +1,11 @@
-#include "exec/device_team.h"
+#include "exec/devices/device_team.h"
 
 #include <array>
 #include <iterator>
 #include <string>
 
 #include "backend/units.h"
-#include "exec/host_rows.h"
+#include "exec/rows/host_rows.h"
 #include "prepare/canonical_rows.h"
 
 namespace libknng {

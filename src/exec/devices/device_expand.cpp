@@ -1,6 +1,6 @@
-#include "exec/device_expand.h"
+#include "exec/devices/device_expand.h"
 
-#include "exec/device_lists.h"
+#include "exec/devices/device_lists.h"
 #include "exec/emit.h"
 
 namespace libknng {

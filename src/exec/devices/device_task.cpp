@@ -1,12 +1,12 @@
-#include "exec/device_task.h"
+#include "exec/devices/device_task.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "core/dtype.h"
 #include "core/error.h"
-#include "exec/device_row_loader.h"
 #include "exec/distinct.h"
+#include "exec/rows/device_row_loader.h"
 #include "plan/device_plan.h"
 
 namespace libknng {

@@ -8,7 +8,7 @@
 #include <future>
 
 #include "core/host_memory.h"
-#include "exec/device_part.h"
+#include "exec/devices/device_part.h"
 #include "exec/duplicate_check.h"
 #include "exec/task.h"
 #include "graph/graph.h"

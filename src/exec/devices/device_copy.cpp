@@ -1,8 +1,8 @@
-#include "exec/device_copy.h"
+#include "exec/devices/device_copy.h"
 
 #include "backend/memory.h"
 #include "core/buffer.h"
-#include "exec/device_lists.h"
+#include "exec/devices/device_lists.h"
 #include "graph/copy.h"
 
 namespace libknng {

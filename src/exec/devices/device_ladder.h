@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "exec/device_output.h"
-#include "exec/device_part.h"
-#include "exec/device_team.h"
+#include "exec/devices/device_output.h"
+#include "exec/devices/device_part.h"
+#include "exec/devices/device_team.h"
 
 namespace libknng {
 

@@ -1,8 +1,8 @@
-#include "exec/device_output.h"
+#include "exec/devices/device_output.h"
 
-#include "exec/device_lists.h"
+#include "exec/devices/device_lists.h"
 #include "exec/emit.h"
-#include "exec/host_copy.h"
+#include "exec/rows/host_copy.h"
 
 namespace libknng {
 namespace {

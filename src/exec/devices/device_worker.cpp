@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "core/stopwatch.h"
-#include "exec/device_expand.h"
-#include "exec/device_run.h"
-#include "exec/device_task.h"
+#include "exec/devices/device_expand.h"
+#include "exec/devices/device_run.h"
+#include "exec/devices/device_task.h"
 #include "exec/distinct_plan.h"
 #include "exec/worker.h"
 
