@@ -108,7 +108,7 @@ Graph run(const Request& request, const Task& task, const TaskPlan& plan) {
 }
 
 // The same with copies of rows that are not where the work is done: those in memory of devices and in files.
-Graph run_anywhere(const Request& request, Task& task, const TaskPlan& plan) {
+Graph run_anywhere(const Request& request, const Task& task, const TaskPlan& plan) {
   if (!worker_of(plan).needs_rows_on_host() || task.absent_row_bytes == 0) return run(request, task, plan);
   const auto& [data, queries, admission, k, budget, monitor] = request;
   monitor.stage("copy", 1);
@@ -118,9 +118,10 @@ Graph run_anywhere(const Request& request, Task& task, const TaskPlan& plan) {
   // What was copied is what was looked at when it was added: nothing here is made for NaN.
   data.require_unchanged();
   if (queries) queries->require_unchanged();
-  task.row_devices.clear();
-  task.absent_row_bytes = 0;
-  return run({rows, queries ? &*query_rows : nullptr, admission, k, budget, monitor}, task, plan);
+  Task on_host = task;
+  on_host.row_devices.clear();
+  on_host.absent_row_bytes = 0;
+  return run({rows, queries ? &*query_rows : nullptr, admission, k, budget, monitor}, on_host, plan);
 }
 
 bool is_brief(const Task& task, const TaskPlan& plan) {
@@ -131,7 +132,7 @@ bool is_brief(const Task& task, const TaskPlan& plan) {
 
 Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k, Monitor& monitor) {
   require_k(data, k, false, false);
-  Task task = make_task(settings, data, false);
+  const Task task = make_task(settings, data, false);
   const TaskPlan plan = plan_task(task, data, 0, 0, k, data.held_bytes());
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, data.held_bytes());

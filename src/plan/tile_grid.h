@@ -95,7 +95,7 @@ class TileQueue {
       b = untouched_ < bands() ? untouched_++ : longest();
     }
     if (b < 0) return false;
-    Place& at = next(b);
+    BandCursor& at = next(b);
     tile = grid_.tile(at.row_block, at.column_block);
     --at.left;
     // Rows further down reach the diagonal at later columns.
@@ -108,14 +108,14 @@ class TileQueue {
 
  private:
   // The tile of a band that nobody has yet, and how many there are.
-  struct Place {
+  struct BandCursor {
     std::int64_t row_block, column_block, left;
   };
 
   std::int64_t bands() const noexcept { return static_cast<std::int64_t>(next_.size()); }
   std::int64_t first_block(std::int64_t b) const noexcept { return b * band_; }
   std::int64_t end_block(std::int64_t b) const noexcept { return std::min(first_block(b) + band_, grid_.row_blocks()); }
-  Place& next(std::int64_t b) noexcept { return next_[static_cast<std::size_t>(b)]; }
+  BandCursor& next(std::int64_t b) noexcept { return next_[static_cast<std::size_t>(b)]; }
   // The band with most tiles left, -1 if there is none.
   std::int64_t longest() noexcept {
     std::int64_t best = -1;
@@ -127,8 +127,8 @@ class TileQueue {
   const TileGrid grid_;
   const std::int64_t band_;
   std::mutex mutex_;
-  std::vector<Place> next_;     // by band
-  std::int64_t untouched_ = 0;  // the first band that nobody has begun
+  std::vector<BandCursor> next_;  // by band
+  std::int64_t untouched_ = 0;    // the first band that nobody has begun
 };
 
 }  // namespace libknng

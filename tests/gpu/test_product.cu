@@ -25,13 +25,13 @@ using values::Random;
 namespace {
 
 // Coordinate t of a point of dim coordinates, before it is rounded.
-struct Place {
+struct Coordinate {
   std::int64_t t, dim;
   bool column;  // the point is one of the tile's columns
 };
 struct Kind {
   const char* name;
-  double (*value)(const Place& p, Random& random);
+  double (*value)(const Coordinate& p, Random& random);
 };
 
 double normal(Random& r) {
@@ -45,24 +45,24 @@ double root_below(int bits) {
 // One product of 1, all others just below 2^-bits: nothing is left of them where that is the last bit of what is added
 // to 1.
 template <int bits>
-double large_first(const Place& p, Random&) {
+double large_first(const Coordinate& p, Random&) {
   return p.t == 0 ? 1 : root_below(bits);
 }
 // Grows from 2^-14 to 2^14.
 double growing(double position, Random& r) {
   return std::ldexp(r.uniform(1, 1.999), static_cast<int>(28 * position) - 14);
 }
-double position(const Place& p) { return static_cast<double>(p.t) / static_cast<double>(p.dim); }
+double position(const Coordinate& p) { return static_cast<double>(p.t) / static_cast<double>(p.dim); }
 
 const Kind kKinds[] = {
-    {"normal", [](const Place&, Random& r) { return normal(r); }},
-    {"positive", [](const Place&, Random& r) { return r.uniform(0.5, 1); }},
-    {"zeros", [](const Place&, Random&) { return 0.0; }},
+    {"normal", [](const Coordinate&, Random& r) { return normal(r); }},
+    {"positive", [](const Coordinate&, Random& r) { return r.uniform(0.5, 1); }},
+    {"zeros", [](const Coordinate&, Random&) { return 0.0; }},
     // The second piece is as long as it gets.
-    {"equal", [](const Place&, Random&) { return 1 + 0x1p-11; }},
+    {"equal", [](const Coordinate&, Random&) { return 1 + 0x1p-11; }},
     // The product is a tie in single precision: whatever the unit, the result is off by half a unit in the last place.
     {"half way",
-     [](const Place& p, Random&) {
+     [](const Coordinate& p, Random&) {
        const double first = p.dim == 1 ? 1 + 0x1p-12 : 1;
        return p.t == 0 ? first : p.t == 1 ? 0x1p-12 : 0;
      }},
@@ -73,26 +73,26 @@ const Kind kKinds[] = {
     {"large first, 26", large_first<26>},
     {"large first, 27", large_first<27>},
     {"large first, negative",
-     [](const Place& p, Random&) { return p.t == 0 ? (p.column ? -1.0 : 1.0) : root_below(25); }},
-    {"large amid", [](const Place& p, Random&) { return p.t == p.dim / 2 ? 1 : root_below(25); }},
-    {"large last", [](const Place& p, Random&) { return p.t == p.dim - 1 ? 1 : root_below(25); }},
+     [](const Coordinate& p, Random&) { return p.t == 0 ? (p.column ? -1.0 : 1.0) : root_below(25); }},
+    {"large amid", [](const Coordinate& p, Random&) { return p.t == p.dim / 2 ? 1 : root_below(25); }},
+    {"large last", [](const Coordinate& p, Random&) { return p.t == p.dim - 1 ? 1 : root_below(25); }},
     // Two products each add up to zero.
     {"alternating",
-     [](const Place& p, Random&) {
+     [](const Coordinate& p, Random&) {
        const double x = 1 + static_cast<double>(p.t / 2 * 37 % 101) / 101;
        return p.column && p.t % 2 ? -x : x;
      }},
-    {"growing", [](const Place& p, Random& r) { return growing(position(p), r); }},
-    {"falling", [](const Place& p, Random& r) { return growing(1 - position(p), r); }},
-    {"huge", [](const Place&, Random& r) { return (r.below(2) ? 65504 : -65504) * r.uniform(0.5, 1); }},
-    {"fp16 denormals", [](const Place&, Random& r) { return static_cast<double>(r.below(2047) - 1023) * 0x1p-24; }},
+    {"growing", [](const Coordinate& p, Random& r) { return growing(position(p), r); }},
+    {"falling", [](const Coordinate& p, Random& r) { return growing(1 - position(p), r); }},
+    {"huge", [](const Coordinate&, Random& r) { return (r.below(2) ? 65504 : -65504) * r.uniform(0.5, 1); }},
+    {"fp16 denormals", [](const Coordinate&, Random& r) { return static_cast<double>(r.below(2047) - 1023) * 0x1p-24; }},
     // Small products beside one of a denormal or of zero, whose exponent is large where such factors have that of the
     // smallest normal number.
     {"smallest and large",
-     [](const Place& p, Random&) { return p.column ? (p.t % 16 == 0 ? 0x1p15 : 1 - 0x1p-11) : 0x1p-24; }},
-    {"zeros amid the smallest", [](const Place& p, Random&) { return p.t % 16 == 0 ? 0 : 0x1p-24; }},
+     [](const Coordinate& p, Random&) { return p.column ? (p.t % 16 == 0 ? 0x1p15 : 1 - 0x1p-11) : 0x1p-24; }},
+    {"zeros amid the smallest", [](const Coordinate& p, Random&) { return p.t % 16 == 0 ? 0 : 0x1p-24; }},
     // Products that are denormals of fp32, and less.
-    {"tiny", [](const Place&, Random& r) { return std::ldexp(r.uniform(), -60 - static_cast<int>(r.below(85))); }},
+    {"tiny", [](const Coordinate&, Random& r) { return std::ldexp(r.uniform(), -60 - static_cast<int>(r.below(85))); }},
 };
 constexpr auto kKindCount = static_cast<std::int64_t>(std::size(kKinds));
 

@@ -14,7 +14,7 @@ namespace libknng::cuda {
 inline constexpr int kLevels = 5;  // 2^5 lanes
 static_assert(kCanonicalLanes == 1 << kLevels);
 
-// The lane at a place of the walk; its own inverse.
+// The lane at a place of that order; its own inverse.
 KNNG_HD inline int lane_at(int place) {
   int lane = 0;
   for (int level = 0; level < kLevels; ++level) lane |= (place >> level & 1) << (kLevels - 1 - level);
@@ -26,7 +26,7 @@ KNNG_HD inline std::int64_t lane_size(int lane, std::int64_t dim) {
   return dim <= lane ? 0 : (dim - lane - 1) / kCanonicalLanes + 1;
 }
 
-// Where coordinate t comes in the walk.
+// Where coordinate t comes in that order.
 KNNG_HD inline std::int64_t place_in_lane_order(std::int64_t t, std::int64_t dim) {
   const int lane = static_cast<int>(t % kCanonicalLanes);
   std::int64_t before = 0;

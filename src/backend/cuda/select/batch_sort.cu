@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-struct Place {
+struct TilePair {
   std::uint32_t row, column;
 };
 
@@ -26,12 +26,12 @@ struct Workspace {
   unsigned long long* survivors;       // a counter
   std::int64_t* begins;                // of each list in the sorted pairs
   std::array<std::uint32_t*, 3> keys;  // lows, then lists
-  std::array<void*, 3> values;         // Places, then Candidates
+  std::array<void*, 3> values;         // TilePairs, then Candidates
   void* sort;
   std::size_t sort_bytes;
   std::size_t bytes;
 };
-static_assert(sizeof(Place) == sizeof(Candidate));
+static_assert(sizeof(TilePair) == sizeof(Candidate));
 
 // A stable sort of the lowest bits; of two buffers, as cub leaves them. bytes: of temporary memory.
 void sort(void* temporary, std::size_t& bytes, cub::DoubleBuffer<std::uint32_t>& keys,
@@ -82,7 +82,7 @@ struct Filter {
 template <class Low>
 __global__ void __launch_bounds__(kThreads)
     collect(const SelectJob job, Filter rows, Filter columns, bool take_rows, bool take_columns,
-            unsigned long long* survivors, std::uint32_t* keys, Place* places) {
+            unsigned long long* survivors, std::uint32_t* keys, TilePair* places) {
   constexpr int loads = 8;
   const int step = static_cast<int>(gridDim.x) * kThreads * loads;
   for (int r = static_cast<int>(blockIdx.y); r < job.rows; r += static_cast<int>(gridDim.y)) {
@@ -122,11 +122,11 @@ __global__ void __launch_bounds__(kThreads)
 
 // The pairs of a sorted tile for the second sort: by list, what comes out as value.
 __global__ void __launch_bounds__(kThreads)
-    key_by_list(std::int64_t pairs, const std::uint32_t* lows, const Place* places, bool by_row, std::uint32_t first_id,
-                std::uint32_t* lists, Candidate* candidates) {
+    key_by_list(std::int64_t pairs, const std::uint32_t* lows, const TilePair* places, bool by_row,
+                std::uint32_t first_id, std::uint32_t* lists, Candidate* candidates) {
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < pairs;
        i += static_cast<std::int64_t>(gridDim.x) * kThreads) {
-    const Place p = places[i];
+    const TilePair p = places[i];
     lists[i] = by_row ? p.row : p.column;
     candidates[i] = {from_ordered(lows[i]), first_id + (by_row ? p.column : p.row)};
   }
@@ -192,7 +192,7 @@ ByLow sort_by_low(const SelectJob& job, Filter rows, Filter columns, bool take_r
     const dim3 grid(static_cast<unsigned>(std::clamp(job.columns / (kThreads * 8), 1, 64)),
                     static_cast<unsigned>(std::min(job.rows, 65535)));
     collect<Low><<<grid, kThreads, 0, stream>>>(job, rows, columns, take_rows, take_columns, w.survivors, w.keys[0],
-                                                static_cast<Place*>(w.values[0]));
+                                                static_cast<TilePair*>(w.values[0]));
     check_launch();
   });
   // The host has to know how much a radix sort gets.
@@ -216,7 +216,7 @@ void emit(const SelectJob& job, const ByLow& by_low, int one, int other, const W
   cub::DoubleBuffer<std::uint64_t> candidates(static_cast<std::uint64_t*>(w.values[set(one)]),
                                               static_cast<std::uint64_t*>(w.values[set(other)]));
   key_by_list<<<blocks_for(by_low.pairs), kThreads, 0, stream>>>(
-      by_low.pairs, w.keys[set(by_low.set)], static_cast<const Place*>(w.values[set(by_low.set)]),
+      by_low.pairs, w.keys[set(by_low.set)], static_cast<const TilePair*>(w.values[set(by_low.set)]),
       job.side == Side::rows, job.first_id, lists.Current(), reinterpret_cast<Candidate*>(candidates.Current()));
   check_launch();
   std::size_t bytes = w.sort_bytes;

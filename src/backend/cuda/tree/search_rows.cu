@@ -43,20 +43,20 @@ void search_rows(const SearchRowsJob& job, SearchState* state, cudaStream_t stre
   const HilbertOrder order(job.most_rows, arrays.order);
   order.encode(job.grid, arrays.u, constants ? constants + job.first : nullptr, 0, job.count, nullptr, stream);
 
-  SearchJob near;
-  near.columns = job.tree;
-  near.column_count = job.columns;
-  near.u = arrays.u;
-  near.order = order.sort(job.count, stream);
-  near.first = job.first;
-  near.count = job.count;
-  near.admission = job.admission;
-  near.constants = constants;
-  near.directionless = job.directionless;
-  near.directionless_count = job.directionless ? job.directionless_count : 0;
-  near.entries = arrays.entries;
-  near.state = state;
-  search_nearest(near, job.metric, stream);
+  SearchJob search;
+  search.columns = job.tree;
+  search.column_count = job.columns;
+  search.u = arrays.u;
+  search.order = order.sort(job.count, stream);
+  search.first = job.first;
+  search.count = job.count;
+  search.admission = job.admission;
+  search.constants = constants;
+  search.directionless = job.directionless;
+  search.directionless_count = job.directionless ? job.directionless_count : 0;
+  search.entries = arrays.entries;
+  search.state = state;
+  search_nearest(search, job.metric, stream);
   if (job.searching) job.searching();
 
   ResultJob store;
