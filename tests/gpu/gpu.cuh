@@ -1,5 +1,5 @@
-// What the programs of this folder share: a device or 77, arrays on it, and checks that count. Plain C++: a failed
-// check goes on, so that one run on a borrowed machine shows them all.
+// What the programs of this folder share: a device or 77, arrays on it, and checks that are counted. A failed check
+// goes on, so that one run shows them all; a program that checked nothing fails.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "backend/cuda/base/check.cuh"
@@ -60,29 +61,44 @@ inline void set(void* to, int byte, std::size_t bytes) {
   check(cudaStreamSynchronize(nullptr));
 }
 
+// An array on the device, filled with one bits first, so that what a kernel does not write shows. Null if it is empty.
 template <class T>
 class Array {
  public:
-  explicit Array(std::size_t count) : count_(count) { check(cudaMalloc(&data_, (count + 1) * sizeof(T))); }
-  explicit Array(const std::vector<T>& values) : Array(values.size()) {
-    copy(data_, values.data(), count_ * sizeof(T));
+  Array() = default;
+  explicit Array(std::int64_t count) : count_(count) {
+    if (count == 0) return;
+    check(cudaMalloc(&data_, bytes()));
+    gpu::set(data_, 0xff, bytes());
+  }
+  explicit Array(const std::vector<T>& values) : Array(static_cast<std::int64_t>(values.size())) {
+    if (count_ > 0) gpu::copy(data_, values.data(), bytes());
+  }
+  Array(Array&& other) noexcept { swap(other); }
+  Array& operator=(Array&& other) noexcept {
+    swap(other);
+    return *this;
   }
   ~Array() { cudaFree(data_); }
-  Array(const Array&) = delete;
-  Array& operator=(const Array&) = delete;
 
   T* get() const { return data_; }
-  std::size_t size() const { return count_; }
-  void poison() { set(data_, 0xA5, count_ * sizeof(T)); }
+  std::int64_t size() const { return count_; }
+  void poison() { gpu::set(data_, 0xA5, bytes()); }
   std::vector<T> values() const {
-    std::vector<T> result(count_);
-    check(cudaMemcpy(result.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));
+    std::vector<T> result(static_cast<std::size_t>(count_));
+    if (count_ > 0) gpu::copy(result.data(), data_, bytes());
     return result;
   }
 
  private:
+  std::size_t bytes() const { return static_cast<std::size_t>(count_) * sizeof(T); }
+  void swap(Array& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+  }
+
   T* data_ = nullptr;
-  std::size_t count_;
+  std::int64_t count_ = 0;
 };
 
 }  // namespace gpu

@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "backend/cuda/rows/prepare.cuh"
-#include "tests/gpu/device.h"
+#include "tests/gpu/gpu.cuh"
 #include "tests/unit/values.h"
 
 namespace libknng::cuda::test {
+
+using gpu::Array;
+using gpu::expect;
 
 inline std::vector<std::int32_t> all_dtypes() {
   if (small_run()) return {KNNG_F32, KNNG_U8, KNNG_I64};
@@ -174,11 +177,11 @@ class DevicePoints {
   }
 
   const CanonicalView& view() const { return view_; }
-  PrepareFindings findings() const { return findings_.read()[0]; }
-  std::vector<RowConstants> constants() const { return constants_.read(); }
+  PrepareFindings findings() const { return findings_.values()[0]; }
+  std::vector<RowConstants> constants() const { return constants_.values(); }
   std::vector<std::int32_t> ranks() const {
-    if (long_ranks_.size() > 0) return long_ranks_.read();
-    const std::vector<std::int16_t> ranks = short_ranks_.read();
+    if (long_ranks_.size() > 0) return long_ranks_.values();
+    const std::vector<std::int16_t> ranks = short_ranks_.values();
     return {ranks.begin(), ranks.end()};
   }
 

@@ -27,13 +27,13 @@ void log_and_pow_have_frozen_bits() {
   expect(values::hash(of_log.x) == of_log.kHashOfX, "log: other arguments than frozen");
   const Array<double> log_x(of_log.x);
   log_all<<<(n + 255) / 256, 256>>>(log_x.get(), out.get(), n);
-  const std::uint64_t log_hash = values::hash(out.read());
+  const std::uint64_t log_hash = values::hash(out.values());
   expect(log_hash == of_log.kHashOfResults, "log: hash %016llx", static_cast<unsigned long long>(log_hash));
   expect(values::hash(of_pow.x) == of_pow.kHashOfX && values::hash(of_pow.p) == of_pow.kHashOfP,
          "pow: other arguments than frozen");
   const Array<double> pow_x(of_pow.x), pow_p(of_pow.p);
   pow_all<<<(n + 255) / 256, 256>>>(pow_x.get(), pow_p.get(), out.get(), n);
-  const std::uint64_t pow_hash = values::hash(out.read());
+  const std::uint64_t pow_hash = values::hash(out.values());
   expect(pow_hash == of_pow.kHashOfResults, "pow: hash %016llx", static_cast<unsigned long long>(pow_hash));
 }
 
@@ -52,7 +52,7 @@ __global__ void compare_roots(unsigned long long* wrong) {
 void roots_of_all_floats_are_rounded_correctly() {
   const Array<unsigned long long> wrong(std::vector<unsigned long long>{~0ULL});
   compare_roots<<<1024, 256>>>(wrong.get());
-  const unsigned long long found = wrong.read()[0];
+  const unsigned long long found = wrong.values()[0];
   expect(found == ~0ULL, "sqrt_of_single: the float %08llx has another root", found);
 }
 
@@ -83,13 +83,13 @@ void rows_have_the_hosts_bits(const Points& p) {
   // All rows, and some by number.
   Array<double> u(p.rows * p.dim);
   load_canonical(device.view(), nullptr, 0, p.rows, u.get(), nullptr);
-  std::vector<double> got = u.read();
+  std::vector<double> got = u.values();
   for (std::size_t i = 0; i < got.size(); ++i)
     expect(bits(got[i]) == bits(p.u[i]), "%s: u %zu is %a, not %a", p.name.c_str(), i, got[i], p.u[i]);
   const std::vector<std::int64_t> numbers = {p.rows - 1, 0, p.rows / 2};
   const Array<std::int64_t> list(numbers);
   load_canonical(device.view(), list.get(), 0, list.size(), u.get(), nullptr);
-  got = u.read();
+  got = u.values();
   for (std::size_t i = 0; i < numbers.size(); ++i)
     for (std::int64_t t = 0; t < p.dim; ++t)
       expect(bits(got[i * static_cast<std::size_t>(p.dim) + static_cast<std::size_t>(t)]) ==
@@ -143,7 +143,7 @@ void a_sum_of_zero_is_refused() {
 int main() {
   using namespace libknng;
   using namespace libknng::cuda::test;
-  require_gpu();
+  gpu::need_device();
   log_and_pow_have_frozen_bits();
   roots_of_all_floats_are_rounded_correctly();
   int cases = 0;
@@ -166,5 +166,5 @@ int main() {
       refusals_name_the_first_place(name, dim);
   a_sum_of_zero_is_refused();
   std::printf("canonical rows: %d cases have the host's bits\n", cases);
-  return 0;
+  return gpu::result();
 }

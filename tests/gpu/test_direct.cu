@@ -32,8 +32,8 @@ void tile_has_the_hosts_bits(const Points& rows, const Points& columns) {
   const DirectOperand listed = make_direct_operand(device_rows.view(), list.get(), 0, count, row_space.get(), nullptr);
   direct_tile(rows.metric, listed, column_operand, keys.get(), ld, {3 * 32 * 32, count_parts}, nullptr);
   check(cudaDeviceSynchronize());
-  const std::vector<float> got_low = low.read();
-  const std::vector<double> got_keys = keys.read();
+  const std::vector<float> got_low = low.values();
+  const std::vector<double> got_keys = keys.values();
   for (std::int64_t i = 0; i < count; ++i)
     for (std::int64_t j = 0; j < ld; ++j) {
       const float l = got_low[static_cast<std::size_t>(i * ld + j)];
@@ -56,7 +56,7 @@ void tile_has_the_hosts_bits(const Points& rows, const Points& columns) {
 int main() {
   using namespace libknng;
   using namespace libknng::cuda::test;
-  require_gpu();
+  gpu::need_device();
   int cases = 0;
   const std::vector<std::int32_t> dtypes = all_dtypes();
   for (const Metric& metric : all_metrics())
@@ -69,5 +69,5 @@ int main() {
         ++cases;
       }
   std::printf("direct tiles: %d cases have the host's bits\n", cases);
-  return 0;
+  return gpu::result();
 }

@@ -81,7 +81,7 @@ void fed_once(const Case& c, const Grid& grid, const std::vector<std::vector<Pai
 int main() {
   using namespace libknng;
   using namespace libknng::cuda::test;
-  require_gpu();
+  gpu::need_device();
   const Case cases[] = {
       {"sqeuclidean", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER, KNNG_RUNG_TWO_PIECE, KNNG_RUNG_FP32}},
       {"sqeuclidean", KNNG_U8, kIntegerProductsFrom, "tiled", {KNNG_RUNG_FILTER}},
@@ -107,5 +107,5 @@ int main() {
       std::fflush(stdout);  // under tools it takes long: so far it has come
     }
   }
-  return 0;
+  return gpu::result();
 }

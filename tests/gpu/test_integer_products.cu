@@ -54,7 +54,7 @@ struct Side {
     const DevicePoints device(p);
     make_integer_operands(device.view().rows, nullptr, p.metric, values.get(), terms.get(), context.stream);
     context.stream.wait();
-    const std::vector<std::byte> bytes = values.read();
+    const std::vector<std::byte> bytes = values.values();
     for (std::size_t at = static_cast<std::size_t>(p.rows * pitch_of(p.dim, kInt8)); at < bytes.size(); ++at)
       expect(bytes[at] == std::byte{0}, "%s: no zero behind the points", p.name.c_str());
   }
@@ -84,7 +84,7 @@ double lows_are_keys(const Points& rows, const Points& columns, std::int64_t fir
                operand_of(b.values.get(), first, kInt8, rows.dim), wide, rows.dim, kInt8, tile.get(), ld);
   context.stream.wait();
 
-  const std::vector<float> found = tile.read(), row_terms = a.terms.read(), column_terms = b.terms.read();
+  const std::vector<float> found = tile.values(), row_terms = a.terms.values(), column_terms = b.terms.values();
   const auto integer = [](float bits) { return std::bit_cast<std::int32_t>(bits); };
   double largest = 0;
   for (std::int64_t i = 0; i < count; ++i)
@@ -145,7 +145,7 @@ void go_through_tiles() {
 }  // namespace libknng::cuda::test
 
 int main() {
-  libknng::cuda::test::require_gpu();
+  gpu::need_device();
   libknng::cuda::test::go_through_tiles();
-  return 0;
+  return gpu::result();
 }

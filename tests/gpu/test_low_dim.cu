@@ -267,7 +267,7 @@ std::vector<Metric> metrics_of_boxes() {
 int main() {
   using namespace libknng;
   using namespace libknng::cuda::test;
-  require_gpu();
+  gpu::need_device();
   constexpr int kCountKinds = static_cast<int>(std::size(kKinds));
   const std::vector<Metric> metrics = metrics_of_boxes();
   const std::vector<std::int32_t> dtypes = all_dtypes();
@@ -337,5 +337,5 @@ int main() {
     }
   }
   std::printf("few dimensions: %d cases are as defined\n", cases);
-  return 0;
+  return gpu::result();
 }

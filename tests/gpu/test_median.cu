@@ -2,13 +2,14 @@
 #include <algorithm>
 
 #include "backend/cuda/engines/median.cuh"
-#include "tests/gpu/device.h"
+#include "tests/gpu/gpu.cuh"
 #include "tests/unit/values.h"
 
 int main() {
   using namespace libknng::cuda;
-  using namespace libknng::cuda::test;
-  require_gpu();
+  using gpu::Array;
+  using gpu::expect;
+  gpu::need_device();
   for (const std::int64_t count :
        {std::int64_t{1}, std::int64_t{2}, std::int64_t{31}, std::int64_t{255}, kMostMedianRows})
     for (const std::int64_t dim : {1, 7, 1000})
@@ -20,7 +21,7 @@ int main() {
         const Array<double> device_rows(rows), median(dim);
         median_of_rows(device_rows.get(), count, dim, median.get(), nullptr);
         check(cudaDeviceSynchronize());
-        const std::vector<double> got = median.read();
+        const std::vector<double> got = median.values();
         for (std::int64_t t = 0; t < dim; ++t) {
           std::vector<double> column;
           for (std::int64_t s = 0; s < count; ++s) column.push_back(rows[static_cast<std::size_t>(s * dim + t)]);
@@ -30,5 +31,5 @@ int main() {
                  static_cast<long long>(dim));
         }
       }
-  return 0;
+  return gpu::result();
 }

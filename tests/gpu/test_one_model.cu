@@ -43,7 +43,7 @@ std::int64_t violations(const Grid& grid, const knng_backend_units& first, const
 int main() {
   using namespace libknng;
   using namespace libknng::cuda::test;
-  require_gpu();
+  gpu::need_device();
   for (const char* metric : {"sqeuclidean", "inner_product"})
     for (const std::int64_t blocks_held : {std::int64_t{0}, std::int64_t{KNNG_BACKEND_FEWEST_HELD}}) {
       const Grid grid = make_grid(find_metric(metric, 0), KNNG_F32, kRows, 64);
@@ -60,5 +60,5 @@ int main() {
       std::printf("%s, %lld blocks: %lld keys beyond bounds with two models, none with one\n", metric,
                   static_cast<long long>(blocks_held), static_cast<long long>(mixed));
     }
-  return 0;
+  return gpu::result();
 }

@@ -85,7 +85,8 @@ const Kind kKinds[] = {
     {"growing", [](const Coordinate& p, Random& r) { return growing(position(p), r); }},
     {"falling", [](const Coordinate& p, Random& r) { return growing(1 - position(p), r); }},
     {"huge", [](const Coordinate&, Random& r) { return (r.below(2) ? 65504 : -65504) * r.uniform(0.5, 1); }},
-    {"fp16 denormals", [](const Coordinate&, Random& r) { return static_cast<double>(r.below(2047) - 1023) * 0x1p-24; }},
+    {"fp16 denormals",
+     [](const Coordinate&, Random& r) { return static_cast<double>(r.below(2047) - 1023) * 0x1p-24; }},
     // Small products beside one of a denormal or of zero, whose exponent is large where such factors have that of the
     // smallest normal number.
     {"smallest and large",

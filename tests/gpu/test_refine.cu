@@ -49,11 +49,11 @@ struct Answer {
 
 // Rows of the result that are proved are right; returns how many are proved.
 std::int64_t compare(const Question& q, const Answer& answer, std::int64_t first, std::int64_t count) {
-  const auto ids = answer.ids.read();
-  const auto ties = answer.ties.read();
-  const auto proved = answer.proved.read();
-  const auto last_keys = answer.last_keys.read();
-  const auto bytes = answer.values.read();
+  const auto ids = answer.ids.values();
+  const auto ties = answer.ties.values();
+  const auto proved = answer.proved.values();
+  const auto last_keys = answer.last_keys.values();
+  const auto bytes = answer.values.values();
   const char* name = q.rows.name.c_str();
   const std::int64_t shift = q.self_first;
   std::int64_t good = 0;
@@ -85,7 +85,7 @@ std::int64_t compare(const Question& q, const Answer& answer, std::int64_t first
     const bool tie = static_cast<std::int64_t>(all.size()) > q.k && all[static_cast<std::size_t>(q.k)].key == last;
     expect((ties[place] != 0) == tie, "%s: row %lld: tie", name, static_cast<long long>(i));
   }
-  const ResultFindings findings = answer.findings.read()[0];
+  const ResultFindings findings = answer.findings.values()[0];
   expect(findings.unproved == static_cast<unsigned long long>(count - good), "%s: %llu rows to redo, not %lld", name,
          findings.unproved, static_cast<long long>(count - good));
   return good;
@@ -180,7 +180,7 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   refine(job, nullptr);
   check(cudaDeviceSynchronize());
   const std::int64_t good = compare(q, answer, first, count);
-  const unsigned long long violations = answer.findings.read()[0].violations;
+  const unsigned long long violations = answer.findings.values()[0].violations;
   expect(violations == 0, "%s: %llu violations", q.rows.name.c_str(), violations);
 
   ExactJob exact;
@@ -238,7 +238,7 @@ void wrong_bounds_are_counted() {
       const Array<std::byte> workspace(refine_workspace_bytes(job));
       job.workspace = workspace.get();
       refine(job, nullptr);
-      const unsigned long long violations = answer.findings.read()[0].violations;
+      const unsigned long long violations = answer.findings.values()[0].violations;
       expect(violations == 1, "direct %d, above %d: %llu violations, not 1", direct, above, violations);
     }
 }
@@ -302,7 +302,7 @@ void the_nearest_discarded_is_not_the_dangerous_one(int decoys, int capacity, st
   const CandidateLists lists{entries.get(), counts.get(), capacity, cutoffs.get(), dropped.get()};
   const auto together = static_cast<std::size_t>(std::max(1, decoys / 8));
   for (std::size_t first = 0; first < n; first += together) {
-    const std::vector<float> limits = cutoffs.read();
+    const std::vector<float> limits = cutoffs.values();
     std::vector<Candidate> found(rows * together);
     std::vector<std::int32_t> found_counts(rows, 0);
     for (std::size_t r = 0; r < rows; ++r)
@@ -335,7 +335,7 @@ void the_nearest_discarded_is_not_the_dangerous_one(int decoys, int capacity, st
   job.workspace = workspace.get();
   refine(job, nullptr);
   check(cudaDeviceSynchronize());
-  const unsigned long long violations = answer.findings.read()[0].violations;
+  const unsigned long long violations = answer.findings.values()[0].violations;
   expect(violations == 0, "%d decoys, C=%d: %llu violations", decoys, capacity, violations);
   const std::int64_t proved = compare(q, answer, 0, rows), wanted = capacity < decoys + 2 ? 0 : rows;
   expect(proved == wanted, "%d decoys, C=%d, k=%lld: %lld rows proved, not %lld", decoys, capacity,
@@ -373,7 +373,7 @@ void values_too_large_are_found() {
     const Array<std::byte> workspace(exact_workspace_bytes(job));
     job.workspace = workspace.get();
     exact_rows(job, nullptr);
-    const unsigned long long found = answer.findings.read()[0].first_too_large;
+    const unsigned long long found = answer.findings.values()[0].first_too_large;
     expect(found == (dtype == KNNG_F32 ? 17 : ResultFindings::kNothing), "too large: row %llu", found);
   }
 }
@@ -408,7 +408,7 @@ void many_equal_keys() {
     job.workspace = workspace.get();
     exact_rows(job, nullptr);
     check(cudaDeviceSynchronize());
-    ResultFindings findings = answer.findings.read()[0];
+    ResultFindings findings = answer.findings.values()[0];
     findings.unproved = static_cast<unsigned long long>(p.rows - list.size());
     check(cudaMemcpy(answer.findings.get(), &findings, sizeof findings, cudaMemcpyHostToDevice));
     expect(compare(q, answer, 0, p.rows) == list.size(), "equal keys, k=%lld", static_cast<long long>(k));
@@ -421,7 +421,7 @@ void many_equal_keys() {
 int main() {
   using namespace libknng;
   using namespace libknng::cuda::test;
-  require_gpu();
+  gpu::need_device();
   int cases = 0;
   double proved = 0;
   std::uint64_t seed = 0;
@@ -454,7 +454,7 @@ int main() {
     for (const int room : {0, 1, 2})
       for (const std::int64_t k : {1, 2}) the_nearest_discarded_is_not_the_dangerous_one(decoys, decoys + room, k);
   values_too_large_are_found();
-  if (small_run()) return 0;
+  if (small_run()) return gpu::result();
   // Lists longer than shared memory holds, and k = n - 1.
   const Points many = make_points(find_metric("euclidean", 0), KNNG_F32, 9000, 2, 13);
   const Points few = make_points(find_metric("euclidean", 0), KNNG_F32, 8, 2, 14);
@@ -463,5 +463,5 @@ int main() {
   many_equal_keys();
   std::printf("refinement: %d cases, %.0f %% of rows with short lists proved by their candidates\n", cases + 2,
               100 * proved / (cases * 2 / 3.0));
-  return 0;
+  return gpu::result();
 }

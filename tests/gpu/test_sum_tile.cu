@@ -55,12 +55,12 @@ void approximations_are_good_enough() {
   const Array<float> ends(2);
   at_the_ends<<<1, 1>>>(ends.get());
   check(cudaDeviceSynchronize());
-  expect(ends.read()[0] == -INFINITY && ends.read()[1] == 0, "0 has no power of 0");
+  expect(ends.values()[0] == -INFINITY && ends.values()[1] == 0, "0 has no power of 0");
   if (small_run()) return;
   const Array<Worst> worst(std::vector<Worst>(1));
   go_through_floats<<<2048, 256>>>(worst.get());
   check(cudaDeviceSynchronize());
-  const Worst found = worst.read()[0];
+  const Worst found = worst.values()[0];
   const auto share = [](unsigned long long bits) { return std::bit_cast<double>(bits); };
   std::printf("approximations reach %.3f (reciprocal), %.3f (log2), %.3f (exp2) of what is allowed\n",
               share(found.reciprocal), share(found.log2), share(found.exp2));
@@ -108,7 +108,7 @@ bool keys_are_enclosed(const Points& rows, const Points& columns) {
   find_range(device_rows.view().rows, range.get(), nullptr);
   find_range(device_columns.view().rows, range.get(), nullptr);
   check(cudaDeviceSynchronize());
-  const ValueRange found = range.read()[0], expected = range_of(columns, range_of(rows, {}));
+  const ValueRange found = range.values()[0], expected = range_of(columns, range_of(rows, {}));
   const char* name = rows.name.c_str();
   expect(found.smallest == expected.smallest && found.largest == expected.largest, "%s: values from %g to %g", name,
          static_cast<double>(found.smallest), static_cast<double>(found.largest));
@@ -124,7 +124,7 @@ bool keys_are_enclosed(const Points& rows, const Points& columns) {
       make_sum_operand(device_columns.view().rows, nullptr, 0, columns.rows, column_space.get(), nullptr);
   sum_tile(rows.metric, bound, of_rows, of_columns, false, tile.get(), ld, nullptr);
   check(cudaDeviceSynchronize());
-  const std::vector<float> lows = tile.read();
+  const std::vector<float> lows = tile.values();
   for (std::int64_t i = 0; i < count; ++i)
     for (std::int64_t j = 0; j < ld; ++j) {
       const float low = lows[static_cast<std::size_t>(i * ld + j)];
@@ -157,7 +157,7 @@ void symmetric_tiles_are_the_same(const Points& p) {
   sum_tile(p.metric, bound, operand, operand, false, whole.get(), ld, nullptr);
   sum_tile(p.metric, bound, operand, operand, true, mirrored.get(), ld, nullptr);
   check(cudaDeviceSynchronize());
-  const std::vector<float> a = whole.read(), b = mirrored.read();
+  const std::vector<float> a = whole.values(), b = mirrored.values();
   for (std::int64_t i = 0; i < p.rows; ++i)
     for (std::int64_t j = 0; j < p.rows; ++j) {
       const auto at = static_cast<std::size_t>(i * ld + j);
@@ -200,7 +200,7 @@ void powers_in_few_dimensions() {
       const Array<float> tile(kRows * kPitch);
       sum_tile(metric, exact, operand, operand, false, tile.get(), kPitch, nullptr);
       check(cudaDeviceSynchronize());
-      const std::vector<float> lows = tile.read();
+      const std::vector<float> lows = tile.values();
       const SumError error = sum_error(metric, dim, range_of(p, {}));
       for (std::int64_t i = 0; i + 1 < kRows; ++i) {
         const double key = expected_key(p, i, p, kRows - 1);
@@ -234,7 +234,7 @@ unsigned long long violations(const char* metric, double share_of_gamma) {
   const Array<float> tile(kRows * kRows);
   sum_tile(p.metric, bound, operand, operand, true, tile.get(), kRows, nullptr);
   check(cudaDeviceSynchronize());
-  const std::vector<float> lows = tile.read();
+  const std::vector<float> lows = tile.values();
   std::vector<Candidate> all;
   for (std::int64_t i = 0; i < kRows; ++i)
     for (std::int64_t j = 0; j < kRows; ++j)
@@ -269,7 +269,7 @@ unsigned long long violations(const char* metric, double share_of_gamma) {
   job.workspace = workspace.get();
   refine(job, nullptr);
   check(cudaDeviceSynchronize());
-  const ResultFindings found = findings.read()[0];
+  const ResultFindings found = findings.values()[0];
   expect(found.unproved == 0, "%s: %llu rows without a proof", metric, found.unproved);
   return found.violations;
 }
@@ -281,7 +281,7 @@ int main() {
   using namespace libknng;
   using namespace libknng::cuda;
   using namespace libknng::cuda::test;
-  require_gpu();
+  gpu::need_device();
   approximations_are_good_enough();
   powers_in_few_dimensions();
   int cases = 0, claims = 0;
@@ -312,5 +312,5 @@ int main() {
     if (metric[0] == 'm') expect(violations(metric, 0.2) > 0, "%s: a lowered bound was not noticed", metric);
   }
   std::printf("sum tiles: %d cases, %d with a claim\n", cases, claims);
-  return 0;
+  return gpu::result();
 }

@@ -8,10 +8,10 @@
 
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/engines/unit_probe.cuh"
-#include "tests/gpu/device.h"
+#include "tests/gpu/gpu.cuh"
 
 using namespace libknng::cuda;
-using test::expect;
+using gpu::expect;
 
 namespace {
 
@@ -24,7 +24,7 @@ double milliseconds(const std::chrono::steady_clock::time_point& since) {
 }  // namespace
 
 int main() {
-  test::require_gpu();
+  gpu::need_device();
   DeviceProperties properties;
   check(find_properties(0, properties));
   const TensorCores chip = tensor_cores_of(properties.major);
@@ -53,5 +53,5 @@ int main() {
   const auto start = std::chrono::steady_clock::now();
   expect(find_units(0, KNNG_UNIT_BYTES).units.usable == KNNG_UNIT_BYTES, "not what was asked for");
   std::printf("known: %.4f ms\n", milliseconds(start));
-  return 0;
+  return gpu::result();
 }
