@@ -1,5 +1,5 @@
-// Memory of the caller's that the host neither reads nor writes: whose it is, and what is done with it there, by the
-// backend that knows it. Knows nothing of what is in it.
+// Memory of the caller that the host neither reads nor writes: whose it is, and the work on it that its backend does.
+// Knows nothing of what is in it.
 #pragma once
 
 #include <cstddef>

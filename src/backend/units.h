@@ -1,6 +1,6 @@
-// One model of the product units for a problem: the weakest of its devices', whatever their order. A bound is wider for
-// a larger constant, so the largest of each holds on all devices; and a unit that one of them cannot use none uses, so
-// that all are on the same rung.
+// One model of the product units for a problem: the weakest of its devices', in whatever order they come. A larger
+// constant makes a wider bound, so the largest of each holds on all devices. A unit is used only if all of them can use
+// it, so that all are on the same rung.
 #pragma once
 
 #include <algorithm>

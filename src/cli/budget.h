@@ -1,4 +1,4 @@
-// What a limit of memory would have to be, for those who set one that is too small.
+// The memory limit that would do, for a message about one that is too small.
 #pragma once
 
 #include <knng.h>

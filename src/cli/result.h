@@ -1,4 +1,4 @@
-// The end of build and query: the graph is saved and told about.
+// The end of build and query: the graph is saved and reported.
 #pragma once
 
 #include "arguments.h"

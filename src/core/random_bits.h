@@ -1,4 +1,4 @@
-// Numbers that look drawn at random and are the same in every run and on every machine.
+// Pseudo-random numbers: the same in every run and on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Text from files, callers and the system that goes to a terminal: on one line, and without what a terminal obeys.
+// Text from files, callers and the system made fit for a terminal: on one line, without control characters.
 #pragma once
 
 #include <cstddef>

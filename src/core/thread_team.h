@@ -1,6 +1,6 @@
-// Threads that help the one who works. The thread that calls does all of the work itself unless others come in time:
-// one that the system lets wait delays nothing but what it has begun, and one that cannot start is not needed. None
-// waits by spinning for longer than a thread takes to wake up, and none outlives its team.
+// Threads that help the calling thread, which does all of the work itself unless others come in time. A helper that the
+// system does not run delays only what it has begun; one that cannot start is not needed. None spins for longer than a
+// thread takes to wake up, and none outlives its team.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What work on the calling thread may take, and who follows and stops it. Knows nothing of what is done.
+// The memory limit and the monitor of work on the calling thread. Knows nothing of what is done.
 #pragma once
 
 #include <cstdint>

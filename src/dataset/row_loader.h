@@ -1,5 +1,5 @@
-// Rows of a data set as fp64, exactly, in any order and wherever they are, and what is asked of their values: those in
-// memory of devices take a loader that knows them (exec/rows/device_row_loader.h). Knows nothing of what answers are
+// Rows of a data set as fp64, exactly, in any order, and questions about their values. Rows in memory of devices need a
+// loader that knows devices (exec/rows/device_row_loader.h). Knows nothing of what the answers are
 // for.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What is known of duplicates while a call's work begins: with many of them the distinct rows are compared in place of
-// all, and work that has begun stops.
+// What is known of duplicates while a call's work begins. If there are many, the distinct rows are compared in place of
+// all rows, and work that has begun stops.
 #pragma once
 
 #include <functional>

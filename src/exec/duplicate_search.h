@@ -1,5 +1,5 @@
-// The fingerprint of a build's rows, and whether they have so many duplicates that the distinct rows are compared in
-// place of all. Beside the work where that leaves the host free, else before it.
+// Finds the fingerprint of a build's rows, and whether so many are duplicates that the distinct rows are compared in
+// place of all. Runs beside the work where that leaves the host free, else before it.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Rows of a graph looked at again when it is made on the CPU: all of their pairs, by the engine that leaves none out. A
-// filter's own counts see only what it let through; this sees what it lost. On devices sessions do the same
-// (backend/seam.h, check).
+// Checks some rows of a graph that the CPU made: all of their pairs, by the engine that leaves none out. A filter's own
+// counts see only what it let through; this sees what it lost. On devices sessions do the same (backend/seam.h,
+// check).
 #pragma once
 
 #include <cstdint>

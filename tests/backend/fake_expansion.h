@@ -1,4 +1,4 @@
-// Equal rows put back by a device that is none: of every row all members of its groups, sorted. Slow and plain.
+// Equal rows put back by a simulated device: of every row all members of its groups, sorted. Slow and plain.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A problem on a device that is none: a list of candidates for every row, tiles that feed them, refinement. Slow and
+// A problem on a simulated device: a list of candidates for every row, tiles that feed them, refinement. Slow and
 // plain. Bounds are keys made worse by a slack of its own for every pair, as much as an approximation of that precision
 // would be off. Knows nothing of the seam's calls.
 #pragma once

@@ -1,5 +1,5 @@
-// Leave to use the processor's matrix tiles (AMX). It is the process's to ask for, so the library does it only when it
-// is told to (knng_use_matrix_tiles()).
+// Permission to use the processor's matrix tiles (AMX). Linux grants it to a process, so the library asks for it only
+// when the program says so (knng_use_matrix_tiles()).
 #pragma once
 
 namespace libknng {

@@ -1,6 +1,6 @@
-// How tiles of the fused engine go through a strip, whatever their arithmetic: panel by panel of columns, block by
-// block of rows, and which pairs of a block's lanes are the strip's. For FilterStrip and IntegerStrip; compiled into
-// their functions, with these functions' instructions. Knows nothing of products.
+// The loops of a filter tile over a strip, whatever its arithmetic: panels of columns, in each of them blocks of rows,
+// and which lanes of a block are pairs of the strip. For FilterStrip and IntegerStrip. Compiled into their functions,
+// so that it uses the same instructions. Knows nothing of products.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Equal rows put back on the device that keeps the graph of the distinct ones: lists of neither come to the host.
+// Puts equal rows back on the device that has the graph of the distinct ones. No list comes to the host.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Memory for the result of devices, made as soon as it is clear that there will be one: while they work. Knows nothing
-// of what they do.
+// Memory for the result of devices. It is allocated while they still work, as soon as it is clear that there will be a
+// result. Knows nothing of what they do.
 #pragma once
 
 #include <algorithm>

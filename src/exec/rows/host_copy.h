@@ -1,6 +1,6 @@
 // Copies to host memory, from there or from files, by several threads: one thread cannot fill what a device takes in.
-// As many as the bytes are worth, since those of a team that wait for each other keep the processor busy. Knows nothing
-// of devices.
+// There are as many threads as the bytes are worth, because threads that wait for each other keep the processor busy.
+// Knows nothing of devices.
 #pragma once
 
 #include <cstdint>

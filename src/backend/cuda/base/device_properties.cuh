@@ -1,5 +1,5 @@
-// What does not change of a device. The driver takes milliseconds to answer, so it is asked once in a process. Knows
-// nothing of what a device is wanted for.
+// Properties of a device that never change. The driver takes milliseconds to answer, so it is asked once in a process.
+// Knows nothing of what a device is wanted for.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
-// What a session works with that is made once and kept for sessions to come: a cuBLAS handle and some small page-locked
-// buffers. To make or to end them takes milliseconds and waits for all streams of the device, the caller's included.
-// Knows nothing of sessions.
+// Handles that are made once and kept for later sessions: one of cuBLAS, and some small page-locked buffers. Making or
+// ending them takes milliseconds and waits for all streams of the device, the caller's included. Knows nothing of
+// sessions.
 #pragma once
 
 #include <cublas_v2.h>

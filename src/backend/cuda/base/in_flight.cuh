@@ -1,5 +1,5 @@
-// Parts of a long piece of work, of which a stream is given no more than a few at a time: so that a stop, which is
-// noticed between two of them, is soon, and a device that has more to do than others is given less.
+// A long piece of work in parts, of which only a few are on the stream at a time. A stop is noticed between two parts,
+// so it comes soon; and a busy device takes fewer parts than the others.
 #pragma once
 
 #include <cstddef>

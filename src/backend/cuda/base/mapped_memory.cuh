@@ -1,6 +1,6 @@
-// Large arrays of device memory, each mapped into an address range of its own: this takes an eighth of the time that a
-// pool takes to grow and to end, and unlike cudaFree() waits for nobody's streams. Copies between devices need more
-// than that: access, where devices have it. Knows nothing of who counts bytes.
+// Large arrays of device memory, each mapped into an address range of its own. That takes an eighth of the time that a
+// pool takes to grow and to end, and unlike cudaFree() waits for nobody's streams. Copies between devices would also
+// need peer access, so these arrays are for one device alone. Knows nothing of who counts bytes.
 #pragma once
 
 #include <cstdint>

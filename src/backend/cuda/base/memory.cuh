@@ -1,5 +1,5 @@
-// Memory and streams of a session, owned. Device memory comes from a pool of the session's own, or is mapped where it
-// is much, so that nothing of the process's is disturbed and freeing waits for nobody else, and is counted against
+// Memory and streams of a session, owned. Device memory comes from the session's own pool; large arrays may be mapped
+// instead. Neither disturbs memory of the process, and freeing waits for nobody else. All of it counts against
 // max_device_bytes. Knows nothing of what the memory is for.
 #pragma once
 

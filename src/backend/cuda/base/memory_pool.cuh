@@ -1,5 +1,5 @@
-// A pool of a device's memory, owned: what is freed in it is for whoever asks next, until it ends. Other devices read
-// it where they can, which enables nothing between the devices as a whole. Knows nothing of who counts bytes.
+// A pool of a device's memory, owned: what is freed goes to the next array, until the pool ends. Other devices may read
+// it where they can; access between whole devices is not enabled. Knows nothing of who counts bytes.
 #pragma once
 
 #include <cuda_runtime.h>

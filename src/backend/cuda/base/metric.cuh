@@ -1,4 +1,4 @@
-// The seam's metric as the one table of metrics has it. Knows nothing of rows.
+// The seam's metric as a Metric (metric/metric.h). Knows nothing of rows.
 #pragma once
 
 #include "backend/seam.h"

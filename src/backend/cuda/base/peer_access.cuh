@@ -1,4 +1,4 @@
-// The ways by which devices get at each other's memory, kept open between calls. Knows nothing of what goes there.
+// Access of devices to each other's memory, kept open between calls. Knows nothing of what is copied or read.
 #pragma once
 
 #include <cstdint>

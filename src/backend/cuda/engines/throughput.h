@@ -1,5 +1,5 @@
-// How fast engines are: coordinates of pairs that a multiprocessor gets done in a cycle, of no GPU fewer. Tiles are cut
-// by it so that a stop is soon; nothing that is returned depends on it. Host code alone.
+// The least speed of engines on any GPU: coordinates of pairs in a cycle of a multiprocessor. Tiles are sized by it, so
+// that a stop is noticed soon; no result depends on it. Host code alone.
 #pragma once
 
 #include <cstdint>

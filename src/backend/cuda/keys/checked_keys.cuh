@@ -1,5 +1,5 @@
-// All canonical keys of the rows that are checked, where points come in blocks: evaluated while these pass for the keys
-// of lists, so that no point comes again for it. Knows nothing of lists.
+// All canonical keys of the rows that are checked, where points come in blocks. They are evaluated in the pass for the
+// keys of lists, so that no block comes a second time. Knows nothing of lists.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The nearest rows of rows, from the nearest groups of equal rows: what comes first by (key, id) of all their members,
-// in memory for so many alone, however large the groups are. Knows nothing of how groups were found or of results.
+// The nearest rows of a row, from its nearest groups of equal rows: the first of all their members by (key, id). Memory
+// is for the rows that are wanted, however large the groups are. Knows nothing of how groups were found or of results.
 #pragma once
 
 #include <cstdint>

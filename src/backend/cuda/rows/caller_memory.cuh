@@ -1,6 +1,6 @@
-// The caller's own device and managed memory: where it is, what is asked of its values, copies between it and the host,
-// and rows of it into a session. Everything runs in streams of our own; what the caller has put into its stream
-// is waited for beforehand, and no device as a whole. Knows nothing of pairs' keys.
+// The caller's own device and managed memory: where it is, whether its values are valid, copies between it and the
+// host, and from it into a session. Everything runs in streams of our own. The caller's stream is waited for
+// beforehand, never a device as a whole. Knows nothing of pairs' keys.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The hash of a row that dataset/fingerprint.h has, found where the row is: XXH3 with 64 bits of its values as fp64, -0
-// made +0 (Y. Collet, "XXH3", https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md). Knows nothing of
+// The hash of a row (dataset/fingerprint.h), computed on the device: XXH3 with 64 bits of its values as fp64, -0 as +0
+// (Y. Collet, "XXH3", https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md). Knows nothing of
 // duplicates.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Places in device memory for blocks of points, fewer than there are blocks: a block comes to the place whose block was
-// used longest ago, on a stream of its own, while the session's stream works with others. Knows nothing of what a block
-// is.
+// Places in device memory for blocks of points, fewer than there are blocks. A block takes the place of the one used
+// longest ago; it is copied on a stream of its own, while the session's stream works with others. Knows nothing of what
+// a block is.
 #pragma once
 
 #include <cstdint>
