@@ -263,17 +263,28 @@ void row_keys(const Value* u, const Value* const* others, std::int64_t count, st
   }
 }
 
+DirectTile make_direct_tile() {
+  DirectTile tile{};
+  tile.target = hwy::TargetName(HWY_TARGET);
+  tile.lanes = kLanes;
+  tile.pack = pack_row<kLanes>;
+  for (int i = 0; i < kTerms; ++i)
+    HWY_NAMESPACE::visit_term(static_cast<Term>(i), [&](auto term) {
+      using T = decltype(term);
+      tile.run[i] = run_tile<T>;
+      tile.pair[i] = pair_key<T>;
+    });
+  const auto product_form = [&]<class T>(Term term, T) {
+    tile.row_keys[static_cast<int>(term)] = row_keys<T, double>;
+    tile.float_row_keys[static_cast<int>(term)] = row_keys<T, float>;
+  };
+  product_form(Term::squared_difference, SquaredDifference());
+  product_form(Term::product, Product());
+  return tile;
+}
+
 const DirectTile* direct_tile() {
-  static const DirectTile tile = {
-      hwy::TargetName(HWY_TARGET),
-      kLanes,
-      pack_row<kLanes>,
-      {run_tile<SquaredDifference>, run_tile<Product>, run_tile<AbsoluteDifference>, run_tile<LargestDifference>,
-       run_tile<PowerDifference>, run_tile<Canberra>, run_tile<BrayCurtis>, run_tile<JensenShannon>},
-      {pair_key<SquaredDifference>, pair_key<Product>, pair_key<AbsoluteDifference>, pair_key<LargestDifference>,
-       pair_key<PowerDifference>, pair_key<Canberra>, pair_key<BrayCurtis>, pair_key<JensenShannon>},
-      {row_keys<SquaredDifference, double>, row_keys<Product, double>},
-      {row_keys<SquaredDifference, float>, row_keys<Product, float>}};
+  static const DirectTile tile = make_direct_tile();
   return &tile;
 }
 
