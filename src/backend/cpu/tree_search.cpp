@@ -273,14 +273,8 @@ namespace libknng {
 
 std::span<const TreeTarget* const> tree_targets() {
   static constexpr SimdVariant<const TreeTarget*()> kVariants[] = {KNNG_SIMD_VARIANTS(tree_target)};
-  static const TreeTarget* targets[std::size(kVariants)];
-  static const std::size_t count = [] {
-    std::size_t supported = 0;
-    for (const auto& variant : kVariants)
-      if (simd_target_supported(variant.target)) targets[supported++] = variant.run();
-    return supported;
-  }();
-  return {targets, count};
+  static const SupportedVariants supported(kVariants);
+  return supported.list();
 }
 
 }  // namespace libknng
