@@ -5,7 +5,8 @@ set -eu
 root=$1 build=$2 version=$3
 here=$root/tests/install
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+hidden=
+trap '[ -z "$hidden" ] || mv "$work/hidden.a" "$hidden"; rm -rf "$work"' EXIT
 unset KNNG_BACKEND_DIR LD_LIBRARY_PATH # what is installed finds its parts by itself
 
 say() { echo "install: $*"; }
@@ -58,6 +59,25 @@ chosen=$(dirname "$(find "$work/other" -name knng.pc)")
 [ "$(PKG_CONFIG_LIBDIR=$chosen pkg-config --variable=includedir knng)" = /chosen/include ]
 rm -rf "$work/other"
 say "another prefix"
+
+# A part that was not built, as after the example has built its own, is left out and stops nothing.
+if [ -f "$build/lib/libknng_fortran.a" ]; then
+  hidden=$build/lib/libknng_fortran.a
+  mv "$hidden" "$work/hidden.a"
+  DESTDIR=$work/part cmake --install "$build" >"$work/log" || {
+    cat "$work/log" >&2
+    exit 1
+  }
+  mv "$work/hidden.a" "$hidden"
+  hidden=
+  [ -n "$(find "$work/part" -name knng.pc)" ]
+  if find "$work/part" -path '*fortran*' | grep .; then
+    say "files of the Fortran module, which was not there, were installed" >&2
+    exit 1
+  fi
+  rm -rf "$work/part"
+  say "without the Fortran module"
+fi
 
 if ! { cmake -S "$here/package" -B "$work/package" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" \
   -DCMAKE_CXX_COMPILER="$CXX" && cmake --build "$work/package"; } >"$work/log" 2>&1; then
