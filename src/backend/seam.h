@@ -154,6 +154,7 @@ typedef struct knng_backend_engine {
    * evaluated. */
   int64_t rows_at_a_time;
   int32_t all_keys; /* the canonical keys of all pairs are evaluated: no filter leaves any out */
+  int64_t most_pairs; /* of a tile: larger ones do not pay */
 } knng_backend_engine;
 
 /* Where results go: entry 0 is that of point 0, whatever rows a call is for. */

@@ -8,8 +8,6 @@
 namespace libknng {
 namespace {
 
-// Products of a tile cost as much as writing them; fewer, larger tiles mean fewer launches and fewer merges.
-constexpr std::int64_t kMostPairs = std::int64_t{1} << 28;
 constexpr std::int64_t kLongestSide = std::int64_t{1} << 18;
 constexpr std::int64_t kQueriesTogether = 8192;
 constexpr std::int64_t kGrain = 128;  // sides are multiples of it
@@ -73,7 +71,7 @@ Sides largest_tile(const Problem& p) {
   if (p.square) {
     // Half of (n / side)^2 tiles.
     const double side = static_cast<double>(p.rows) / std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
-    if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, side_of(kMostPairs));
+    if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, side_of(p.most_pairs));
     rows = std::min(rows, p.rows);
     return {rows, rows};
   }
@@ -84,7 +82,7 @@ Sides largest_tile(const Problem& p) {
     const std::int64_t wanted = p.devices > 1 ? kTilesPerDevice * p.devices : 1;
     const std::int64_t blocks = ceil_div(wanted, ceil_div(p.rows, rows));
     const std::int64_t side = std::max(round_up(ceil_div(p.columns, blocks), kGrain), 8 * kGrain);
-    cols = std::clamp(whole_grains(std::min(kMostPairs / rows, side)), kGrain, kLongestSide);
+    cols = std::clamp(whole_grains(std::min(p.most_pairs / rows, side)), kGrain, kLongestSide);
   }
   return {rows, std::min(cols, p.columns)};
 }

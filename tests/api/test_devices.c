@@ -79,13 +79,13 @@ static test_rows rows_for(const metric_case* m, int32_t dtype, int64_t n, int64_
 /* Every engine that a device has for the question, with every selector, gives the graph of a plain double loop that
  * knows nothing of the library's engines. Tiles and sets of devices take turns; in a small run selectors do. */
 static void check_with_oracle(const question* q) {
-  static const char *const engines[] = {"direct", "tiled"}, *const tiles[] = {"0", "29", "64"};
+  static const char *const engines[] = {"direct", "tiled", "fused"}, *const tiles[] = {"0", "29", "64"};
   static int turn;
   const oracle_task task = task_of(&q->metric);
   oracle_graph expected = oracle_build(&task, q->rows->n, q->rows->d, q->rows->x, q->k);
   int sets = 0;
   while (device_sets()[sets]) ++sets;
-  for (int e = 0; e < (has_device_filter(q) ? 2 : 1); ++e)
+  for (int e = 0; e < (has_device_filter(q) ? is_product(&q->metric) ? 3 : 2 : 1); ++e)
     for (const char* const* selector = device_selectors; *selector; ++selector, ++turn) {
       if (small_run() && (turn + turn / 4) % 4 != 0) continue;
       const char *const set = device_sets()[(turn + turn / 4) % sets], *const tile = tiles[(turn + turn / 8) % 3];

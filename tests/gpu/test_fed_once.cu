@@ -84,6 +84,8 @@ int main() {
   gpu::need_device();
   const Case cases[] = {
       {"sqeuclidean", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER, KNNG_RUNG_TWO_PIECE, KNNG_RUNG_FP32}},
+      {"sqeuclidean", KNNG_F32, 40, "fused", {KNNG_RUNG_FILTER, KNNG_RUNG_TWO_PIECE, KNNG_RUNG_FP32}},
+      {"sqeuclidean", KNNG_F32, 40, "fused", {KNNG_RUNG_FILTER, KNNG_RUNG_FP32}, KNNG_BACKEND_FEWEST_HELD},
       {"sqeuclidean", KNNG_U8, kIntegerProductsFrom, "tiled", {KNNG_RUNG_FILTER}},
       {"manhattan", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER, KNNG_RUNG_FP64}},
       {"sqeuclidean", KNNG_F32, 40, "direct", {KNNG_RUNG_FP64}},

@@ -209,7 +209,7 @@ static int has_boxes(const question* q) {
 }
 
 void check_devices(const question* q, const char* const* of_selectors, const char* const* tiles, const char* what) {
-  static const char* const engines[] = {"auto", "tree", "direct", "tiled"};
+  static const char* const engines[] = {"auto", "tree", "direct", "tiled", "fused"};
   static int turn;
   knng_error failure;
   knng_graph* expected = answer_of_cpu(q, &failure);
@@ -218,7 +218,7 @@ void check_devices(const question* q, const char* const* of_selectors, const cha
   while (sets[set_count]) ++set_count;
   for (int s = 0; s < set_count; ++s) {
     int way = 0;
-    for (int e = 0; e < (has_device_filter(q) ? 4 : 3); ++e)
+    for (int e = 0; e < (has_device_filter(q) ? is_product(&q->metric) ? 5 : 4 : 3); ++e)
       for (const char* const* selector = of_selectors; *selector; ++selector) {
         if (e == 1 && (strcmp(*selector, "auto") != 0 || !has_boxes(q))) continue;
         for (const char* const* tile = tiles; *tile; ++tile, ++way) {

@@ -25,7 +25,7 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
   if (task.chosen.backend) return task.chosen;
   if (task.device == "cpu") return {};
   if (task.device != "auto") return find_devices(task.device);
-  if (!task.row_devices.empty() && task.engine != "fused")
+  if (!task.row_devices.empty())
     if (DeviceSet set = usable_devices_of(task.row_devices); set.backend) return set;
   const auto rows = static_cast<double>(queries ? queries : data.rows());
   const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());
@@ -37,7 +37,7 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
   if (!task.row_devices.empty()) return {};
   // Rows are left in files where the host has no memory for them.
   const bool pays = work >= kPays || task.rows_in_files;
-  return !pays || task.engine == "fused" ? DeviceSet{} : usable_devices(most);
+  return pays ? usable_devices(most) : DeviceSet{};
 }
 
 // Host memory, beside the result, while equal rows are put back (distinct.h): if half of the rows equal others. Of
@@ -140,6 +140,7 @@ class Planning final : private SessionMemory {
     p.tile_rows = task_.tile_rows;
     p.tile_cols = task_.tile_cols;
     p.rows_at_a_time = engine_.rows_at_a_time;
+    p.most_pairs = engine_.most_pairs;
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
     pairs_per_key_ = kCheckedAlone * static_cast<double>(p.pairs_at_a_time) /

@@ -24,6 +24,16 @@ __device__ inline void copy_async(void* shared, const void* global) {
 #endif
 }
 
+// 16 bytes, or as many zeros; zeros read nothing.
+__device__ inline void copy_async_or_zero(void* shared, const void* global, bool copies) {
+#if __CUDA_ARCH__ >= 800
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(copies ? 16 : 0) : "memory");
+#else
+  *static_cast<int4*>(shared) = copies ? *static_cast<const int4*>(global) : int4{};
+#endif
+}
+
 // Ends a group of copies.
 __device__ inline void commit_copies() {
 #if __CUDA_ARCH__ >= 800

@@ -26,12 +26,13 @@ namespace libknng::cuda {
 // How candidates are found.
 enum class EngineKind {
   byte_products,  // tiles of products of 8-bit integers, which are exact
+  fused_products,  // the same as the next, but compared in registers: no tile in memory
   products,       // tiles of products, in one precision after the other
   sums,           // tiles of sums in single precision; of canonical keys for rows that these do not prove
   boxes,          // no tiles: rows are searched for in a tree of all points
   keys            // tiles of canonical keys
 };
-inline constexpr std::size_t kEngineKinds = 5;
+inline constexpr std::size_t kEngineKinds = 6;
 
 // Why an engine does not do a problem.
 struct Refusal {
@@ -44,6 +45,7 @@ struct GpuEngine {
   const char* name;  // as in engine=tiled
   bool by_rows;      // it answers rows; else it evaluates tiles
   bool all_keys;     // it evaluates the canonical keys of all pairs
+  std::int64_t most_pairs;  // of a tile: more do not pay
   // Whether problems of such a metric and size are this line's.
   bool (*suits)(const knng_backend_problem& p);
   // Of problems that are.
@@ -72,6 +74,12 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 
 // Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
 inline constexpr std::int64_t kBoxesPay = 8;
+// Up to so many dimensions and neighbours products are compared in registers.
+inline constexpr std::int64_t kRegistersPay = 4096, kMostInRegisters = 4096;
+
+// Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
+// tile in memory larger ones cost only room for what is found.
+inline constexpr std::int64_t kPairsInMemory = std::int64_t{1} << 28, kPairsInRegisters = std::int64_t{1} << 34;
 
 namespace engine_lines {
 
@@ -99,6 +107,8 @@ inline Refusal refuse_wide_values(const knng_backend_problem& p) {
 inline bool has_filter(const knng_backend_problem& p) {
   return !refuse_dim(p).text && (multiplies(p) || (adds(p) && !refuse_wide_values(p).text));
 }
+// Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
+inline bool registers_pay(const knng_backend_problem& p) { return p.columns.dim <= kRegistersPay && p.k <= kMostInRegisters; }
 inline bool boxes_pay(const knng_backend_problem& p) { return p.columns.dim <= kBoxesPay || !has_filter(p); }
 
 }  // namespace engine_lines
@@ -108,16 +118,29 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .name = "tiled",
      .by_rows = false,
      .all_keys = false,
+     .most_pairs = kPairsInMemory,
      .suits = engine_lines::multiplies_bytes,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
      .pays = engine_lines::always,
      .rungs = kByteRungs,
      .coordinates = product_rate},
+    {.kind = EngineKind::fused_products,
+     .name = "fused",
+     .by_rows = false,
+     .all_keys = false,
+     .most_pairs = kPairsInRegisters,
+     .suits = engine_lines::multiplies,
+     .refusal = engine_lines::refuse_dim,
+     .unsuited = "has no products for this metric on CUDA devices: engine=tiled or direct can",
+     .pays = engine_lines::registers_pay,
+     .rungs = kProductRungs,
+     .coordinates = product_rate},
     {.kind = EngineKind::products,
      .name = "tiled",
      .by_rows = false,
      .all_keys = false,
+     .most_pairs = kPairsInMemory,
      .suits = engine_lines::multiplies,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
@@ -128,6 +151,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .name = "tiled",
      .by_rows = false,
      .all_keys = false,
+     .most_pairs = kPairsInMemory,
      .suits = engine_lines::adds,
      .refusal = engine_lines::refuse_wide_values,
      .unsuited = "has no filter for this metric: it has engine=direct",
@@ -138,6 +162,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .name = "tree",
      .by_rows = true,
      .all_keys = false,
+     .most_pairs = kPairsInMemory,
      .suits = engine_lines::searches,
      .refusal = engine_lines::never,
      .unsuited = "cannot do this metric in this dimension on CUDA devices: engine=direct can",
@@ -148,6 +173,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .name = "direct",
      .by_rows = false,
      .all_keys = true,
+     .most_pairs = kPairsInMemory,
      .suits = engine_lines::always,
      .refusal = engine_lines::never,
      .unsuited = nullptr,

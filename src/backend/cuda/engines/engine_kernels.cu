@@ -1,5 +1,6 @@
 #include "backend/cuda/engines/engine_kernels.cuh"
 
+#include "backend/cuda/engines/fused_tiles.cuh"
 #include "backend/cuda/engines/key_tiles.cuh"
 #include "backend/cuda/engines/product_tiles.cuh"
 #include "backend/cuda/engines/sum_tiles.cuh"
@@ -13,17 +14,21 @@ std::unique_ptr<TileMaker> make(const TileInputs& inputs) {
 }
 
 std::int64_t none(const knng_backend_problem&) { return 0; }
+TileBuffer whole_tile(const knng_backend_problem& p) { return {p.tile_rows, p.tile_cols}; }
 std::int64_t bytes_of_sums(const knng_backend_problem&) { return SumTiles::bytes(); }
 // As it is stored.
 std::int64_t stored_block_bytes(const knng_backend_problem& p, int) {
   return array_bytes(PagedPoints::block_bytes(p.columns, static_cast<Transform>(p.metric.transform), p.tile_cols));
 }
 
-constexpr EngineKernels of_products(EngineKind kind) {
+template <class Maker>
+constexpr EngineKernels of_products(EngineKind kind, std::int64_t (*workspace_bytes)(const knng_backend_problem&),
+                                    TileBuffer (*buffer)(const knng_backend_problem&)) {
   return {.kind = kind,
-          .make = make<ProductTiles>,
+          .make = make<Maker>,
           .bytes = ProductTiles::bytes,
-          .workspace_bytes = none,
+          .workspace_bytes = workspace_bytes,
+          .buffer = buffer,
           .paged_bytes = ProductTiles::paged_bytes,
           .opening_bytes = ProductTiles::opening_bytes,
           .block_bytes = ProductTiles::block_bytes,
@@ -32,12 +37,14 @@ constexpr EngineKernels of_products(EngineKind kind) {
 
 // In the order of the table. Sums and keys keep nothing of what products do where points come in blocks: that is spare.
 constexpr EngineKernels kKernels[] = {
-    of_products(EngineKind::byte_products),
-    of_products(EngineKind::products),
+    of_products<ProductTiles>(EngineKind::byte_products, none, whole_tile),
+    of_products<FusedTiles>(EngineKind::fused_products, FusedTiles::workspace_bytes, FusedTiles::buffer),
+    of_products<ProductTiles>(EngineKind::products, none, whole_tile),
     {.kind = EngineKind::sums,
      .make = make<SumTiles>,
      .bytes = bytes_of_sums,
      .workspace_bytes = SumTiles::workspace_bytes,
+     .buffer = whole_tile,
      .paged_bytes = ProductTiles::paged_bytes,
      .opening_bytes = ProductTiles::opening_bytes,
      .block_bytes = stored_block_bytes,
@@ -46,6 +53,7 @@ constexpr EngineKernels kKernels[] = {
      .make = nullptr,
      .bytes = none,
      .workspace_bytes = none,
+     .buffer = whole_tile,
      .paged_bytes = none,
      .opening_bytes = none,
      .block_bytes = stored_block_bytes,
@@ -54,6 +62,7 @@ constexpr EngineKernels kKernels[] = {
      .make = make<KeyTiles>,
      .bytes = none,
      .workspace_bytes = KeyTiles::workspace_bytes,
+     .buffer = whole_tile,
      .paged_bytes = ProductTiles::paged_bytes,
      .opening_bytes = ProductTiles::opening_bytes,
      .block_bytes = stored_block_bytes,

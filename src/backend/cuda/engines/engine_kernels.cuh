@@ -11,12 +11,19 @@
 
 namespace libknng::cuda {
 
+// What lies in memory of a tile at a time.
+struct TileBuffer {
+  std::int64_t rows, columns;
+  constexpr std::int64_t elements() const { return rows * leading_dimension(columns); }
+};
+
 // Bytes of device memory.
 struct EngineKernels {
   EngineKind kind;
   std::unique_ptr<TileMaker> (*make)(const TileInputs& inputs);    // null: it answers rows
   std::int64_t (*bytes)(const knng_backend_problem& p);            // for as long as the maker lives
-  std::int64_t (*workspace_bytes)(const knng_backend_problem& p);  // while a tile is filled
+  std::int64_t (*workspace_bytes)(const knng_backend_problem& p);  // while a tile is searched
+  TileBuffer (*buffer)(const knng_backend_problem& p);
   // Where points come in blocks: for all points; for a while when it is made; for each block on a rung; and beside
   // blocks while they are held.
   std::int64_t (*paged_bytes)(const knng_backend_problem& p);

@@ -135,7 +135,11 @@ void ProductTiles::round_operands() {
 }
 
 const std::byte* ProductTiles::operands_of_columns(std::int64_t first) {
-  if (in_.points.is_paged()) return paged_operands_->block(in_.points.paged().block_of(first));
+  if (in_.points.is_paged()) {
+    const std::int64_t block = in_.points.paged().block_of(first);
+    return operand_of(paged_operands_->block(block), first - block * in_.problem.tile_cols, precision_,
+                      in_.problem.columns.dim);
+  }
   return operand_of(operands_->values(), first, precision_, in_.points.resident().dim());
 }
 

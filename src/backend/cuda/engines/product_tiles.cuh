@@ -15,7 +15,7 @@ namespace libknng::cuda {
 // Of the products on a rung of the ladder.
 Precision precision_of(const knng_backend_problem& p, int rung);
 
-class ProductTiles final : public TileMaker {
+class ProductTiles : public TileMaker {
  public:
   explicit ProductTiles(const TileInputs& inputs);
 
@@ -28,7 +28,6 @@ class ProductTiles final : public TileMaker {
   static std::int64_t bytes_beside_blocks(const knng_backend_problem& p);
 
   void begin(int rung) override;
-  void fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) override;
 
   bool holds_blocks() const noexcept override { return true; }
   void hold(std::int64_t blocks) override { paged_operands_->hold(blocks); }
@@ -44,11 +43,16 @@ class ProductTiles final : public TileMaker {
       paged_operands_->learn(*static_cast<const ProductTiles&>(from).paged_operands_, device, device_of_from);
   }
 
+ protected:
+  void fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) override;
+  Precision precision() const noexcept { return precision_; }
+  // The point `first` and those behind it: of a block, where points come in blocks.
+  const std::byte* operands_of_columns(std::int64_t first);
+  const std::byte* operands_of_rows(std::int64_t first);
+
  private:
   void make_frame();
   void round_operands();
-  const std::byte* operands_of_columns(std::int64_t first);
-  const std::byte* operands_of_rows(std::int64_t first);
 
   Products products_;
   std::optional<const Points> sample_;  // of points that come in blocks

@@ -1,16 +1,19 @@
-// How an engine finds the candidates of a tile: it fills the tile with lower bounds of keys, from which a selector
-// takes them, and says what lists have to know of these. One of these for a session; which, the table of engines says
-// (engine_kernels.cuh). Knows nothing of lists.
+// How an engine finds the candidates of a tile, and what lists have to know of these. Most fill a tile with lower bounds
+// of keys, from which a selector takes candidates. One of these for a session; which, the table of engines says
+// (engine_kernels.cuh).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/rows/point_store.cuh"
+#include "backend/cuda/select/merge.cuh"
+#include "backend/cuda/select/select.cuh"
 #include "backend/seam.h"
 #include "metric/metric.h"
 #include "refine/sum_bound.h"
@@ -33,6 +36,25 @@ struct TileArea {
   std::int64_t first_row, rows, first_column, columns;
 };
 
+// A part of a tile that is searched at a time.
+struct TilePart {
+  TileArea area;
+  bool opens;  // its lists may have no cut-offs yet
+};
+
+// What is searched for, and where it goes.
+struct TileSearch {
+  TilePart part;
+  bool both;  // a pair serves its column as well, which is another point. Else its row
+  // All but what the maker knows: the tile, and terms.
+  SelectJob rows, columns;
+  CandidateLists row_lists, column_lists;
+  Bounds row_bounds, column_bounds;
+  const Selector& selector;
+  float* tile;           // EngineKernels::buffer()
+  std::byte* workspace;  // of the engine's line and the selector
+};
+
 // What a tile's values are on a rung: how a low follows from one (SelectJob), and how far below its key it may be
 // (Bounds, FilterBounds). By point, in device memory; null: there are none.
 struct TileMeaning {
@@ -51,8 +73,12 @@ class TileMaker {
 
   // Tiles that follow are of this rung; what was held for the rung before goes first.
   virtual void begin(int rung) = 0;
-  // tile[r ld + c] for each pair. `workspace` is that of the engine's line. Asynchronous.
-  virtual void fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) = 0;
+  // The parts of a tile of the plan, in the order in which they are searched, each merged into lists before the next. Of a
+  // graph's tile on the diagonal (`square`, first_row == first_column) parts beside it have the columns behind their rows
+  // only. Not `square`: some rows as if they were queries.
+  virtual std::vector<TilePart> parts(const TileArea& area, bool square) const;
+  // search.rows and search.columns get what their lists accept. Asynchronous.
+  virtual void find(TileSearch& search);
   const TileMeaning& meaning() const noexcept { return meaning_; }
 
   // Where points come in blocks: whether blocks are held as the maker needs them, rather than as they are stored; so
@@ -67,6 +93,11 @@ class TileMaker {
   virtual void learn(const TileMaker& /*from*/, int /*device*/, int /*device_of_from*/) {}
 
  protected:
+  // tile[r ld + c] for each pair. `workspace` is that of the engine's line. Asynchronous.
+  virtual void fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) = 0;
+  // Of the part's points, from meaning().
+  void set_terms(TileSearch& search) const;
+
   const TileInputs in_;
   TileMeaning meaning_;
 };

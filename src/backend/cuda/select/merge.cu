@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/select/highest_bound.cuh"
 #include "backend/cuda/select/kth_smallest.cuh"
 #include "backend/cuda/select/sorted_list.cuh"
 
@@ -11,16 +12,6 @@ namespace libknng::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-
-// What the key of candidate c of list l is at most. Of a pair of which nothing is known, a low of -inf and a bound of
-// +inf, the sum is NaN, and says as much: no maximum may pass over it.
-__device__ float upper_bound(const Bounds& bounds, std::int64_t l, Candidate c) {
-  if (bounds.of_id) {
-    const float up = __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
-    return isnan(up) ? infinity() : up;
-  }
-  return bounds.sums ? bounds.sums->up(c.low) : next_up(c.low);
-}
 
 // Of a list that now has `size` candidates, the k nearest of which have keys up to `highest`. A list that has lost
 // something keeps nothing at or above `dropped`, so that what is above it need not be looked at any more: such a pair
@@ -39,7 +30,7 @@ template <int kHeld>
 __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const Incoming& incoming,
                              const Bounds& bounds) {
   using List = SortedList<kHeld>;
-  const int arriving = incoming.counts[l], before = lists.counts[l];
+  const int arriving = min(incoming.counts[l], incoming.capacity), before = lists.counts[l];
   Candidate* const entries = lists.entries + l * lists.capacity;
   const Candidate* const more = incoming.entries + l * incoming.capacity;
   List list;
@@ -91,9 +82,8 @@ struct Both {
 };
 
 struct MergeState {
-  KthScratch<kWarps> scratch;
+  HighestScratch<kWarps> highest;
   int count;
-  unsigned highest;  // ordered()
 };
 
 // The entries whose keys are below `end` to the front, then the incoming ones that are.
@@ -123,36 +113,22 @@ __device__ void gather_below(Key end, Candidate* list, int in_list, const Candid
   Threads::sync();
 }
 
-// An upper bound of the list's k-th smallest key: k different candidates have keys up to the largest `up` of the k of
-// smallest low. (The k-th smallest `up` may be smaller, but needs b of every candidate, each a read from anywhere.)
-__device__ float highest_of_nearest(const Candidate* list, int size, const Bounds& bounds, std::int64_t l,
-                                    MergeState& state) {
-  using Threads = Group<kWarps>;
-  const Key last = kth_smallest<kWarps>(Both{list, nullptr, size}, size, bounds.k, state.scratch);
-  if (Threads::thread() == 0) state.highest = 0;
-  Threads::sync();
-  for (int i = Threads::thread(); i < size; i += Threads::threads)
-    if (make_key(list[i]) <= last) atomicMax(&state.highest, ordered(upper_bound(bounds, l, list[i])));
-  Threads::sync();
-  return from_ordered(state.highest);
-}
-
 __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Incoming& incoming, const Bounds& bounds,
                           MergeState& state) {
   using Threads = Group<kWarps>;
-  const int arriving = incoming.counts[l], before = lists.counts[l], all = before + arriving;
+  const int arriving = min(incoming.counts[l], incoming.capacity), before = lists.counts[l], all = before + arriving;
   Candidate* const list = lists.entries + l * lists.capacity;
   const Candidate* const more = incoming.entries + l * incoming.capacity;
   float dropped = lists.dropped[l];
   Key end = kNoKey;
   if (all > lists.capacity) {
     // The C + 1st is the smallest that goes.
-    end = kth_smallest<kWarps>(Both{list, more, before}, all, lists.capacity + 1, state.scratch);
+    end = kth_smallest<kWarps>(Both{list, more, before}, all, lists.capacity + 1, state.highest.scratch);
     dropped = fminf(dropped, low_of(end));
   }
   gather_below(end, list, before, more, arriving, &state.count);
   const int size = min(all, lists.capacity);
-  const float highest = size >= bounds.k ? highest_of_nearest(list, size, bounds, l, state) : infinity();
+  const float highest = size >= bounds.k ? highest_of_nearest<kWarps>(list, size, bounds, l, state.highest) : infinity();
   if (Threads::thread() == 0) finish(lists, l, size, bounds.k, highest, dropped);
   Threads::sync();
 }

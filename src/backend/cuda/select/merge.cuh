@@ -23,7 +23,7 @@ struct CandidateLists {
   float* dropped;
 };
 
-// What a selector found for each list: entries[i * capacity .. + counts[i]), none of whose ids is in list i.
+// What was found for each list: entries[i * capacity .. + min(counts[i], capacity)), none of whose ids is in list i.
 struct Incoming {
   const Candidate* entries;
   const std::int32_t* counts;

@@ -44,6 +44,9 @@ struct SelectJob {
   float* dropped = nullptr;  // per list: lowered to the smallest low that survived but found no place; else untouched
 };
 
+// Elements from one row of a tile to the next: whole vectors.
+constexpr std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
+
 constexpr int list_count(const SelectJob& job) { return job.side == Side::rows ? job.rows : job.columns; }
 constexpr int list_length(const SelectJob& job) { return job.side == Side::rows ? job.columns : job.rows; }
 

@@ -188,9 +188,9 @@ double Session::sample() {
   for (int group = 0; group < SampledRows::kGroups; ++group)
     for (std::int64_t done = 0; done < rows.together; done += together)
       for (std::int64_t column = 0; column < p.columns.count; column += p.tile_cols) {
-        select({rows.first(group) + done, std::min(together, rows.together - done), column,
-                std::min(p.tile_cols, p.columns.count - column)},
-               false);
+        const TileArea area{rows.first(group) + done, std::min(together, rows.together - done), column,
+                            std::min(p.tile_cols, p.columns.count - column)};
+        for (const TilePart& part : maker_->parts(area, false)) search(part, false);
         in_flight_.add(context_.stream);
         throw_if_cancelled();
       }
@@ -205,29 +205,30 @@ double Session::sample() {
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
-  select({first_row, rows, first_column, columns}, problem_.square && first_row != first_column);
+  for (const TilePart& part : maker_->parts({first_row, rows, first_column, columns}, problem_.square != 0))
+    search(part, problem_.square && part.area.first_row != part.area.first_column);
   in_flight_.add(context_.stream);
 }
 
-void Session::select(const TileArea& area, bool both) {
+void Session::search(const TilePart& part, bool both) {
+  const TileArea& area = part.area;
   const TileSpace& space = *space_->tiles;
-  maker_->fill(area, space.tile.data(), space.ld, workspace());
-  blocks_used();
-
-  SelectJob of_rows;
-  of_rows.tile = space.tile.data();
-  of_rows.ld = space.ld;
-  if (const TileMeaning& meaning = maker_->meaning(); meaning.column_terms) {
-    of_rows.row_terms = meaning.row_terms + area.first_row;
-    of_rows.column_terms = meaning.column_terms + area.first_column;
-    of_rows.integers = meaning.integers;
-  }
-  of_rows.rows = static_cast<int>(area.rows);
-  of_rows.columns = static_cast<int>(area.columns);
-  of_rows.capacity = static_cast<int>(found_capacity(problem_));
-  SelectJob of_columns = of_rows;
+  TileSearch search{.part = part,
+                    .both = both,
+                    .rows = {},
+                    .columns = {},
+                    .row_lists = lists_->from(area.first_row),
+                    .column_lists = {},
+                    .row_bounds = bounds_from(area.first_row),
+                    .column_bounds = {},
+                    .selector = selector_,
+                    .tile = space.tile.data(),
+                    .workspace = workspace()};
   const auto aim = [&](SelectJob& job, Side side, std::int64_t first_list, std::int64_t first_id) {
     const int s = side == Side::rows ? 0 : 1;
+    job.rows = static_cast<int>(area.rows);
+    job.columns = static_cast<int>(area.columns);
+    job.capacity = static_cast<int>(found_capacity(problem_));
     job.side = side;
     job.first_id = static_cast<std::uint32_t>(first_id);
     job.cutoffs = lists_->cutoffs() + first_list;
@@ -235,19 +236,17 @@ void Session::select(const TileArea& area, bool both) {
     job.counts = space.counts[s].data();
     job.dropped = lists_->dropped() + first_list;
   };
-  aim(of_rows, Side::rows, area.first_row, area.first_column);
-  aim(of_columns, Side::columns, area.first_column, area.first_row);
-  if ((problem_.square && !both) || problem_.leave_out) of_rows.excluded = lists_->excluded() + area.first_row;
-
-  void* const workspace = this->workspace();
-  if (both && selector_.run_both) {
-    selector_.run_both(of_rows, of_columns, workspace, context_.stream);
-  } else {
-    selector_.run(of_rows, workspace, context_.stream);
-    if (both) selector_.run(of_columns, workspace, context_.stream);
+  aim(search.rows, Side::rows, area.first_row, area.first_column);
+  aim(search.columns, Side::columns, area.first_column, area.first_row);
+  if ((problem_.square && !both) || problem_.leave_out) search.rows.excluded = lists_->excluded() + area.first_row;
+  if (both) {
+    search.column_lists = lists_->from(area.first_column);
+    search.column_bounds = bounds_from(area.first_column);
   }
-  join(of_rows, area.first_row);
-  if (both) join(of_columns, area.first_column);
+  maker_->find(search);
+  blocks_used();
+  join(search.rows, area.first_row);
+  if (both) join(search.columns, area.first_column);
 }
 
 Bounds Session::bounds_from(std::int64_t first) const {

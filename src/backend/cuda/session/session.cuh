@@ -77,8 +77,8 @@ class Session {
   }
   std::size_t tiles_in_flight() const;
   void show_lists() const;
-  // both: a pair of the tile serves its row and its column, which are different points. Else its row.
-  void select(const TileArea& area, bool both);
+  // both: a pair of the part serves its row and its column, which are different points. Else its row.
+  void search(const TilePart& part, bool both);
   // What bounds the keys of lists of rows `first` and on.
   Bounds bounds_from(std::int64_t first) const;
   void join(const SelectJob& found, std::int64_t first_list);

@@ -30,14 +30,15 @@ constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
 
-std::int64_t tile_bytes(const knng_backend_problem& p) { return p.tile_rows * leading_dimension(p.tile_cols) * 4; }
+std::int64_t tile_bytes(const knng_backend_problem& p) { return kernels_of(p).buffer(p).elements() * 4; }
 
 // The largest tile as a selector sees it.
 SelectJob largest_job(const knng_backend_problem& p, Side side) {
+  const TileBuffer buffer = kernels_of(p).buffer(p);
   SelectJob job;
-  job.rows = static_cast<int>(p.tile_rows);
-  job.columns = static_cast<int>(p.tile_cols);
-  job.ld = leading_dimension(p.tile_cols);
+  job.rows = static_cast<int>(buffer.rows);
+  job.columns = static_cast<int>(buffer.columns);
+  job.ld = leading_dimension(buffer.columns);
   job.side = side;
   job.capacity = static_cast<int>(found_capacity(p));
   return job;
@@ -95,8 +96,6 @@ const Selector& selector_of(const knng_backend_problem& p) { return *find_select
 bool shuffles_columns(const knng_backend_problem& p) {
   return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;
 }
-
-std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
 
 std::int64_t found_capacity(const knng_backend_problem& p) {
   const double k = static_cast<double>(p.k), six_deviations = 6 * std::sqrt(2 * k);

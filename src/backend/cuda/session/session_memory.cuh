@@ -23,7 +23,6 @@ RefineJob refine_job(const knng_backend_problem& p, const Metric& metric);
 ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);
 SearchRowsJob search_rows_job(const knng_backend_problem& p, const Metric& metric);
 
-std::int64_t leading_dimension(std::int64_t columns);
 // Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
 // variance of 2 k, and a list with more than there is room for is selected from a second time.
 std::int64_t found_capacity(const knng_backend_problem& p);

@@ -1,13 +1,14 @@
 #include "backend/cuda/session/session_space.cuh"
 
 #include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/engines/engine_kernels.cuh"
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/result/result.cuh"
 
 namespace libknng::cuda {
 
 TileSpace::TileSpace(const knng_backend_problem& p, ArraySource& source)
-    : ld(leading_dimension(p.tile_cols)), tile(source.take<float>(p.tile_rows * ld)) {
+    : tile(source.take<float>(kernels_of(p).buffer(p).elements())) {
   const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
   for (int side = 0; side < 2; ++side) {
     incoming[side] = source.take<Candidate>(sides[side] * found_capacity(p));

@@ -14,11 +14,11 @@
 
 namespace libknng::cuda {
 
-// A tile, and what a selector finds in it for its rows and, where a pair serves both of its points, its columns.
+// A tile, as much of it as lies in memory at a time, and what is found in it for its rows and, where a pair serves both
+// of its points, its columns.
 struct TileSpace {
   TileSpace(const knng_backend_problem& p, ArraySource& source);
 
-  std::int64_t ld;
   DeviceArray<float> tile;
   DeviceArray<Candidate> incoming[2];
   DeviceArray<std::int32_t> counts[2];

@@ -1,0 +1,149 @@
+#include "backend/cuda/engines/fused_tiles.cuh"
+
+#include <algorithm>
+
+#include "backend/cuda/base/device_properties.cuh"
+#include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/fused/fused_job.cuh"
+#include "backend/cuda/fused/limits.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+// Sides of tiles in memory: where lists open, a small part of all with enough columns for a cut-off worth having; and
+// where all go there.
+constexpr std::int64_t kOpeningSide = 4096, kOpeningParts = 4, kOpeningForK = 4, kWholeSide = 16384;
+constexpr std::int64_t kGrain = 128;
+// Units of work that a multiprocessor should get, so that all end together.
+constexpr std::int64_t kUnitsEach = 8;
+
+bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
+constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; }
+
+std::int64_t side_in_memory(const knng_backend_problem& p) {
+  if (is_paged(p)) return kWholeSide;
+  const std::int64_t part = std::min(up_to_whole(p.tile_cols / kOpeningParts, kGrain), kOpeningSide);
+  return std::max({part, up_to_whole(kOpeningForK * p.k, kGrain), kGrain});
+}
+
+// What a launch works in.
+struct FusedSpace {
+  FusedSpace(const knng_backend_problem& p, void* memory) {
+    using namespace fused;
+    Workspace space(memory);
+    row_limits = space.take<ListLimit>(up_to_whole(p.tile_rows, kBlockRows));
+    column_limits = space.take<ListLimit>(up_to_whole(p.tile_cols, kBlockColumns));
+    rows_again = space.take<std::uint8_t>(up_to_whole(p.tile_rows, kBlockRows) / kBlockRows);
+    columns_again = space.take<std::uint8_t>(up_to_whole(p.tile_cols, kBlockColumns) / kBlockColumns);
+    overflown = space.take<unsigned>(kPasses);
+    used = space.used();
+  }
+
+  fused::ListLimit *row_limits, *column_limits;
+  std::uint8_t *rows_again, *columns_again;
+  unsigned* overflown;
+  std::int64_t used;
+};
+
+}  // namespace
+
+FusedTiles::FusedTiles(const TileInputs& inputs) : ProductTiles(inputs) {
+  DeviceProperties properties;
+  check(find_properties(in_.context.device, properties));
+  compute_major_ = properties.major;
+  multiprocessors_ = properties.multiprocessors;
+}
+
+std::int64_t FusedTiles::workspace_bytes(const knng_backend_problem& p) { return FusedSpace(p, nullptr).used; }
+
+TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
+  const std::int64_t side = side_in_memory(p);
+  return {p.square ? std::min(p.tile_rows, side) : p.tile_rows, std::min(p.tile_cols, side)};
+}
+
+bool FusedTiles::fuses() const {
+  return !is_paged(in_.problem) && fused::can_run_portable(compute_major_) &&
+         (precision() == Precision::fp16 || precision() == Precision::two_piece);
+}
+
+std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) const {
+  std::vector<TilePart> parts;
+  if (!fuses())
+    cut(area, square, parts);
+  else if (!square)
+    split_queries(area, parts);
+  else if (area.first_row == area.first_column)
+    split_diagonal(area, parts);
+  else
+    parts.push_back({area, false});
+  return parts;
+}
+
+// Into what lies in memory at a time.
+void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const {
+  const TileBuffer most = buffer(in_.problem);
+  const bool on_diagonal = square && area.first_row == area.first_column;
+  for (std::int64_t r = 0; r < area.rows; r += most.rows)
+    for (std::int64_t c = on_diagonal ? r : 0; c < area.columns; c += most.columns)
+      parts.push_back({{area.first_row + r, std::min(most.rows, area.rows - r), area.first_column + c,
+                        std::min(most.columns, area.columns - c)},
+                       true});
+}
+
+// Halves on the diagonal, then what lies between them.
+void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const {
+  if (area.rows <= side_in_memory(in_.problem)) {
+    parts.push_back({area, true});
+    return;
+  }
+  const std::int64_t half = up_to_whole(area.rows / 2, kGrain), rest = area.rows - half;
+  split_diagonal({area.first_row, half, area.first_row, half}, parts);
+  split_diagonal({area.first_row + half, rest, area.first_row + half, rest}, parts);
+  parts.push_back({{area.first_row, half, area.first_row + half, rest}, false});
+}
+
+void FusedTiles::split_queries(const TileArea& area, std::vector<TilePart>& parts) const {
+  std::int64_t width = std::min(side_in_memory(in_.problem), area.columns);
+  parts.push_back({{area.first_row, area.rows, area.first_column, width}, true});
+  for (std::int64_t done = width; done < area.columns; done += width, width = done) {
+    width = std::min(width, area.columns - done);
+    parts.push_back({{area.first_row, area.rows, area.first_column + done, width}, false});
+  }
+}
+
+void FusedTiles::find(TileSearch& search) {
+  if (search.part.opens) return ProductTiles::find(search);
+  using namespace fused;
+  set_terms(search);
+  const TileArea& area = search.part.area;
+  const std::int64_t dim = in_.problem.columns.dim;
+  const FusedSpace space(in_.problem, search.workspace);
+  FusedJob job{};
+  job.rows = search.rows;
+  job.columns = search.columns;
+  job.both = search.both;
+  job.row_operands = operands_of_rows(area.first_row);
+  job.column_operands = operands_of_columns(area.first_column);
+  if (precision() == Precision::two_piece) job.column_operands += pitch_of(dim, precision()) * value_bytes(precision());
+  job.stride = stride_of(dim, precision());
+  job.terms = terms_of(dim, precision());
+  job.row_limits = space.row_limits;
+  job.column_limits = space.column_limits;
+  job.rows_again = space.rows_again;
+  job.columns_again = space.columns_again;
+  job.overflown = space.overflown;
+  const std::int64_t enough = up_to_whole(area.columns * row_blocks(job) / (kUnitsEach * multiprocessors_) + 1, kBlockColumns);
+  job.unit_columns = static_cast<int>(std::min<std::int64_t>(enough, kUnitColumns));
+  const ListsOfSide rows{search.row_lists, search.row_bounds}, columns{search.column_lists, search.column_bounds};
+  cudaStream_t stream = in_.context.stream;
+  start_limits(job, stream);
+  for (job.pass = 0; job.pass < kPasses; ++job.pass) {
+    if (job.pass > 0) renew_limits(job, rows, columns, stream);
+    if (can_run_hopper(compute_major_))
+      run_hopper(job, multiprocessors_, stream);
+    else
+      run_portable(job, multiprocessors_, stream);
+  }
+}
+
+}  // namespace libknng::cuda

@@ -1,0 +1,76 @@
+// One launch of the fused engine: products of rows with columns that stay in registers, where each is compared with
+// what the lists of its row and its column still accept. Knows nothing of where cut-offs come from, nor of merging.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/cuda/select/select.cuh"
+
+namespace libknng::cuda::fused {
+
+// What a list accepts, so that a pair costs one addition and one comparison for each of its two lists. With `term` t and
+// cut-off C of list i, a pair's low R = t_i + t_j - 2 acc (in exact arithmetic) is above C_i if and only if
+// acc - t_j / 2 < (t_i - C_i) / 2. Both halves are rounded down here, and rounding to nearest is monotone, so
+//     fl(acc - half_term_j) < threshold_i   implies   R > C_i :
+// what is left out lies above the cut-off, without an allowance (docs/internals/error-bound.md, "In registers").
+struct alignas(8) ListLimit {
+  float half_term;  // t / 2
+  float threshold;  // (t - C) / 2; +inf: the list takes nothing
+};
+
+// Rows and columns of a block's tile; limits are padded to multiples of it, so that tiles can be read whole.
+inline constexpr int kBlockRows = 256, kBlockColumns = 128;
+// Columns of a unit of work at most: those of all units at a time stay in the L2 cache.
+inline constexpr int kUnitColumns = 16384;
+// A pass more for lists that found more than they have room for, and one more; then what is lost is remembered.
+inline constexpr int kPasses = 3;
+
+struct FusedJob {
+  // Of both lists of a pair: terms, cut-offs, room. `tile` is not used.
+  SelectJob rows, columns;
+  bool both;  // a pair serves its column as well
+
+  // fp16: `terms` of a point, from one to the next `stride`; 16-byte aligned, multiples of 8.
+  const std::byte *row_operands, *column_operands;
+  std::int64_t stride, terms;
+
+  ListLimit *row_limits, *column_limits;
+  // By blocks of kBlockRows rows, and by units' columns: whether a list there has to be gone through again. Not looked at
+  // in the first pass.
+  std::uint8_t *rows_again, *columns_again;
+  int unit_columns;      // a multiple of kBlockColumns
+  unsigned* overflown;   // kPasses: lists that found more than there is room for, by pass
+  int pass;
+};
+
+constexpr int row_blocks(const FusedJob& job) { return (job.rows.rows + kBlockRows - 1) / kBlockRows; }
+constexpr int column_units(const FusedJob& job) { return (job.rows.columns + job.unit_columns - 1) / job.unit_columns; }
+
+// Block `b` of the persistent blocks of a launch takes units b, b + blocks, ...: all rows under some columns, then the
+// next columns.
+struct Unit {
+  int row_block, first_column, columns;
+};
+__host__ __device__ inline int units(const FusedJob& job) { return row_blocks(job) * column_units(job); }
+__device__ inline Unit unit_of(const FusedJob& job, int u) {
+  const int blocks = row_blocks(job), chunk = u / blocks, first = chunk * job.unit_columns;
+  return {u % blocks, first, min(job.unit_columns, job.rows.columns - first)};
+}
+__device__ inline bool is_wanted(const FusedJob& job, int u) {
+  if (job.pass == 0) return true;
+  const int blocks = row_blocks(job);
+  return job.rows_again[u % blocks] != 0 || job.columns_again[u / blocks] != 0;
+}
+// Whether the pass has anything to do.
+__device__ inline bool is_needed(const FusedJob& job) { return job.pass == 0 || job.overflown[job.pass - 1] != 0; }
+
+// The kernels. Launch failures are CudaErrors.
+bool can_run_hopper(int compute_major);
+void run_hopper(const FusedJob& job, int multiprocessors, cudaStream_t stream);
+bool can_run_portable(int compute_major);
+void run_portable(const FusedJob& job, int multiprocessors, cudaStream_t stream);
+
+}  // namespace libknng::cuda::fused

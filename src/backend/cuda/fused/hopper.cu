@@ -1,0 +1,261 @@
+// The fused kernel for compute capability 9.0. A producer warp brings operands by bulk copies into a ring in shared
+// memory; two consumer warpgroups of 128 rows each multiply (wgmma) and compare. Where all terms of 256 rows fit they
+// stay, and the consumers take turns: while one multiplies, the other compares. Else rows come with columns.
+#include <algorithm>
+#include <array>
+
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/driver.cuh"
+#include "backend/cuda/fused/fused_job.cuh"
+#include "backend/cuda/fused/hopper.cuh"
+#include "backend/cuda/fused/sift.cuh"
+
+namespace libknng::cuda::fused {
+namespace {
+
+constexpr int kConsumers = 2, kConsumerWarps = 4 * kConsumers;
+constexpr int kThreads = 128 * (1 + kConsumers);
+constexpr int kTerms = 64;  // of a stage: 128 bytes of a row
+constexpr int kRowsBytes = kBlockRows * kTerms * 2, kColumnsBytes = kBlockColumns * kTerms * 2;
+constexpr int kMostStages = 8, kLimitSlots = 4;
+constexpr int kMostShared = 227 * 1024;
+constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
+static_assert(128 * (kProducerRegisters + kConsumers * kConsumerRegisters) <= 65536);
+
+// Behind operands, which are aligned to 1024.
+struct Control {
+  ListLimit limits[kLimitSlots][kBlockColumns];
+  Survivors::Space survivors[kConsumerWarps];
+  Barrier full[kMostStages], empty[kMostStages], limits_free[kLimitSlots], rows_there, rows_free;
+};
+
+struct Shape {
+  int blocks;  // of kTerms terms of a point; behind the last term are zeros
+  int stages;
+};
+
+// How many stages there is room for beside rows that stay (0 bytes: none do).
+int stages_beside(int rows_bytes, int stage_bytes) {
+  const int room = kMostShared - 1024 - static_cast<int>(sizeof(Control)) - rows_bytes;
+  return std::min(room / stage_bytes, kMostStages);
+}
+// Whether rows stay: then both consumers need all terms of some columns in the ring, and the next on their way.
+bool rows_stay(int blocks) { return 2 * stages_beside(blocks * kRowsBytes, kColumnsBytes) >= 3 * blocks && blocks <= 4; }
+
+Shape shape_of(std::int64_t terms) {
+  const int blocks = static_cast<int>((terms + kTerms - 1) / kTerms);
+  const bool stay = rows_stay(blocks);
+  return {blocks, stay ? stages_beside(blocks * kRowsBytes, kColumnsBytes) : stages_beside(0, kRowsBytes + kColumnsBytes)};
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define KNNG_HAS_WGMMA 1
+#else
+#define KNNG_HAS_WGMMA 0
+#endif
+
+#if KNNG_HAS_WGMMA
+// Numbers of barriers that say whose turn it is to multiply, and who uses them.
+constexpr int kTurn = 1, kConsumerThreads = 128 * kConsumers;
+constexpr int kTermsAtOnce = 16;
+constexpr int kLimitsBytes = kBlockColumns * static_cast<int>(sizeof(ListLimit));
+
+template <bool kRowsStay>
+__device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, const FusedJob& job, const Shape& shape,
+                        std::byte* staying, std::byte* ring, Control& control) {
+  constexpr int kStageBytes = kColumnsBytes + (kRowsStay ? 0 : kRowsBytes);
+  Turn stage, slot, unit;
+  for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
+    if (!is_wanted(job, u)) continue;
+    const Unit at = unit_of(job, u);
+    const int first_row = at.row_block * kBlockRows;
+    const auto bring_rows = [&](std::byte* to, int block, Barrier* there) {
+      copy_box(to, rows, block * kTerms, first_row, there);
+      copy_box(to + kRowsBytes / 2, rows, block * kTerms, first_row + kBlockRows / 2, there);
+    };
+    if constexpr (kRowsStay) {
+      wait(&control.rows_free, unit.parity ^ 1);
+      arrive_expecting(&control.rows_there, shape.blocks * kRowsBytes);
+      for (int block = 0; block < shape.blocks; ++block)
+        bring_rows(staying + block * kRowsBytes, block, &control.rows_there);
+      unit.next(1);
+    }
+    for (int column = 0; column < at.columns; column += kBlockColumns) {
+      wait(&control.limits_free[slot.at], slot.parity ^ 1);
+      for (int block = 0; block < shape.blocks; ++block) {
+        std::byte* const to = ring + stage.at * kStageBytes;
+        Barrier* const there = &control.full[stage.at];
+        wait(&control.empty[stage.at], stage.parity ^ 1);
+        arrive_expecting(there, kStageBytes + (block == 0 ? kLimitsBytes : 0));
+        if (block == 0)
+          copy_bytes(control.limits[slot.at], job.column_limits + at.first_column + column, kLimitsBytes, there);
+        copy_box(to, columns, block * kTerms, at.first_column + column, there);
+        if constexpr (!kRowsStay) bring_rows(to + kColumnsBytes, block, there);
+        stage.next(shape.stages);
+      }
+      slot.next(kLimitSlots);
+    }
+  }
+}
+
+using Found = Products<2, kBlockColumns / 8, 64>;
+
+template <bool kRowsStay, bool kBoth>
+__device__ void consume(const FusedJob& job, const Shape& shape, const std::byte* staying, const std::byte* ring,
+                        Control& control, int consumer) {
+  constexpr int kStageBytes = kColumnsBytes + (kRowsStay ? 0 : kRowsBytes);
+  const int thread = static_cast<int>(threadIdx.x % 128), lane = thread % 32, warp = thread / 32;
+  const int row_base = consumer * 128 + warp * 16;  // of the block
+  Survivors survivors(control.survivors[consumer * 4 + warp]);
+  Turn stage, slot, unit;
+  Found found;
+  if (kRowsStay && consumer == 1) arrive_named(kTurn, kConsumerThreads);
+  for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
+    if (!is_wanted(job, u)) continue;
+    const Unit at = unit_of(job, u);
+    const int first_row = at.row_block * kBlockRows;
+    ListLimit limits[2][2];  // of slabs and halves
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      limits[i / 2][i % 2] = job.row_limits[first_row + row_base + i / 2 * 64 + i % 2 * 8 + lane / 4];
+    if constexpr (kRowsStay) {
+      wait(&control.rows_there, unit.parity);
+      unit.next(1);
+    }
+    for (int column = 0; column < at.columns; column += kBlockColumns) {
+      int first_stage = stage.at;
+      if constexpr (kRowsStay) sync_named(kTurn + consumer, kConsumerThreads);
+      for (int block = 0; block < shape.blocks; ++block) {
+        wait(&control.full[stage.at], stage.parity);
+        const std::byte* const there = ring + stage.at * kStageBytes;
+        const std::byte* const rows =
+            (kRowsStay ? staying + block * kRowsBytes : there + kColumnsBytes) + consumer * (kRowsBytes / 2);
+        const std::uint64_t a = matrix_descriptor(rows), b = matrix_descriptor(there);
+        constexpr std::uint64_t kNextSlab = 64 * kTerms * 2 >> 4;
+        pin(found.values[0]);
+        pin(found.values[1]);
+        begin_products();
+#pragma unroll
+        for (int s = 0; s < kTerms / kTermsAtOnce; ++s) {
+          const bool fresh = block == 0 && s == 0;
+          multiply(found.values[0], a + s * kNextTerms, b + s * kNextTerms, fresh);
+          multiply(found.values[1], a + kNextSlab + s * kNextTerms, b + s * kNextTerms, fresh);
+        }
+        commit_products();
+        if constexpr (!kRowsStay) {
+          // The stage before is read by then.
+          if (block > 0) {
+            wait_for_products<1>();
+            if (thread == 0) arrive(&control.empty[first_stage]);
+            first_stage = stage.at;
+          }
+        }
+        stage.next(shape.stages);
+      }
+      if constexpr (kRowsStay) arrive_named(kTurn + (1 - consumer), kConsumerThreads);
+      wait_for_products<0>();
+      pin(found.values[0]);
+      pin(found.values[1]);
+      if (thread == 0) {
+        if constexpr (kRowsStay)
+          for (int block = 0; block < shape.blocks; ++block)
+            arrive(&control.empty[first_stage + block < shape.stages ? first_stage + block
+                                                                     : first_stage + block - shape.stages]);
+        else
+          arrive(&control.empty[first_stage]);
+      }
+      const auto row_limit = [&](int slab, int half) { return limits[slab][half]; };
+      sift<kBoth>(found, row_limit, control.limits[slot.at], row_base, column, job, first_row, at.first_column, survivors);
+      __syncwarp();
+      if (lane == 0) arrive(&control.limits_free[slot.at]);
+      slot.next(kLimitSlots);
+    }
+    if constexpr (kRowsStay)
+      if (thread == 0) arrive(&control.rows_free);
+    survivors.deliver(job, first_row, at.first_column);
+  }
+  if (kRowsStay && consumer == 0) sync_named(kTurn, kConsumerThreads);
+}
+#endif
+
+template <bool kRowsStay, bool kBoth>
+__global__ void __launch_bounds__(kThreads, 1)
+    multiply_and_sift(const __grid_constant__ CUtensorMap rows, const __grid_constant__ CUtensorMap columns,
+                      const __grid_constant__ FusedJob job, const Shape shape) {
+#if KNNG_HAS_WGMMA
+  if (!is_needed(job)) return;
+  extern __shared__ std::byte shared[];
+  std::byte* const staying = shared + (1024 - shared_address(shared) % 1024) % 1024;
+  std::byte* const ring = staying + (kRowsStay ? shape.blocks * kRowsBytes : 0);
+  auto& control = *reinterpret_cast<Control*>(ring + shape.stages * (kColumnsBytes + (kRowsStay ? 0 : kRowsBytes)));
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < shape.stages; ++i) {
+      init_barrier(&control.full[i], 1);
+      init_barrier(&control.empty[i], kConsumers);
+    }
+    for (auto& slot : control.limits_free) init_barrier(&slot, kConsumerWarps);
+    init_barrier(&control.rows_there, 1);
+    init_barrier(&control.rows_free, kConsumers);
+    publish_barriers();
+  }
+  __syncthreads();
+  const int group = static_cast<int>(threadIdx.x / 128);
+  if (group == 0) {
+    give_registers<kProducerRegisters>();
+    if (threadIdx.x == 0) produce<kRowsStay>(&rows, &columns, job, shape, staying, ring, control);
+  } else {
+    take_registers<kConsumerRegisters>();
+    consume<kRowsStay, kBoth>(job, shape, staying, ring, control, group - 1);
+  }
+#endif
+}
+
+// Boxes of kTerms x 128 points.
+CUtensorMap map_of(const std::byte* operands, std::int64_t points, std::int64_t stride, std::int64_t terms) {
+  static const auto encode = driver_function<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled", 12000);
+  CUtensorMap map{};
+  const std::array<cuuint64_t, 2> size{static_cast<cuuint64_t>(terms), static_cast<cuuint64_t>(points)};
+  const std::array<cuuint64_t, 1> pitch{static_cast<cuuint64_t>(stride) * 2};
+  const std::array<cuuint32_t, 2> box{kTerms, kBlockColumns}, steps{1, 1};
+  const CUresult result =
+      encode ? encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<std::byte*>(operands), size.data(),
+                      pitch.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+             : CUDA_ERROR_NOT_FOUND;
+  if (result != CUDA_SUCCESS) check(cudaErrorInvalidValue);
+  return map;
+}
+
+template <bool kRowsStay, bool kBoth>
+void launch(const FusedJob& job, const Shape& shape, int blocks, cudaStream_t stream) {
+  constexpr auto kernel = multiply_and_sift<kRowsStay, kBoth>;
+  const int shared = 1024 + static_cast<int>(sizeof(Control)) +
+                     (kRowsStay ? shape.blocks * kRowsBytes + shape.stages * kColumnsBytes
+                                : shape.stages * (kRowsBytes + kColumnsBytes));
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostShared));
+  kernel<<<static_cast<unsigned>(blocks), kThreads, static_cast<std::size_t>(shared), stream>>>(
+      map_of(job.row_operands, job.rows.rows, job.stride, job.terms),
+      map_of(job.column_operands, job.rows.columns, job.stride, job.terms), job, shape);
+  check_launch();
+}
+
+}  // namespace
+
+bool can_run_hopper(int compute_major) { return compute_major == 9; }
+
+void run_hopper(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
+  const Shape shape = shape_of(job.terms);
+  const int blocks = std::min(multiprocessors, units(job));
+  const auto run = [&]<bool kRowsStay>(std::bool_constant<kRowsStay>) {
+    if (job.both)
+      launch<kRowsStay, true>(job, shape, blocks, stream);
+    else
+      launch<kRowsStay, false>(job, shape, blocks, stream);
+  };
+  if (rows_stay(shape.blocks))
+    run(std::true_type());
+  else
+    run(std::false_type());
+}
+
+}  // namespace libknng::cuda::fused

@@ -1,0 +1,139 @@
+// Instructions of compute capability 9.0 that have no name in CUDA C++ (PTX ISA 8.0 and later): barriers in shared memory
+// that count bytes, bulk copies, products of a warpgroup. Knows nothing of what they are for.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace libknng::cuda::fused {
+
+__device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+
+// ---- "mbarrier": a phase ends when so many have arrived and all bytes announced have come
+
+using Barrier = std::uint64_t;
+
+__device__ inline void init_barrier(Barrier* b, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(arrivals) : "memory");
+}
+// Barriers are visible to copies from here on.
+__device__ inline void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ inline void arrive(Barrier* b) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
+}
+__device__ inline void arrive_expecting(Barrier* b, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes) : "memory");
+}
+__device__ inline void wait(Barrier* b, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}\n" ::"r"(shared_address(b)),
+      "r"(parity)
+      : "memory");
+}
+
+// A place in a ring of barriers, and the parity of its turn.
+struct Turn {
+  int at = 0;
+  unsigned parity = 0;
+  __device__ void next(int places) {
+    if (++at == places) {
+      at = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// ---- bulk copies
+
+// The box at (x, y) of a matrix; what lies outside of it is zeros. Counted in bytes by the barrier.
+__device__ inline void copy_box(void* to, const CUtensorMap* map, int x, int y, Barrier* b) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+          shared_address(to)),
+      "l"(map), "r"(shared_address(b)), "r"(x), "r"(y)
+      : "memory");
+}
+// Addresses and bytes are multiples of 16.
+__device__ inline void copy_bytes(void* to, const void* from, int bytes, Barrier* b) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(b))
+               : "memory");
+}
+
+// ---- barriers of some warps, by number (0 is __syncthreads())
+
+__device__ inline void sync_named(int number, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+__device__ inline void arrive_named(int number, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+// ---- registers of a warpgroup
+
+template <int kRegisters>
+__device__ inline void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
+// ---- products
+
+// What wgmma is told of a matrix in shared memory: rows of 64 halves, 128 bytes, whose 16-byte pieces are swizzled as
+// bulk copies do ("128B"), eight rows every 1024 bytes. Aligned to 1024.
+__device__ inline std::uint64_t matrix_descriptor(const void* matrix) {
+  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62, kEightRows = std::uint64_t{1024 >> 4} << 32;
+  return kSwizzle128 | kEightRows | std::uint64_t{1} << 16 | (shared_address(matrix) & 0x3ffff) >> 4;
+}
+// 16 halves further along the rows.
+inline constexpr std::uint64_t kNextTerms = 32 >> 4;
+
+__device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int kPending>
+__device__ inline void wait_for_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+// Sums are neither read before nor written after this point.
+template <int kCount>
+__device__ __forceinline__ void pin(float (&sums)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+}
+
+// sums (64 x 128, fp32; from zeros if `fresh`) += a (64 x 16, fp16) b (128 x 16)^T.
+__device__ __forceinline__ void multiply(float (&d)[64], std::uint64_t a, std::uint64_t b, bool fresh) {
+  asm volatile(
+      "{\n"
+      ".reg .pred adds;\n"
+      "setp.eq.b32 adds, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, adds, 1, 1, 0, 0;\n"
+      "}\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
+        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      : "l"(a), "l"(b), "r"(static_cast<int>(fresh)));
+}
+
+}  // namespace libknng::cuda::fused

@@ -1,0 +1,165 @@
+// The fused kernel for compute capability 8.0 and later: products by mma.sync, operands by cp.async through a ring in
+// shared memory. Two blocks on a multiprocessor, so that one multiplies while the other compares.
+#include <algorithm>
+
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/copy_async.cuh"
+#include "backend/cuda/fused/fused_job.cuh"
+#include "backend/cuda/fused/sift.cuh"
+
+namespace libknng::cuda::fused {
+namespace {
+
+// A block's tile is half a job's row block at a time; warps lie 2 x 4 in it, 64 x 32 products each.
+constexpr int kRows = 128, kColumns = kBlockColumns;
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAcross = kColumns / kWarpColumns;
+constexpr int kSlabs = kWarpRows / 16, kEights = kWarpColumns / 8;
+constexpr int kTerms = 32;             // of a stage: 64 bytes of a point
+constexpr int kPieces = kTerms / 8;    // of 16 bytes
+constexpr int kStages = 4;
+static_assert(kBlockRows % kRows == 0 && kWarps == kRows / kWarpRows * kWarpsAcross);
+
+struct Shared {
+  __align__(128) std::byte rows[kStages][kRows * kTerms * 2];
+  __align__(128) std::byte columns[kStages][kColumns * kTerms * 2];
+  __align__(16) ListLimit limits[2][kColumns];
+  ListLimit row_limits[kRows];
+  Survivors::Space survivors[kWarps];
+};
+
+// Pieces of 16 bytes are swizzled, so that eight points' pieces lie in eight banks of 16 bytes.
+__device__ int piece_at(int point, int piece) { return (point * kPieces + (piece ^ (point >> 1 & 3))) * 16; }
+
+// Terms [first, first + kTerms) of kRows or kColumns points; zeros where there are none.
+__device__ void bring(std::byte* to, const std::byte* operands, std::int64_t stride, std::int64_t terms, int point,
+                      int points, int first) {
+  static_assert(kRows == kColumns && kRows * kPieces % kThreads == 0);
+#pragma unroll
+  for (int i = static_cast<int>(threadIdx.x); i < kRows * kPieces; i += kThreads) {
+    const int p = i / kPieces, piece = i % kPieces;
+    const bool there = point + p < points && first + piece * 8 < terms;
+    const std::int64_t at = there ? (point + p) * stride + first + piece * 8 : 0;
+    copy_async_or_zero(to + piece_at(p, piece), operands + at * 2, there);
+  }
+}
+
+__device__ void load_matrices(unsigned (&to)[4], const std::byte* at) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(at))));
+#endif
+}
+
+// 16 x 8 sums in fp32 += 16 x 16 by 16 x 8 of fp16.
+__device__ void multiply(float* d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+using Found = Products<kSlabs, kEights, 16>;
+
+__device__ void multiply_stage(Found& found, const std::byte* rows, const std::byte* columns, int warp_row,
+                               int warp_column) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+#pragma unroll
+  for (int step = 0; step < kTerms / 16; ++step) {
+    unsigned a[kSlabs][4], b[kEights / 2][4];
+#pragma unroll
+    for (int slab = 0; slab < kSlabs; ++slab)
+      load_matrices(a[slab], rows + piece_at(warp_row + slab * 16 + lane % 16, step * 2 + lane / 16));
+    // Two eights at once: points 0 to 7 and 8 to 15, the first and the second eight terms of each.
+#pragma unroll
+    for (int two = 0; two < kEights / 2; ++two)
+      load_matrices(b[two],
+                    columns + piece_at(warp_column + two * 16 + lane / 16 * 8 + lane % 8, step * 2 + lane / 8 % 2));
+#pragma unroll
+    for (int slab = 0; slab < kSlabs; ++slab)
+#pragma unroll
+      for (int eight = 0; eight < kEights; ++eight)
+        multiply(&found.values[slab][eight * 4], a[slab], b[eight / 2][eight % 2 * 2], b[eight / 2][eight % 2 * 2 + 1]);
+  }
+}
+
+template <bool kBoth>
+__global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_constant__ FusedJob job) {
+  if (!is_needed(job)) return;
+  extern __shared__ std::byte memory[];
+  auto& shared = *reinterpret_cast<Shared*>(memory);
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int warp_row = warp / kWarpsAcross * kWarpRows, warp_column = warp % kWarpsAcross * kWarpColumns;
+  Survivors survivors(shared.survivors[warp]);
+  const int blocks = static_cast<int>((job.terms + kTerms - 1) / kTerms);
+  constexpr int kHalves = kBlockRows / kRows;
+  for (int work = static_cast<int>(blockIdx.x); work < units(job) * kHalves; work += static_cast<int>(gridDim.x)) {
+    const int u = work / kHalves;
+    if (!is_wanted(job, u)) continue;
+    const Unit at = unit_of(job, u);
+    const int first_row = at.row_block * kBlockRows + work % kHalves * kRows;
+    if (first_row >= job.rows.rows) continue;
+    // Stages of all columns of the unit, one after the other.
+    const int tiles = (at.columns + kColumns - 1) / kColumns, stages = tiles * blocks;
+    const auto fetch = [&](int stage) {
+      if (stage < stages) {
+        const int column = at.first_column + stage / blocks * kColumns, first = stage % blocks * kTerms;
+        bring(shared.rows[stage % kStages], job.row_operands, job.stride, job.terms, first_row, job.rows.rows, first);
+        bring(shared.columns[stage % kStages], job.column_operands, job.stride, job.terms, column, job.rows.columns,
+              first);
+      }
+      commit_copies();
+    };
+    __syncthreads();  // nobody reads the ring and the limits any more
+    if (threadIdx.x < kRows) shared.row_limits[threadIdx.x] = job.row_limits[first_row + static_cast<int>(threadIdx.x)];
+    const auto row_limit = [&](int slab, int half) {
+      return shared.row_limits[warp_row + slab * 16 + half * 8 + lane / 4];
+    };
+    for (int stage = 0; stage < kStages - 1; ++stage) fetch(stage);
+    Found found;
+    for (int tile = 0, stage = 0; tile < tiles; ++tile) {
+#pragma unroll
+      for (auto& slab : found.values)
+#pragma unroll
+        for (float& value : slab) value = 0;
+      ListLimit* const column_limits = shared.limits[tile % 2];
+      if (threadIdx.x < kColumns)
+        column_limits[threadIdx.x] = job.column_limits[at.first_column + tile * kColumns + static_cast<int>(threadIdx.x)];
+      for (int block = 0; block < blocks; ++block, ++stage) {
+        wait_for_copies<kStages - 2>();
+        __syncthreads();  // the stage is there for all, and the one before is read
+        fetch(stage + kStages - 1);
+        multiply_stage(found, shared.rows[stage % kStages], shared.columns[stage % kStages], warp_row, warp_column);
+      }
+      sift<kBoth>(found, row_limit, column_limits + warp_column, warp_row, tile * kColumns + warp_column, job, first_row,
+                  at.first_column, survivors);
+    }
+    survivors.deliver(job, first_row, at.first_column);
+  }
+  wait_for_copies<0>();
+}
+
+template <bool kBoth>
+void launch(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
+  constexpr auto kernel = multiply_and_sift<kBoth>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Shared))));
+  const int blocks = std::min(2 * multiprocessors, units(job) * (kBlockRows / kRows));
+  kernel<<<static_cast<unsigned>(blocks), kThreads, sizeof(Shared), stream>>>(job);
+  check_launch();
+}
+
+}  // namespace
+
+bool can_run_portable(int compute_major) { return compute_major >= 8; }
+
+void run_portable(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
+  if (job.both)
+    launch<true>(job, multiprocessors, stream);
+  else
+    launch<false>(job, multiprocessors, stream);
+}
+
+}  // namespace libknng::cuda::fused

@@ -1,0 +1,46 @@
+// What the candidates of a list prove of its k-th smallest key. Knows nothing of how lists grow.
+#pragma once
+
+#include "backend/cuda/select/kth_smallest.cuh"
+#include "backend/cuda/select/merge.cuh"
+
+namespace libknng::cuda {
+
+// What the key of candidate c of list l is at most. Of a pair of which nothing is known, a low of -inf and a bound of
+// +inf, the sum is NaN, and says as much: no maximum may pass over it.
+__device__ inline float upper_bound(const Bounds& bounds, std::int64_t l, Candidate c) {
+  if (bounds.of_id) {
+    const float up = __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
+    return isnan(up) ? infinity() : up;
+  }
+  return bounds.sums ? bounds.sums->up(c.low) : next_up(c.low);
+}
+
+struct CandidateArray {
+  const Candidate* candidates;
+  __device__ Key operator()(int i) const { return make_key(candidates[i]); }
+};
+
+// Shared memory of a group.
+template <int kWarps>
+struct HighestScratch {
+  KthScratch<kWarps> scratch;
+  unsigned highest;  // ordered()
+};
+
+// An upper bound of the list's k-th smallest key: k different candidates have keys up to the largest `up` of the k of
+// smallest low. (The k-th smallest `up` may be smaller, but needs b of every candidate, each a read from anywhere.)
+template <int kWarps>
+__device__ float highest_of_nearest(const Candidate* list, int size, const Bounds& bounds, std::int64_t l,
+                                    HighestScratch<kWarps>& state) {
+  using Threads = Group<kWarps>;
+  const Key last = kth_smallest<kWarps>(CandidateArray{list}, size, bounds.k, state.scratch);
+  if (Threads::thread() == 0) state.highest = 0;
+  Threads::sync();
+  for (int i = Threads::thread(); i < size; i += Threads::threads)
+    if (make_key(list[i]) <= last) atomicMax(&state.highest, ordered(upper_bound(bounds, l, list[i])));
+  Threads::sync();
+  return from_ordered(state.highest);
+}
+
+}  // namespace libknng::cuda

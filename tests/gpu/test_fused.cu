@@ -1,0 +1,304 @@
+// Products compared in registers: what each kernel hands to lists is, pair by pair, what its row or column accepts, on
+// operands whose products are exact; and lists that are too short lose nothing unnoticed.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <cuda_fp16.h>
+
+#include "backend/cuda/fused/fused_job.cuh"
+#include "backend/cuda/fused/limits.cuh"
+#include "tests/gpu/gpu.cuh"
+#include "tests/unit/values.h"
+
+namespace {
+
+using libknng::cuda::Candidate;
+using libknng::cuda::Side;
+using namespace libknng::cuda::fused;
+using values::Random;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Kernel {
+  const char* name;
+  bool (*can_run)(int compute_major);
+  void (*run)(const FusedJob& job, int multiprocessors, cudaStream_t stream);
+};
+constexpr Kernel kKernels[] = {{"hopper", can_run_hopper, run_hopper}, {"portable", can_run_portable, run_portable}};
+
+// Small integers, so that products are exact in any order, and terms and cut-offs that make lows exact as well.
+struct Case {
+  int rows, columns, terms, stride, capacity, k;
+  bool both;
+  std::vector<__half> a, b;
+  std::vector<int> a_values, b_values;
+  std::vector<float> row_terms, column_terms, row_cutoffs, column_cutoffs;
+  std::vector<std::uint32_t> excluded;
+
+  // What a kernel goes by: the threshold is rounded down, so that it may accept a pair an ulp above the cut-off.
+  static bool accepts(float term, float cutoff, float other_term, int product) {
+    const double exact = static_cast<double>(term) - static_cast<double>(cutoff);
+    auto difference = static_cast<float>(exact);
+    if (static_cast<double>(difference) > exact) difference = std::nextafter(difference, -kInfinity);
+    return static_cast<double>(product) - static_cast<double>(other_term) / 2 >= static_cast<double>(difference) / 2;
+  }
+  int product(int r, int c) const {
+    int sum = 0;
+    for (int t = 0; t < terms; ++t)
+      sum += a_values[static_cast<std::size_t>(r) * static_cast<std::size_t>(terms) + static_cast<std::size_t>(t)] *
+             b_values[static_cast<std::size_t>(c) * static_cast<std::size_t>(terms) + static_cast<std::size_t>(t)];
+    return sum;
+  }
+  float low(int r, int c) const {
+    return row_terms[static_cast<std::size_t>(r)] + column_terms[static_cast<std::size_t>(c)] -
+           2 * static_cast<float>(product(r, c));
+  }
+};
+
+constexpr std::uint32_t kFirstColumn = 100000, kFirstRow = 7;
+
+Case make_case(int rows, int columns, int terms, bool both, int capacity, int k, std::uint64_t seed) {
+  Random random(seed);
+  Case c{rows, columns, terms, terms + 8 * static_cast<int>(random.next() % 3), capacity, k, both,
+         {},   {},      {},    {},                                             {},       {}, {},
+         {},   {}};
+  const auto fill = [&](int points, std::vector<__half>& halves, std::vector<int>& values, std::vector<float>& of_points) {
+    halves.assign(static_cast<std::size_t>(points * c.stride), __float2half(1000));  // what must not be read
+    values.resize(static_cast<std::size_t>(points * terms));
+    for (int p = 0; p < points; ++p) {
+      float square = 0;
+      for (int t = 0; t < terms; ++t) {
+        const int x = static_cast<int>(random.next() % 7) - 3;
+        values[static_cast<std::size_t>(p * terms + t)] = x;
+        halves[static_cast<std::size_t>(p * c.stride + t)] = __float2half(static_cast<float>(x));
+        square += static_cast<float>(x * x);
+      }
+      of_points.push_back(p % 61 == 60 ? kInfinity : square);  // some have no direction
+    }
+  };
+  fill(rows, c.a, c.a_values, c.row_terms);
+  fill(columns, c.b, c.b_values, c.column_terms);
+  // A cut-off is the low of one of the list's pairs, just below one, or far from all.
+  const auto cutoff = [&](int i, auto&& some_low) {
+    const float low = some_low();
+    if (i % 17 == 3) return -1.0F;
+    if (i % 17 == 5) return std::nextafter(low, -kInfinity);
+    return low;
+  };
+  const auto nearest_of = [&](int tries, auto&& low_of) {
+    float best = kInfinity;
+    for (int i = 0; i < tries; ++i) best = std::min(best, low_of());
+    return best == kInfinity ? 0 : best;
+  };
+  for (int r = 0; r < rows; ++r)
+    c.row_cutoffs.push_back(cutoff(r, [&] {
+      return nearest_of(20, [&] { return c.low(r, static_cast<int>(random.next() % static_cast<unsigned>(columns))); });
+    }));
+  for (int j = 0; j < columns; ++j)
+    c.column_cutoffs.push_back(cutoff(j, [&] {
+      return nearest_of(20, [&] { return c.low(static_cast<int>(random.next() % static_cast<unsigned>(rows)), j); });
+    }));
+  if (!both)
+    for (int r = 0; r < rows; ++r)
+      c.excluded.push_back(kFirstColumn + static_cast<std::uint32_t>(r % 3 == 0 ? r % columns : columns + 5));
+  return c;
+}
+
+struct SideResult {
+  std::vector<Candidate> out;
+  std::vector<std::int32_t> counts;
+  std::vector<float> cutoffs, dropped;
+};
+
+class Run {
+ public:
+  Run(const Case& c, const Kernel& kernel, int multiprocessors, int unit_columns)
+      : case_(c), a_(c.a), b_(c.b), row_terms_(c.row_terms), column_terms_(c.column_terms),
+        excluded_(c.excluded.empty() ? std::vector<std::uint32_t>(1) : c.excluded),
+        zeros_(std::vector<float>(static_cast<std::size_t>(kFirstColumn + static_cast<std::uint32_t>(c.columns) + 64))),
+        sides_{{static_cast<std::size_t>(c.rows), c.capacity, c.row_cutoffs},
+               {static_cast<std::size_t>(c.columns), c.capacity, c.column_cutoffs}},
+        limits_{gpu::Array<ListLimit>(static_cast<std::size_t>((c.rows + kBlockRows - 1) / kBlockRows * kBlockRows)),
+                gpu::Array<ListLimit>(
+                    static_cast<std::size_t>((c.columns + kBlockColumns - 1) / kBlockColumns * kBlockColumns))},
+        again_{gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.rows)),
+               gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.columns))},
+        overflown_(kPasses) {
+    FusedJob job{};
+    job.both = c.both;
+    const auto aim = [&](libknng::cuda::SelectJob& side, int s, std::uint32_t first_id) {
+      side.rows = c.rows;
+      side.columns = c.columns;
+      side.side = s == 0 ? Side::rows : Side::columns;
+      side.row_terms = row_terms_.get();
+      side.column_terms = column_terms_.get();
+      side.first_id = first_id;
+      side.cutoffs = sides_[s].cutoffs.get();
+      side.capacity = c.capacity;
+      side.out = sides_[s].out.get();
+      side.counts = sides_[s].counts.get();
+      side.dropped = sides_[s].dropped.get();
+    };
+    aim(job.rows, 0, kFirstColumn);
+    aim(job.columns, 1, kFirstRow);
+    if (!c.both) job.rows.excluded = excluded_.get();
+    job.row_operands = reinterpret_cast<const std::byte*>(a_.get());
+    job.column_operands = reinterpret_cast<const std::byte*>(b_.get());
+    job.stride = c.stride;
+    job.terms = c.terms;
+    job.row_limits = limits_[0].get();
+    job.column_limits = limits_[1].get();
+    job.rows_again = again_[0].get();
+    job.columns_again = again_[1].get();
+    job.unit_columns = unit_columns;
+    job.overflown = overflown_.get();
+    const auto lists = [&](int s) {
+      return ListsOfSide{{sides_[s].out.get(), sides_[s].counts.get(), c.capacity, sides_[s].cutoffs.get(),
+                          sides_[s].dropped.get()},
+                         {c.k, zeros_.get(), zeros_.get()}};
+    };
+    start_limits(job, nullptr);
+    for (job.pass = 0; job.pass < kPasses; ++job.pass) {
+      if (job.pass > 0) renew_limits(job, lists(0), lists(1), nullptr);
+      kernel.run(job, multiprocessors, nullptr);
+    }
+    libknng::cuda::check(cudaDeviceSynchronize());
+  }
+
+  SideResult result(int s) const {
+    return {sides_[s].out.values(), sides_[s].counts.values(), sides_[s].cutoffs.values(), sides_[s].dropped.values()};
+  }
+
+ private:
+  struct OfSide {
+    OfSide(std::size_t lists, int capacity, const std::vector<float>& limit)
+        : out(lists * static_cast<std::size_t>(capacity)),
+          counts(lists),
+          cutoffs(limit),
+          dropped(std::vector<float>(lists, kInfinity)) {
+      out.poison();
+      counts.poison();
+    }
+    gpu::Array<Candidate> out;
+    gpu::Array<std::int32_t> counts;
+    gpu::Array<float> cutoffs, dropped;
+  };
+
+  const Case& case_;
+  gpu::Array<__half> a_, b_;
+  gpu::Array<float> row_terms_, column_terms_;
+  gpu::Array<std::uint32_t> excluded_;
+  gpu::Array<float> zeros_;
+  OfSide sides_[2];
+  gpu::Array<ListLimit> limits_[2];
+  gpu::Array<std::uint8_t> again_[2];
+  gpu::Array<unsigned> overflown_;
+};
+
+// The pairs that a list accepts, ascending.
+using Pair = std::pair<float, std::uint32_t>;
+std::vector<Pair> accepted_of(const Case& c, int s, int list) {
+  std::vector<Pair> pairs;
+  const auto at = [](const std::vector<float>& of, int i) { return of[static_cast<std::size_t>(i)]; };
+  const float cutoff = at(s == 0 ? c.row_cutoffs : c.column_cutoffs, list);
+  const float term = at(s == 0 ? c.row_terms : c.column_terms, list);
+  const int length = s == 0 ? c.columns : c.rows;
+  for (int e = 0; e < length; ++e) {
+    const std::uint32_t id = (s == 0 ? kFirstColumn : kFirstRow) + static_cast<std::uint32_t>(e);
+    if (s == 0 && !c.both && c.excluded[static_cast<std::size_t>(list)] == id) continue;
+    const float low = s == 0 ? c.low(list, e) : c.low(e, list);
+    if (!(low < kInfinity)) continue;
+    const bool accepted = Case::accepts(term, cutoff, at(s == 0 ? c.column_terms : c.row_terms, e),
+                                        s == 0 ? c.product(list, e) : c.product(e, list));
+    gpu::expect(accepted || low > cutoff, "the test's own threshold leaves out %g, the cut-off is %g",
+                static_cast<double>(low), static_cast<double>(cutoff));
+    if (accepted) pairs.emplace_back(low, id);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  return pairs;
+}
+
+void expect_list(const Case& c, const SideResult& got, int s, int list, const std::string& what) {
+  const auto l = static_cast<std::size_t>(list);
+  const float cutoff = (s == 0 ? c.row_cutoffs : c.column_cutoffs)[l];
+  const std::vector<Pair> survivors = accepted_of(c, s, list);
+  const int found = std::min(got.counts[l], c.capacity);
+  std::vector<Pair> seen;
+  for (int i = 0; i < found; ++i) {
+    const Candidate& e = got.out[l * static_cast<std::size_t>(c.capacity) + static_cast<std::size_t>(i)];
+    seen.emplace_back(e.low, e.id);
+  }
+  std::sort(seen.begin(), seen.end());
+  const char* const side = s == 0 ? "row" : "column";
+  if (survivors.size() <= static_cast<std::size_t>(c.capacity)) {
+    gpu::expect(seen == survivors, "%s %s %d: %zu pairs in place of %zu, or others", what.c_str(), side, list,
+                seen.size(), survivors.size());
+    gpu::expect(got.dropped[l] == kInfinity && got.cutoffs[l] == cutoff, "%s %s %d: lost something", what.c_str(), side,
+                list);
+    return;
+  }
+  // Too many: some are there, each once; the others are above a cut-off that is not below the k-th, or remembered.
+  gpu::expect(std::adjacent_find(seen.begin(), seen.end()) == seen.end() &&
+                  std::includes(survivors.begin(), survivors.end(), seen.begin(), seen.end()),
+              "%s %s %d: pairs twice, or none of its", what.c_str(), side, list);
+  gpu::expect(got.cutoffs[l] <= cutoff && got.cutoffs[l] >= survivors[static_cast<std::size_t>(c.k - 1)].first,
+              "%s %s %d: cut-off %g, its k-th is %g", what.c_str(), side, list, static_cast<double>(got.cutoffs[l]),
+              static_cast<double>(survivors[static_cast<std::size_t>(c.k - 1)].first));
+  for (const Pair& p : survivors)
+    if (!std::binary_search(seen.begin(), seen.end(), p))
+      gpu::expect(p.first > got.cutoffs[l] || p.first >= got.dropped[l], "%s %s %d: %g lost unnoticed", what.c_str(),
+                  side, list, static_cast<double>(p.first));
+}
+
+void expect_case(const Case& c, const Kernel& kernel, int multiprocessors, int unit_columns) {
+  const Run run(c, kernel, multiprocessors, unit_columns);
+  const std::string what = std::string(kernel.name) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns) +
+                           " x " + std::to_string(c.terms) + (c.both ? " both" : " rows") + " room " +
+                           std::to_string(c.capacity);
+  for (int s = 0; s < (c.both ? 2 : 1); ++s) {
+    const SideResult got = run.result(s);
+    const int lists = s == 0 ? c.rows : c.columns;
+    for (int l = 0; l < lists; l += lists > 600 ? 7 : 1) expect_list(c, got, s, l, what);
+  }
+}
+
+}  // namespace
+
+int main() {
+  gpu::need_device();
+  cudaDeviceProp properties{};
+  libknng::cuda::check(cudaGetDeviceProperties(&properties, 0));
+  const bool small = small_run();
+  const std::vector<int> sides = small ? std::vector<int>{1, 129, 257}
+                                       : std::vector<int>{1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 1000};
+  const std::vector<int> terms =
+      small ? std::vector<int>{8, 72, 200} : std::vector<int>{8, 16, 24, 56, 64, 72, 128, 136, 192, 200, 256, 296, 784};
+  for (const Kernel& kernel : kKernels) {
+    if (!kernel.can_run(properties.major)) {
+      std::printf("%s: not on this device\n", kernel.name);
+      continue;
+    }
+    std::uint64_t seed = 1;
+    for (const int d : terms)
+      for (const int rows : sides) {
+        // Every pair of sides with one number of terms or another, each side with all.
+        const int columns = sides[static_cast<std::size_t>(seed * 5 % sides.size())];
+        for (const bool both : {true, false}) {
+          ++seed;
+          expect_case(make_case(rows, columns, d, both, 2000, 3, seed), kernel, properties.multiProcessorCount,
+                      seed % 2 == 0 ? kBlockColumns : 3 * kBlockColumns);
+        }
+      }
+    // Lists with too little room; few blocks, so that each takes many units.
+    for (const int capacity : {4, 8, 40})
+      for (const bool both : {true, false})
+        expect_case(make_case(small ? 150 : 700, small ? 300 : 900, 32, both, capacity, 3, seed++), kernel, 3,
+                    kBlockColumns);
+    std::printf("%s: %lld checks so far\n", kernel.name, gpu::checks);
+  }
+  return gpu::result();
+}
