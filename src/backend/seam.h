@@ -153,8 +153,9 @@ typedef struct knng_backend_engine {
   /* Rows that a call of answer() should be for at most, so that progress is reported now and then; 0: tiles are
    * evaluated. */
   int64_t rows_at_a_time;
-  int32_t all_keys; /* the canonical keys of all pairs are evaluated: no filter leaves any out */
+  int32_t all_keys;   /* the canonical keys of all pairs are evaluated: no filter leaves any out */
   int64_t most_pairs; /* of a tile: larger ones do not pay */
+  int32_t splits;     /* it searches a tile in parts: one device needs no more than one */
 } knng_backend_engine;
 
 /* Where results go: entry 0 is that of point 0, whatever rows a call is for. */

@@ -70,7 +70,8 @@ Sides largest_tile(const Problem& p) {
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
-    const double side = static_cast<double>(p.rows) / std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
+    const double across = p.one_tile_will_do ? 1 : std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
+    const double side = static_cast<double>(p.rows) / across + (p.one_tile_will_do ? kGrain : 0);
     if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, side_of(p.most_pairs));
     rows = std::min(rows, p.rows);
     return {rows, rows};

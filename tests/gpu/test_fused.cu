@@ -63,10 +63,11 @@ constexpr std::uint32_t kFirstColumn = 100000, kFirstRow = 7;
 
 Case make_case(int rows, int columns, int terms, bool both, int capacity, int k, std::uint64_t seed) {
   Random random(seed);
-  Case c{rows, columns, terms, terms + 8 * static_cast<int>(random.next() % 3), capacity, k, both,
-         {},   {},      {},    {},                                             {},       {}, {},
-         {},   {}};
-  const auto fill = [&](int points, std::vector<__half>& halves, std::vector<int>& values, std::vector<float>& of_points) {
+  Case c{
+      rows, columns, terms, terms + 8 * static_cast<int>(random.next() % 3), capacity, k, both, {}, {}, {}, {}, {}, {},
+      {},   {},      {}};
+  const auto fill = [&](int points, std::vector<__half>& halves, std::vector<int>& values,
+                        std::vector<float>& of_points) {
     halves.assign(static_cast<std::size_t>(points * c.stride), __float2half(1000));  // what must not be read
     values.resize(static_cast<std::size_t>(points * terms));
     for (int p = 0; p < points; ++p) {
@@ -117,7 +118,11 @@ struct SideResult {
 class Run {
  public:
   Run(const Case& c, const Kernel& kernel, int multiprocessors, int unit_columns)
-      : case_(c), a_(c.a), b_(c.b), row_terms_(c.row_terms), column_terms_(c.column_terms),
+      : case_(c),
+        a_(c.a),
+        b_(c.b),
+        row_terms_(c.row_terms),
+        column_terms_(c.column_terms),
         excluded_(c.excluded.empty() ? std::vector<std::uint32_t>(1) : c.excluded),
         zeros_(std::vector<float>(static_cast<std::size_t>(kFirstColumn + static_cast<std::uint32_t>(c.columns) + 64))),
         sides_{{static_cast<std::size_t>(c.rows), c.capacity, c.row_cutoffs},
@@ -157,9 +162,9 @@ class Run {
     job.unit_columns = unit_columns;
     job.overflown = overflown_.get();
     const auto lists = [&](int s) {
-      return ListsOfSide{{sides_[s].out.get(), sides_[s].counts.get(), c.capacity, sides_[s].cutoffs.get(),
-                          sides_[s].dropped.get()},
-                         {c.k, zeros_.get(), zeros_.get()}};
+      return ListsOfSide{
+          {sides_[s].out.get(), sides_[s].counts.get(), c.capacity, sides_[s].cutoffs.get(), sides_[s].dropped.get()},
+          {c.k, zeros_.get(), zeros_.get()}};
     };
     start_limits(job, nullptr);
     for (job.pass = 0; job.pass < kPasses; ++job.pass) {
@@ -262,7 +267,7 @@ void expect_case(const Case& c, const Kernel& kernel, int multiprocessors, int u
   for (int s = 0; s < (c.both ? 2 : 1); ++s) {
     const SideResult got = run.result(s);
     const int lists = s == 0 ? c.rows : c.columns;
-    for (int l = 0; l < lists; l += lists > 600 ? 7 : 1) expect_list(c, got, s, l, what);
+    for (int l = 0; l<lists; l += lists> 600 ? 7 : 1) expect_list(c, got, s, l, what);
   }
 }
 

@@ -141,6 +141,7 @@ class Planning final : private SessionMemory {
     p.tile_cols = task_.tile_cols;
     p.rows_at_a_time = engine_.rows_at_a_time;
     p.most_pairs = engine_.most_pairs;
+    p.one_tile_will_do = engine_.splits != 0 && problem_.device_count == 1;
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
     pairs_per_key_ = kCheckedAlone * static_cast<double>(p.pairs_at_a_time) /

@@ -25,12 +25,12 @@ namespace libknng::cuda {
 
 // How candidates are found.
 enum class EngineKind {
-  byte_products,  // tiles of products of 8-bit integers, which are exact
+  byte_products,   // tiles of products of 8-bit integers, which are exact
   fused_products,  // the same as the next, but compared in registers: no tile in memory
-  products,       // tiles of products, in one precision after the other
-  sums,           // tiles of sums in single precision; of canonical keys for rows that these do not prove
-  boxes,          // no tiles: rows are searched for in a tree of all points
-  keys            // tiles of canonical keys
+  products,        // tiles of products, in one precision after the other
+  sums,            // tiles of sums in single precision; of canonical keys for rows that these do not prove
+  boxes,           // no tiles: rows are searched for in a tree of all points
+  keys             // tiles of canonical keys
 };
 inline constexpr std::size_t kEngineKinds = 6;
 
@@ -42,10 +42,11 @@ struct Refusal {
 
 struct GpuEngine {
   EngineKind kind;
-  const char* name;  // as in engine=tiled
-  bool by_rows;      // it answers rows; else it evaluates tiles
-  bool all_keys;     // it evaluates the canonical keys of all pairs
+  const char* name;         // as in engine=tiled
+  bool by_rows;             // it answers rows; else it evaluates tiles
+  bool all_keys;            // it evaluates the canonical keys of all pairs
   std::int64_t most_pairs;  // of a tile: more do not pay
+  bool splits;              // it searches a tile in parts, so that one device needs no more than one
   // Whether problems of such a metric and size are this line's.
   bool (*suits)(const knng_backend_problem& p);
   // Of problems that are.
@@ -75,7 +76,7 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 // Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
 inline constexpr std::int64_t kBoxesPay = 8;
 // Up to so many dimensions and neighbours products are compared in registers.
-inline constexpr std::int64_t kRegistersPay = 4096, kMostInRegisters = 4096;
+inline constexpr std::int64_t kRegistersPay = 1024, kMostInRegisters = 1024;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
@@ -108,7 +109,9 @@ inline bool has_filter(const knng_backend_problem& p) {
   return !refuse_dim(p).text && (multiplies(p) || (adds(p) && !refuse_wide_values(p).text));
 }
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
-inline bool registers_pay(const knng_backend_problem& p) { return p.columns.dim <= kRegistersPay && p.k <= kMostInRegisters; }
+inline bool registers_pay(const knng_backend_problem& p) {
+  return p.columns.dim <= kRegistersPay && p.k <= kMostInRegisters;
+}
 inline bool boxes_pay(const knng_backend_problem& p) { return p.columns.dim <= kBoxesPay || !has_filter(p); }
 
 }  // namespace engine_lines
@@ -119,6 +122,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
+     .splits = false,
      .suits = engine_lines::multiplies_bytes,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
@@ -130,6 +134,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
+     .splits = true,
      .suits = engine_lines::multiplies,
      .refusal = engine_lines::refuse_dim,
      .unsuited = "has no products for this metric on CUDA devices: engine=tiled or direct can",
@@ -141,6 +146,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
+     .splits = false,
      .suits = engine_lines::multiplies,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
@@ -152,6 +158,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
+     .splits = false,
      .suits = engine_lines::adds,
      .refusal = engine_lines::refuse_wide_values,
      .unsuited = "has no filter for this metric: it has engine=direct",
@@ -163,6 +170,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = true,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
+     .splits = false,
      .suits = engine_lines::searches,
      .refusal = engine_lines::never,
      .unsuited = "cannot do this metric in this dimension on CUDA devices: engine=direct can",
@@ -174,6 +182,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = true,
      .most_pairs = kPairsInMemory,
+     .splits = false,
      .suits = engine_lines::always,
      .refusal = engine_lines::never,
      .unsuited = nullptr,

@@ -12,7 +12,7 @@ namespace {
 
 // Sides of tiles in memory: where lists open, a small part of all with enough columns for a cut-off worth having; and
 // where all go there.
-constexpr std::int64_t kOpeningSide = 4096, kOpeningParts = 4, kOpeningForK = 4, kWholeSide = 16384;
+constexpr std::int64_t kOpeningSide = 4608, kOpeningParts = 4, kOpeningForK = 4, kWholeSide = 16384;
 constexpr std::int64_t kGrain = 128;
 // Units of work that a multiprocessor should get, so that all end together.
 constexpr std::int64_t kUnitsEach = 8;
@@ -132,7 +132,8 @@ void FusedTiles::find(TileSearch& search) {
   job.rows_again = space.rows_again;
   job.columns_again = space.columns_again;
   job.overflown = space.overflown;
-  const std::int64_t enough = up_to_whole(area.columns * row_blocks(job) / (kUnitsEach * multiprocessors_) + 1, kBlockColumns);
+  const std::int64_t enough =
+      up_to_whole(area.columns * row_blocks(job) / (kUnitsEach * multiprocessors_) + 1, kBlockColumns);
   job.unit_columns = static_cast<int>(std::min<std::int64_t>(enough, kUnitColumns));
   const ListsOfSide rows{search.row_lists, search.row_bounds}, columns{search.column_lists, search.column_bounds};
   cudaStream_t stream = in_.context.stream;

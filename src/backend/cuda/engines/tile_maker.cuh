@@ -1,5 +1,5 @@
-// How an engine finds the candidates of a tile, and what lists have to know of these. Most fill a tile with lower bounds
-// of keys, from which a selector takes candidates. One of these for a session; which, the table of engines says
+// How an engine finds the candidates of a tile, and what lists have to know of these. Most fill a tile with lower
+// bounds of keys, from which a selector takes candidates. One of these for a session; which, the table of engines says
 // (engine_kernels.cuh).
 #pragma once
 
@@ -73,9 +73,9 @@ class TileMaker {
 
   // Tiles that follow are of this rung; what was held for the rung before goes first.
   virtual void begin(int rung) = 0;
-  // The parts of a tile of the plan, in the order in which they are searched, each merged into lists before the next. Of a
-  // graph's tile on the diagonal (`square`, first_row == first_column) parts beside it have the columns behind their rows
-  // only. Not `square`: some rows as if they were queries.
+  // The parts of a tile of the plan, in the order in which they are searched, each merged into lists before the next.
+  // Of a graph's tile on the diagonal (`square`, first_row == first_column) parts beside it have the columns behind
+  // their rows only. Not `square`: some rows as if they were queries.
   virtual std::vector<TilePart> parts(const TileArea& area, bool square) const;
   // search.rows and search.columns get what their lists accept. Asynchronous.
   virtual void find(TileSearch& search);

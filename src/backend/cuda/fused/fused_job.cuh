@@ -11,9 +11,9 @@
 
 namespace libknng::cuda::fused {
 
-// What a list accepts, so that a pair costs one addition and one comparison for each of its two lists. With `term` t and
-// cut-off C of list i, a pair's low R = t_i + t_j - 2 acc (in exact arithmetic) is above C_i if and only if
-// acc - t_j / 2 < (t_i - C_i) / 2. Both halves are rounded down here, and rounding to nearest is monotone, so
+// What a list accepts, so that a pair costs one addition and one comparison for each of its two lists. With `term` t
+// and cut-off C of list i, a pair's low R = t_i + t_j - 2 acc (in exact arithmetic) is above C_i if and only if acc -
+// t_j / 2 < (t_i - C_i) / 2. Both halves are rounded down here, and rounding to nearest is monotone, so
 //     fl(acc - half_term_j) < threshold_i   implies   R > C_i :
 // what is left out lies above the cut-off, without an allowance (docs/internals/error-bound.md, "In registers").
 struct alignas(8) ListLimit {
@@ -38,16 +38,20 @@ struct FusedJob {
   std::int64_t stride, terms;
 
   ListLimit *row_limits, *column_limits;
-  // By blocks of kBlockRows rows, and by units' columns: whether a list there has to be gone through again. Not looked at
-  // in the first pass.
+  // By blocks of kBlockRows rows, and by units' columns: whether a list there has to be gone through again. Not looked
+  // at in the first pass.
   std::uint8_t *rows_again, *columns_again;
-  int unit_columns;      // a multiple of kBlockColumns
-  unsigned* overflown;   // kPasses: lists that found more than there is room for, by pass
+  int unit_columns;     // a multiple of kBlockColumns
+  unsigned* overflown;  // kPasses: lists that found more than there is room for, by pass
   int pass;
 };
 
-constexpr int row_blocks(const FusedJob& job) { return (job.rows.rows + kBlockRows - 1) / kBlockRows; }
-constexpr int column_units(const FusedJob& job) { return (job.rows.columns + job.unit_columns - 1) / job.unit_columns; }
+__host__ __device__ constexpr int row_blocks(const FusedJob& job) {
+  return (job.rows.rows + kBlockRows - 1) / kBlockRows;
+}
+__host__ __device__ constexpr int column_units(const FusedJob& job) {
+  return (job.rows.columns + job.unit_columns - 1) / job.unit_columns;
+}
 
 // Block `b` of the persistent blocks of a launch takes units b, b + blocks, ...: all rows under some columns, then the
 // next columns.

@@ -25,6 +25,7 @@ static_assert(128 * (kProducerRegisters + kConsumers * kConsumerRegisters) <= 65
 // Behind operands, which are aligned to 1024.
 struct Control {
   ListLimit limits[kLimitSlots][kBlockColumns];
+  Packets::Space packets[kConsumerWarps];
   Survivors::Space survivors[kConsumerWarps];
   Barrier full[kMostStages], empty[kMostStages], limits_free[kLimitSlots], rows_there, rows_free;
 };
@@ -40,12 +41,15 @@ int stages_beside(int rows_bytes, int stage_bytes) {
   return std::min(room / stage_bytes, kMostStages);
 }
 // Whether rows stay: then both consumers need all terms of some columns in the ring, and the next on their way.
-bool rows_stay(int blocks) { return 2 * stages_beside(blocks * kRowsBytes, kColumnsBytes) >= 3 * blocks && blocks <= 4; }
+bool rows_stay(int blocks) {
+  return 2 * stages_beside(blocks * kRowsBytes, kColumnsBytes) >= 3 * blocks && blocks <= 4;
+}
 
 Shape shape_of(std::int64_t terms) {
   const int blocks = static_cast<int>((terms + kTerms - 1) / kTerms);
   const bool stay = rows_stay(blocks);
-  return {blocks, stay ? stages_beside(blocks * kRowsBytes, kColumnsBytes) : stages_beside(0, kRowsBytes + kColumnsBytes)};
+  return {blocks,
+          stay ? stages_beside(blocks * kRowsBytes, kColumnsBytes) : stages_beside(0, kRowsBytes + kColumnsBytes)};
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -106,7 +110,7 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
   constexpr int kStageBytes = kColumnsBytes + (kRowsStay ? 0 : kRowsBytes);
   const int thread = static_cast<int>(threadIdx.x % 128), lane = thread % 32, warp = thread / 32;
   const int row_base = consumer * 128 + warp * 16;  // of the block
-  Survivors survivors(control.survivors[consumer * 4 + warp]);
+  Finds finds{Packets(control.packets[consumer * 4 + warp]), Survivors(control.survivors[consumer * 4 + warp])};
   Turn stage, slot, unit;
   Found found;
   if (kRowsStay && consumer == 1) arrive_named(kTurn, kConsumerThreads);
@@ -114,6 +118,7 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
     if (!is_wanted(job, u)) continue;
     const Unit at = unit_of(job, u);
     const int first_row = at.row_block * kBlockRows;
+    const WarpPlace place{row_base, first_row, at.first_column};
     ListLimit limits[2][2];  // of slabs and halves
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -165,14 +170,14 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
           arrive(&control.empty[first_stage]);
       }
       const auto row_limit = [&](int slab, int half) { return limits[slab][half]; };
-      sift<kBoth>(found, row_limit, control.limits[slot.at], row_base, column, job, first_row, at.first_column, survivors);
+      sift<kBoth>(found, row_limit, control.limits[slot.at], column, job, place, finds);
       __syncwarp();
       if (lane == 0) arrive(&control.limits_free[slot.at]);
       slot.next(kLimitSlots);
     }
     if constexpr (kRowsStay)
       if (thread == 0) arrive(&control.rows_free);
-    survivors.deliver(job, first_row, at.first_column);
+    deliver_all<kBoth, Found>(finds, job, place);
   }
   if (kRowsStay && consumer == 0) sync_named(kTurn, kConsumerThreads);
 }
@@ -246,16 +251,16 @@ bool can_run_hopper(int compute_major) { return compute_major == 9; }
 void run_hopper(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
   const Shape shape = shape_of(job.terms);
   const int blocks = std::min(multiprocessors, units(job));
-  const auto run = [&]<bool kRowsStay>(std::bool_constant<kRowsStay>) {
+  const auto start = [&]<bool kRowsStay>(std::bool_constant<kRowsStay>) {
     if (job.both)
       launch<kRowsStay, true>(job, shape, blocks, stream);
     else
       launch<kRowsStay, false>(job, shape, blocks, stream);
   };
   if (rows_stay(shape.blocks))
-    run(std::true_type());
+    start(std::true_type());
   else
-    run(std::false_type());
+    start(std::false_type());
 }
 
 }  // namespace libknng::cuda::fused

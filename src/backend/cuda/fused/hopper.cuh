@@ -1,5 +1,5 @@
-// Instructions of compute capability 9.0 that have no name in CUDA C++ (PTX ISA 8.0 and later): barriers in shared memory
-// that count bytes, bulk copies, products of a warpgroup. Knows nothing of what they are for.
+// Instructions of compute capability 9.0 that have no name in CUDA C++ (PTX ISA 8.0 and later): barriers in shared
+// memory that count bytes, bulk copies, products of a warpgroup. Knows nothing of what they are for.
 #pragma once
 
 #include <cuda.h>
@@ -24,7 +24,8 @@ __device__ inline void arrive(Barrier* b) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
 }
 __device__ inline void arrive_expecting(Barrier* b, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes)
+               : "memory");
 }
 __device__ inline void wait(Barrier* b, unsigned parity) {
   asm volatile(
@@ -55,8 +56,8 @@ struct Turn {
 // The box at (x, y) of a matrix; what lies outside of it is zeros. Counted in bytes by the barrier.
 __device__ inline void copy_box(void* to, const CUtensorMap* map, int x, int y, Barrier* b) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-          shared_address(to)),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
+          "r"(shared_address(to)),
       "l"(map), "r"(shared_address(b)), "r"(x), "r"(y)
       : "memory");
 }

@@ -19,10 +19,13 @@ struct Side {
 };
 __device__ Side side_of(const FusedJob& job, bool rows) {
   if (rows)
-    return {&job.rows, job.rows.row_terms, job.row_limits, job.rows_again, job.rows.rows,
-            (job.rows.rows + kBlockRows - 1) / kBlockRows * kBlockRows, kBlockRows};
-  return {&job.columns, job.rows.column_terms, job.column_limits, job.columns_again, job.rows.columns,
-          (job.rows.columns + kBlockColumns - 1) / kBlockColumns * kBlockColumns, job.unit_columns};
+    return {&job.rows,      job.rows.row_terms, job.row_limits,
+            job.rows_again, job.rows.rows,      (job.rows.rows + kBlockRows - 1) / kBlockRows * kBlockRows,
+            kBlockRows};
+  return {&job.columns,      job.rows.column_terms,
+          job.column_limits, job.columns_again,
+          job.rows.columns,  (job.rows.columns + kBlockColumns - 1) / kBlockColumns * kBlockColumns,
+          job.unit_columns};
 }
 
 __device__ ListLimit limit_of(float term, float cutoff) {
@@ -32,6 +35,8 @@ __device__ ListLimit limit_of(float term, float cutoff) {
 __global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJob job) {
   const int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
   if (i < kPasses) job.overflown[i] = 0;
+  if (i < row_blocks(job)) job.rows_again[i] = 0;
+  if (i < column_units(job)) job.columns_again[i] = 0;
   for (const bool rows : {true, false}) {
     const Side side = side_of(job, rows);
     if (i >= side.padded) continue;
@@ -62,8 +67,8 @@ __global__ void __launch_bounds__(kThreads)
     for (int l = first; l < min(first + kThreads, side.lists); ++l) {
       if (!__syncthreads_or(full && mine == l)) continue;
       const int capacity = side.job->capacity;
-      const float highest = highest_of_nearest<kWarps>(
-          side.job->out + static_cast<std::int64_t>(l) * capacity, capacity, of.bounds, l, scratch);
+      const float highest = highest_of_nearest<kWarps>(side.job->out + static_cast<std::int64_t>(l) * capacity,
+                                                       capacity, of.bounds, l, scratch);
       if (threadIdx.x == 0) {
         const float cutoff = fminf(of.lists.cutoffs[l], highest);
         of.lists.cutoffs[l] = cutoff;
@@ -76,12 +81,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void forget(const __grid_constant__ FusedJob job) {
-  if (!is_needed(job)) return;
-  for (int i = static_cast<int>(threadIdx.x); i < row_blocks(job); i += kThreads) job.rows_again[i] = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < column_units(job); i += kThreads) job.columns_again[i] = 0;
-}
-
 }  // namespace
 
 void start_limits(const FusedJob& job, cudaStream_t stream) {
@@ -91,8 +90,6 @@ void start_limits(const FusedJob& job, cudaStream_t stream) {
 }
 
 void renew_limits(const FusedJob& job, const ListsOfSide& rows, const ListsOfSide& columns, cudaStream_t stream) {
-  forget<<<1, kThreads, 0, stream>>>(job);
-  check_launch();
   constexpr int kMostBlocks = 512;
   const int most = std::max(job.rows.rows, job.rows.columns);
   const dim3 blocks(static_cast<unsigned>(std::min((most + kThreads - 1) / kThreads, kMostBlocks)), job.both ? 2U : 1U);

@@ -15,9 +15,9 @@ constexpr int kRows = 128, kColumns = kBlockColumns;
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAcross = kColumns / kWarpColumns;
 constexpr int kSlabs = kWarpRows / 16, kEights = kWarpColumns / 8;
-constexpr int kTerms = 32;             // of a stage: 64 bytes of a point
-constexpr int kPieces = kTerms / 8;    // of 16 bytes
-constexpr int kStages = 4;
+constexpr int kTerms = 32;           // of a stage: 64 bytes of a point
+constexpr int kPieces = kTerms / 8;  // of 16 bytes
+constexpr int kStages = 3;
 static_assert(kBlockRows % kRows == 0 && kWarps == kRows / kWarpRows * kWarpsAcross);
 
 struct Shared {
@@ -25,6 +25,7 @@ struct Shared {
   __align__(128) std::byte columns[kStages][kColumns * kTerms * 2];
   __align__(16) ListLimit limits[2][kColumns];
   ListLimit row_limits[kRows];
+  Packets::Space packets[kWarps];
   Survivors::Space survivors[kWarps];
 };
 
@@ -56,7 +57,8 @@ __device__ void load_matrices(unsigned (&to)[4], const std::byte* at) {
 __device__ void multiply(float* d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #if __CUDA_ARCH__ >= 800
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #endif
@@ -73,7 +75,7 @@ __device__ void multiply_stage(Found& found, const std::byte* rows, const std::b
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab)
       load_matrices(a[slab], rows + piece_at(warp_row + slab * 16 + lane % 16, step * 2 + lane / 16));
-    // Two eights at once: points 0 to 7 and 8 to 15, the first and the second eight terms of each.
+      // Two eights at once: points 0 to 7 and 8 to 15, the first and the second eight terms of each.
 #pragma unroll
     for (int two = 0; two < kEights / 2; ++two)
       load_matrices(b[two],
@@ -93,7 +95,7 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
   auto& shared = *reinterpret_cast<Shared*>(memory);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int warp_row = warp / kWarpsAcross * kWarpRows, warp_column = warp % kWarpsAcross * kWarpColumns;
-  Survivors survivors(shared.survivors[warp]);
+  Finds finds{Packets(shared.packets[warp]), Survivors(shared.survivors[warp])};
   const int blocks = static_cast<int>((job.terms + kTerms - 1) / kTerms);
   constexpr int kHalves = kBlockRows / kRows;
   for (int work = static_cast<int>(blockIdx.x); work < units(job) * kHalves; work += static_cast<int>(gridDim.x)) {
@@ -102,6 +104,7 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
     const Unit at = unit_of(job, u);
     const int first_row = at.row_block * kBlockRows + work % kHalves * kRows;
     if (first_row >= job.rows.rows) continue;
+    const WarpPlace place{warp_row, first_row, at.first_column};
     // Stages of all columns of the unit, one after the other.
     const int tiles = (at.columns + kColumns - 1) / kColumns, stages = tiles * blocks;
     const auto fetch = [&](int stage) {
@@ -127,17 +130,17 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
         for (float& value : slab) value = 0;
       ListLimit* const column_limits = shared.limits[tile % 2];
       if (threadIdx.x < kColumns)
-        column_limits[threadIdx.x] = job.column_limits[at.first_column + tile * kColumns + static_cast<int>(threadIdx.x)];
+        column_limits[threadIdx.x] =
+            job.column_limits[at.first_column + tile * kColumns + static_cast<int>(threadIdx.x)];
       for (int block = 0; block < blocks; ++block, ++stage) {
         wait_for_copies<kStages - 2>();
         __syncthreads();  // the stage is there for all, and the one before is read
         fetch(stage + kStages - 1);
         multiply_stage(found, shared.rows[stage % kStages], shared.columns[stage % kStages], warp_row, warp_column);
       }
-      sift<kBoth>(found, row_limit, column_limits + warp_column, warp_row, tile * kColumns + warp_column, job, first_row,
-                  at.first_column, survivors);
+      sift<kBoth>(found, row_limit, column_limits + warp_column, tile * kColumns + warp_column, job, place, finds);
     }
-    survivors.deliver(job, first_row, at.first_column);
+    deliver_all<kBoth, Found>(finds, job, place);
   }
   wait_for_copies<0>();
 }

@@ -1,5 +1,5 @@
-// Pairs that a warp has found, on their way to lists. A list's count is far away, and who waits for it multiplies nothing
-// meanwhile: so many go together. All lanes call everything but add().
+// Pairs that a warp has found, on their way to lists. A list's count is far away, and who waits for it multiplies
+// nothing meanwhile: so many go together. All lanes call everything but add().
 #pragma once
 
 #include "backend/cuda/fused/fused_job.cuh"
@@ -8,7 +8,7 @@
 namespace libknng::cuda::fused {
 
 struct Survivor {
-  float product;
+  float low;
   std::uint32_t place;  // row in the block, column in the unit, and whose it is
 };
 static_assert(kBlockRows <= 1 << 16 && kUnitColumns <= 1 << 14);
@@ -42,28 +42,34 @@ class Survivors {
     __syncwarp();
   }
 
-  // A lane's own; false: there is no room before the next deliver().
-  __device__ bool add(float product, std::uint32_t place) {
-    const int at = atomicAdd(&space_.count, 1);
-    if (at >= kRoom) return false;
-    space_.found[at] = {product, place};
-    return true;
-  }
-  __device__ bool is_crowded() const { return space_.count > kRoom / 2; }
+  // All lanes: whether there is room for so many of all lanes together.
+  __device__ bool has_room(int wanted) const { return space_.count + wanted <= kRoom; }
+  // A lane's own, for which there is room: where `count` of them go.
+  __device__ Survivor* take(int count) { return space_.found + atomicAdd(&space_.count, count); }
 
+  // All that a lane hands over is under way at a time.
   __device__ void deliver(const FusedJob& job, int first_row, int first_column) {
+    constexpr int kOfLane = kRoom / 32;
     __syncwarp();
-    const int count = min(space_.count, kRoom);
-#pragma unroll 1
-    for (int i = lane(); i < count; i += 32) {
-      const Survivor s = space_.found[i];
-      const int row = first_row + static_cast<int>(s.place >> 16);
-      const int column = first_column + static_cast<int>(s.place >> 2 & 0x3fffU);
-      if (row >= job.rows.rows || column >= job.rows.columns) continue;  // padding
-      const float low = __fmaf_rn(-2.0F, s.product, __fadd_rn(job.rows.row_terms[row], job.rows.column_terms[column]));
-      if (!(low < infinity())) continue;
-      if ((s.place & kOfRow) != 0) append(job, job.rows, row, column, low);
-      if ((s.place & kOfColumn) != 0) append(job, job.columns, column, row, low);
+    const int count = space_.count;
+    Survivor found[kOfLane];
+    int rows[kOfLane], columns[kOfLane], in_row[kOfLane], in_column[kOfLane];
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      const int at = lane() + 32 * i;
+      found[i] = at < count ? space_.found[at] : Survivor{infinity(), 0};
+      rows[i] = first_row + static_cast<int>(found[i].place >> 16);
+      columns[i] = first_column + static_cast<int>(found[i].place >> 2 & 0x3fffU);
+      // Padding goes out by its number; what is no candidate, by its low.
+      if (!(found[i].low < infinity()) || rows[i] >= job.rows.rows || columns[i] >= job.rows.columns)
+        found[i].place = 0;
+      if ((found[i].place & kOfRow) != 0) in_row[i] = claim(job.rows, rows[i], columns[i]);
+      if ((found[i].place & kOfColumn) != 0) in_column[i] = claim(job.columns, columns[i], rows[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      if ((found[i].place & kOfRow) != 0) store(job, job.rows, rows[i], columns[i], in_row[i], found[i].low);
+      if ((found[i].place & kOfColumn) != 0) store(job, job.columns, columns[i], rows[i], in_column[i], found[i].low);
     }
     __syncwarp();
     if (lane() == 0) space_.count = 0;
@@ -71,13 +77,20 @@ class Survivors {
   }
 
  private:
+  static constexpr int kExcluded = -1;
+
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
-  static __device__ void append(const FusedJob& job, const SelectJob& side, int list, int element, float low) {
-    const std::uint32_t id = side.first_id + static_cast<std::uint32_t>(element);
-    if (side.excluded && side.excluded[list] == id) return;
-    const int place = atomicAdd(&side.counts[list], 1);
+  // A place in a list.
+  static __device__ int claim(const SelectJob& side, int list, int element) {
+    if (side.excluded && side.excluded[list] == side.first_id + static_cast<std::uint32_t>(element)) return kExcluded;
+    return atomicAdd(&side.counts[list], 1);
+  }
+  static __device__ void store(const FusedJob& job, const SelectJob& side, int list, int element, int place,
+                               float low) {
+    if (place == kExcluded) return;
     if (place < side.capacity) {
-      side.out[static_cast<std::int64_t>(list) * side.capacity + place] = {low, id};
+      side.out[static_cast<std::int64_t>(list) * side.capacity + place] = {
+          low, side.first_id + static_cast<std::uint32_t>(element)};
       return;
     }
     if (place == side.capacity) atomicAdd(&job.overflown[job.pass], 1U);

@@ -128,7 +128,8 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
   }
   gather_below(end, list, before, more, arriving, &state.count);
   const int size = min(all, lists.capacity);
-  const float highest = size >= bounds.k ? highest_of_nearest<kWarps>(list, size, bounds, l, state.highest) : infinity();
+  const float highest =
+      size >= bounds.k ? highest_of_nearest<kWarps>(list, size, bounds, l, state.highest) : infinity();
   if (Threads::thread() == 0) finish(lists, l, size, bounds.k, highest, dropped);
   Threads::sync();
 }
