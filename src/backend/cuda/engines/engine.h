@@ -75,8 +75,10 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 
 // Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
 inline constexpr std::int64_t kBoxesPay = 8;
-// Up to so many dimensions and neighbours products are compared in registers.
+// Up to so many dimensions and neighbours products are compared in registers; where more than a few neighbours are
+// wanted, only among so many points, since lists that are young accept much (docs/internals/benchmarks.md, "One GPU").
 inline constexpr std::int64_t kRegistersPay = 1024, kMostInRegisters = 1024;
+inline constexpr std::int64_t kFewNeighbours = 32, kManyPoints = std::int64_t{1} << 18;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
@@ -110,7 +112,8 @@ inline bool has_filter(const knng_backend_problem& p) {
 }
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
 inline bool registers_pay(const knng_backend_problem& p) {
-  return p.columns.dim <= kRegistersPay && p.k <= kMostInRegisters;
+  if (p.columns.dim > kRegistersPay || p.k > kMostInRegisters) return false;
+  return p.k <= kFewNeighbours || p.columns.count >= kManyPoints;
 }
 inline bool boxes_pay(const knng_backend_problem& p) { return p.columns.dim <= kBoxesPay || !has_filter(p); }
 
