@@ -16,13 +16,13 @@ need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib
   libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy python3-scipy \
   python3-pycparser
 # Python
-need python3-igraph python3-networkx python3-pandas python3-anndata python3-tqdm python3-matplotlib mypy python3-pynndescent \
+need python3-igraph python3-faiss python3-networkx python3-pandas python3-anndata python3-tqdm python3-matplotlib mypy python3-pynndescent \
   umap-learn python3-pip python3-setuptools python3-wheel
 # Fortran, and leaks of its module and others
 need gfortran valgrind
 # R and what its package is compared with
 need r-base-core r-cran-matrix r-cran-testthat r-cran-knitr r-cran-markdown qpdf shellcheck r-cran-fnn r-cran-rann r-cran-dbscan \
-  r-cran-igraph r-cran-uwot r-bioc-biocneighbors r-bioc-all r-bioc-hsmmsinglecell r-cran-mlbench valgrind
+  r-cran-igraph r-cran-uwot r-bioc-biocneighbors r-bioc-all r-bioc-bladderbatch r-bioc-hsmmsinglecell r-cran-mlbench valgrind
 # Rust
 need cargo rustc rust-clippy valgrind
 # Debian packages of the project, and a root of their own to try them in
