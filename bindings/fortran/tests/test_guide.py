@@ -30,6 +30,16 @@ def interrupted(program, environment):
             running.kill()
 
 
+def refused(compiler, rows, k, flags, environment):
+    """The compiler, not a run, refuses a call with these arguments."""
+    pathlib.Path("wrong.f90").write_text("program wrong\n  use knng\n  implicit none\n  type(knng_graph) :: graph\n"
+                                         f"  call graph%build({rows}, {k})\nend program\n")
+    done = subprocess.run([compiler, "wrong.f90", *flags, "-o", "wrong"], env=environment, capture_output=True, text=True)
+    wanted = "matching specific binding for the call to the GENERIC 'build'"
+    if not done.returncode or wanted not in " ".join(done.stderr.replace("\u2018", "'").replace("\u2019", "'").split()):
+        sys.exit(f"build({rows}, {k}) compiles, or is refused with other words than the page's:\n{done.stderr}")
+
+
 def main(build, compiler, cmake):
     blocks = re.findall(r"^```(\w+)\n(.*?)^```", PAGE.read_text(), re.M | re.S)
     programs = {re.search(r"^program (\w+)", text, re.M).group(1): (text, blocks[place + 1:place + 2])
@@ -63,6 +73,9 @@ def main(build, compiler, cmake):
                 sys.exit(f"{program} says\n{said}instead of\n{after[0][1]}")
         if len(pathlib.Path("curve.txt").read_text().split()) != 2000 or not pathlib.Path("edges.txt").read_text():
             sys.exit("curve does not write its files")
+        for rows, k in [("reshape([(1.0, 2.0), (3.0, 4.0)], [1, 2])", "1"), ("reshape(['a', 'b'], [1, 2])", "1"),
+                        ("[1.0, 2.0]", "1"), ("reshape([1.0, 2.0], [1, 2])", "1.0")]:
+            refused(compiler, rows, k, flags, environment)
         # CMake finds the module as it does the library.
         consumer = pathlib.Path("consumer")
         consumer.mkdir()

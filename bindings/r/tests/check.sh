@@ -49,3 +49,14 @@ if [ -n "${failed:-}" ] || grep -qE '\.\.\. .*(ERROR|WARNING)$' knng.Rcheck/00ch
   exit 1
 fi
 grep -q '^Status:' knng.Rcheck/00check.log
+# Where the library is gone since, loading says which file it was.
+if ! ldconfig -p 2>/dev/null | grep -q libknng.so; then
+  mkdir gone
+  cp -r knng.Rcheck/knng gone
+  LC_ALL=C sed -i "s|$LIB_DIR|$(printf %s "$LIB_DIR" | tr '[:alnum:]' x)|g" gone/knng/libs/knng.so
+  if LD_LIBRARY_PATH='' Rscript --vanilla -e 'library(knng, lib.loc = "gone")' >said 2>&1 || ! grep -q 'libknng.so.0' said; then
+    echo "without libknng.so.0 loading says"
+    cat said
+    exit 1
+  fi
+fi

@@ -6,6 +6,12 @@ use knng_sys as sys;
 ///
 /// Distances are computed from the values as binary64, which must hold them exactly: integers are taken from -2^53 to
 /// 2^53. Functions that write results say which types they write.
+///
+/// Text, complex numbers and options are none:
+///
+/// ```compile_fail,E0277
+/// knng::Rows::new(&["1.5", "2.5"], 1);
+/// ```
 pub trait Element: Copy + Default + Send + Sync + sealed::Sealed + 'static {
     /// The type as data.
     const DTYPE: Dtype;

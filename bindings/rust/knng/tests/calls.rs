@@ -219,3 +219,24 @@ fn a_callback_may_use_the_data_set() {
     data.check(&graph, 0, &mut Control::new().log(|_, _| width = Some(data.build(2).unwrap().width()))).unwrap();
     assert_eq!(width, Some(2));
 }
+
+extern "C" {
+    fn fork() -> i32;
+    fn waitpid(child: i32, status: *mut i32, options: i32) -> i32;
+    fn _exit(status: i32) -> !;
+}
+
+#[test]
+fn a_child_goes_on_after_fork() {
+    let data = Dataset::from_owned(points(300, 4), 4).unwrap().with("threads", 2).unwrap();
+    let graph = data.build(5).unwrap();
+    let child = unsafe { fork() };
+    if child == 0 {
+        let same = data.build(5).map_or(false, |again| again.ids() == graph.ids());
+        drop(data); // as the parent will
+        unsafe { _exit(if same { 0 } else { 1 }) };
+    }
+    let mut status = -1;
+    assert_eq!((unsafe { waitpid(child, &mut status, 0) }, status), (child, 0));
+    assert_eq!(data.build(5).unwrap().ids(), graph.ids());
+}
