@@ -27,7 +27,8 @@ balanced <- do.call(cbind, lapply(unique(batch), function(b) {
 network <- function(id) simplify(graph_from_edgelist(cbind(rep(seq_len(nrow(id)), ncol(id)), c(id)), directed = FALSE))
 networks <- list("ten nearest of all" = network(plain$id), "two nearest of each batch" = network(balanced))
 chance <- sum(table(batch) * (table(batch) - 1)) / (length(batch) * (length(batch) - 1))
-cat(sprintf("plain graph: %.0f %% of the neighbours are of the same batch, of %.0f %% by chance\n", 100 * within, 100 * chance))
+cat(sprintf("plain graph: %.0f %% of the neighbours are of the same batch, of %.0f %% by chance\n", 100 * within,
+            100 * chance))
 for (name in names(networks)) {
   g <- networks[[name]]
   cat(sprintf("%s: modularity of batches %.2f, of tissues %.2f\n", name, modularity(g, as.integer(factor(batch))),
@@ -40,7 +41,8 @@ par(mfrow = c(1, 2), mar = c(3, 0, 1.5, 0))
 for (name in names(networks)) {
   set.seed(1)
   places <- norm_coords(layout_with_fr(networks[[name]]))
-  plot(networks[[name]], layout = places, vertex.shape = "none", vertex.size = 0, vertex.label = NA, edge.color = "#cccccc")
+  plot(networks[[name]], layout = places, vertex.shape = "none", vertex.size = 0, vertex.label = NA,
+       edge.color = "#cccccc")
   points(places, pch = c(Biopsy = 22, Cancer = 21, Normal = 24)[tissue], bg = colours[batch], col = "white", cex = 1.7)
   title(name, font.main = 1, cex.main = 1)
 }

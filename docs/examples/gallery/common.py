@@ -49,7 +49,8 @@ def show_map(axes, places, colours, title, size=0.3):
 
 def legend_of_classes(figure):
     dots = [plt.Line2D([], [], marker="o", linestyle="", markersize=5, color=colour) for colour in COLOURS]
-    figure.legend(dots, NAMES, loc="lower center", ncol=10, frameon=False, fontsize=7.5, handletextpad=0, columnspacing=0.8)
+    figure.legend(dots, NAMES, loc="lower center", ncol=10, frameon=False, fontsize=7.5, handletextpad=0,
+                  columnspacing=0.8)
 
 
 def save(figure):

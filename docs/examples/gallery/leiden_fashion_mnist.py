@@ -27,7 +27,8 @@ part = shares[order] / shares[order].sum(axis=1, keepdims=True)
 axes.imshow(part, cmap="Blues", vmin=0, vmax=1, aspect="auto")
 for (i, j), share in np.ndenumerate(part):
     if share >= 0.01:
-        axes.text(j, i, f"{share:.0%}", ha="center", va="center", fontsize=7, color="white" if share > 0.55 else "black")
+        axes.text(j, i, f"{share:.0%}", ha="center", va="center", fontsize=7,
+                  color="white" if share > 0.55 else "black")
 axes.xaxis.tick_top()
 axes.set_xticks(range(10), NAMES, rotation=30, ha="left")
 axes.set_yticks(range(len(kept)), [f"{size:,} images" for size in shares[order].sum(axis=1)])

@@ -1,4 +1,5 @@
-"""The mutual graph of Fashion-MNIST: hubs lose the edges that nobody returns, and images that are like no other stand alone."""
+"""The mutual graph of Fashion-MNIST: hubs lose the edges that nobody returns, and images like no other stand
+alone."""
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
