@@ -78,7 +78,7 @@ inline constexpr std::int64_t kBoxesPay = 8;
 // Up to so many dimensions and neighbours products are compared in registers; where more than a few neighbours are
 // wanted, only among so many points, since lists that are young accept much (docs/internals/benchmarks.md, "One GPU").
 inline constexpr std::int64_t kRegistersPay = 1024, kMostInRegisters = 1024;
-inline constexpr std::int64_t kFewNeighbours = 32, kManyPoints = std::int64_t{1} << 18;
+inline constexpr std::int64_t kFewNeighbours = 16, kManyPoints = std::int64_t{1} << 18;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
