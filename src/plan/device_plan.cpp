@@ -71,7 +71,8 @@ Sides largest_tile(const Problem& p) {
   if (p.square) {
     // Half of (n / side)^2 tiles.
     const double across = p.one_tile_will_do ? 1 : std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
-    const double side = static_cast<double>(p.rows) / across + (p.one_tile_will_do ? kGrain : 0);
+    const std::int64_t rounded_up = p.rows + (p.one_tile_will_do ? kGrain : 0);
+    const double side = static_cast<double>(rounded_up) / across;
     if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, side_of(p.most_pairs));
     rows = std::min(rows, p.rows);
     return {rows, rows};
