@@ -19,7 +19,8 @@ Rscript --vanilla "$here/memory.R" "$library" torture 23
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # R's own code reads what valgrind takes for uninitialised; losses count where this package or the library allocated.
-R --vanilla --no-echo -d "valgrind --leak-check=full --show-leak-kinds=definite --undef-value-errors=no --log-file=$log" \
+R --vanilla --no-echo -d "valgrind --leak-check=full --show-leak-kinds=definite --undef-value-errors=no \
+  --suppressions=$here/loader.supp --log-file=$log" \
   --args "$library" plain <"$here/memory.R"
 if grep -qE 'Invalid (read|write|free)|Mismatched free' "$log" ||
   awk '/definitely lost in loss record/ { block = "" } { block = block $0 "\n" }
