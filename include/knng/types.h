@@ -15,7 +15,7 @@ extern "C" {
  * @{ */
 
 /** Version of this header: major << 16 | minor << 8 | patch. knng_version() gives the library's. */
-#define KNNG_HEADER_VERSION 0x000100
+#define KNNG_HEADER_VERSION 0x000900
 
 /** Marks what the shared library exports. */
 #if defined(__GNUC__)

@@ -25,7 +25,7 @@ module knng
 
 contains
 
-  !> Version of the library that is running, such as "0.1.0".
+  !> Version of the library that is running, such as "0.9.0".
   function knng_library_version() result(text)
     character(:), allocatable :: text
     character(32) :: buffer

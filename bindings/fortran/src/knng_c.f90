@@ -10,7 +10,7 @@ module knng_c
 
   !> Version of the header that this file mirrors: major * 65536 + minor * 256 + patch.
   integer(c_int32_t), parameter :: &
-    knng_header_version = 256
+    knng_header_version = 2304
 
   !> Status codes.
   integer(c_int32_t), parameter :: &

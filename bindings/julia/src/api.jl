@@ -3,7 +3,7 @@
 #     name(arguments) = ccall(symbol(:name), Result, (Types,), arguments)
 # A pointer may be C_NULL where the header says so; a Ref is taken where it is to a value.
 
-const KNNG_HEADER_VERSION = Int32(256)
+const KNNG_HEADER_VERSION = Int32(2304)
 const KNNG_OK = Int32(0)
 const KNNG_ERR_ARGUMENT = Int32(-1)
 const KNNG_ERR_RANGE = Int32(-2)

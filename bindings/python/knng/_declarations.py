@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char, c_char_p, c_double, c_int32, c_int64, c_uint
 from typing import Any
 
 #: The version of knng.h that these declarations were written for: major << 16 | minor << 8 | patch.
-HEADER_VERSION = 0x000100
+HEADER_VERSION = 0x000900
 
 PROGRESS = ctypes.CFUNCTYPE(c_int32, c_void_p, c_char_p, c_double, c_double)
 LOG = ctypes.CFUNCTYPE(None, c_void_p, c_int32, c_char_p)

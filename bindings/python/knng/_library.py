@@ -66,7 +66,7 @@ def _load() -> ctypes.CDLL:
 
 
 def text_of_version(version: int) -> str:
-    """0x000100 as 0.1.0"""
+    """0x000900 as 0.9.0"""
     return f"{version >> 16}.{version >> 8 & 255}.{version & 255}"
 
 

@@ -1,2 +1,2 @@
 """The version of the package: the library's that it was written for."""
-__version__ = "0.1.0"
+__version__ = "0.9.0"

@@ -70,7 +70,7 @@ class Archives(unittest.TestCase):
         self.assertTrue(any(name.endswith("/LICENSE") for name in names))
         self.assertIn("Root-Is-Purelib: false", about)
         tag, = re.findall("^Tag: (.*)$", about, re.M)
-        self.assertEqual(self.wheel.name, f"knng-0.1.0-{tag}.whl")
+        self.assertEqual(self.wheel.name, f"knng-0.9.0-{tag}.whl")
         self.assertRegex(tag, "^py3-none-manylinux_2_[0-9]+_(x86_64|aarch64)$")
 
     def test_the_tag_is_true(self):
@@ -140,7 +140,7 @@ print(sorted(os.listdir(".")), sorted(np.load("g.npz")), "formats" in open("/pro
         self.install(self.source, site)
         program = "import knng; print(knng.__version__, knng.library_version)"
         self.assertEqual(run(sys.executable, "-c", program, PYTHONPATH=str(site), KNNG_LIBRARY=LIBRARY),
-                         "0.1.0 0.1.0\n")
+                         "0.9.0 0.9.0\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ use std::env;
 use std::process::{self, Command};
 
 /// The C library's version from which these declarations hold, and the first that they do not hold for.
-const FROM: &str = "0.1.0";
+const FROM: &str = "0.9.0";
 const BEFORE: &str = "1.0.0";
 
 fn main() {

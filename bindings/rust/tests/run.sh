@@ -73,10 +73,10 @@ case $part in
     }
     unset KNNG_LIB_DIR
     export PKG_CONFIG_LIBDIR="$work" PKG_CONFIG_PATH=
-    describe 0.1.0
+    describe 0.9.0
     build || { cat "$work/log"; exit 1; }
     describe 0.0.9
-    refused "the library is too old" "libknng 0.1.0 or newer, before 1.0.0, was not found"
+    refused "the library is too old" "libknng 0.9.0 or newer, before 1.0.0, was not found"
     says "0.0.9"
     describe 1.0.0
     refused "the library is too new" "before 1.0.0"

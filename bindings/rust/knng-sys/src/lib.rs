@@ -14,7 +14,7 @@ use std::os::raw::{c_char, c_void};
 use std::ptr;
 
 /// Version of the header that these declarations mirror: major << 16 | minor << 8 | patch.
-pub const KNNG_HEADER_VERSION: i32 = 0x000100;
+pub const KNNG_HEADER_VERSION: i32 = 0x000900;
 
 /// A data set (its rows, or views of them) together with settings.
 #[repr(C)]
