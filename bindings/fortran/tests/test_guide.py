@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/guide/fortran.md"
 LIMIT = 60  # seconds
@@ -28,6 +29,14 @@ def interrupted(program, environment):
             return said + running.communicate(timeout=LIMIT)[0]
         finally:
             running.kill()
+
+
+def drawn(file):
+    """A picture of 2,000 distances, the smallest first: from left to right, and never downwards."""
+    line = next(element for element in ElementTree.parse(file).iter() if element.tag.endswith("polyline"))
+    x, y = zip(*(map(float, point.split(",")) for point in re.sub(r",\s+", ",", line.get("points")).split()))
+    if len(x) != 2000 or list(x) != sorted(x) or list(y) != sorted(y, reverse=True) or not y[0] > y[-1] == 0:
+        sys.exit(f"{file} does not show the distances in order")
 
 
 def refused(compiler, rows, k, flags, environment):
@@ -71,8 +80,9 @@ def main(build, compiler, cmake):
             said = run(f"./{program}", env=environment)
             if after and after[0][0] == "text" and said.split() != after[0][1].split():
                 sys.exit(f"{program} says\n{said}instead of\n{after[0][1]}")
-        if len(pathlib.Path("curve.txt").read_text().split()) != 2000 or not pathlib.Path("edges.txt").read_text():
-            sys.exit("curve does not write its files")
+        drawn(pathlib.Path("curve.svg"))
+        if not pathlib.Path("edges.txt").read_text():
+            sys.exit("curve does not write its edges")
         for rows, k in [("reshape([(1.0, 2.0), (3.0, 4.0)], [1, 2])", "1"), ("reshape(['a', 'b'], [1, 2])", "1"),
                         ("[1.0, 2.0]", "1"), ("reshape([1.0, 2.0], [1, 2])", "1.0")]:
             refused(compiler, rows, k, flags, environment)

@@ -29,8 +29,12 @@ case $part in
     cargo test --quiet --locked --offline --workspace
     cargo build --quiet --locked --offline -p knng
     echo "== docs/guide/rust.md"
-    rustdoc --test --edition 2021 --extern "knng=$CARGO_TARGET_DIR/debug/libknng.rlib" \
-      -L "dependency=$CARGO_TARGET_DIR/debug/deps" -L "native=$library" ../../docs/guide/rust.md
+    rm -f "$work/curve.svg"
+    (cd "$work" && rustdoc --test --edition 2021 --extern "knng=$CARGO_TARGET_DIR/debug/libknng.rlib" \
+      -L "dependency=$CARGO_TARGET_DIR/debug/deps" -L "native=$library" "$source/../../docs/guide/rust.md")
+    # Its picture has a point for each row.
+    points=$(grep -oE '[0-9]+\.[0-9],[0-9]+\.[0-9] ' "$work/curve.svg" | wc -l)
+    [ "$points" -eq 1000 ] || { echo "curve.svg has $points points"; exit 1; }
     for example in knng/examples/*.rs; do
       name=$(basename "$example" .rs)
       echo "== $name"
