@@ -9,11 +9,7 @@ as_sparse <- function(g, rule = "directed") {
   graph <- import(g)
   on.exit(.Call(knng_r_end, graph))
   s <- done(.Call(knng_r_sparse, graph, one_text(rule, "rule"), NULL), "g")
-  rows <- nrow(g$id)
-  labels <- list(rownames(g$id), g$names)
-  # Compressed rows are the compressed columns of the transpose; a symmetric matrix is its own.
-  if (!grepl("^directed", rule)) return(new("dgCMatrix", p = s$p, i = s$j, x = s$x, Dim = c(rows, rows), Dimnames = labels))
-  t(new("dgCMatrix", p = s$p, i = s$j, x = s$x, Dim = c(as.integer(g$columns), rows), Dimnames = rev(labels)))
+  new("dgCMatrix", p = s$p, i = s$i, x = s$x, Dim = c(nrow(g$id), as.integer(g$columns)), Dimnames = list(rownames(g$id), g$names))
 }
 
 one_text <- function(value, argument) {

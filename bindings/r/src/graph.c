@@ -2,6 +2,8 @@
 #include "knng_r.h"
 #include "routines.h"
 
+#include <string.h>
+
 static knng_matrix by_columns(int32_t dtype, SEXP x, void* data) {
   knng_matrix m = knng_packed(dtype, Rf_nrows(x), Rf_ncols(x), data);
   m.row_stride = 1;
@@ -88,34 +90,63 @@ static void end_sparse(SEXP pointer) {
   knng_sparse_destroy(s);
 }
 
-/* list(p, j, x) as in a dgCMatrix: compressed rows, counted from 0, which the library writes into R's vectors. */
+/* Compressed rows as compressed columns: entries are counted, then placed row by row. `p` comes filled with zeros, and
+ * has one place for each column and one more. */
+static void to_columns(const knng_sparse* s, int64_t rows, int64_t columns, int* p, int* i, double* x,
+                       knng_error* error) {
+  knng_matrix indptr = knng_packed(KNNG_I64, 0, 0, NULL), col = indptr, value = indptr;
+  if (knng_sparse_view(s, &indptr, NULL, &col, &value, error)) return;
+  const int64_t *begin = indptr.data, *of = col.data;
+  const double* values = value.data; /* binary64, as R's lists are */
+  const int64_t entries = begin[rows];
+  for (int64_t e = 0; e < entries; ++e) ++p[of[e] + 1];
+  for (int64_t c = 0; c < columns; ++c) p[c + 1] += p[c];
+  /* p[c] goes on to where its column ends, which is where the next begins: moved back afterwards. */
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t e = begin[row]; e < begin[row + 1]; ++e) {
+      const int place = p[of[e]]++;
+      i[place] = (int)row;
+      x[place] = values[e];
+    }
+  }
+  for (int64_t c = columns; c > 0; --c) p[c] = p[c - 1];
+  p[0] = 0;
+}
+
+/* list(p, i, x) as in a dgCMatrix: compressed columns, counted from 0, in R's vectors. The library writes rows, which
+ * are the columns of a symmetric matrix; those of the rule "directed" are turned. */
 SEXP knng_r_sparse(SEXP graph, SEXP rule, SEXP show) {
-  static const char* const names[] = {"p", "j", "x"};
+  static const char* const names[] = {"p", "i", "x"};
   SEXP pointer = PROTECT(R_MakeExternalPtr(NULL, Rf_install("knng_sparse"), R_NilValue));
   R_RegisterCFinalizerEx(pointer, end_sparse, TRUE);
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
   knng_sparse* s = NULL;
-  int64_t rows = 0, entries = 0;
+  int64_t rows = 0, columns = 0, entries = 0;
   knng_graph_sparse(knng_r_graph(graph), knng_r_text(rule), &control, &s, &error);
   R_SetExternalPtrAddr(pointer, s);
-  if (error.code || knng_sparse_shape(s, &rows, NULL, &entries, &error)) {
+  if (error.code || knng_sparse_shape(s, &rows, &columns, &entries, &error)) {
     SEXP failure = knng_r_answer(R_NilValue, &error, &watch);
     UNPROTECT(1);
     return failure;
   }
   SEXP list = PROTECT(knng_r_named(3, names));
-  SEXP p = Rf_allocVector(INTSXP, (R_xlen_t)rows + 1);
+  SEXP p = Rf_allocVector(INTSXP, (R_xlen_t)columns + 1);
   SET_VECTOR_ELT(list, 0, p);
-  SEXP j = Rf_allocVector(INTSXP, (R_xlen_t)entries);
-  SET_VECTOR_ELT(list, 1, j);
+  SEXP i = Rf_allocVector(INTSXP, (R_xlen_t)entries);
+  SET_VECTOR_ELT(list, 1, i);
   SEXP x = Rf_allocVector(REALSXP, (R_xlen_t)entries);
   SET_VECTOR_ELT(list, 2, x);
-  knng_matrix indptr = knng_r_column(KNNG_I32, XLENGTH(p), INTEGER(p));
-  knng_matrix col = knng_r_column(KNNG_I32, XLENGTH(j), INTEGER(j)),
-              value = knng_r_column(KNNG_F64, XLENGTH(x), REAL(x));
-  knng_sparse_copy(s, 0, &indptr, NULL, entries ? &col : NULL, entries ? &value : NULL, &error);
+  if (!strcmp(knng_r_text(rule), "directed")) {
+    memset(INTEGER(p), 0, sizeof(int) * (size_t)XLENGTH(p));
+    to_columns(s, rows, columns, INTEGER(p), INTEGER(i), REAL(x), &error);
+  } else {
+    knng_matrix indptr = knng_r_column(KNNG_I32, XLENGTH(p), INTEGER(p));
+    knng_matrix col = knng_r_column(KNNG_I32, XLENGTH(i), INTEGER(i)),
+                value = knng_r_column(KNNG_F64, XLENGTH(x), REAL(x));
+    knng_sparse_copy(s, 0, &indptr, NULL, entries ? &col : NULL, entries ? &value : NULL, &error);
+  }
   end_sparse(pointer);
   SEXP answer = knng_r_answer(list, &error, &watch);
   UNPROTECT(2);

@@ -12,7 +12,10 @@ test_that("dgCMatrix: the entries, the names, and zeros that are entries", {
   for (i in c(1, 60, 120)) expect_identical(unname(m[i, g$id[i, ]]), unname(g$dist[i, ]))
   expect_identical(sum(m@x == 0), 2L) # the two rows that are equal
   q <- knng(x, 4, query = x[1:7, ])
-  expect_identical(dim(as(q, "dgCMatrix")), c(7L, 120L))
+  s <- as(q, "dgCMatrix")
+  expect_true(validObject(s)) # rows ascend in each column
+  expect_identical(dim(s), c(7L, 120L))
+  for (i in 1:7) expect_identical(unname(s[i, q$id[i, ]]), unname(q$dist[i, ]))
   expect_identical(as(g, "CsparseMatrix"), m)
   expect_identical(as(g, "sparseMatrix"), m)
 })
