@@ -19,7 +19,8 @@ has include/knng/types.h "#define KNNG_HEADER_VERSION $number"
 has bindings/python/knng/_version.py "__version__ = \"$version\""
 has bindings/r/DESCRIPTION "Version: $version"
 has bindings/r/DESCRIPTION "libknng (>= $minor)"
-has bindings/r/configure "knng >= $minor'"
+has bindings/r/configure "knng >= $minor' 'knng < ${minor%.*}.$((${minor#*.} + 1))'"
+has bindings/r/configure "KNNG_HEADER_VERSION >> 8 != ${minor#*.}" # of major version 0
 has bindings/r/NEWS.md "# knng $version"
 has bindings/julia/Project.toml "version = \"$version\""
 for crate in knng knng-sys knng-ndarray; do
@@ -28,6 +29,7 @@ done
 has bindings/rust/knng/Cargo.toml "knng-sys = { version = \"$version\""
 has bindings/rust/knng-ndarray/Cargo.toml "knng = { version = \"$version\""
 has bindings/rust/knng-sys/build.rs "FROM: &str = \"$version\""
+has bindings/rust/knng-sys/build.rs "BEFORE: &str = \"${minor%.*}.$((${minor#*.} + 1)).0\"" # of major version 0
 [ "$(grep -cF "version = \"$version\"" bindings/rust/Cargo.lock)" -eq 2 ] || has bindings/rust/Cargo.lock "twice version = \"$version\""
 has docs/knng.1 "\"knng $version\""
 has docs/changelog.md "## $version"

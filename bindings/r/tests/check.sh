@@ -37,8 +37,38 @@ fi
 if [ ! -e /usr/include/knng.h ] && [ ! -e /usr/local/include/knng.h ]; then
   cp -r "$package" bare
   (cd bare && INCLUDE_DIR='' LIB_DIR='' PKG_CONFIG=false ./configure) >said 2>&1 && echo "configure found a libknng that is not there" && exit 1
-  grep -q 'libknng was not found' said && grep -q INCLUDE_DIR said
+  grep -q 'libknng 0.9 was not found' said && grep -q INCLUDE_DIR said
   rm -r bare
+fi
+# configure asks pkg-config where nothing is set, and takes a library of this minor version alone.
+if command -v pkg-config >/dev/null; then
+  # asked HEADERS VERSION: what configure makes of a knng.pc of this version, with headers in this folder
+  asked() {
+    rm -rf asked
+    cp -r "$package" asked
+    printf 'libdir=%s\nName: knng\nDescription: as built\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lknng\n' \
+      "$LIB_DIR" "$2" "$1" "$LIB_DIR" >asked/knng.pc
+    (cd asked && INCLUDE_DIR='' LIB_DIR='' PKG_CONFIG_LIBDIR=. PKG_CONFIG_PATH='' LD_LIBRARY_PATH='' ./configure) >said 2>&1
+  }
+  asked "$INCLUDE_DIR" 0.9.7 || { cat said; exit 1; }
+  tr -s ' ' <asked/src/Makevars >made
+  if ! grep -qxF "PKG_CFLAGS = -I$INCLUDE_DIR \$(C_VISIBILITY)" made || ! grep -qxF "PKG_LIBS = -L$LIB_DIR -lknng -Wl,-rpath,$LIB_DIR" made; then
+    echo "of what pkg-config says configure makes"
+    cat made
+    exit 1
+  fi
+  if [ ! -e /usr/include/knng.h ] && [ ! -e /usr/local/include/knng.h ]; then
+    for version in 0.8.9 0.10.0 1.0.0; do
+      asked "$INCLUDE_DIR" "$version" && echo "configure took libknng $version" && exit 1
+      grep -q 'libknng 0.9 was not found' said
+    done
+  fi
+  # Whatever knng.pc says, the header counts.
+  mkdir another
+  cp -r "$INCLUDE_DIR/." another
+  sed -i 's/^#define KNNG_HEADER_VERSION .*/#define KNNG_HEADER_VERSION 0x000a00/' another/knng/types.h
+  asked "$work/another" 0.9.0 && echo "configure took headers of 0.10" && exit 1
+  grep -q 'this package is for libknng 0.9' said
 fi
 R CMD build "$package"
 archive=$(ls knng_*.tar.gz)
@@ -49,6 +79,15 @@ if [ -n "${failed:-}" ] || grep -qE '\.\.\. .*(ERROR|WARNING)$' knng.Rcheck/00ch
   exit 1
 fi
 grep -q '^Status:' knng.Rcheck/00check.log
+# A library of another minor version is refused, by its own word.
+printf '#include <stdint.h>\nint32_t knng_version(void) { return 0x000a00; }\n' >newer.c
+$(R CMD config CC) -shared -fPIC newer.c -o newer.so
+if LD_PRELOAD="$work/newer.so" Rscript --vanilla -e 'library(knng, lib.loc = "knng.Rcheck")' >said 2>&1 ||
+  ! grep -q 'libknng 0.10.0 is installed, and this package was compiled with 0.9' said; then
+  echo "with another libknng loading says"
+  cat said
+  exit 1
+fi
 # Where the library is gone since, loading says which file it was.
 if ! ldconfig -p 2>/dev/null | grep -q libknng.so; then
   mkdir gone

@@ -3,9 +3,10 @@
 use std::env;
 use std::process::{self, Command};
 
-/// The C library's version from which these declarations hold, and the first that they do not hold for.
+/// The C library's version from which these declarations hold, and the first that they may not hold for: before 1.0 a
+/// minor version may change the interface.
 const FROM: &str = "0.9.0";
-const BEFORE: &str = "1.0.0";
+const BEFORE: &str = "0.10.0";
 
 fn main() {
     for name in [

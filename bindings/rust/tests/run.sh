@@ -41,6 +41,19 @@ case $part in
       cargo run --quiet --locked --offline -p knng --example "$name" >"$work/$name.out"
       [ -s "$work/$name.out" ] || { echo "example $name prints nothing"; exit 1; }
     done
+    # ends_with TEXT COMMAND...: the command fails, and says this.
+    ends_with() {
+      text=$1
+      shift
+      if "$@" >"$work/said" 2>&1 || ! grep -qF "$text" "$work/said"; then echo "'$text' is not in:"; cat "$work/said"; exit 1; fi
+    }
+    program=$CARGO_TARGET_DIR/debug/examples/neighbors
+    echo "== without the library, and with another"
+    ldconfig -p 2>/dev/null | grep -q 'libknng\.so' ||
+      ends_with "libknng.so.0: cannot open shared object file" env LC_ALL=C LD_LIBRARY_PATH= "$program"
+    printf 'int knng_version(void) { return 0x000a00; }\n' >"$work/newer.c"
+    cc -shared -fPIC "$work/newer.c" -o "$work/newer.so"
+    ends_with "libknng 0.10.0 is running, and this crate is for 0.9.x" env LD_PRELOAD="$work/newer.so" "$program"
     ;;
   lint)
     cargo clippy --version >/dev/null 2>&1 || unavailable "clippy is needed (Debian: rust-clippy)"
@@ -80,10 +93,10 @@ case $part in
     describe 0.9.0
     build || { cat "$work/log"; exit 1; }
     describe 0.0.9
-    refused "the library is too old" "libknng 0.9.0 or newer, before 1.0.0, was not found"
+    refused "the library is too old" "libknng 0.9.0 or newer, before 0.10.0, was not found"
     says "0.0.9"
-    describe 1.0.0
-    refused "the library is too new" "before 1.0.0"
+    describe 0.10.0
+    refused "the library is too new" "before 0.10.0"
     rm "$work/knng.pc"
     refused "there is no library" "KNNG_LIB_DIR"
     refused "there is no library" "libknng-dev"

@@ -168,8 +168,20 @@ impl Error {
     }
 }
 
-/// Makes a call with an error for it to fill in.
+/// Makes a call with an error for it to fill in, if the library is one that the declarations hold for: before 1.0 a minor
+/// version may change the interface.
 pub(crate) fn call(function: impl FnOnce(*mut sys::knng_error) -> sys::knng_status) -> Result<()> {
+    let running = unsafe { sys::knng_version() };
+    if running >> 8 != sys::KNNG_HEADER_VERSION >> 8 {
+        let minor = |number: i32| format!("{}.{}", number >> 16, number >> 8 & 255);
+        let message = format!(
+            "libknng {}.{} is running, and this crate is for {}.x",
+            minor(running),
+            running & 255,
+            minor(sys::KNNG_HEADER_VERSION)
+        );
+        return Err(Error::refused(sys::KNNG_ERR_UNSUPPORTED, "", -1, -1, message));
+    }
     let mut raw = sys::knng_error::none();
     match function(&mut raw) {
         sys::KNNG_OK => Ok(()),
