@@ -31,6 +31,16 @@ def interrupted(program, environment):
             running.kill()
 
 
+def without_library(program, environment):
+    """The loader's words on the page are those that it has for a program without the library."""
+    if "libknng.so" in run("/sbin/ldconfig", "-p"):
+        return  # it would find one
+    done = subprocess.run([program], env={**environment, "LD_LIBRARY_PATH": "", "LC_ALL": "C"}, capture_output=True, text=True)
+    words = "error while loading shared libraries: libknng.so.0: cannot open shared object file"
+    if not done.returncode or words not in done.stderr or words not in " ".join(PAGE.read_text().split()):
+        sys.exit(f"without the library {program} says {done.stderr}, or the page something else")
+
+
 def drawn(file):
     """A picture of 2,000 distances, the smallest first: from left to right, and never downwards."""
     line = next(element for element in ElementTree.parse(file).iter() if element.tag.endswith("polyline"))
@@ -81,11 +91,27 @@ def main(build, compiler, cmake):
             if after and after[0][0] == "text" and said.split() != after[0][1].split():
                 sys.exit(f"{program} says\n{said}instead of\n{after[0][1]}")
         drawn(pathlib.Path("curve.svg"))
+        without_library("./first", environment)
         if not pathlib.Path("edges.txt").read_text():
             sys.exit("curve does not write its edges")
         for rows, k in [("reshape([(1.0, 2.0), (3.0, 4.0)], [1, 2])", "1"), ("reshape(['a', 'b'], [1, 2])", "1"),
                         ("[1.0, 2.0]", "1"), ("reshape([1.0, 2.0], [1, 2])", "1.0")]:
             refused(compiler, rows, k, flags, environment)
+        # The source for other compilers, and the page's line that builds the module alone by one.
+        if not (stage / "opt/knng/share/knng/fortran/knng.f90").exists():
+            sys.exit("the source of the module is not installed")
+        line = re.search(r"`FC=flang cmake -S bindings/fortran -B build-flang`", PAGE.read_text())
+        if not line:
+            sys.exit(f"{PAGE} does not say how the module is built alone: the test must follow")
+        source = PAGE.parents[2] / "bindings/fortran"
+        run(cmake, "-S", str(source), "-B", "alone", f"-DCMAKE_PREFIX_PATH={stage}/opt/knng",
+            env=dict(environment, FC=compiler))
+        run(cmake, "--build", "alone")
+        run(compiler, "first.f90", f"-I{next(pathlib.Path('alone').rglob('knng.mod')).parent}",
+            str(next(pathlib.Path("alone").rglob("libknng_fortran.a"))), *(flag for flag in flags if flag != "-lknng_fortran"),
+            "-o", "first_alone", env=environment)
+        if len(run("./first_alone", env=environment).split()) != 20:
+            sys.exit("first, with the module that was built alone, does not print its lists")
         # CMake finds the module as it does the library.
         consumer = pathlib.Path("consumer")
         consumer.mkdir()
