@@ -34,7 +34,7 @@ program test_errors
   call graph%close()
   call data%close()
   deallocate (x, ids, distances, error%argument, error%message)
-  call finish_checks(130)
+  call finish_checks(132)
 
 contains
 
@@ -118,6 +118,8 @@ contains
   subroutine queries()
     call graph%query(data, x(:3, :), 3, error=error)
     call failed(knng_err_argument, "")
+    call graph%query(data, transpose(x), 3, error=error)
+    call failed(knng_err_argument, "30 columns")
     call graph%query(data, x(:, :2), 3, leave_out=[1], error=error)
     call failed(knng_err_argument, "leave_out")
     call graph%query(data, x(:, :2), 3, leave_out=[1, 31], error=error)

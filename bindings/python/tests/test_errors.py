@@ -67,6 +67,7 @@ class BadInput(unittest.TestCase):
         self.refused(ValueError, "at least 1", knng.graph, X[:0], 1)
         self.refused(ValueError, "at least 1", knng.graph, X[:, :0], 1)
         self.refused(ValueError, "dimension.*3|3.*dimension|cols=3", knng.graph, X, 1, query=X[:, :3])
+        self.refused(ValueError, "20 columns.*dimension 4", knng.graph, X, 1, query=X.T)
         self.refused(ValueError, "leave_out must have 20 entries", knng.graph, X, 1, query=X, leave_out=[1])
         self.refused(TypeError, "leave_out must be integers", knng.graph, X, 1, query=X, leave_out=np.zeros(20))
         self.refused(ValueError, "leave_out", knng.graph, X, 1, query=X, leave_out=np.full(20, 20))

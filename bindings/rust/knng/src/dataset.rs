@@ -46,6 +46,14 @@ use std::ptr;
 /// };
 /// data.build(3).unwrap();
 /// ```
+///
+/// Nor is there one after its end:
+///
+/// ```compile_fail,E0382
+/// let data = knng::Dataset::from_owned(vec![0.0_f32; 100], 2).unwrap();
+/// drop(data);
+/// data.build(3).unwrap();
+/// ```
 pub struct Dataset<'a> {
     raw: *mut sys::knng,
     _rows: PhantomData<&'a [u8]>,

@@ -12,6 +12,12 @@ use knng_sys as sys;
 /// ```compile_fail,E0277
 /// knng::Rows::new(&["1.5", "2.5"], 1);
 /// ```
+///
+/// Nor are rows of their own length each, which vectors of vectors may have:
+///
+/// ```compile_fail,E0277
+/// knng::Rows::new(&vec![vec![1.0, 2.0], vec![3.0]], 1);
+/// ```
 pub trait Element: Copy + Default + Send + Sync + sealed::Sealed + 'static {
     /// The type as data.
     const DTYPE: Dtype;

@@ -48,6 +48,11 @@ fn rows() {
     is(data.add_rows(Rows::new(&[0.0_f64; 6], 1).unwrap()).unwrap_err(), ErrorKind::Argument, &["float64", "float32"]);
     assert_eq!((data.rows(), data.columns()), (4, 1));
     is(data.query(Rows::new(&[0.0_f32; 6], 3).unwrap(), 1).unwrap_err(), ErrorKind::Argument, &["3", "1"]);
+    // A transposed matrix: 6 rows of 3 columns as 3 of 6.
+    let x: Vec<f32> = (0..18).map(|i| i as f32).collect();
+    let data_of_3 = Dataset::from_rows(Rows::new(&x, 3).unwrap()).unwrap();
+    let transposed = Rows::column_major(&x, 3, 6).unwrap();
+    is(data_of_3.query(transposed, 1).unwrap_err(), ErrorKind::Argument, &["6 columns", "dimension 3"]);
     is(data.read::<f32>(3, 2).unwrap_err(), ErrorKind::Range, &["2 rows from row 3", "4"]);
     is(data.read::<f32>(usize::MAX, 2).unwrap_err(), ErrorKind::Range, &["4"]);
     is(data.read::<f32>(0, 0).unwrap_err(), ErrorKind::Range, &["4"]);
