@@ -1,40 +1,27 @@
 // For every row, the k smallest (key, id) seen so far, under the total order in which equal keys go to the smaller id;
-// the result does not depend on the order of arrival. A short list is always in order. A longer one is a reservoir:
-// entries below the cut-off are appended, and when it is full the k smallest stay (std::nth_element) and the largest of
-// them is the new cut-off. That costs a few operations an entry whatever k is, where a heap pays log k. Not
-// synchronised: whoever offers to a row holds that row's group (shared_lists.h). Knows nothing of keys' meaning.
+// the result does not depend on the order of arrival. A pair finds its place in a short list at once; a longer list
+// takes pairs in bulk (ordered_list.h). Not synchronised: whoever offers to a row holds that row's group
+// (shared_lists.h). Knows nothing of keys' meaning.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "core/buffer.h"
+#include "merge/neighbour.h"
+#include "merge/ordered_list.h"
 
 namespace libknng {
 
-struct Neighbour {
-  double key;
-  std::int64_t id;
-
-  friend bool operator<(const Neighbour& a, const Neighbour& b) noexcept {
-    return a.key < b.key || (a.key == b.key && a.id < b.id);
-  }
-};
-
 class NeighbourLists {
  public:
-  // Above every pair.
-  static constexpr Neighbour kNone = {std::numeric_limits<double>::infinity(),
-                                      std::numeric_limits<std::int64_t>::max()};
-
   // first_cutoff: no larger key may be in a list (Admission).
-  NeighbourLists(std::int64_t rows, std::int64_t k, Budget* budget, double first_cutoff = kNone.key)
+  NeighbourLists(std::int64_t rows, std::int64_t k, Budget* budget, double first_cutoff = kNoNeighbour.key)
       : k_(k),
         capacity_(capacity(k)),
-        first_{first_cutoff, kNone.id},
+        first_{first_cutoff, kNoNeighbour.id},
         entries_(checked_mul(rows, capacity_, "k"), budget),
-        states_(rows, State{first_, 0, 0}, budget) {}
+        states_(rows, State{first_, 0, 0, false}, budget) {}
 
   // Bytes that lists of this size hold.
   static std::int64_t bytes(std::int64_t rows, std::int64_t k) {
@@ -49,13 +36,13 @@ class NeighbourLists {
   // No pair with a larger key can belong. It only falls.
   double cutoff(std::int64_t row) const noexcept { return states_[row].cutoff.key; }
 
-  void clear(std::int64_t row) noexcept { states_[row] = {first_, 0, 0}; }
+  void clear(std::int64_t row) noexcept { states_[row] = {first_, 0, 0, false}; }
 
   // Starts an empty list with a guess of its last key: larger keys are refused from the beginning. If the guess was too
   // low the list does not fill, and says so.
-  void seed(std::int64_t row, double key) noexcept { states_[row] = {{key, kNone.id}, 0, 0}; }
+  void seed(std::int64_t row, double key) noexcept { states_[row] = {{key, kNoNeighbour.id}, 0, 0, false}; }
   // Whether the list holds k pairs: only then is it that of all pairs offered.
-  bool filled(std::int64_t row) const noexcept { return states_[row].count >= k_; }
+  bool filled(std::int64_t row) const noexcept { return states_[row].ordered + states_[row].arrived >= k_; }
 
   // Each (row, id) may be offered once.
   void offer(std::int64_t row, double key, std::int64_t id) noexcept {
@@ -65,63 +52,73 @@ class NeighbourLists {
       s.tied |= key == s.cutoff.key;
       return;
     }
-    if (k_ <= kShort) return insert(s, entries_.data() + row * k_, pair);
-    entries_[row * capacity_ + s.count++] = pair;
-    if (s.count == capacity_ || (s.count == k_ && s.cutoff.key == first_.key)) select(row);
+    Neighbour* const list = entries_.data() + row * capacity_;
+    if (k_ <= kShort) return insert(s, list, pair);
+    list[k_ + s.arrived++] = pair;
+    if (k_ + s.arrived == capacity_ || (s.ordered + s.arrived == k_ && s.cutoff.key == first_.key)) merge(s, list);
   }
 
-  // The list in ascending order, with kNone in places without a pair; no offers afterwards.
+  // Offers pairs in ascending order, none above the first cut-off: whatever else there is comes after `count` > k.
+  void offer_ordered(std::int64_t row, const Neighbour* pairs, std::int64_t count) noexcept {
+    State& s = states_[row];
+    if (s.ordered + s.arrived > 0) {
+      for (std::int64_t i = 0; i < count; ++i) offer(row, pairs[i].key, pairs[i].id);
+      return;
+    }
+    s.ordered = static_cast<std::int32_t>(std::min(count, k_));
+    std::copy_n(pairs, s.ordered, entries_.data() + row * capacity_);
+    if (count < k_) return;
+    s.cutoff = pairs[k_ - 1];
+    s.tied = count > k_ && pairs[k_].key == s.cutoff.key;
+  }
+
+  // The list in ascending order, with kNoNeighbour in places without a pair; no offers afterwards.
   const Neighbour* sort(std::int64_t row) noexcept {
     State& s = states_[row];
-    if (s.count > k_) select(row);
-    Neighbour* list = entries_.data() + row * capacity_;
-    while (s.count < k_) list[s.count++] = kNone;
-    if (k_ > kShort) std::sort(list, list + k_);
+    Neighbour* const list = entries_.data() + row * capacity_;
+    if (s.arrived > 0) merge(s, list);
+    std::fill(list + s.ordered, list + k_, kNoNeighbour);
     return list;
   }
 
   // After sort(): whether a pair that was left out has the key of the list's last entry.
-  bool tied(std::int64_t row) const noexcept { return states_[row].tied != 0; }
+  bool tied(std::int64_t row) const noexcept { return states_[row].tied; }
 
  private:
   struct State {
     Neighbour cutoff;
-    std::int32_t tied;
-    std::int32_t count;
+    std::int32_t ordered;  // pairs of the list
+    std::int16_t arrived;  // behind its k places
+    bool tied;
   };
 
-  // Up to here an entry is put in its place sooner than a selection's share of it is paid.
+  // Up to here a pair is put in its place sooner than a merge's share of it is paid.
   static constexpr std::int64_t kShort = 32;
 
-  // Behind the k entries of a long list: enough to spread the cost of a selection, little enough for a fresh cut-off.
-  static std::int64_t capacity(std::int64_t k) {
-    return k <= kShort ? k : checked_add(k, std::clamp<std::int64_t>(k / 2, 8, 4096), "k");
-  }
+  static std::int64_t capacity(std::int64_t k) { return k <= kShort ? k : checked_add(k, room_for_arrivals(k), "k"); }
 
   // Puts a pair below the cut-off in its place; the last of k makes room.
   void insert(State& s, Neighbour* list, const Neighbour& pair) noexcept {
-    const bool full = s.count == k_;
-    const Neighbour dropped = full ? list[k_ - 1] : kNone;
-    std::int64_t at = full ? k_ - 1 : s.count++;
+    const bool full = s.ordered == k_;
+    const Neighbour dropped = full ? list[k_ - 1] : kNoNeighbour;
+    std::int64_t at = full ? k_ - 1 : s.ordered++;
     for (; at > 0 && pair < list[at - 1]; --at) list[at] = list[at - 1];
     list[at] = pair;
-    if (s.count < k_) return;
+    if (s.ordered < k_) return;
     s.cutoff = list[k_ - 1];
     // What was left out before is not below the entry that makes room.
     s.tied = full && dropped.key == s.cutoff.key;
   }
 
-  // Keeps the k smallest.
-  void select(std::int64_t row) noexcept {
-    State& s = states_[row];
-    Neighbour* list = entries_.data() + row * capacity_;
-    std::nth_element(list, list + (k_ - 1), list + s.count);
+  void merge(State& s, Neighbour* list) noexcept {
+    Neighbour dropped = kNoNeighbour;
+    s.ordered = static_cast<std::int32_t>(merge_arrivals(list, s.ordered, list + k_, s.arrived, k_, &dropped));
+    s.arrived = 0;
+    if (s.ordered < k_) return;
     const Neighbour last = list[k_ - 1];
     // What was left out before is not below the old cut-off: it ties with the new one only if the key has not fallen.
-    if (last.key != s.cutoff.key) s.tied = 0;
-    for (std::int64_t i = k_; i < s.count; ++i) s.tied |= list[i].key == last.key;
+    s.tied = (s.tied && last.key == s.cutoff.key) || dropped.key == last.key;
     s.cutoff = last;
-    s.count = static_cast<std::int32_t>(k_);
   }
 
   std::int64_t k_;

@@ -73,8 +73,8 @@ void lists_begin_with_a_cutoff(void**) {
     for (const Neighbour* list : {lists.sort(0), to.sort(0)})
       for (std::int64_t i = 0; i < k; ++i) {
         const bool there = i < below;
-        assert_int_equal(list[i].id, there ? i % 10 * 30 + i / 10 : NeighbourLists::kNone.id);
-        assert_true(list[i].key == (there ? static_cast<double>(i / 10) : NeighbourLists::kNone.key));
+        assert_int_equal(list[i].id, there ? i % 10 * 30 + i / 10 : kNoNeighbour.id);
+        assert_true(list[i].key == (there ? static_cast<double>(i / 10) : kNoNeighbour.key));
       }
     lists.clear(1);
     lists.offer(1, 10.5, 0);
@@ -82,7 +82,7 @@ void lists_begin_with_a_cutoff(void**) {
     const Neighbour* const list = lists.sort(1);
     assert_true(list[0].id == 1 && list[0].key == 10.0);
   }
-  assert_true(Admission().first_cutoff() == NeighbourLists::kNone.key);
+  assert_true(Admission().first_cutoff() == kNoNeighbour.key);
 }
 
 }  // namespace

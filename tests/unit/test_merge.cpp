@@ -32,7 +32,7 @@ struct Expected {
     tied = list.size() > size && list[size].key == list[size - 1].key;
     if (list.size() > size) list.resize(size);
     // Places without a pair.
-    while (list.size() < size) list.push_back({NeighbourLists::kNone.key, NeighbourLists::kNone.id});
+    while (list.size() < size) list.push_back({kNoNeighbour.key, kNoNeighbour.id});
   }
   std::vector<Pair> list;
   bool tied;

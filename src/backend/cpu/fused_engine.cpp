@@ -108,7 +108,7 @@ class FusedWorker {
                         double* out) {
     lists.read_cutoffs(first, count, out);
     for (std::int64_t i = 0; i < count; ++i)
-      if (out[i] == NeighbourLists::kNone.key && !points.directionless(first + i)) return false;
+      if (out[i] == kNoNeighbour.key && !points.directionless(first + i)) return false;
     return true;
   }
 
