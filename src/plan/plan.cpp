@@ -15,10 +15,12 @@ constexpr std::int64_t kTilesPerThread = 8;
 // and what takes less than the other number needs nobody who looks after it.
 constexpr double kWorthThread = 100e-6, kBrief = 1e-3;
 
-// Roughly, of all pairs on one thread: 200 x 2 take 0.24 ms, 200 x 128 0.60, 1,000 x 128 7.5 (AVX-512).
+// Roughly, of all pairs and lists on one thread: 200 x 2 take 0.10 ms at k = 1 and 0.97 at k = 100, 1,000 x 128 at k =
+// 10 take 8.4 (AVX-512).
 double estimated_seconds(const Problem& p) {
-  const double pairs = static_cast<double>(p.rows) * static_cast<double>(p.columns) * (p.square ? 0.5 : 1);
-  return pairs * (12e-9 + 0.1e-9 * static_cast<double>(p.dim));
+  const auto rows = static_cast<double>(p.rows);
+  const double pairs = rows * static_cast<double>(p.columns) * (p.square ? 0.5 : 1);
+  return pairs * (5e-9 + 0.05e-9 * static_cast<double>(p.dim)) + 40e-9 * rows * static_cast<double>(p.k);
 }
 
 std::int64_t comfortable_tile(const Problem& p) {

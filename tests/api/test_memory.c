@@ -82,7 +82,7 @@ static void lists_and_result_take_what_the_guide_tells(void** state) {
     int64_t k, lists;
     const char* value_type;
     int64_t result;
-  } rows_of[] = {{10, 184, "f32", 12 * 10 + 2}, {100, 2424, "f32", 12 * 100 + 2}, {100, 2424, "f64", 16 * 100 + 2}};
+  } rows_of[] = {{10, 184, "f32", 12 * 10 + 2}, {100, 2136, "f32", 12 * 100 + 2}, {100, 2136, "f64", 16 * 100 + 2}};
   enum { n = 3000 };
   test_rows rows = rows_normal(KNNG_F32, n, 4, 134);
   for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; ++i) {

@@ -237,7 +237,7 @@ void duplicates_come_back(void**) {
       const Dataset data = rows.dataset();
       for (const std::int64_t k : {1, 3, 13, 59}) {
         const auto lists = plain_lists(metric, data, data, true, nullptr, k);
-        for (const char* engine : {"auto", "direct"}) {
+        for (const char* engine : {"auto", "tiled", "direct"}) {
           const Settings settings = with({{"metric", name},
                                           {"p", exponent_of(name, p)},
                                           {"engine", engine},
@@ -250,7 +250,8 @@ void duplicates_come_back(void**) {
           // inner_product: equal rows are not at key 0.
           const bool all = engine[0] == 'd' || metric.term == Term::product;
           if (all) assert_true(graph.stats[Stat::pairs] == 60 * 59 / 2);
-          if (!all && copies < 60 && !has_directions(metric.transform))
+          // A tree of 60 rows, or lists of one, take less memory than what tells which rows are equal.
+          if (!all && engine[0] == 't' && k > 1 && copies < 60 && !has_directions(metric.transform))
             assert_true(graph.stats[Stat::pairs] < 60 * 59 / 4);
         }
       }

@@ -156,9 +156,10 @@ bool fused_can_run(const Metric& metric, std::int64_t dim) { return product_filt
 
 // Operands cost about as much as comparing each column directly with some 150 queries (50,000 x 128 and 20,000 x 784,
 // fp32). From guessed cut-offs a list takes about 1.5 k keys: the filter pays while that is a small share of the
-// columns (20,000 x 8: at k = 2,500 it still takes two thirds of the direct engine's time).
+// columns (20,000 x 8: at k = 2,500 it still takes two thirds of the direct engine's time; 1,000 x 128 at k = 10 four
+// fifths, 600 x 128 as long).
 bool fused_pays(const Metric&, std::int64_t, std::int64_t rows, std::int64_t columns, std::int64_t k) {
-  return rows >= 192 && columns >= 1024 && k <= columns / 16;
+  return rows >= 192 && columns >= 800 && k <= columns / 16;
 }
 
 std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,

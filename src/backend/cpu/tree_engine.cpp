@@ -1,5 +1,6 @@
 #include "backend/cpu/tree_engine.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -13,11 +14,12 @@ bool tree_can_run(const Metric& metric, std::int64_t dim) {
   return grows_with_differences(metric.term) && dim <= kMostTreeDim;
 }
 
-// What was measured is in low-dimensions.md. A tree of the columns has to be worth its making: for few rows all keys
-// are evaluated sooner.
-bool tree_pays(const Metric&, std::int64_t dim, std::int64_t rows, std::int64_t, std::int64_t) {
-  constexpr std::int64_t kMostDim = 6, kFewestRows = 256;
-  return dim <= kMostDim && rows >= kFewestRows;
+// What was measured is in low-dimensions.md. A tree of the columns has to be worth its making: for few queries all keys
+// are evaluated sooner. In more dimensions boxes leave out little, but of few rows short sums are enough to win.
+bool tree_pays(const Metric&, std::int64_t dim, std::int64_t rows, std::int64_t columns, std::int64_t k) {
+  constexpr std::int64_t kFewDims = 8, kFewestQueries = 256, kFewRows = 1000, kLongList = 8;
+  if (rows < std::min(columns, kFewestQueries)) return false;
+  return dim <= kFewDims || (columns <= kFewRows && k >= kLongList);
 }
 
 std::int64_t tree_operand_bytes(const Metric&, std::int32_t, std::int64_t points, std::int64_t dim, bool) {
