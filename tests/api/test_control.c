@@ -7,6 +7,7 @@
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
+#include "harness/raiser.h"
 
 typedef struct witness {
   pthread_t caller;
@@ -62,12 +63,6 @@ static witness new_witness(void) {
 static knng_control control_of(witness* w) {
   const knng_control c = {sizeof(knng_control), 1, on_progress, on_log, w, NULL, 0};
   return c;
-}
-
-static double seconds_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Work for some seconds: power sums are slow, and the fused engine gets more rows. */
@@ -168,27 +163,13 @@ static void a_flag_that_is_up_stops_everything(void** state) {
   rows_free(&rows);
 }
 
-typedef struct raiser {
-  volatile int32_t* flag;
-  double raised;
-} raiser;
-
-static void* raise_later(void* argument) {
-  raiser* r = argument;
-  const struct timespec wait = {0, 200 * 1000 * 1000};
-  nanosleep(&wait, NULL);
-  r->raised = seconds_now();
-  __atomic_store_n(r->flag, 1, __ATOMIC_RELAXED);
-  return NULL;
-}
-
 static void stopping_takes_less_than_a_second(void** state) {
   (void)state;
   for (int variant = 0; variant < 4; ++variant) {
     test_rows rows;
     knng* h = slow_handle(&rows, variant & 1);
     volatile int32_t stop = 0;
-    raiser r = {&stop, 0};
+    raiser r = {&stop, 0.2, 0};
     witness w = new_witness();
     knng_control c = {sizeof(knng_control), 0, variant & 2 ? on_progress : NULL, NULL, &w, &stop, 0};
     pthread_t thread;

@@ -1,0 +1,54 @@
+/* 10,000,000 points in the plane: a build ends within a second of `stop`, whatever it is about to do. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "harness/cmocka.h"
+#include "harness/compare.h"
+#include "harness/raiser.h"
+
+static void stops_within_a_second(void** state) {
+  (void)state;
+  enum { n = 10 * 1000 * 1000, d = 2 };
+  float* x = malloc(sizeof(float) * d * n);
+  assert_non_null(x);
+  uint32_t random = 1;
+  for (int64_t i = 0; i < (int64_t)d * n; ++i) {
+    random = random * 1664525U + 1013904223U;
+    x[i] = (float)(random >> 8);
+  }
+  knng* h = HANDLE(NULL, "device", "cpu", "engine", "tree");
+  const knng_matrix m = {.struct_size = sizeof m,
+                         .dtype = KNNG_F32,
+                         .space = KNNG_HOST,
+                         .rows = n,
+                         .cols = d,
+                         .row_stride = d,
+                         .col_stride = 1,
+                         .data = x};
+  expect_ok(knng_borrow(h, &m, NULL, NULL), "knng_borrow");
+  /* What it takes to look for equal rows, to make the tree and to search it: moments in all of them. */
+  const double moments[] = {0.05, 0.3, 1, 2, 4, 7, 10, 14};
+  for (size_t i = 0; i < sizeof moments / sizeof *moments; ++i) {
+    volatile int32_t stop = 0;
+    raiser r = {&stop, moments[i], 0};
+    const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop, 0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, raise_later, &r), 0);
+    knng_graph* g = NULL;
+    const knng_status status = knng_build(h, 10, &c, &g, NULL);
+    const double ended = seconds_now();
+    pthread_join(thread, NULL);
+    assert_int_equal(status, KNNG_ERR_CANCELLED);
+    assert_null(g);
+    print_message("stopped %.2f s after %.2f\n", ended - r.raised, moments[i]);
+    /* A busy machine gets more. */
+    if (ended - r.raised > 3) fail_msg("stopped after %.2f s", ended - r.raised);
+  }
+  knng_destroy(h);
+  free(x);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(stops_within_a_second)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
