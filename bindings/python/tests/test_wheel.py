@@ -18,8 +18,12 @@ from support import main, need
 need("setuptools", "wheel", "pip")
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY = os.environ["KNNG_LIBRARY"]
-#: glibc, and what libstdc++ came with a distribution of it; of PEP 600.
-GLIBCXX = {28: 24, 31: 28, 34: 29, 35: 30, 39: 33}
+#: glibc, and the newest symbols of what came with a distribution of it; of PEP 600.
+NEWEST = {28: {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)},
+          31: {"GLIBCXX": (3, 4, 28), "CXXABI": (1, 3, 12), "GCC": (7, 0, 0)},
+          34: {"GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (7, 0, 0)},
+          35: {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)},
+          39: {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15), "GCC": (14, 0, 0)}}
 
 
 def run(*command, **environment):
@@ -76,13 +80,15 @@ class Archives(unittest.TestCase):
     def test_the_tag_is_true(self):
         library = self.site / "knng/lib/libknng.so.0"
         glibc = int(re.search("manylinux_2_([0-9]+)_", self.wheel.name).group(1))
-        versions = re.findall(r"\b(GLIBC|GLIBCXX)_([0-9.]+)", run("readelf", "-W", "-V", str(library)))
-        newest = {name: max(int(v.split(".")[1 if name == "GLIBC" else 2]) for n, v in versions
-                            if n == name and v.count(".") >= (1 if name == "GLIBC" else 2)) for name, _ in versions}
-        self.assertLessEqual(newest["GLIBC"], glibc)
-        self.assertLessEqual(newest["GLIBCXX"], GLIBCXX[glibc])
-        older = [number for number in GLIBCXX if number < glibc]
-        self.assertTrue(not older or newest["GLIBC"] > max(older) or newest["GLIBCXX"] > GLIBCXX[max(older)],
+        newest = {}
+        for name, version in re.findall(r"\b(GLIBC|GLIBCXX|CXXABI|GCC)_([0-9.]+)", run("readelf", "-W", "-V", str(library))):
+            newest[name] = max(newest.get(name, ()), tuple(map(int, version.split("."))))
+        self.assertLessEqual({"GLIBC", "GLIBCXX", "CXXABI", "GCC"}, set(newest))  # it asks for some of each
+        there = {number: {"GLIBC": (2, number), **symbols} for number, symbols in NEWEST.items()}
+        for name, version in newest.items():
+            self.assertLessEqual(version, there[glibc][name], name)
+        older = [number for number in there if number < glibc]
+        self.assertTrue(not older or any(version > there[max(older)][name] for name, version in newest.items()),
                         "an older tag would be true")
         dynamic = run("readelf", "-W", "-d", str(library))
         self.assertLessEqual(set(re.findall(r"NEEDED.*\[(.*)\]", dynamic)),
