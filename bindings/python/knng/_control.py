@@ -193,6 +193,9 @@ def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 
                 except BaseException as late:  # noqa: B902
                     raised.append(late)
     if raised:
-        raise raised[0]
+        try:
+            raise raised[0]
+        finally:
+            raised.clear()  # which this frame has, and the exception this frame: neither, nor the rows, would ever go
     if status:
         raise_for(error)

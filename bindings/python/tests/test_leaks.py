@@ -11,7 +11,7 @@ import unittest
 from support import CI, main
 
 PROGRAM = """
-import os, sys, numpy as np, knng
+import os, signal, sys, numpy as np, knng
 x = np.random.default_rng(1).random((70, 9), np.float32)
 bad = x.copy(); bad[5, 5] = np.nan
 
@@ -45,6 +45,20 @@ refused(knng.Graph.from_arrays, g.indices + 70)
 ids, distances = map(np.from_dlpack, g.arrays())
 y = np.from_dlpack(g.arrays()[1])
 knng.graph(g.arrays()[1], 2)
+
+def out(number, frame):
+    raise TimeoutError
+
+signal.signal(signal.SIGALRM, out)
+signal.setitimer(signal.ITIMER_REAL, 1)  # while points enough for seconds are compared
+try:
+    while True:
+        knng.graph(np.tile(x, (40, 4)), 5, metric="canberra", threads=1)
+except TimeoutError:
+    pass
+else:
+    raise AssertionError("not stopped")
+signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a handler keeps the program's names beyond its end
 os.chdir(sys.argv[1])
 g.save("g.knng"), knng.load("g.knng"), refused(knng.load, "none.knng"), refused(g.save, "none/g.knng")
 knng.devices(), knng.metrics(), knng.statistics(), knng.settings()
