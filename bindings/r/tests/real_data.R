@@ -68,6 +68,26 @@ part("271 cells, columns of 47,192 genes, FNN and BiocNeighbors", c("HSMMSingleC
   }
 })
 
+part("57 arrays as columns of 22,283 genes, FNN, RANN, dbscan and BiocNeighbors",
+     c("bladderbatch", "Biobase", "FNN", "RANN", "dbscan", "BiocNeighbors"), function() {
+  utils::data("bladderdata", package = "bladderbatch", envir = environment())
+  x <- Biobase::exprs(bladderEset)
+  g <- knng(x, 10, points = "columns")
+  stopifnot(identical(dim(g$id), c(57L, 10L)), identical(rownames(g$id), colnames(x)))
+  ours <- list(id = unname(g$id), dist = unname(g$dist))
+  y <- t(x)
+  stopifnot(knng_check(g, y) == 0)
+  fnn <- FNN::get.knn(y, 10, algorithm = "brute")
+  agree(ours, fnn$nn.index, fnn$nn.dist)
+  rann <- RANN::nn2(y, k = 11) # counts the array itself
+  stopifnot(identical(rann$nn.idx[, 1], seq_len(57L)))
+  agree(ours, rann$nn.idx[, -1], rann$nn.dists[, -1])
+  dbscan <- dbscan::kNN(y, 10)
+  agree(ours, unname(dbscan$id), unname(dbscan$dist))
+  bioc <- BiocNeighbors::findKNN(y, 10, BNPARAM = BiocNeighbors::KmknnParam())
+  agree(ours, bioc$index, bioc$distance)
+})
+
 part("58,000 x 9 integers full of ties, RANN", c("mlbench", "RANN"), function() {
   utils::data("Shuttle", package = "mlbench", envir = environment())
   x <- as.matrix(Shuttle[, 1:9])
@@ -89,4 +109,4 @@ part("20,000 letters x 16, dbscan", c("mlbench", "dbscan"), function() {
 })
 
 if (left_out > 0L && identical(Sys.getenv("CI"), "true")) quit(status = 1)
-if (left_out == 5L) quit(status = 77)
+if (left_out == 6L) quit(status = 77)
