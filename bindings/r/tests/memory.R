@@ -1,5 +1,5 @@
-# What memory.sh runs under valgrind and with a collection of garbage at every allocation: each routine of C, in success
-# and in failure.   Rscript memory.R LIBRARY_FOLDER_OF_THE_PACKAGE torture|plain
+# What memory.sh runs under valgrind and with a collection of garbage at every few allocations: each routine of C, in
+# success, in failure and interrupted.   Rscript memory.R LIBRARY_FOLDER_OF_THE_PACKAGE torture|plain
 arguments <- commandArgs(TRUE)
 library(knng, lib.loc = arguments[1])
 suppressPackageStartupMessages(library(Matrix))
@@ -38,6 +38,15 @@ refused(knng(as(replace(x, 5, NaN), "dgCMatrix"), 2))
 refused(knng(tempfile(), 2))
 refused(as_sparse(g, "no"))
 refused(knng(x, 2, progress = function(...) stop("mine")))
+if (arguments[2] == "plain") {
+  # Ctrl-C from another process, while points enough for seconds are compared.
+  many <- matrix(rnorm(6000 * 40), 6000)
+  system2("sh", c("-c", shQuote(sprintf("sleep 1; kill -INT %d", Sys.getpid()))), wait = FALSE)
+  ended <- tryCatch({
+    repeat knng(many, 5, metric = "canberra", device = "cpu", threads = 1)
+  }, interrupt = function(e) "interrupt")
+  stopifnot(identical(ended, "interrupt"))
+}
 invisible(gctorture(FALSE))
 invisible(gc())
 
