@@ -1,6 +1,7 @@
 """The ctypes declarations are the headers': functions, structs, callbacks, constants, as bindings/api has them."""
 import ctypes
 import pathlib
+import re
 import sys
 import unittest
 from unittest import mock
@@ -8,7 +9,7 @@ from unittest import mock
 import numpy as np
 
 from knng import _declarations as c
-from knng import _dtypes, _errors
+from knng import _dtypes, _errors, _graph
 from support import main
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "api"))
@@ -104,6 +105,15 @@ class Declarations(unittest.TestCase):
             self.assertEqual(_dtypes.dtype_code(np.dtype(numpy), "x"), code)
             self.assertEqual(_dtypes.numpy_dtype(code), np.dtype(numpy))
         self.assertEqual(_dtypes._BF16, API.constants["KNNG_BF16"])
+
+    def test_names_of_texts(self):
+        """Those that knng_graph_text() documents, which no function lists: here, and in R, which tells self itself."""
+        root = pathlib.Path(__file__).resolve().parents[3]
+        line, = re.findall(r"/\*\* A text of the build: (.*)\.$", (root / "include/knng/graph.h").read_text(), re.M)
+        documented = set(re.findall(r'"(\w+)"', line))
+        self.assertEqual(set(_graph.TEXTS), documented)
+        words, = re.findall(r"^  words <- c\((.*)\)$", (root / "bindings/r/R/knng.R").read_text(), re.M)
+        self.assertEqual(set(re.findall(r'"(\w+)"', words)), documented - {"self"})
 
 
 if __name__ == "__main__":
