@@ -118,12 +118,13 @@ std::vector<Probe> tensor_core_probes(std::int64_t terms, const ProductUnit& uni
   maker.exact("denormals", [](std::int64_t t) { return Factors{t % 2 ? 0x3p-24 : 0x1p-24, 0x1p-2}; });
   maker.exact("denormals twice", [](std::int64_t) { return Factors{0x1p-24, 0x1p-24}; });
 
+  // Of 27 bits fp16 holds only one such factor: below 2^-14 it has fewer.
   const auto just_below = [](int bits) {
-    return Factors{std::ldexp(1 - 0x1p-11, -(bits / 2)), std::ldexp(1 - 0x1p-11, bits / 2 - bits)};
+    return Factors{std::ldexp(1 - 0x1p-11, -(bits / 2)), std::ldexp(bits < 27 ? 1 - 0x1p-11 : 1, bits / 2 - bits)};
   };
-  constexpr std::array<const char*, 4> kNames = {"just below 23 bits", "just below 24 bits", "just below 25 bits",
-                                                 "just below 26 bits"};
-  for (int i = 0; i < 4; ++i)
+  constexpr std::array<const char*, 5> kNames = {"just below 23 bits", "just below 24 bits", "just below 25 bits",
+                                                 "just below 26 bits", "just below 27 bits"};
+  for (int i = 0; i < static_cast<int>(kNames.size()); ++i)
     maker.bounded(kNames[static_cast<std::size_t>(i)], unit, model.shortest,
                   [&](std::int64_t t) { return t == 0 ? kOne : just_below(23 + i); });
   maker.bounded("cancelling", unit, model.shortest, [](std::int64_t t) {

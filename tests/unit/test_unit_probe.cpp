@@ -303,6 +303,25 @@ void bytes(void**) {
       objection(byte_probes(8192), [](const Row& a, const Row& b) { return chained(a, b, {}, nearest); }).empty());
 }
 
+// Operands are exact in the unit's type; beside 1, products just below each bit at which alignment may cut off.
+void vectors_are_what_they_say(void**) {
+  const auto one_piece = [](float x) {
+    return to_double(half_from_double(static_cast<double>(x))) == static_cast<double>(x);
+  };
+  for (const int major : {8, 9}) {
+    std::vector<int> bits;
+    for (const Probe& probe : probes_of_chip(major)(64)) {
+      for (const Row* side : {&probe.a, &probe.b}) assert_true(std::all_of(side->begin(), side->end(), one_piece));
+      const double last = static_cast<double>(probe.a.back()) * static_cast<double>(probe.b.back());
+      if (std::string(probe.name).starts_with("just below")) {
+        bits.push_back(-1 - std::ilogb(last));
+        assert_true(last > std::ldexp(1 - 0x1p-9, -bits.back()) && last < std::ldexp(1, -bits.back()));
+      }
+    }
+    assert_true(bits == std::vector<int>({23, 24, 25, 26, 27}));
+  }
+}
+
 void nothing_is_no_number(void**) {
   for (const Probe& probe : fp32_probes(64)) assert_false(objection_to(std::nan(""), probe).empty());
 }
@@ -311,8 +330,13 @@ void nothing_is_no_number(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(hopper),   cmocka_unit_test(other_chips), cmocka_unit_test(single_precision),
-      cmocka_unit_test(bfloat16), cmocka_unit_test(bytes),       cmocka_unit_test(nothing_is_no_number),
+      cmocka_unit_test(hopper),
+      cmocka_unit_test(other_chips),
+      cmocka_unit_test(single_precision),
+      cmocka_unit_test(bfloat16),
+      cmocka_unit_test(bytes),
+      cmocka_unit_test(nothing_is_no_number),
+      cmocka_unit_test(vectors_are_what_they_say),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
