@@ -83,8 +83,9 @@ typedef struct knng_backend_metric {
   double largest; /* |x| beyond which a key could overflow */
 } knng_backend_metric;
 
-/* Product units, as bits: fp16 operands with fp32 sums, fp32, bytes. */
-enum { KNNG_UNIT_FP16 = 1, KNNG_UNIT_FP32 = 2, KNNG_UNIT_BYTES = 4 };
+/* Product units, as bits: fp16 operands with fp32 sums, fp32, bytes; and the kernels of engine=fused, which multiply
+ * fp16 themselves: without them it has tiles in memory, as other engines do. */
+enum { KNNG_UNIT_FP16 = 1, KNNG_UNIT_FP32 = 2, KNNG_UNIT_BYTES = 4, KNNG_UNIT_FUSED = 8 };
 
 /* What bounds are made with: a device's, or, of a problem, the weakest of its devices' (backend/units.h), so that each
  * can take the lists of the others. All zeros: no products. */

@@ -8,7 +8,7 @@
 #include "harness/cmocka.h"
 #include "harness/devices.h"
 
-enum { FP16 = 1, FP32 = 2, BYTES = 4 }; /* KNNG_UNIT bits */
+enum { FP16 = 1, FP32 = 2, BYTES = 4, FUSED = 8 }; /* KNNG_UNIT bits */
 
 /* Lines of the log that tell of a unit. */
 typedef struct logged_lines {
@@ -113,6 +113,36 @@ static void a_unit_that_is_wrong_is_not_used(void** state) {
   for (int r = 0; r < 2; ++r) rows_free(&all[r]);
 }
 
+/* The kernels of engine=fused are a unit of its own: without them it has tiles in memory, on the same rungs. Others do
+ * not ask for it. */
+static void fused_kernels_that_are_wrong_are_not_used(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  test_rows rows = heaps(400, 12);
+  const question q = question_of(&rows, &metric_cases[0], 5);
+  knng_graph* expected = graph_of_cpu(&q);
+  for (int fused = 0; fused < 2; ++fused) {
+    knng* h = handle_for(&q, "cuda:0,1", fused ? "fused" : "tiled", "auto", "64");
+    unsigned char* proofs[2];
+    for (int without = 0; without < 2; ++without) {
+      devices_behave(without ? "1:without=8" : "");
+      logged_lines lines;
+      knng_graph* g = graph_logged(h, &q, &lines);
+      expect_same(expected, g, "without fused kernels");
+      assert_int_equal(lines.count, fused && without);
+      if (lines.count) assert_non_null(strstr(lines.last, "cuda:1: this is not used"));
+      proofs[without] = rows_of(g, "proof");
+      knng_graph_destroy(g);
+    }
+    assert_memory_equal(proofs[0], proofs[1], rows.n);
+    for (int i = 0; i < 2; ++i) free(proofs[i]);
+    devices_behave("");
+    knng_destroy(h);
+  }
+  knng_graph_destroy(expected);
+  rows_free(&rows);
+}
+
 /* Told once, though the call begins anew: rows that equal others are left out, or memory is short. Metrics without
  * products need no such unit. */
 static void a_build_tells_it_once(void** state) {
@@ -174,6 +204,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(devices_share_one_model),
       DEVICE_TEST(a_unit_that_is_wrong_is_not_used),
+      DEVICE_TEST(fused_kernels_that_are_wrong_are_not_used),
       DEVICE_TEST(a_build_tells_it_once),
       DEVICE_TEST(refused_rows_are_found_without_products),
   };

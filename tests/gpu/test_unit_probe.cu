@@ -8,6 +8,7 @@
 
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/engines/unit_probe.cuh"
+#include "backend/cuda/fused/fused_job.cuh"
 #include "tests/gpu/gpu.cuh"
 
 using namespace libknng::cuda;
@@ -15,7 +16,7 @@ using gpu::expect;
 
 namespace {
 
-constexpr std::int32_t kUnits = KNNG_UNIT_FP16 | KNNG_UNIT_FP32 | KNNG_UNIT_BYTES;
+constexpr std::int32_t kUnits = KNNG_UNIT_FP16 | KNNG_UNIT_FP32 | KNNG_UNIT_BYTES | KNNG_UNIT_FUSED;
 
 double milliseconds(const std::chrono::steady_clock::time_point& since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
@@ -28,7 +29,7 @@ int main() {
   DeviceProperties properties;
   check(find_properties(0, properties));
   const TensorCores chip = tensor_cores_of(properties.major);
-  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES})
+  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES, KNNG_UNIT_FUSED})
     for (int turn = 0; turn < 2; ++turn) {
       const auto start = std::chrono::steady_clock::now();
       const std::string objection = objection_to_unit(unit, 0, chip);
@@ -37,9 +38,12 @@ int main() {
     }
   TensorCores better = chip;
   better.lost = 0x1p-28;
-  const std::string objection = objection_to_unit(KNNG_UNIT_FP16, 0, better);
-  expect(!objection.empty(), "the probe takes a unit for better than it is");
-  std::printf("a better one: %s\n", objection.c_str());
+  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FUSED}) {
+    if (unit == KNNG_UNIT_FUSED && !fused::kernel_of(properties.major)) continue;
+    const std::string objection = objection_to_unit(unit, 0, better);
+    expect(!objection.empty(), "the probe takes unit %d for better than it is", unit);
+    std::printf("a better one: %s\n", objection.c_str());
+  }
 
   std::vector<FoundUnits> found(4);
   {

@@ -244,10 +244,11 @@ inline const GpuEngine& engine_of(const knng_backend_problem& p) {
   return found ? *found : kGpuEngines.back();
 }
 
-// KNNG_UNIT bits of all rungs.
+// KNNG_UNIT bits of all rungs, and of the engine's own kernels.
 inline std::int32_t units_of(const knng_backend_problem& p) {
-  std::int32_t units = 0;
-  for (const knng_backend_rung& rung : engine_of(p).rungs) units |= rung.unit;
+  const GpuEngine& engine = engine_of(p);
+  std::int32_t units = engine.kind == EngineKind::fused_products ? KNNG_UNIT_FUSED : 0;
+  for (const knng_backend_rung& rung : engine.rungs) units |= rung.unit;
   return units;
 }
 

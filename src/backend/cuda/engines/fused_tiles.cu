@@ -62,7 +62,8 @@ TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
 }
 
 bool FusedTiles::fuses() const {
-  return !is_paged(in_.problem) && fused::can_run_portable(compute_major_) &&
+  return !is_paged(in_.problem) && fused::kernel_of(compute_major_) &&
+         (in_.problem.units.usable & KNNG_UNIT_FUSED) != 0 &&
          (precision() == Precision::fp16 || precision() == Precision::two_piece);
 }
 
@@ -140,10 +141,7 @@ void FusedTiles::find(TileSearch& search) {
   start_limits(job, stream);
   for (job.pass = 0; job.pass < kPasses; ++job.pass) {
     if (job.pass > 0) renew_limits(job, rows, columns, stream);
-    if (can_run_hopper(compute_major_))
-      run_hopper(job, multiprocessors_, stream);
-    else
-      run_portable(job, multiprocessors_, stream);
+    kernel_of(compute_major_)(job, multiprocessors_, stream);
   }
 }
 

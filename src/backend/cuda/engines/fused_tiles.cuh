@@ -1,7 +1,7 @@
 // Products that are compared in registers as they are made (fused/), instead of in a tile in memory. Lists that have no
 // cut-offs yet get them from tiles in memory, on the diagonal of a graph or under the first columns of queries; from
-// there parts double, so that about k pairs of each pass the cut-offs of the parts before. Products in fp32, and points
-// that come in blocks, go through tiles in memory.
+// there parts double, so that about k pairs of each pass the cut-offs of the parts before. Products in fp32, points
+// that come in blocks, and all where the probe found that the kernels add up wrongly, go through tiles in memory.
 #pragma once
 
 #include "backend/cuda/engines/engine_kernels.cuh"

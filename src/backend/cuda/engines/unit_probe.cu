@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/engines/product.cuh"
+#include "backend/cuda/fused/all_pairs.cuh"
 #include "core/dtype.h"
 #include "refine/unit_probe.h"
 
@@ -25,10 +27,38 @@ struct Shape {
 };
 constexpr std::array<Shape, 3> kShapes = {{{128, 128, 64}, {32, 32, 8192}, {4, 64, 256}}};
 
-TensorCores chip_of(int device) {
+DeviceProperties properties_of(int device) {
   DeviceProperties properties;
   check(find_properties(device, properties));
-  return tensor_cores_of(properties.major);
+  return properties;
+}
+
+// Products of points in device memory, row by row.
+struct Tile {
+  const std::byte *rows, *columns;
+  Shape shape;
+  std::int64_t dim;
+  Precision precision;
+};
+using Multiply = std::function<std::vector<float>(const Tile& tile)>;
+
+std::vector<float> by_cublas(const Tile& t, Products& products, DeviceContext& context) {
+  DeviceArray<float> tile(t.shape.rows * t.shape.columns, context);
+  std::vector<float> found(static_cast<std::size_t>(tile.size()));
+  products.run(t.rows, t.shape.rows, t.columns, t.shape.columns, t.dim, t.precision, tile.data(), t.shape.columns);
+  check(
+      cudaMemcpyAsync(found.data(), tile.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost, context.stream));
+  context.stream.wait();
+  return found;
+}
+
+std::vector<float> by_fused(const Tile& t, bool both, const DeviceProperties& device, DeviceContext& context) {
+  const std::int64_t skipped =
+      t.precision == Precision::two_piece ? pitch_of(t.dim, t.precision) * value_bytes(t.precision) : 0;
+  return fused::all_products(
+      {t.rows, t.columns + skipped, static_cast<int>(t.shape.rows), static_cast<int>(t.shape.columns),
+       stride_of(t.dim, t.precision), terms_of(t.dim, t.precision)},
+      fused::kernel_of(device.major), device.multiprocessors, both, context);
 }
 
 std::vector<Probe> probes_of(Precision precision, std::int64_t terms, const TensorCores& chip) {
@@ -66,7 +96,7 @@ std::vector<std::byte> pack(const std::vector<Probe>& probes, std::vector<float>
 
 // What the products of a tile say. A tile has rows for some of the probes at a time, all columns at once.
 std::string objection_of(Precision precision, const Shape& shape, const TensorCores& chip, DeviceContext& context,
-                         Products& products) {
+                         const Multiply& multiply) {
   // In two pieces as many terms are three times as many.
   const std::int64_t dim = precision == Precision::two_piece ? pitch_of(shape.dim / 3, precision) : shape.dim;
   const std::int64_t stride = stride_of(dim, precision), terms = terms_of(dim, precision);
@@ -78,14 +108,9 @@ std::string objection_of(Precision precision, const Shape& shape, const TensorCo
                                    pack(probes, &Probe::b, columns, stride,
                                         precision == Precision::two_piece ? pitch_of(dim, precision) : 0, precision);
   const DeviceArray<std::byte> a = uploaded(std::span(of_rows), context), b = uploaded(std::span(of_columns), context);
-  DeviceArray<float> tile(shape.rows * columns, context);
-  std::vector<float> found(static_cast<std::size_t>(tile.size()));
   for (std::int64_t first = 0; first < rows; first += shape.rows) {
-    products.run(operand_of(a.data(), first, precision, dim), shape.rows, b.data(), columns, dim, precision,
-                 tile.data(), columns);
-    check(cudaMemcpyAsync(found.data(), tile.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost,
-                          context.stream));
-    context.stream.wait();
+    const std::vector<float> found =
+        multiply({operand_of(a.data(), first, precision, dim), b.data(), shape, dim, precision});
     for (std::int64_t i = 0; i < shape.rows; ++i)
       for (std::int64_t j = (first + i) % count; j < columns; j += count) {
         const float bits = found[static_cast<std::size_t>(i * columns + j)];
@@ -98,6 +123,13 @@ std::string objection_of(Precision precision, const Shape& shape, const TensorCo
                  std::to_string(columns) + ")";
       }
   }
+  return {};
+}
+
+std::string objection_in_all(Precision precision, const TensorCores& chip, DeviceContext& context,
+                             const Multiply& multiply) {
+  for (const Shape& shape : kShapes)
+    if (std::string text = objection_of(precision, shape, chip, context, multiply); !text.empty()) return text;
   return {};
 }
 
@@ -118,23 +150,35 @@ std::string known_objection(std::int32_t unit, int device, const TensorCores& ch
 }  // namespace
 
 std::string objection_to_unit(std::int32_t unit, int device, const TensorCores& chip) {
+  const DeviceProperties properties = properties_of(device);
+  if (unit == KNNG_UNIT_FUSED && !fused::kernel_of(properties.major)) return {};  // tiles in memory in any case
   DeviceContext context(device, std::numeric_limits<std::int64_t>::max());
+  if (unit == KNNG_UNIT_FUSED) {
+    for (const Precision precision : {Precision::fp16, Precision::two_piece})
+      for (const bool both : {false, true})
+        if (const std::string text = objection_in_all(
+                precision, chip, context, [&](const Tile& t) { return by_fused(t, both, properties, context); });
+            !text.empty())
+          return "engine=fused, products of fp16, " + text;
+    return {};
+  }
   HandleCache handles(device, context.stream);
   Products products(handles, context);
   for (const auto& [precision, name] : {std::pair(Precision::fp16, "fp16"), std::pair(Precision::two_piece, "fp16"),
                                         std::pair(Precision::fp32, "fp32"), std::pair(Precision::int8, "bytes")}) {
     if (unit_of(precision) != unit) continue;
-    for (const Shape& shape : kShapes)
-      if (const std::string text = objection_of(precision, shape, chip, context, products); !text.empty())
-        return std::string("products of ") + name + ", " + text;
+    if (const std::string text =
+            objection_in_all(precision, chip, context, [&](const Tile& t) { return by_cublas(t, products, context); });
+        !text.empty())
+      return std::string("products of ") + name + ", " + text;
   }
   return {};
 }
 
 FoundUnits find_units(int device, std::int32_t units) {
-  const TensorCores chip = chip_of(device);
+  const TensorCores chip = tensor_cores_of(properties_of(device).major);
   FoundUnits found{{0, chip.lost, chip.shortest}, {}};
-  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES}) {
+  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES, KNNG_UNIT_FUSED}) {
     if ((units & unit) == 0) continue;
     std::string objection = known_objection(unit, device, chip);
     if (objection.empty())

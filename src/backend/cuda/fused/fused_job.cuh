@@ -77,4 +77,10 @@ void run_hopper(const FusedJob& job, int multiprocessors, cudaStream_t stream);
 bool can_run_portable(int compute_major);
 void run_portable(const FusedJob& job, int multiprocessors, cudaStream_t stream);
 
+using Kernel = void (*)(const FusedJob& job, int multiprocessors, cudaStream_t stream);
+// The one that a device's sessions run; null: it has none.
+inline Kernel kernel_of(int compute_major) {
+  return can_run_hopper(compute_major) ? run_hopper : can_run_portable(compute_major) ? run_portable : nullptr;
+}
+
 }  // namespace libknng::cuda::fused

@@ -1,0 +1,124 @@
+#include "backend/cuda/fused/all_pairs.cuh"
+
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include "backend/cuda/fused/limits.cuh"
+
+namespace libknng::cuda::fused {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+constexpr std::int64_t padded(int count, int grain) { return (count + grain - 1) / grain * std::int64_t{grain}; }
+
+template <class T>
+std::vector<T> downloaded(const DeviceArray<T>& array, DeviceContext& context) {
+  std::vector<T> values(static_cast<std::size_t>(array.size()));
+  check(
+      cudaMemcpyAsync(values.data(), array.data(), values.size() * sizeof(T), cudaMemcpyDeviceToHost, context.stream));
+  context.stream.wait();
+  return values;
+}
+
+// Lists of one side, with room for every point of the other. Terms are 0, so that a low is -2 times the product, and
+// cut-offs infinite.
+class OfSide {
+ public:
+  OfSide(int lists, int others, int grain, DeviceContext& context)
+      : lists_(lists),
+        others_(others),
+        terms_(filled(lists, 0, context)),
+        cutoffs_(filled(lists, kInfinity, context)),
+        dropped_(filled(lists, kInfinity, context)),
+        counts_(lists, context),
+        out_(std::int64_t{lists} * others, context),
+        limits_(padded(lists, grain), context),
+        again_(padded(lists, grain) / grain, context) {}
+
+  void aim(SelectJob& job) const {
+    job.cutoffs = cutoffs_.data();
+    job.capacity = others_;
+    job.out = out_.data();
+    job.counts = counts_.data();
+    job.dropped = dropped_.data();
+  }
+  const float* terms() const { return terms_.data(); }
+  ListLimit* limits() const { return limits_.data(); }
+  std::uint8_t* again() const { return again_.data(); }
+
+  // product(list, other): where it belongs.
+  template <class F>
+  void read(F&& product, DeviceContext& context) const {
+    const std::vector<std::int32_t> counts = downloaded(counts_, context);
+    const std::vector<Candidate> out = downloaded(out_, context);
+    for (int l = 0; l < lists_; ++l) {
+      if (counts[static_cast<std::size_t>(l)] != others_) continue;
+      for (int i = 0; i < others_; ++i) {
+        const Candidate& found =
+            out[static_cast<std::size_t>(l) * static_cast<std::size_t>(others_) + static_cast<std::size_t>(i)];
+        if (found.id < static_cast<std::uint32_t>(others_)) product(l, static_cast<int>(found.id)) = found.low / -2;
+      }
+    }
+  }
+
+ private:
+  static DeviceArray<float> filled(int count, float value, DeviceContext& context) {
+    const std::vector<float> values(static_cast<std::size_t>(count), value);
+    return uploaded(std::span(values), context);
+  }
+
+  int lists_, others_;
+  DeviceArray<float> terms_, cutoffs_, dropped_;
+  DeviceArray<std::int32_t> counts_;
+  DeviceArray<Candidate> out_;
+  DeviceArray<ListLimit> limits_;
+  DeviceArray<std::uint8_t> again_;
+};
+
+}  // namespace
+
+std::vector<float> all_products(const FusedPoints& points, Kernel kernel, int multiprocessors, bool both,
+                                DeviceContext& context) {
+  const OfSide rows(points.row_count, points.column_count, kBlockRows, context),
+      columns(points.column_count, points.row_count, kBlockColumns, context);
+  const DeviceArray<unsigned> overflown(kPasses, context);
+  FusedJob job{};
+  for (SelectJob* const side : {&job.rows, &job.columns}) {
+    side->rows = points.row_count;
+    side->columns = points.column_count;
+    side->row_terms = rows.terms();
+    side->column_terms = columns.terms();
+  }
+  job.columns.side = cuda::Side::columns;
+  rows.aim(job.rows);
+  columns.aim(job.columns);
+  job.both = both;
+  job.row_operands = points.rows;
+  job.column_operands = points.columns;
+  job.stride = points.stride;
+  job.terms = points.terms;
+  job.row_limits = rows.limits();
+  job.column_limits = columns.limits();
+  job.rows_again = rows.again();
+  job.columns_again = columns.again();
+  job.unit_columns = kBlockColumns;
+  job.overflown = overflown.data();
+  start_limits(job, context.stream);
+  kernel(job, multiprocessors, context.stream);
+
+  const auto count = static_cast<std::size_t>(points.column_count);
+  const auto at = [&](int r, int c) { return static_cast<std::size_t>(r) * count + static_cast<std::size_t>(c); };
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> products(static_cast<std::size_t>(points.row_count) * count, kNone);
+  rows.read([&](int r, int c) -> float& { return products[at(r, c)]; }, context);
+  if (!both) return products;
+  std::vector<float> of_columns(products.size(), kNone);
+  columns.read([&](int c, int r) -> float& { return of_columns[at(r, c)]; }, context);
+  for (std::size_t i = 0; i < products.size(); ++i)
+    if (std::memcmp(&products[i], &of_columns[i], sizeof(float)) != 0) products[i] = kNone;
+  return products;
+}
+
+}  // namespace libknng::cuda::fused
