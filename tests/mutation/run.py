@@ -54,6 +54,14 @@ class Line:
         return (row if self.reason else row.rsplit(":", 1)[0]) in PAGE.read_text(encoding="utf-8")
 
 
+def counts_on_page(table):
+    """The sentence of the page that counts what its rows have."""
+    gpu = sum(1 for line in table if line.program and line.program.startswith("gpu_"))
+    unattackable = sum(1 for line in table if line.reason)
+    return (f"{len(table) - unattackable - gpu} of {len(table)} constants, each noticed; {unattackable} cannot be "
+            f"attacked; {gpu} need a GPU")
+
+
 def read_table():
     lines = (HERE / "table.txt").read_text(encoding="utf-8").splitlines()
     return [Line(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
@@ -142,6 +150,8 @@ def main():
     if arguments.check:
         wrong += [f"{PAGE.name} has no such row as {line.name} (--markdown prints it)" for line in table
                   if not line.wrong() and not line.is_on_page()]
+        if counts_on_page(table) not in " ".join(PAGE.read_text(encoding="utf-8").split()):
+            wrong.append(f"{PAGE.name} does not count: {counts_on_page(table)}")
     if wrong:
         sys.exit("\n".join(wrong))
     if arguments.check:

@@ -260,6 +260,22 @@ void duplicates_come_back(void**) {
     }
 }
 
+// Bytes of which the first i twelfths of row i are 255: keys up to d times 59,606, which leave 32 bits at d = 40,000.
+void bytes_of_many_dimensions(void**) {
+  constexpr std::int64_t n = 12;
+  const Metric metric = find_metric("sqeuclidean", 2);
+  for (const std::int64_t d : {16384, 16385, 40000}) {
+    Rows<std::uint8_t> rows(KNNG_U8, n, d);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t t = 0; t < d; ++t) rows.flat.push_back(t < i * d / n ? 255 : 0);
+    const Dataset data = rows.dataset();
+    const auto lists = plain_lists(metric, data, data, true, nullptr, n - 1);
+    for (const char* engine : {"auto", "fused", "direct"})
+      assert_graph(build(data, with({{"metric", "sqeuclidean"}, {"engine", engine}, {"device", "cpu"}}), n - 1), metric,
+                   lists, false);
+  }
+}
+
 void self_first_and_similarities(void**) {
   const Rows<float> rows = make_rows(Kind::grid, 45, 6, true, 33);
   const Dataset data = rows.dataset();
@@ -522,6 +538,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(builds_equal_plain_evaluation),
       cmocka_unit_test(duplicates_come_back),
+      cmocka_unit_test(bytes_of_many_dimensions),
       cmocka_unit_test(self_first_and_similarities),
       cmocka_unit_test(queries_equal_plain_evaluation),
       cmocka_unit_test(engines_give_the_same_graph),
