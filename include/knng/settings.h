@@ -37,7 +37,8 @@ extern "C" {
  * - "tile_rows" = "0"; 0 to 1048576: most rows of a tile; 0: planned
  * - "tile_cols" = "0"; 0 to 1048576: most columns of a tile; 0: planned
  * - "check_rows" = "auto"; auto, 0 to 9007199254740992: rows whose lists a build or query compares with all of
- *   their canonical keys before it ends; auto: as many as cost about 1 % of the time, 4 at least
+ *   their canonical keys before it ends; auto: as many as cost about 1 % of the time, 4 at least; 4 with a tree, or
+ *   where points come to devices in blocks
  *
  * Metrics, with other names in brackets, and the distances that are reported, all from the values as binary64. Order is
  * by distance, smallest first; value=similarity reports 1 - distance (inner_product: the product), largest first.
