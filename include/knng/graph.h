@@ -108,11 +108,13 @@ KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char
  * @param path   file name
  * @param format "knng" (keeps everything, with a checksum), "npz" (NumPy archive: indices int64, distances; needs the
  * formats library), or NULL: told by the suffix
- * @param control progress, stop and byte limit (max_bytes: of the work, next to nothing), or NULL. Stopped, it leaves no
- * file; with a stop flag that is up from the beginning it only finds out whether there could be one: KNNG_ERR_CANCELLED
+ * @param control progress, stop and byte limit (max_bytes: of the work, next to nothing but for lists that come from a
+ * device), or NULL. Stopped, it leaves no file; with a stop flag that is up from the beginning it only finds out whether
+ * there could be one: KNNG_ERR_CANCELLED
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_IO; KNNG_ERR_OPTION for an unknown format, or a suffix that tells none;
- * KNNG_ERR_UNSUPPORTED with what to install; KNNG_ERR_BUDGET; KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY. @since 0.1 */
+ * KNNG_ERR_UNSUPPORTED with what to install; KNNG_ERR_ARGUMENT; KNNG_ERR_BUDGET; KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY;
+ * KNNG_ERR_DEVICE for a graph whose lists are on a device. @since 0.1 */
 KNNG_API knng_status knng_graph_save(const knng_graph *g, const char *path, const char *format, const knng_control *control,
                                      knng_error *error);
 

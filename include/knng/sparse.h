@@ -32,8 +32,8 @@ extern "C" {
  * All but "directed" need a square graph; self entries (self=first) stay in "directed" and are left out of the others.
  * @param g    the graph; not needed afterwards
  * @param rule as above
- * @param control progress, stop and byte limit (max_bytes: of the matrix and the work on it), or NULL. With the rules "snn" a
- * row that many lists name, a hub, makes the matrix grow with the square of their number
+ * @param control progress, stop and byte limit (max_bytes: of the matrix and the work on it, lists that
+ * come from a device among it), or NULL. With the rules "snn" a row that many lists name, a hub, makes the matrix grow with the square of their number
  * @param[out] out the matrix, to be given to knng_sparse_destroy(); NULL on failure
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for another rule (the known ones are listed); KNNG_ERR_STATE for a graph of queries;

@@ -95,6 +95,6 @@ knng_status knng_check(const knng* h, const knng_graph* g, int64_t sample, const
     require(g, "g");
     require(first_wrong, "first_wrong");
     Monitor monitor(read_control(c), env);
-    *first_wrong = check_graph(h->data, h->settings, g->with_lists(), sample, monitor);
+    *first_wrong = check_graph(h->data, h->settings, g->with_lists({nullptr, &monitor}), sample, monitor);
   });
 }

@@ -102,7 +102,8 @@ knng_status knng_graph_save(const knng_graph* g, const char* path, const char* f
     const knng_control control = read_control_with_limit(c);
     Monitor monitor(control, env);
     Budget budget = budget_of(control);
-    save_graph(require(g, "g").with_lists(), &require(path, "path"), format, {&budget, &monitor});
+    const Work work{&budget, &monitor};
+    save_graph(require(g, "g").with_lists(work), &require(path, "path"), format, work);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "core/work.h"
 #include "dataset/dataset.h"
 #include "graph/graph.h"
 #include "graph/sparse.h"
@@ -19,7 +20,8 @@ struct knng_graph {
   mutable std::mutex fetching{};
 
   // The graph for work that reads its lists: those on a device are copied to the host by whoever is first, and stay.
-  const libknng::Graph& with_lists() const;
+  // work: of the call that copies them.
+  const libknng::Graph& with_lists(const libknng::Work& work = {}) const;
 };
 
 struct knng_sparse {

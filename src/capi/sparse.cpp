@@ -18,7 +18,8 @@ knng_status knng_graph_sparse(const knng_graph* g, const char* rule, const knng_
     const knng_control control = read_control_with_limit(c);
     Monitor monitor(control, env);
     Budget budget = budget_of(control);
-    *out = new knng_sparse{make_sparse(require(g, "g").with_lists(), &require(rule, "rule"), {&budget, &monitor})};
+    const Work work{&budget, &monitor};
+    *out = new knng_sparse{make_sparse(require(g, "g").with_lists(work), &require(rule, "rule"), work)};
   });
 }
 

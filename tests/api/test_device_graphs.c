@@ -184,6 +184,58 @@ static void kept_graphs_are_copied_and_read(void** state) {
   rows_free(&rows);
 }
 
+static int32_t stop_at_once(void* user, const char* stage, double done, double total) {
+  (void)stage, (void)done, (void)total;
+  ++*(int*)user;
+  return 1;
+}
+
+/* What comes to the host counts under the limit of the call that needs it first, which can be stopped. */
+static void lists_that_come_to_the_host_are_counted(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 300, 10, 417);
+  const int64_t lists = 300 * 6 * 12;
+  const char* const file = "kept_within_a_limit.knng";
+  for (int saves = 0; saves < 2; ++saves) {
+    knng* h = HANDLE(&rows, "device", "cuda:0", "graph", "device");
+    knng_graph* g = built(h, 6);
+    knng_destroy(h);
+    knng_sparse* s = NULL;
+    volatile int32_t stop = 1;
+    int calls = 0;
+    knng_control c = {.struct_size = sizeof c, .max_bytes = lists - 1};
+    const knng_control stopped = {.struct_size = sizeof stopped, .stop = &stop};
+    const knng_control asked = {.struct_size = sizeof asked, .progress = stop_at_once, .user = &calls};
+    const int64_t fetched = fake_count("fetched", 0);
+    if (saves) {
+      EXPECT_ERROR(knng_graph_save(g, file, NULL, &c, &reported), KNNG_ERR_BUDGET, "max_bytes");
+      EXPECT_ERROR(knng_graph_save(g, file, NULL, &stopped, &reported), KNNG_ERR_CANCELLED, "stopped");
+      EXPECT_ERROR(knng_graph_save(g, file, NULL, &asked, &reported), KNNG_ERR_CANCELLED, "stopped");
+    } else {
+      EXPECT_ERROR(knng_graph_sparse(g, "directed", &c, &s, &reported), KNNG_ERR_BUDGET, "max_bytes");
+      EXPECT_ERROR(knng_graph_sparse(g, "directed", &stopped, &s, &reported), KNNG_ERR_CANCELLED, "stopped");
+      EXPECT_ERROR(knng_graph_sparse(g, "directed", &asked, &s, &reported), KNNG_ERR_CANCELLED, "stopped");
+      /* Lists and matrix together are above a limit that holds either. */
+      c.max_bytes = lists + 300 * 8;
+      EXPECT_ERROR(knng_graph_sparse(g, "directed", &c, &s, &reported), KNNG_ERR_BUDGET, "max_bytes");
+      assert_true(reported.limit > c.max_bytes);
+      assert_null(s);
+    }
+    assert_int_equal(calls, 1);
+    /* Of calls that were stopped before they copied anything, nothing came; the last one, above, has its lists. */
+    assert_int_equal(fake_count("fetched", 0), fetched + (saves ? 0 : 600));
+    c.max_bytes = 1000000;
+    if (saves)
+      expect_ok(knng_graph_save(g, file, NULL, &c, NULL), "save");
+    else
+      expect_ok(knng_graph_sparse(g, "directed", &c, &s, NULL), "directed");
+    knng_sparse_destroy(s);
+    knng_graph_destroy(g);
+  }
+  remove(file);
+  rows_free(&rows);
+}
+
 /* Copied to the host and to a device: the same elements, or the same refusal. */
 static void expect_as_on_host(const knng_graph* of_host, const knng_graph* g, int32_t base, int32_t dtype, int ids,
                               int way) {
@@ -351,7 +403,7 @@ int main(void) {
       DEVICE_TEST(graphs_are_kept_on_a_device),     DEVICE_TEST(slices_are_kept),
       DEVICE_TEST(equal_rows_are_put_back_there),   DEVICE_TEST(kept_graphs_are_copied_and_read),
       DEVICE_TEST(copies_are_converted_on_devices), DEVICE_TEST(entries_that_do_not_fit_are_refused_as_on_the_host),
-      DEVICE_TEST(what_cannot_be_kept_is_refused),
+      DEVICE_TEST(what_cannot_be_kept_is_refused),  DEVICE_TEST(lists_that_come_to_the_host_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

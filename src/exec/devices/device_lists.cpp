@@ -1,5 +1,7 @@
 #include "exec/devices/device_lists.h"
 
+#include <algorithm>
+
 #include "backend/memory.h"
 #include "core/dtype.h"
 #include "dataset/dataset.h"
@@ -22,12 +24,20 @@ DeviceLists make_lists(const DeviceSet& set, const Graph& graph, std::int64_t by
           memory.data + graph.rows * graph.width * static_cast<std::int64_t>(sizeof(std::int64_t))};
 }
 
-void fetch_lists(Graph& graph) {
-  const std::int64_t entries = graph.rows * graph.width;
+void fetch_lists(Graph& graph, const Work& work) {
+  const std::int64_t entries = graph.rows * graph.width, value_bytes = find_dtype(graph.value_dtype)->bytes;
+  if (work.budget) work.budget->take(entries * (8 + value_bytes));
   Buffer<std::int64_t> ids(entries);
-  Buffer<std::byte> values(entries * find_dtype(graph.value_dtype)->bytes);
-  copy_from_device(kept_ids(graph), 0, graph.rows, reinterpret_cast<std::byte*>(ids.data()), "g");
-  copy_from_device(kept_values(graph), 0, graph.rows, values.data(), "g");
+  Buffer<std::byte> values(entries * value_bytes);
+  work.begin("copy", graph.rows);
+  const std::int64_t together = std::max<std::int64_t>(1, kDeviceBlock / (graph.width * (8 + value_bytes)));
+  for (std::int64_t first = 0; first < graph.rows; first += together) {
+    const std::int64_t count = std::min(together, graph.rows - first), at = first * graph.width;
+    work.done(0);
+    copy_from_device(kept_ids(graph), first, count, reinterpret_cast<std::byte*>(ids.data() + at), "g");
+    copy_from_device(kept_values(graph), first, count, values.data() + at * value_bytes, "g");
+    work.done(count);
+  }
   graph.ids = std::move(ids);
   graph.values = std::move(values);
 }
