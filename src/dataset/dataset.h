@@ -29,11 +29,12 @@ void require_valid(const MatrixView& m, const char* argument, std::int64_t numbe
                                  const char* argument);
 
 // Work on rows on the calling thread, in blocks of some MiB: work(first, count). monitor, if there is one, is told and
-// may stop it between them.
+// may stop it between them. Of memory of a device blocks are larger, as each costs a call.
+inline constexpr std::int64_t kHostBlock = std::int64_t{4} << 20, kDeviceBlock = std::int64_t{32} << 20;
 template <class F>
-void in_blocks(std::int64_t rows, std::int64_t row_bytes, Monitor* monitor, F&& work) {
-  constexpr std::int64_t kBlock = std::int64_t{4} << 20;
-  const std::int64_t together = std::max<std::int64_t>(1, kBlock / row_bytes);
+void in_blocks(std::int64_t rows, std::int64_t row_bytes, Monitor* monitor, F&& work,
+               std::int64_t block_bytes = kHostBlock) {
+  const std::int64_t together = std::max<std::int64_t>(1, block_bytes / row_bytes);
   for (std::int64_t first = 0; first < rows; first += together) {
     if (monitor) monitor->poll();
     const std::int64_t count = std::min(together, rows - first);

@@ -163,6 +163,48 @@ static void a_flag_that_is_up_stops_everything(void** state) {
   rows_free(&rows);
 }
 
+/* So slow that it is called at every chance. */
+static int32_t on_slow_progress(void* user, const char* stage, double done, double total) {
+  const struct timespec wait = {0, 2 * 1000 * 1000};
+  nanosleep(&wait, NULL);
+  return on_progress(user, stage, done, total);
+}
+
+/* Some 40 MB, in blocks: each is told, and after each the call can be stopped; then the data set is as it was. */
+static void adding_can_be_stopped_midway(void** state) {
+  (void)state;
+  enum { d = 64 };
+  const int64_t rows = 160 * 1000;
+  float* x = calloc((size_t)(rows * d), sizeof *x);
+  assert_non_null(x);
+  const knng_matrix m = knng_packed(KNNG_F32, rows, d, x);
+  for (int borrows = 0; borrows < 2; ++borrows) {
+    knng* h = HANDLE(NULL, "device", "cpu");
+    witness w = new_witness();
+    knng_control c = control_of(&w);
+    c.progress = on_slow_progress;
+    expect_ok(borrows ? knng_borrow(h, &m, &c, NULL) : knng_add(h, &m, &c, NULL), "all of it");
+    assert_true(w.calls > 5 && w.wrong_thread == 0 && w.wrong_numbers == 0 && w.went_back == 0);
+    const int all = w.calls;
+    volatile int32_t stop = 0;
+    for (int by_flag = 0; by_flag < 2; ++by_flag) {
+      w = new_witness();
+      w.stop_at = all / 2;
+      if (by_flag) w.flag = &stop;
+      c.stop = by_flag ? &stop : NULL;
+      EXPECT_ERROR(borrows ? knng_borrow(h, &m, &c, &reported) : knng_add(h, &m, &c, &reported), KNNG_ERR_CANCELLED,
+                   "stopped");
+      assert_int_equal(w.calls, all / 2);
+      assert_true(w.done > 0 && w.done < (double)rows);
+      int64_t held = 0;
+      expect_ok(knng_shape(h, &held, NULL, NULL, NULL), "knng_shape");
+      assert_int_equal(held, rows);
+    }
+    knng_destroy(h);
+  }
+  free(x);
+}
+
 static void stopping_takes_less_than_a_second(void** state) {
   (void)state;
   for (int variant = 0; variant < 4; ++variant) {
@@ -241,7 +283,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(progress_is_told_to_the_caller),     cmocka_unit_test(a_callback_stops_at_any_point),
       cmocka_unit_test(a_flag_that_is_up_stops_everything), cmocka_unit_test(stopping_takes_less_than_a_second),
-      cmocka_unit_test(a_callback_can_use_the_flag),        cmocka_unit_test(a_wrong_control_is_refused),
+      cmocka_unit_test(adding_can_be_stopped_midway),       cmocka_unit_test(a_callback_can_use_the_flag),
+      cmocka_unit_test(a_wrong_control_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "harness/cmocka.h"
 #include "harness/device_memory.h"
@@ -459,6 +460,35 @@ static void results_go_to_devices_and_come_from_them(void** state) {
   rows_free(&rows);
 }
 
+static int32_t stop_in_the_middle(void* user, const char* stage, double done, double total) {
+  const struct timespec wait = {0, 2 * 1000 * 1000}; /* so that it is called at every chance */
+  nanosleep(&wait, NULL);
+  return strcmp(stage, user) == 0 && done > 0 && done < total;
+}
+
+/* Rows on a device are checked and hashed in blocks of 32 MiB; between two a call can be stopped. */
+static void borrowing_can_be_stopped_midway(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  enum { d = 64 };
+  test_rows rows = rows_grid(KNNG_F32, small_run() ? 150000 : 300000, d, 3, 427);
+  device_rows r = packed_on_device(&rows, 0);
+  knng* h = HANDLE(NULL, "device", "cuda:0");
+  static char stages[][8] = {"check", "hash"};
+  for (int s = 0; s < 2; ++s) {
+    const knng_control c = {
+        .struct_size = sizeof c, .interval_ms = 1, .progress = stop_in_the_middle, .user = stages[s]};
+    EXPECT_ERROR(knng_borrow(h, &r.m, &c, &reported), KNNG_ERR_CANCELLED, "stopped");
+    int64_t held = -1;
+    expect_ok(knng_shape(h, &held, NULL, NULL, NULL), "knng_shape");
+    assert_int_equal(held, 0);
+  }
+  expect_ok(knng_borrow(h, &r.m, NULL, NULL), "borrow");
+  knng_destroy(h);
+  fake_release(r.block);
+  rows_free(&rows);
+}
+
 int main(void) {
   if (!find_fake_memory()) return 1;
   const struct CMUnitTest first[] = {cmocka_unit_test(nobody_is_loaded_to_be_asked)};
@@ -476,6 +506,7 @@ int main(void) {
       DEVICE_TEST(what_rows_may_not_have_is_told_as_on_the_host),
       DEVICE_TEST(added_rows_are_copies_and_borrowed_ones_are_not),
       DEVICE_TEST(results_go_to_devices_and_come_from_them),
+      DEVICE_TEST(borrowing_can_be_stopped_midway),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

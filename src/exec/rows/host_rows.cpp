@@ -80,15 +80,24 @@ Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, B
 }
 
 void require_valid_anywhere(const MatrixView& m, const char* argument, Monitor& monitor) {
-  if (!m.on_host()) return require_valid_on_device(m, argument);
-  in_blocks(m.rows, m.cols * dtype_bytes(m.dtype), &monitor,
-            [&](std::int64_t first, std::int64_t count) { require_valid(part_of(m, first, count), argument, first); });
+  const auto require = m.on_host() ? &require_valid : &require_valid_on_device;
+  in_blocks(
+      m.rows, m.cols * dtype_bytes(m.dtype), &monitor,
+      [&](std::int64_t first, std::int64_t count) { require(part_of(m, first, count), argument, first); },
+      m.on_host() ? kHostBlock : kDeviceBlock);
 }
 
-Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument) {
+Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument,
+                                            Monitor& monitor) {
   if (!m.on_device()) return {};
   Buffer<std::uint64_t> hashes(m.rows, &budget);
-  hash_on_device(m, hashes.data(), argument);
+  monitor.stage("hash", static_cast<double>(m.rows));
+  in_blocks(
+      m.rows, m.cols * dtype_bytes(m.dtype), &monitor,
+      [&](std::int64_t first, std::int64_t count) {
+        hash_on_device(part_of(m, first, count), hashes.data() + first, argument);
+      },
+      kDeviceBlock);
   hashes.release_from_budget();
   return hashes;
 }

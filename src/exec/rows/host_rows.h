@@ -19,10 +19,12 @@ std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, 
 Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, Budget* budget, const Monitor* monitor,
                   const char* argument);
 
-// require_valid(), wherever the rows live. On the calling thread; monitor: follows and stops it, of rows of the host.
+// require_valid(), wherever the rows live. On the calling thread; monitor: follows and stops it.
 void require_valid_anywhere(const MatrixView& m, const char* argument, Monitor& monitor);
 
 // Hashes of rows in memory of a device, charged to `budget` and let go, to be a chunk's; of others none.
-Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument);
+// monitor: as before.
+Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument,
+                                            Monitor& monitor);
 
 }  // namespace libknng
