@@ -262,7 +262,53 @@ static int32_t stop_at_once(void* user, const char* stage, double done, double t
   return 1;
 }
 
-/* Every row lists the hub, so every row meets every other: the matrix is full. */
+/* Values are rounded to nearest; what a type cannot hold is refused, and infinity is no number that is too large. */
+static void copies_that_may_not_fit(void** state) {
+  (void)state;
+  static const int64_t ids[] = {2147483646, 2, /**/ 5000000000, 1};
+  static const double values[] = {0.1, 3, /**/ 1e300, INFINITY};
+  const knng_matrix im = knng_packed(KNNG_I64, 2, 2, ids), vm = knng_packed(KNNG_F64, 2, 2, values);
+  knng_graph* g = NULL;
+  expect_ok(knng_graph_import(&g, &im, &vm, 0, 5000000001, 0, NULL), "import");
+  knng_sparse* s = NULL;
+  expect_ok(knng_graph_sparse(g, "directed", NULL, &s, NULL), "directed");
+  int64_t row[4], col[4];
+  float value[4];
+  knng_matrix to_row = knng_packed(KNNG_I64, 4, 1, row), to_col = knng_packed(KNNG_I64, 4, 1, col),
+              to_value = knng_packed(KNNG_F32, 4, 1, value);
+  expect_ok(knng_sparse_copy(s, 1, NULL, &to_row, &to_col, NULL, NULL), "int64");
+  static const int64_t rows[] = {1, 1, 2, 2}, cols[] = {3, 2147483647, 2, 5000000001}; /* sorted by column */
+  assert_memory_equal(row, rows, sizeof rows);
+  assert_memory_equal(col, cols, sizeof cols);
+  int32_t narrow[4];
+  to_col = knng_packed(KNNG_I32, 4, 1, narrow);
+  EXPECT_ERROR(knng_sparse_copy(s, 0, NULL, NULL, &to_col, NULL, &reported), KNNG_ERR_RANGE, "col", "5000000000",
+               "int32");
+  assert_true(reported.row == 3 && reported.given == 5000000000 && reported.limit == INT32_MAX);
+  EXPECT_ERROR(knng_sparse_copy(s, 0, NULL, NULL, NULL, &to_value, &reported), KNNG_ERR_RANGE, "value", "float32");
+  assert_int_equal(reported.row, 3);
+  knng_sparse_destroy(s);
+  knng_graph_destroy(g);
+
+  /* 2^31 - 2 fits from 0 and from 1; 2^31 - 1 from 0 alone. */
+  for (int64_t last = 2147483646; last <= 2147483647; ++last) {
+    const int64_t of_one[] = {last, 5};
+    const double of_values[] = {0.1, 16777217};
+    const knng_matrix i1 = knng_packed(KNNG_I64, 1, 2, of_one), v1 = knng_packed(KNNG_F64, 1, 2, of_values);
+    expect_ok(knng_graph_import(&g, &i1, &v1, 0, 2147483648, 0, NULL), "import");
+    expect_ok(knng_graph_sparse(g, "directed", NULL, &s, NULL), "directed");
+    to_col = knng_packed(KNNG_I32, 2, 1, narrow);
+    to_value = knng_packed(KNNG_F32, 2, 1, value);
+    expect_ok(knng_sparse_copy(s, 0, NULL, NULL, &to_col, &to_value, NULL), "int32 from 0, float32");
+    assert_true(narrow[0] == 5 && narrow[1] == last);
+    assert_true(value[0] == 16777216 && value[1] == (float)0.1);
+    const knng_status status = knng_sparse_copy(s, 1, NULL, NULL, &to_col, NULL, NULL);
+    assert_int_equal(status, last == 2147483646 ? KNNG_OK : KNNG_ERR_RANGE);
+    knng_sparse_destroy(s);
+    knng_graph_destroy(g);
+  }
+}
+
 /* A form without entries: copies take matrices of 0 rows, as every other number of entries has its own. */
 static void forms_without_entries(void** state) {
   (void)state;
@@ -288,6 +334,7 @@ static void forms_without_entries(void** state) {
   knng_graph_destroy(g);
 }
 
+/* Every row lists the hub, so every row meets every other: the matrix is full. */
 static void a_hub_within_a_limit(void** state) {
   (void)state;
   enum { points = 3000 };
@@ -306,6 +353,18 @@ static void a_hub_within_a_limit(void** state) {
   int64_t count = 0;
   expect_ok(knng_sparse_shape(s, NULL, NULL, &count, NULL), "shape");
   assert_int_equal(count, entries);
+  knng_sparse_destroy(s);
+  s = NULL;
+  /* The union has each pair with the hub, in both directions. */
+  const int64_t of_union = 2 * (points - 1) * 24;
+  c.max_bytes = of_union / 2;
+  EXPECT_ERROR(knng_graph_sparse(g, "union", &c, &s, &reported), KNNG_ERR_BUDGET, "max_bytes");
+  assert_null(s);
+  assert_true(reported.limit > of_union / 2);
+  c.max_bytes = 4 * of_union;
+  expect_ok(knng_graph_sparse(g, "union", &c, &s, NULL), "union within a limit");
+  expect_ok(knng_sparse_shape(s, NULL, NULL, &count, NULL), "shape");
+  assert_int_equal(count, 2 * (points - 1));
   knng_sparse_destroy(s);
   s = NULL;
 
@@ -331,6 +390,7 @@ int main(void) {
       cmocka_unit_test(queries_have_only_the_directed_form),
       cmocka_unit_test(forms_outlive_their_graph),
       cmocka_unit_test(copies_of_forms),
+      cmocka_unit_test(copies_that_may_not_fit),
       cmocka_unit_test(forms_without_entries),
       cmocka_unit_test(a_hub_within_a_limit),
   };
