@@ -1,5 +1,6 @@
 /* Environment variables replace defaults, once per process, and never a value that was set. The program runs itself
  * again with another environment; as a child it prints one setting. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static int child(int argc, char** argv) {
   if (status == KNNG_OK) status = knng_get(h, argv[2], buf, sizeof buf, NULL, NULL);
   if (status == KNNG_OK) {
     /* Later changes of the environment are not seen. */
-    setenv("KNNG_METRIC", "nonsense", 1);
+    setenv("KNNG_ENGINE", "nonsense", 1);
     knng* again = NULL;
     status = knng_create(&again, 0, 0, NULL);
     knng_destroy(again);
@@ -33,17 +34,31 @@ static int child(int argc, char** argv) {
   return 0;
 }
 
-static void expect_output(const char* variable, const char* value, const char* arguments, const char* expected) {
-  char command[4200], output[600] = "";
+static void run_child(const char* variable, const char* value, const char* arguments, char* output, size_t room) {
+  char command[4200];
   assert_true(snprintf(command, sizeof command, "%s='%s' '%s' child %s", variable, value, self, arguments) <
               (int)sizeof command);
   FILE* pipe = popen(command, "r");
   assert_non_null(pipe);
-  const size_t got = fread(output, 1, sizeof output - 1, pipe);
+  const size_t got = fread(output, 1, room - 1, pipe);
   output[got] = 0;
   const int status = pclose(pipe);
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  if (!strstr(output, expected)) fail_msg("%s: '%s' does not say '%s'", command, output, expected);
+}
+
+static void expect_output(const char* variable, const char* value, const char* arguments, const char* expected) {
+  char output[600] = "";
+  run_child(variable, value, arguments, output, sizeof output);
+  if (strcmp(output, expected) != 0) fail_msg("%s=%s: '%s' is not '%s'", variable, value, output, expected);
+}
+
+/* The child fails, and says so. */
+static void expect_refusal(const char* variable, const char* value, const char* said) {
+  char output[600] = "", code[16];
+  run_child(variable, value, "metric", output, sizeof output);
+  snprintf(code, sizeof code, "%d: ", KNNG_ERR_OPTION);
+  if (strncmp(output, code, strlen(code)) != 0 || !strstr(output, said))
+    fail_msg("%s=%s: '%s' does not say '%s'", variable, value, output, said);
 }
 
 static void variables_replace_defaults(void** state) {
@@ -76,23 +91,45 @@ static void what_is_set_stands(void** state) {
 
 static void nonsense_is_refused(void** state) {
   (void)state;
-  char code[16];
-  snprintf(code, sizeof code, "%d: ", KNNG_ERR_OPTION);
-  expect_output("KNNG_ENGINE", "nonsense", "metric", code);
-  expect_output("KNNG_ENGINE", "nonsense", "metric", "KNNG_ENGINE");
-  expect_output("KNNG_ENGINE", "nonsense", "metric", "nonsense");
-  expect_output("KNNG_THREADS", "many", "metric", "many");
-  expect_output("KNNG_THREADS", "many", "metric", "4096");
+  expect_refusal("KNNG_ENGINE", "nonsense", "KNNG_ENGINE");
+  expect_refusal("KNNG_ENGINE", "nonsense", "nonsense");
+  expect_refusal("KNNG_THREADS", "many", "many");
+  expect_refusal("KNNG_THREADS", "many", "4096");
+}
+
+/* Those that docs/guide/settings.md lists, and no other: the variable that an option names is read, and where it names
+ * none, KNNG_ and its name are nothing. */
+static void exactly_these_have_one(void** state) {
+  (void)state;
+  static const char* const documented[] = {"selector",       "engine",    "device",    "threads",
+                                           "max_host_bytes", "tile_rows", "tile_cols", "max_device_bytes"};
+  knng_option o = {.struct_size = sizeof o};
+  int found = 0;
+  for (int32_t i = 0; knng_option_get(i, &o, NULL) == KNNG_OK; ++i) {
+    char variable[64] = "KNNG_";
+    for (size_t c = 0; o.name[c]; ++c) variable[5 + c] = (char)toupper((unsigned char)o.name[c]);
+    int is_documented = 0;
+    for (size_t d = 0; d < sizeof documented / sizeof *documented; ++d)
+      is_documented |= strcmp(o.name, documented[d]) == 0;
+    found += is_documented;
+    if (is_documented) {
+      assert_string_equal(o.environment, variable);
+      expect_refusal(variable, "no such value", variable);
+    } else {
+      assert_true(!o.environment || !*o.environment);
+      expect_output(variable, "no such value", o.name, o.fallback);
+    }
+  }
+  assert_int_equal(found, sizeof documented / sizeof *documented);
 }
 
 int main(int argc, char** argv) {
   if (argc > 2 && strcmp(argv[1], "child") == 0) return child(argc, argv);
   self = argv[0];
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(variables_replace_defaults),
-      cmocka_unit_test(variables_do_not_change_results),
-      cmocka_unit_test(what_is_set_stands),
-      cmocka_unit_test(nonsense_is_refused),
+      cmocka_unit_test(variables_replace_defaults), cmocka_unit_test(variables_do_not_change_results),
+      cmocka_unit_test(what_is_set_stands),         cmocka_unit_test(nonsense_is_refused),
+      cmocka_unit_test(exactly_these_have_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
