@@ -1,4 +1,5 @@
 /* Settings by introspection: every one round-trips, none takes nonsense, and the locale has no say. */
+#include <ctype.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,12 +244,103 @@ static void locales_have_no_say(void** state) {
   setlocale(LC_ALL, "C");
 }
 
+/* p is minkowski's: the library refuses it, whichever it is, where it would have no effect. */
+static void an_exponent_goes_with_minkowski(void** state) {
+  (void)state;
+  test_rows rows = rows_positive(KNNG_F32, 30, 4, 2);
+  const char* name = NULL;
+  for (int32_t i = 0; knng_metric_name(i, &name, NULL, NULL) == KNNG_OK; ++i)
+    for (int two = 0; two < 2; ++two) {
+      knng* h = HANDLE(&rows, "device", "cpu", "metric", name, "p", two ? "2" : "3");
+      knng_graph* g = NULL;
+      knng_plan plan = {.struct_size = sizeof plan};
+      if (strcmp(name, "minkowski") == 0) {
+        expect_ok(knng_build(h, 3, NULL, &g, NULL), name);
+      } else {
+        EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_OPTION, two ? "p=2" : "p=3", "minkowski", name);
+        EXPECT_ERROR(knng_estimate(h, 0, 3, &plan, &reported), KNNG_ERR_OPTION, "minkowski", name);
+        assert_null(g);
+        expect_ok(knng_set(h, "p", "auto", NULL), "auto");
+        expect_ok(knng_build(h, 3, NULL, &g, NULL), name);
+      }
+      knng_graph_destroy(g);
+      knng_destroy(h);
+    }
+  rows_free(&rows);
+}
+
+/* Each name that knng_metric_name() lists, in capitals too, is one metric's, and no other's. */
+static void aliases_are_taken(void** state) {
+  (void)state;
+  knng* h = HANDLE(NULL, NULL);
+  static char seen[100][40];
+  int count = 0;
+  const char *name = NULL, *aliases = NULL;
+  for (int32_t i = 0; knng_metric_name(i, &name, &aliases, NULL) == KNNG_OK; ++i) {
+    char words[200];
+    assert_true(snprintf(words, sizeof words, "%s%s%s", name, *aliases ? ", " : "", aliases) < (int)sizeof words);
+    for (char* word = strtok(words, ", "); word; word = strtok(NULL, ", ")) {
+      for (int s = 0; s < count; ++s) assert_string_not_equal(seen[s], word);
+      assert_true(count < 100 && snprintf(seen[count++], sizeof seen[0], "%s", word) < (int)sizeof seen[0]);
+      for (int capitals = 0; capitals < 2; ++capitals) {
+        if (capitals)
+          for (char* c = word; *c; ++c) *c = (char)toupper((unsigned char)*c);
+        expect_ok(knng_set(h, "metric", strcmp(name, "cosine") == 0 ? "canberra" : "cosine", NULL), "another");
+        expect_ok(knng_set(h, "metric", word, NULL), word);
+        expect_setting(h, "metric", name);
+      }
+    }
+  }
+  assert_true(count > 20);
+  knng_destroy(h);
+}
+
+/* The processor's flags, as the system tells them; -1: it does not. */
+static int has_tiles(void) {
+  FILE* info = fopen("/proc/cpuinfo", "r");
+  if (!info) return -1;
+  static char line[1 << 16];
+  int found = -1;
+  while (found < 0 && fgets(line, sizeof line, info))
+    if (strncmp(line, "flags", 5) == 0) found = strstr(line, " amx_bf16") && strstr(line, " amx_tile");
+  fclose(info);
+  return found;
+}
+
+/* They are there where the system says so, and change no bit. */
+static void matrix_tiles_are_asked_for(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F32, 500, 48, 3);
+  knng* h = HANDLE(&rows, "device", "cpu");
+  knng_graph* before = built(h, 7);
+  const int there = has_tiles();
+  for (int times = 0; times < 2; ++times) {
+    const knng_status status = knng_use_matrix_tiles(&reported);
+    if (there >= 0) assert_int_equal(status, there ? KNNG_OK : KNNG_ERR_UNSUPPORTED);
+    if (status != KNNG_OK) EXPECT_ERROR(knng_use_matrix_tiles(&reported), KNNG_ERR_UNSUPPORTED, "tiles");
+    knng_graph* after = built(h, 7);
+    expect_same_graph(before, after, "matrix tiles");
+    knng_graph_destroy(after);
+  }
+  print_message("matrix tiles: %s\n", there > 0 ? "there" : there == 0 ? "not there" : "unknown");
+  knng_graph_destroy(before);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_table_is_complete),          cmocka_unit_test(defaults_are_what_the_table_says),
-      cmocka_unit_test(every_word_round_trips),         cmocka_unit_test(numbers_have_limits),
-      cmocka_unit_test(text_comes_whole_or_not_at_all), cmocka_unit_test(devices_are_described),
-      cmocka_unit_test(statistics_are_named),           cmocka_unit_test(locales_have_no_say),
+      cmocka_unit_test(an_exponent_goes_with_minkowski),
+      cmocka_unit_test(aliases_are_taken),
+      cmocka_unit_test(matrix_tiles_are_asked_for),
+      cmocka_unit_test(the_table_is_complete),
+      cmocka_unit_test(defaults_are_what_the_table_says),
+      cmocka_unit_test(every_word_round_trips),
+      cmocka_unit_test(numbers_have_limits),
+      cmocka_unit_test(text_comes_whole_or_not_at_all),
+      cmocka_unit_test(devices_are_described),
+      cmocka_unit_test(statistics_are_named),
+      cmocka_unit_test(locales_have_no_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
