@@ -101,7 +101,7 @@ double largest_magnitude(const Metric& metric, std::int64_t dim) noexcept {
   switch (metric.term) {
     case Term::product: return std::sqrt(most);
     case Term::squared_difference: return std::sqrt(most) / 2;
-    // pow is accurate to an ulp; the factor of 2 above covers that as well.
+    // The factor of 2 above covers the error of pow as well, which is below kPowError of it.
     case Term::power_difference: return std::fmin(DBL_MAX / 2, pow<ScalarOps>(most / 2, 1 / metric.p) / 2);
     case Term::largest_difference:
     case Term::canberra: return DBL_MAX / 2;
