@@ -100,7 +100,7 @@ void report_work(const knng_graph* g, std::int64_t dim, double read_seconds) {
   line("ran on", text(g, "device"));
   line("by", "engine " + text(g, "engine") + ", selector " + text(g, "selector") + ", knng " + text(g, "version"));
   std::string split = seconds(total) + " (";
-  for (const char* part : {"copy", "prepare", "tile", "merge", "refine", "emit"}) {
+  for (const char* part : {"copy", "prepare", "tile", "merge", "refine", "emit", "check"}) {
     const double s = stat(g, (std::string("seconds_") + part).c_str());
     if (s >= 0.005 * total) split += std::string(split.back() == '(' ? "" : ", ") + part + " " + seconds(s);
   }
