@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "io/file.h"
+#include "metric/metric.h"
 
 namespace libknng {
 namespace {
@@ -82,14 +84,20 @@ struct Range {
 };
 
 Range range_of(Stat s, const Graph& g) {
-  constexpr double kAny = 0x1p62;
+  // Of rungs, in each of which all pairs may be gone through, tiles be as small as a pair, and lists have parts.
+  constexpr double kAny = 0x1p62, kTimes = 16;
   const auto rows = static_cast<double>(g.rows), columns = static_cast<double>(g.columns);
   switch (s) {
     case Stat::rows: return {rows, rows, true};
     case Stat::columns: return {columns, columns, true};
     case Stat::pairs: return {0, rows * columns, true};
+    case Stat::tiles:
+    case Stat::keys: return {0, kTimes * rows * columns, true};
+    case Stat::candidates_max: return {0, kTimes * columns, true};
     case Stat::proved:
     case Stat::refined:
+    case Stat::redone_fp32:
+    case Stat::redone_fp64:
     case Stat::checked:
     case Stat::ties_at_k: return {0, rows, true};
     case Stat::duplicates: return {0, std::max(rows, columns), true};
@@ -110,6 +118,26 @@ bool possible(Stat s, const Graph& g) {
   const Range range = range_of(s, g);
   const double x = g.stats[s];
   return x >= range.least && x <= range.most && (!range.whole || x == std::floor(x));  // NaN is in no range
+}
+
+// Of texts that others decide by: a metric that is one, and what the lists themselves say. Older files lack some.
+std::string objection_to_texts(const Graph& g) {
+  const GraphText& t = g.text;
+  if (!t.metric.empty() && t.metric != "unknown" && !metric_named(t.metric))
+    return "its metric " + shown(t.metric) + " is none";
+  if (!t.self.empty() && t.self != (g.self_first ? "first" : "exclude"))
+    return "its text self=" + shown(t.self) + " contradicts its mark self_first";
+  return "";
+}
+
+// What is counted must be what is marked; in archives of others nothing was counted.
+std::string objection_to_counts(const Graph& g, std::int64_t proved, std::int64_t tied) {
+  const auto counted = [&](Stat s, std::int64_t marks) {
+    return g.stats[s] == 0 || g.stats[s] == static_cast<double>(marks);
+  };
+  if (!counted(Stat::proved, proved)) return "its statistic proved is not the number of rows that are marked so";
+  if (!counted(Stat::ties_at_k, tied)) return "its statistic ties_at_k is not the number of rows that are marked so";
+  return "";
 }
 
 std::string at_row(std::int64_t row, const char* what) { return "row " + std::to_string(row) + " " + what; }
@@ -153,8 +181,10 @@ std::string graph_objection(const Graph& g, const Work& work) {
     if (const auto s = static_cast<Stat>(i); !possible(s, g))
       return std::string("its statistic ") + stat_table()[static_cast<std::size_t>(i)].name + "=" +
              number_text(g.stats[s]) + " is none that such a graph can have";
+  if (std::string text = objection_to_texts(g); !text.empty()) return text;
   work.begin("check", g.rows);
   Buffer<std::int64_t> scratch(g.width, work.budget);
+  std::int64_t proved = 0, tied = 0;
   for (std::int64_t i = 0; i < g.rows; ++i) {
     const std::int64_t* const row = g.ids.data() + i * g.width;
     for (std::int64_t t = 0; t < g.width; ++t) {
@@ -167,9 +197,11 @@ std::string graph_objection(const Graph& g, const Work& work) {
     if (g.self_first && row[0] != i) return at_row(i, "does not start with itself, although it is marked self_first");
     if (g.ties[i] > 1) return at_row(i, "has a mark for ties that is neither 0 nor 1");
     if (g.proof[i] > static_cast<std::uint8_t>(Proof::fp64)) return at_row(i, "has an unknown kind of proof");
+    proved += g.proof[i] != static_cast<std::uint8_t>(Proof::none) ? 1 : 0;
+    tied += g.ties[i];
     work.row_done();
   }
-  return "";
+  return objection_to_counts(g, proved, tied);
 }
 
 }  // namespace libknng

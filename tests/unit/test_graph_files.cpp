@@ -47,8 +47,11 @@ Graph full_sample() {
     if (const auto s = static_cast<Stat>(i); s != Stat::rows && s != Stat::columns && s != Stat::bound_violations)
       g.stats[s] =
           std::string(stat_table()[static_cast<std::size_t>(i)].name).starts_with("seconds_") ? i / 7.0 : i % 4;
-  g.stats[Stat::keys] = 0x1p60 + 512;
+  g.stats[Stat::bytes_host_peak] = 0x1p60 + 512;
+  g.stats[Stat::proved] = 2;
+  g.stats[Stat::ties_at_k] = 1;
   g.text.metric = "minkowski";
+  g.text.self = "first";
   g.text.device = "cpu: a=b \\n \\ \u00e9";
   g.text.fingerprint = "";
   return g;
@@ -305,14 +308,38 @@ void statistics(void**) {
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Case cases[] = {
-      {Stat::rows, nan},           {Stat::rows, 4},           {Stat::rows, 1e18},
-      {Stat::columns, 5e8},        {Stat::columns, -3},       {Stat::pairs, 10},
-      {Stat::proved, 4},           {Stat::proved, -1},        {Stat::refined, 1e18},
-      {Stat::ties_at_k, 1e18},     {Stat::ties_at_k, nan},    {Stat::duplicates, 4},
-      {Stat::bound_violations, 1}, {Stat::keys, -1},          {Stat::keys, 0.5},
-      {Stat::tiles, 1e19},         {Stat::tiles, HUGE_VAL},   {Stat::bytes_host_peak, -1e300},
-      {Stat::seconds_total, -1},   {Stat::seconds_emit, nan}, {Stat::seconds_copy, HUGE_VAL},
-      {Stat::checked, 4},          {Stat::seconds_check, -1},
+      {Stat::rows, nan},
+      {Stat::rows, 4},
+      {Stat::rows, 1e18},
+      {Stat::columns, 5e8},
+      {Stat::columns, -3},
+      {Stat::pairs, 10},
+      {Stat::proved, 4},
+      {Stat::proved, -1},
+      {Stat::refined, 1e18},
+      {Stat::ties_at_k, 1e18},
+      {Stat::ties_at_k, nan},
+      {Stat::duplicates, 4},
+      {Stat::bound_violations, 1},
+      {Stat::keys, -1},
+      {Stat::keys, 0.5},
+      {Stat::tiles, 1e19},
+      {Stat::tiles, HUGE_VAL},
+      {Stat::bytes_host_peak, -1e300},
+      {Stat::seconds_total, -1},
+      {Stat::seconds_emit, nan},
+      {Stat::seconds_copy, HUGE_VAL},
+      {Stat::checked, 4},
+      {Stat::seconds_check, -1},
+      {Stat::redone_fp32, 4},
+      {Stat::redone_fp64, 4},
+      {Stat::redone_fp64, 1e18},
+      {Stat::keys, 1e18},
+      {Stat::tiles, 1e18},
+      {Stat::candidates_max, 1e9},
+      {Stat::proved, 3},
+      {Stat::proved, 1},
+      {Stat::ties_at_k, 2},
   };
   for (const Case& c : cases)
     for (const char* name : {"g.knng", "g.npz"}) {
@@ -323,6 +350,30 @@ void statistics(void**) {
       const char* const stat = stat_table()[static_cast<std::size_t>(c.stat)].name;
       if (o.code != KNNG_ERR_FORMAT || !o.says(stat))
         fail_msg("%s=%g: %d %s", stat, c.value, o.code, o.message.c_str());
+    }
+}
+
+// So are texts that the lists contradict, or that name nothing; those that an older version did not write may lack.
+void texts(void**) {
+  const scratch::Directory dir;
+  struct Case {
+    std::string GraphText::*text;
+    const char *value, *says;  // says: null, it is taken
+  };
+  const Case cases[] = {{&GraphText::self, "exclude", "self_first"},
+                        {&GraphText::self, "firs", "self_first"},
+                        {&GraphText::self, "", nullptr},
+                        {&GraphText::metric, "euclid", "euclid"},
+                        {&GraphText::metric, "unknown", nullptr},
+                        {&GraphText::metric, "", nullptr}};
+  for (const Case& c : cases)
+    for (const char* name : {"g.knng", "g.npz"}) {
+      Graph g = full_sample();
+      g.text.*c.text = c.value;
+      save_graph(g, dir / name, nullptr);
+      const Outcome o = outcome([&] { load_graph(dir / name); });
+      if (o.code != (c.says ? KNNG_ERR_FORMAT : KNNG_OK) || (c.says && !o.says(c.says)))
+        fail_msg("%s: %d %s", c.value, o.code, o.message.c_str());
     }
 }
 
@@ -362,7 +413,7 @@ int main() {
       cmocka_unit_test(cut_everywhere), cmocka_unit_test(flipped_everywhere),
       cmocka_unit_test(sealed_damage),  cmocka_unit_test(archives_of_others),
       cmocka_unit_test(facts),          cmocka_unit_test(statistics),
-      cmocka_unit_test(budgets),
+      cmocka_unit_test(texts),          cmocka_unit_test(budgets),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
