@@ -21,6 +21,25 @@ std::string scaled(double value, double step, const char* const* units, int last
   return print("%.*f%s", digits, value, units[u]);
 }
 
+// Bytes of the UTF-8 character that the text begins with, as Unicode's table 3-7 has them; 0: it begins with none, and
+// a terminal of another encoding may obey the byte.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0), second = byte(1);
+  const std::size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (length < 2) return length;
+  const unsigned least = first == 0xe0   ? 0xa0
+                         : first == 0xf0 ? 0x90
+                                         : 0x80,
+                 most = first == 0xed   ? 0x9f
+                        : first == 0xf4 ? 0x8f
+                                        : 0xbf;
+  if (first > 0xf4 || second < least || second > most) return 0;
+  for (std::size_t i = 2; i < length; ++i)
+    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
+  return length;
+}
+
 }  // namespace
 
 std::string print(const char* format, ...) {
@@ -82,13 +101,17 @@ std::string plain(const std::string& text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view rest = std::string_view(text).substr(at);
+    const std::size_t length = character_length(rest);
     const auto* const found = std::find_if(std::begin(kObeyed), std::end(kObeyed), [&](const Obeyed& o) {
       return rest.size() > o.begin.size() && rest.starts_with(o.begin) && rest[o.begin.size()] >= o.first &&
              rest[o.begin.size()] <= o.last;
     });
     const bool control = static_cast<unsigned char>(rest[0]) < 0x20 || rest[0] == 0x7f;
-    out += control || found != std::end(kObeyed) ? '?' : rest[0];
-    at += found != std::end(kObeyed) ? found->begin.size() + 1 : 1;
+    if (control || length == 0 || found != std::end(kObeyed))
+      out += '?';
+    else
+      out += rest.substr(0, length);
+    at += std::max<std::size_t>(length, 1);
   }
   return out;
 }
