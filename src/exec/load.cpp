@@ -42,6 +42,9 @@ std::shared_ptr<const Chunk> read_rows(RowReader& reader, const Dataset& data, c
       return leave_in_file(std::move(file), reader.dtype(), n, d, threads ? threads : default_threads(), budget,
                            monitor);
     }
+  const std::int64_t beside = reader.bytes_beside();
+  { const Charge all(&budget, checked_add(bytes, beside, "path")); }  // the failure says how much would do
+  const Charge held(&budget, beside);
   Buffer<std::byte> rows(bytes, &budget);
   const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / row_bytes);
   monitor.stage("read", static_cast<double>(n));
@@ -67,7 +70,7 @@ Budget budget_for(const Settings& settings, const Dataset& data) {
 
 void add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
   naming_file(path, [&] {
-    const auto reader = open_reader(path, Young::wait);
+    const auto reader = open_reader(path, Young::wait, &monitor);
     data.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
     data.append(read_rows(*reader, data, settings, monitor));
   });
@@ -75,7 +78,7 @@ void add_file(Dataset& data, const Settings& settings, const std::string& path, 
 
 Dataset load_queries(const Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
   return naming_file(path, [&] {
-    const auto reader = open_reader(path, Young::wait);
+    const auto reader = open_reader(path, Young::wait, &monitor);
     Dataset queries(data.dim(), 0);
     queries.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
     queries.append(read_rows(*reader, data, settings, monitor));

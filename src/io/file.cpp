@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/monitor.h"
 #include "core/text.h"
 
 namespace libknng {
@@ -120,7 +121,7 @@ File::File(std::string path)
 // A file's times move in steps, and a write sets them when it begins. So a file that was written a moment ago can be
 // written again, or still, without another time. Once it is older than a step, and than a write of all of it takes,
 // every later write moves them.
-void File::wait_while_young() {
+void File::wait_while_young(Monitor* monitor) {
   constexpr std::int64_t kSecond = 1'000'000'000, kPatience = 5 * kSecond, kNap = kSecond / 1000;
   constexpr std::int64_t kLongestWrite = std::int64_t{1} << 31;  // bytes that a call moves at most; 2 GB/s
   // In ns. Whole seconds are those of a file system that has no others.
@@ -141,6 +142,7 @@ void File::wait_while_young() {
     if (old > enough() || watched > enough() + kSecond / 50) return;  // watched: where the times are another clock's
     if (steady() > begun + std::chrono::nanoseconds(kPatience))
       fail(KNNG_ERR_IO, "path", "%s is being written", shown(path_).c_str());
+    if (monitor) monitor->poll();
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::clamp(enough() - old, kNap, 20 * kNap)));
     struct stat now {};
     if (::fstat(fd_.get(), &now) != 0) fail_changed();

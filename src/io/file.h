@@ -11,6 +11,8 @@
 
 namespace libknng {
 
+class Monitor;
+
 // A path for a message: quoted, on one line, and short enough to leave room for the reason.
 std::string shown(const std::string& path);
 // What errno means, in words. Thread-safe, unlike strerror.
@@ -46,8 +48,8 @@ class File {
   explicit File(std::string path);
 
   // For who has nothing but its times to tell that a file changes, no checksum: of one that was written just now, waits
-  // until they would tell it (docs/guide/files.md).
-  void wait_while_young();
+  // until they would tell it (docs/guide/files.md). monitor: may stop it; or nullptr.
+  void wait_while_young(Monitor* monitor = nullptr);
 
   const std::string& path() const noexcept { return path_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(opened_.st_size); }

@@ -86,6 +86,7 @@ class FortranOrderReader final : public NpyReader {
     }
     to_native(dst, count);
   }
+  std::int64_t bytes_beside() const override { return capacity_ * row_bytes(); }
   void finish() override {
     if (source_->plain()) source_->seek(source_->most());
     NpyReader::finish();

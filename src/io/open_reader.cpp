@@ -62,7 +62,7 @@ bool names_format(std::string_view name, std::string_view suffix) {
   return name.ends_with(suffix) || name.find(std::string(suffix) + ":") != std::string_view::npos;
 }
 
-std::unique_ptr<RowReader> open_by_name(const std::string& path, Young young) {
+std::unique_ptr<RowReader> open_by_name(const std::string& path, Young young, Monitor* monitor) {
   constexpr std::string_view kGz = ".gz";
   const bool packed = path.ends_with(kGz);
   const std::string_view name = std::string_view(path).substr(0, path.size() - (packed ? kGz.size() : 0));
@@ -70,7 +70,7 @@ std::unique_ptr<RowReader> open_by_name(const std::string& path, Young young) {
     if (!name.ends_with(f.suffix)) continue;
     if (packed && !f.packed) fail_unread(path, "this format is not read through .gz, unpack it first");
     // What is packed has a checksum.
-    return f.open(packed ? open_gz(path) : open_plain(path, young));
+    return f.open(packed ? open_gz(path) : open_plain(path, young, monitor));
   }
   for (const OtherFormat& other : kOthers)
     if (names_format(name, other.suffix)) fail_unread(path, std::string("this version does not read ") + other.what);
@@ -81,8 +81,8 @@ std::unique_ptr<RowReader> open_by_name(const std::string& path, Young young) {
 
 }  // namespace
 
-std::unique_ptr<RowReader> open_reader(const std::string& path, Young young) {
-  std::unique_ptr<RowReader> reader = open_by_name(path, young);
+std::unique_ptr<RowReader> open_reader(const std::string& path, Young young, Monitor* monitor) {
+  std::unique_ptr<RowReader> reader = open_by_name(path, young, monitor);
   if (reader->rows() < 1 || reader->cols() < 1)
     fail(KNNG_ERR_RANGE, "path", {.given = reader->rows() < 1 ? reader->rows() : reader->cols(), .limit = 1},
          "%s has %lld rows of %lld columns; both must be at least 1", shown(path).c_str(),

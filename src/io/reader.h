@@ -24,6 +24,8 @@ class RowReader {
   virtual void read(std::int64_t count, std::byte* dst) = 0;
   // After the last row: checks that nothing is left over and that the file did not change meanwhile.
   virtual void finish() = 0;
+  // Memory that it holds beside the rows while it reads.
+  virtual std::int64_t bytes_beside() const { return 0; }
   // The rows as ones that stay in the file, which is kept open; nullptr where they do not lie there as in memory.
   virtual std::unique_ptr<const RowFile> stay() const { return nullptr; }
 
@@ -33,7 +35,8 @@ class RowReader {
   std::int64_t cols_ = 0;
 };
 
-// Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED (with the package to install where that helps).
-std::unique_ptr<RowReader> open_reader(const std::string& path, Young young = Young::read);
+// Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED (with the package to install where that helps). monitor:
+// may stop it while it waits for a young file; or nullptr.
+std::unique_ptr<RowReader> open_reader(const std::string& path, Young young = Young::read, Monitor* monitor = nullptr);
 
 }  // namespace libknng

@@ -47,9 +47,9 @@ void Source::finish() {
   require_unchanged();
 }
 
-std::unique_ptr<Source> open_plain(const std::string& path, Young young) {
+std::unique_ptr<Source> open_plain(const std::string& path, Young young, Monitor* monitor) {
   auto file = std::make_shared<File>(path);
-  if (young == Young::wait) file->wait_while_young();
+  if (young == Young::wait) file->wait_while_young(monitor);
   return std::make_unique<PlainSource>(std::move(file));
 }
 

@@ -10,6 +10,7 @@
 namespace libknng {
 
 class File;
+class Monitor;
 
 class Source {
  public:
@@ -50,8 +51,8 @@ class Source {
 // again (File::wait_while_young).
 enum class Young { read, wait };
 
-// Throws KNNG_ERR_IO.
-std::unique_ptr<Source> open_plain(const std::string& path, Young young = Young::read);
+// Throws KNNG_ERR_IO. monitor: may stop the waiting; or nullptr.
+std::unique_ptr<Source> open_plain(const std::string& path, Young young = Young::read, Monitor* monitor = nullptr);
 
 // Throws KNNG_ERR_FORMAT unless `claimed` bytes (header included) can come, or, of a plain source, are exactly there.
 void require_size(const Source& source, std::int64_t claimed, const char* claim);

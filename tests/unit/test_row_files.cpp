@@ -122,6 +122,22 @@ void npy_large_fortran(void**) {
   }
 }
 
+// What a reader holds beside rows: of columns that come one after the other all that it cannot go back for.
+void memory_beside_rows(void**) {
+  const scratch::Directory dir;
+  const std::string items(6000, 'x');
+  for (const bool fortran : {false, true})
+    for (const bool packed : {false, true}) {
+      const std::string file = scratch::npy("|u1", fortran, "(2000, 3)", items);
+      const std::string path = dir / (packed ? "x.npy.gz" : "x.npy");
+      scratch::write(path, packed ? scratch::gzip(file) : file);
+      assert_int_equal(open_reader(path)->bytes_beside(), fortran ? 6000 : 0);
+    }
+  const std::string large(40'000'000, 'x');
+  scratch::write(dir / "x.npy", scratch::npy("|u1", true, "(40000, 1000)", large));
+  assert_int_equal(open_reader(dir / "x.npy")->bytes_beside(), (8 << 20) / 1000 * 1000);
+}
+
 void npy_header_forms(void**) {
   const scratch::Directory dir;
   const std::string items = "abcdef";
@@ -542,6 +558,7 @@ int main() {
       cmocka_unit_test(npy_types_and_orders),
       cmocka_unit_test(npy_large_fortran),
       cmocka_unit_test(npy_header_forms),
+      cmocka_unit_test(memory_beside_rows),
       cmocka_unit_test(npy_own_header),
       cmocka_unit_test(npy_refused),
       cmocka_unit_test(idx_sizes),
