@@ -2,11 +2,13 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cfenv>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -396,10 +398,41 @@ void callbacks_may_be_missing(void**) {
   assert_true(done);
 }
 
+// The first test of the program, as the stack of a thread that ended is used again.
+void no_thread_can_start(void**) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip();  // they need addresses without number
+#endif
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before{};
+  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit narrow = before;
+  narrow.rlim_cur = static_cast<rlim_t>(pages) * 4096 + (rlim_t{1} << 20);
+  Caller caller;
+  bool worked = false;
+  std::string message;
+  knng_status code = KNNG_OK;
+  assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
+  try {
+    run(caller.control(), [&](Monitor&) { worked = true; });
+  } catch (const Error& e) {
+    code = e.code();
+    message = e.info().message;
+  }
+  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+  assert_int_equal(code, KNNG_ERR_MEMORY);
+  assert_true(message.find("could not start a thread") != std::string::npos);
+  assert_false(worked);
+  run(caller.control(), [&](Monitor&) { worked = true; });
+  assert_true(worked);
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {
+      cmocka_unit_test(no_thread_can_start),
       cmocka_unit_test(work_runs_on_a_thread_of_its_own_and_callbacks_do_not),
       cmocka_unit_test(done_never_passes_total),
       cmocka_unit_test(nothing_is_shown_before_the_first_stage),
