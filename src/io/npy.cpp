@@ -86,8 +86,7 @@ class FortranOrderReader final : public NpyReader {
     }
     to_native(dst, count);
   }
-  // A plain file is read in blocks, which are of no account.
-  std::int64_t bytes_beside() const override { return source_->plain() ? 0 : capacity_ * row_bytes(); }
+  std::int64_t bytes_beside() const override { return capacity_ * row_bytes(); }
   void finish() override {
     if (source_->plain()) source_->seek(source_->most());
     NpyReader::finish();
