@@ -292,14 +292,13 @@ static void the_cpu_copies_them(void** state) {
   rows_free(&rows);
 }
 
-/* Rows that do not lie in their file as in memory have to be read whole. */
+/* Rows that do not lie in their file as in memory have to be read whole; columns come through a block beside them. */
 static void some_files_cannot_stay(void** state) {
   (void)state;
   test_rows rows = rows_normal(KNNG_F32, 60, 40, 507);
   write_npy("fortran.npy", "<f4", 1, 60, 40, rows.data, (size_t)bytes_of(&rows));
   write_npy("big.npy", ">f4", 0, 60, 40, rows.data, (size_t)bytes_of(&rows));
   knng* h = HANDLE(NULL, "max_host_bytes", "9000");
-  /* Columns come in blocks beside the rows, here in one. */
   EXPECT_ERROR(knng_add_file(h, "fortran.npy", NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=9000", "19200");
   EXPECT_ERROR(knng_add_file(h, "big.npy", NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=9000", "9600");
   /* Even what is kept of rows that stay is too much. */
