@@ -86,7 +86,7 @@ END
 if ! mmdebstrap --variant=apt --include=gcc,g++,libc6-dev,pkg-config,cmake,make,cargo --aptopt='Apt::Install-Recommends "false"' \
   --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*/*' \
   --customize-hook="touch '$work/made'" --customize-hook="copy-in '$work/project' /" \
-  --customize-hook='chroot "$1" sh /project/inside.sh' --format=null "$suite" /dev/null "$work/sources.list" >"$work/log" 2>&1; then
+  --customize-hook='chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root sh /project/inside.sh' --format=null "$suite" /dev/null "$work/sources.list" >"$work/log" 2>&1; then
   if [ -e "$work/made" ]; then
     cat "$work/log"
     exit 1
