@@ -26,9 +26,12 @@ static void stops_within_a_second(void** state) {
                          .col_stride = 1,
                          .data = x};
   expect_ok(knng_borrow(h, &m, NULL, NULL), "knng_borrow");
-  const double began = seconds_now();
-  knng_graph_destroy(built(h, 10));
-  const double whole = seconds_now() - began;
+  double whole = 0;
+  for (int run = 0; run < 2; ++run) { /* the first also finds the memory */
+    const double began = seconds_now();
+    knng_graph_destroy(built(h, 10));
+    whole = seconds_now() - began;
+  }
   /* Shares of a whole build: it looks for equal rows, makes the tree, searches it, and makes the result. */
   const double moments[] = {0.005, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95};
   int stopped = 0;
