@@ -35,6 +35,12 @@ enum class Stat : int {
 };
 inline constexpr int kStats = static_cast<int>(Stat::count_);
 
+// Bounds of what engines count. No engine goes through all pairs more often than this: once a rung, and once for rows
+// that are redone.
+inline constexpr int kMostPasses = 8;
+// Some take columns in groups, of which the last has empty places: their keys count, too. No group is larger.
+inline constexpr int kMostInGroup = 32;
+
 struct StatInfo {
   const char* name;
   const char* doc;

@@ -84,16 +84,15 @@ struct Range {
 };
 
 Range range_of(Stat s, const Graph& g) {
-  // Of rungs, in each of which all pairs may be gone through, tiles be as small as a pair, and lists have parts.
-  constexpr double kAny = 0x1p62, kTimes = 16;
+  constexpr double kAny = 0x1p62;
   const auto rows = static_cast<double>(g.rows), columns = static_cast<double>(g.columns);
   switch (s) {
     case Stat::rows: return {rows, rows, true};
     case Stat::columns: return {columns, columns, true};
     case Stat::pairs: return {0, rows * columns, true};
-    case Stat::tiles:
-    case Stat::keys: return {0, kTimes * rows * columns, true};
-    case Stat::candidates_max: return {0, kTimes * columns, true};
+    case Stat::tiles: return {0, kMostPasses * rows * columns, true};  // a tile has a pair at least
+    case Stat::keys: return {0, kMostPasses * rows * std::ceil(columns / kMostInGroup) * kMostInGroup, true};
+    case Stat::candidates_max: return {0, columns, true};
     case Stat::proved:
     case Stat::refined:
     case Stat::redone_fp32:

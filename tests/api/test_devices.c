@@ -5,6 +5,7 @@
 
 #include "harness/cmocka.h"
 #include "harness/devices.h"
+#include "harness/folder.h"
 
 static const char *const automatic[] = {"auto", NULL}, *const zero[] = {"0", NULL};
 
@@ -162,6 +163,40 @@ static void filters_that_there_are_not(void** state) {
   rows_free(&single);
 }
 
+/* What engines count of few rows is what a file may say. */
+static void graphs_of_few_rows_come_back(void** state) {
+  (void)state;
+  static const char* const engines[] = {"auto", "tree", "direct", "tiled", "fused"};
+  static const metric_case metrics[] = {{"sqeuclidean", "2", 1}, {"cosine", "2", 1}, {"manhattan", "2", 0}};
+  for (int64_t n = 1; n <= 34; n += n < 3 ? 1 : 15)
+    for (int64_t nq = 0; nq < 3; ++nq) {
+      if (n == 1 && nq == 0) continue;
+      test_rows rows = rows_grid(KNNG_F32, n, 3, n % 2 ? 2 : 5, 322), queries = rows_grid(KNNG_F32, 2, 3, 5, 323);
+      queries.n = nq;
+      for (int m = 0; m < 3; ++m) {
+        question q = question_of(&rows, &metrics[m], nq ? n : n - 1);
+        if (nq) q.queries = &queries;
+        for (const char* const* set = device_sets(); *set; ++set)
+          for (size_t e = 0; e < sizeof engines / sizeof *engines; ++e) {
+            knng* h = handle_for(&q, *set, engines[e], "auto", "0");
+            knng_graph* g = NULL;
+            char label[100];
+            snprintf(label, sizeof label, "%s: %lld queries of %lld rows, %s, engine=%s", *set, (long long)nq,
+                     (long long)n, metrics[m].metric, engines[e]);
+            const knng_status built = answer(h, &q, NULL, &g);
+            if (built != KNNG_ERR_UNSUPPORTED) {
+              expect_ok(built, label);
+              expect_comes_back(g, label);
+            }
+            knng_graph_destroy(g);
+            knng_destroy(h);
+          }
+      }
+      rows_free(&rows);
+      rows_free(&queries);
+    }
+}
+
 int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
@@ -172,6 +207,7 @@ int main(void) {
       DEVICE_TEST(what_is_reported),
       DEVICE_TEST(as_the_oracle),
       DEVICE_TEST(filters_that_there_are_not),
+      DEVICE_TEST(graphs_of_few_rows_come_back),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

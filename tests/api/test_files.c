@@ -86,6 +86,42 @@ static void graphs_come_back_whole(void** state) {
   }
 }
 
+/* Whatever engine counted in them. */
+static void graphs_of_few_rows_come_back(void** state) {
+  (void)state;
+  static const engine_case engines[] = {
+      {"auto", "auto"},       {"tree", "auto"},        {"fused", "auto"},  {"direct", "auto"},
+      {"tiled", "insertion"}, {"tiled", "batch_sort"}, {"tiled", "quick"}, {NULL, NULL}};
+  for (int64_t n = 1; n <= 34; n += n < 3 ? 1 : 5)
+    for (int64_t nq = 0; nq < 3; ++nq) {
+      if (n == 1 && nq == 0) continue;
+      test_rows rows = rows_grid(KNNG_F32, n, 3, n % 2 ? 2 : 5, 148), queries = rows_grid(KNNG_F32, 2, 3, 5, 149);
+      queries.n = nq;
+      for (int m = 0; m < metric_count(); ++m)
+        for (const engine_case* e = engines; e->engine; ++e) {
+          if (!metric_takes(&metric_cases[m], &rows) || (nq && !metric_takes(&metric_cases[m], &queries))) continue;
+          knng* h = HANDLE(&rows, "device", "cpu");
+          set_metric(h, &metric_cases[m]);
+          set_engine(h, e);
+          char label[100];
+          snprintf(label, sizeof label, "%lld queries of %lld rows, %s, engine=%s", (long long)nq, (long long)n,
+                   metric_cases[m].metric, e->engine);
+          const knng_matrix asked = matrix_of(&queries);
+          knng_graph* g = NULL;
+          const knng_status made =
+              nq ? knng_query(h, &asked, NULL, 0, n, NULL, &g, NULL) : knng_build(h, n - 1, NULL, &g, NULL);
+          if (made != KNNG_ERR_UNSUPPORTED) { /* an engine that the metric has */
+            expect_ok(made, label);
+            expect_comes_back(g, label);
+          }
+          knng_graph_destroy(g);
+          knng_destroy(h);
+        }
+      rows_free(&rows);
+      rows_free(&queries);
+    }
+}
+
 /* A damaged file is never taken for a graph: every truncation, and every byte changed. */
 static void damage_is_noticed(void** state) {
   (void)state;
@@ -393,10 +429,15 @@ static void bad_row_files(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_come_back_whole), cmocka_unit_test(damage_is_noticed),
-      cmocka_unit_test(files_under_a_control),  cmocka_unit_test(failed_writes_leave_the_old_file),
-      cmocka_unit_test(rows_from_numpy_files),  cmocka_unit_test(rows_from_idx_files),
-      cmocka_unit_test(queries_from_a_file),    cmocka_unit_test(integers_that_are_not_exact),
+      cmocka_unit_test(graphs_come_back_whole),
+      cmocka_unit_test(graphs_of_few_rows_come_back),
+      cmocka_unit_test(damage_is_noticed),
+      cmocka_unit_test(files_under_a_control),
+      cmocka_unit_test(failed_writes_leave_the_old_file),
+      cmocka_unit_test(rows_from_numpy_files),
+      cmocka_unit_test(rows_from_idx_files),
+      cmocka_unit_test(queries_from_a_file),
+      cmocka_unit_test(integers_that_are_not_exact),
       cmocka_unit_test(bad_row_files),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -150,6 +150,20 @@ double stat_of(const knng_graph* g, const char* name) {
   return value;
 }
 
+void expect_comes_back(const knng_graph* g, const char* label) {
+  static const char* const names[] = {"back.knng", "back.npz"};
+  for (int n = 0; n < 2; ++n) {
+    knng_graph* back = NULL;
+    expect_ok(knng_graph_save(g, names[n], NULL, NULL, NULL), label);
+    expect_ok(knng_graph_load(&back, names[n], NULL, NULL), label);
+    expect_same_graph(g, back, label);
+    const char* stat = NULL;
+    for (int32_t i = 0; knng_stat_name(i, &stat, NULL, NULL) == KNNG_OK; ++i)
+      if (stat_of(g, stat) != stat_of(back, stat)) fail_msg("%s: %s differs in %s", label, stat, names[n]);
+    knng_graph_destroy(back);
+  }
+}
+
 static int has_filter(const metric_case* m) {
   return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0);
 }

@@ -48,6 +48,8 @@ void expect_graph(const knng_graph* g, const oracle_graph* expected, const char*
 /* Two graphs: ids and bits. */
 void expect_same_graph(const knng_graph* a, const knng_graph* b, const char* label);
 double stat_of(const knng_graph* g, const char* name);
+/* Saves a graph in the current folder, in every format, and loads it: the same ids, bits and statistics. */
+void expect_comes_back(const knng_graph* g, const char* label);
 
 /* An engine with its selector ("auto" if it has none); engine NULL ends a list. */
 typedef struct engine_case {

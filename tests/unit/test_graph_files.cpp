@@ -353,6 +353,34 @@ void statistics(void**) {
     }
 }
 
+// The largest counts that engines can have: of one pair, and of more columns than a group has.
+void largest_counts(void**) {
+  const scratch::Directory dir;
+  struct Case {
+    std::int64_t columns;
+    Stat stat;
+    double most;
+  };
+  const Case cases[] = {
+      {1, Stat::tiles, 8},       {1, Stat::keys, 8 * 32},  {1, Stat::candidates_max, 1},
+      {33, Stat::tiles, 8 * 33}, {33, Stat::keys, 8 * 64}, {33, Stat::candidates_max, 33},
+  };
+  for (const Case& c : cases)
+    for (const char* name : {"g.knng", "g.npz"}) {
+      Graph g = graph_of<float>(1, 1, {0}, {0.0f});
+      g.square = false;
+      g.columns = c.columns;
+      g.stats[Stat::columns] = static_cast<double>(c.columns);
+      g.stats[c.stat] = c.most;
+      save_graph(g, dir / name, nullptr);
+      assert_true(same(g, load_graph(dir / name)));
+      g.stats[c.stat] = c.most + 1;
+      save_graph(g, dir / name, nullptr);
+      const Outcome o = outcome([&] { load_graph(dir / name); });
+      assert_true(o.code == KNNG_ERR_FORMAT && o.says(stat_table()[static_cast<std::size_t>(c.stat)].name));
+    }
+}
+
 // So are texts that the lists contradict, or that name nothing; those that an older version did not write may lack.
 void texts(void**) {
   const scratch::Directory dir;
@@ -413,7 +441,8 @@ int main() {
       cmocka_unit_test(cut_everywhere), cmocka_unit_test(flipped_everywhere),
       cmocka_unit_test(sealed_damage),  cmocka_unit_test(archives_of_others),
       cmocka_unit_test(facts),          cmocka_unit_test(statistics),
-      cmocka_unit_test(texts),          cmocka_unit_test(budgets),
+      cmocka_unit_test(largest_counts), cmocka_unit_test(texts),
+      cmocka_unit_test(budgets),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

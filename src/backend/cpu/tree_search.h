@@ -10,6 +10,7 @@
 #include "backend/cpu/point_tree.h"
 #include "core/admission.h"
 #include "core/monitor.h"
+#include "graph/stats.h"
 #include "metric/elementary.h"
 #include "metric/metric.h"
 
@@ -24,8 +25,9 @@ struct TreeSearch {
 };
 
 // Makes the lists those of the rows of a leaf, or leaves them partial if it is stopped. Returns how many keys it
-// evaluated.
+// evaluated: of each row with every place of the leaves that it meets.
 using TreeSearchFunction = std::int64_t(const TreeSearch& search, std::int64_t row_leaf, LeafLists& lists);
+static_assert(kTreeLeaf <= kMostInGroup);
 // A key, or what no key of points of two boxes is below: of rows of D coordinates.
 using ShortKeyFunction = double(const double* u, const double* v, double p, double scale);
 using BoxKeyFunction = double(const double* low, const double* high, const double* other_low, const double* other_high,

@@ -25,6 +25,7 @@ constexpr double kHopeless = 1.0 / 64;
 
 // The ladder of the job's engine, as the backend has it.
 std::vector<knng_backend_rung> ladder_of(const knng_backend_seam& backend, const knng_backend_problem& p) {
+  static_assert(KNNG_BACKEND_MOST_RUNGS + 1 <= kMostPasses, "a pass a rung, and one for rows that are redone");
   std::vector<knng_backend_rung> rungs(KNNG_BACKEND_MOST_RUNGS);
   rungs.resize(static_cast<std::size_t>(backend.rungs(&p, rungs.data())));
   return rungs;
