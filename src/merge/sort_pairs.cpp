@@ -96,6 +96,11 @@ void sort_some(Neighbour* pairs, std::int64_t count) {
   if (from != pairs) std::copy(from, from + count, pairs);
 }
 
+const PairSort* pair_sort() {
+  static const PairSort sort = {hwy::TargetName(HWY_TARGET), sort_some};
+  return &sort;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace libknng
 HWY_AFTER_NAMESPACE();
@@ -103,9 +108,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace libknng {
 
+std::span<const PairSort* const> pair_sorts() {
+  static constexpr SimdVariant<const PairSort*()> kVariants[] = {KNNG_SIMD_VARIANTS(pair_sort)};
+  static const SupportedVariants supported(kVariants);
+  return supported.list();
+}
+
 void sort_pairs(Neighbour* pairs, std::int64_t count) noexcept {
-  static constexpr SimdVariant<void(Neighbour*, std::int64_t)> kVariants[] = {KNNG_SIMD_VARIANTS(sort_some)};
-  static const auto sort = best_simd_variant(kVariants);
+  static PairSortFunction* const sort = pair_sorts().front()->run;
   sort(pairs, count);
 }
 

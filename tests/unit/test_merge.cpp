@@ -1,4 +1,5 @@
-// Neighbour lists under the total order (key, id), against sorting all pairs; the tied flag; groups of rows with locks.
+// Neighbour lists under the total order (key, id), against sorting all pairs; the tied flag; groups of rows with locks;
+// pairs that are sorted at once.
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -8,6 +9,7 @@
 #include "core/error.h"
 #include "merge/neighbour_lists.h"
 #include "merge/shared_lists.h"
+#include "merge/sort_pairs.h"
 #include "values.h"
 
 #include "harness/cmocka.h"
@@ -122,6 +124,33 @@ void long_lists_equal_sorting(void**) {
     for (auto pair = offered.rbegin(); pair != offered.rend(); ++pair) lists.offer(1, pair->key, pair->id);
     assert_list(lists, 1, expected);
   }
+}
+
+// On every SIMD target that runs here.
+void pairs_are_sorted(void**) {
+  values::Random random(6);
+  const double special[] = {-values::kInfinity, -1, -0.0, 0.0, 0x1p-1074, 1, values::kInfinity};
+  for (const PairSort* sort : pair_sorts())
+    for (std::int64_t count = 0; count <= 300; ++count)
+      for (int kind = 0; kind < 5; ++kind) {
+        std::vector<Neighbour> pairs;
+        for (std::int64_t i = 0; i < count; ++i) {
+          // Few different keys, all equal, ascending, few that are special, and hardly any that are equal.
+          const double keys[] = {static_cast<double>(random.below(5)) - 2, -3, static_cast<double>(i) - 100,
+                                 special[random.below(std::ssize(special))],
+                                 static_cast<double>(random.below(INT64_C(1) << 40)) - 0x1p39};
+          pairs.push_back({keys[kind], i * 3});
+        }
+        if (kind != 2)
+          for (std::size_t i = pairs.size(); i > 1; --i)
+            std::swap(pairs[i - 1], pairs[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
+        std::vector<Neighbour> expected = pairs;
+        std::sort(expected.begin(), expected.end());
+        sort->run(pairs.data(), count);
+        for (std::size_t i = 0; i < pairs.size(); ++i)
+          if (bits(pairs[i].key) != bits(expected[i].key) || pairs[i].id != expected[i].id)
+            fail_msg("%s: pair %zu of %zu, kind %d", sort->target, i, pairs.size(), kind);
+      }
 }
 
 // What lists cost.
@@ -265,9 +294,10 @@ void guesses_change_nothing(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(lists_start_empty),        cmocka_unit_test(every_order_gives_the_same_list),
-      cmocka_unit_test(long_lists_equal_sorting), cmocka_unit_test(memory_is_counted),
-      cmocka_unit_test(visits_cover_their_rows),  cmocka_unit_test(threads_share_lists),
-      cmocka_unit_test(offers_of_many_threads),   cmocka_unit_test(guesses_change_nothing),
+      cmocka_unit_test(long_lists_equal_sorting), cmocka_unit_test(pairs_are_sorted),
+      cmocka_unit_test(memory_is_counted),        cmocka_unit_test(visits_cover_their_rows),
+      cmocka_unit_test(threads_share_lists),      cmocka_unit_test(offers_of_many_threads),
+      cmocka_unit_test(guesses_change_nothing),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
