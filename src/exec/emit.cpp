@@ -98,7 +98,7 @@ void emit(NeighbourLists& lists, const CanonicalRows& rows, const Task& task, Pr
 
   monitor.stage("result", static_cast<double>(n));
   std::atomic<std::int64_t> too_large{std::numeric_limits<std::int64_t>::max()};
-  // Some 30 us of work.
+  // Some 50 us of work.
   const std::int64_t together = std::clamp<std::int64_t>((1 << 13) / graph.width, 1, 1024);
   team.for_each(monitor, n, together, [&](int member, std::int64_t begin, std::int64_t end) {
     const std::span<double> u(scratch.data() + (scratch.empty() ? 0 : member * rows.dim()),

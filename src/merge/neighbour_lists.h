@@ -58,7 +58,8 @@ class NeighbourLists {
     if (k_ + s.arrived == capacity_ || (s.ordered + s.arrived == k_ && s.cutoff.key == first_.key)) merge(s, list);
   }
 
-  // Offers pairs in ascending order, none above the first cut-off: whatever else there is comes after `count` > k.
+  // Offers pairs in ascending order, none above the first cut-off: all that are left for the row, or the first of them,
+  // k + 1 or more.
   void offer_ordered(std::int64_t row, const Neighbour* pairs, std::int64_t count) noexcept {
     State& s = states_[row];
     if (s.ordered + s.arrived > 0) {
