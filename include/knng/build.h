@@ -39,12 +39,13 @@ KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_pl
  * distance is finite but too large for fp32 (set value_type=f64); KNNG_ERR_OPTION for settings that contradict each
  * other; KNNG_ERR_DATA for rows that the metric cannot take; KNNG_ERR_BUDGET; KNNG_ERR_MEMORY; KNNG_ERR_CANCELLED;
  * KNNG_ERR_UNSUPPORTED; KNNG_ERR_DEVICE; KNNG_ERR_IO for rows that stay in a file that changed or cannot be read;
- * KNNG_ERR_CHECK for a list that was wrong when it was checked, KNNG_ERR_INTERNAL for a bound that did not hold: defects
- * of the library, a compiler or the hardware, please report them. @since 0.1 */
+ * KNNG_ERR_CHECK for a list that was wrong when it was checked, KNNG_ERR_INTERNAL for a bound that did not hold:
+ * defects of the library, a compiler or the hardware, please report them. @since 0.1 */
 KNNG_API knng_status knng_build(const knng *h, int64_t k, const knng_control *control, knng_graph **out, knng_error *error);
 
 /** Finds, for every query row, its k nearest rows of the data set. Setting self has no meaning here: a row of the data
- * set that equals the query is found like any other, unless leave_out names it. Blocks until done; control stops it earlier.
+ * set that equals the query is found like any other, unless leave_out names it. Blocks until done; control stops it
+ * earlier.
  * @param h handle with at least k rows (k + 1 with leave_out)
  * @param q query rows: dimension as h's, any of the row types, any strides, any memory; read during the call only
  * @param leave_out NULL, or q->rows x 1, KNNG_I32 or KNNG_I64, any strides, any memory: the id of the row that query i

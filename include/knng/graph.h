@@ -18,8 +18,8 @@ extern "C" {
  * the graph counts as made with self=first. Texts that cannot be known are "unknown".
  * @param[out] out the graph; NULL on failure
  * @param ids    rows x k neighbours, KNNG_I32 or KNNG_I64, any strides; base - 1 where a row is shorter
- * @param values rows x k distances, KNNG_F32 or KNNG_F64, not NaN, +inf where there is no neighbour; NULL: 0 for every neighbour, +inf where there
- * is none, as KNNG_F32. Their type becomes the graph's
+ * @param values rows x k distances, KNNG_F32 or KNNG_F64, not NaN, +inf where there is no neighbour; NULL: 0 for every
+ * neighbour, +inf where there is none, as KNNG_F32. Their type becomes the graph's
  * @param base    0 or 1: what ids count from. The graph's own count from 0
  * @param columns number of points that could be neighbours: ids are in base - 1 to base + columns - 1
  * @param same_points 1: row i and the neighbour of that number are the same point, and columns is the number of rows;
@@ -43,11 +43,11 @@ KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids,
 KNNG_API knng_status knng_graph_shape(const knng_graph *g, int64_t *rows, int64_t *columns, int64_t *width,
                                       int32_t *same_points, knng_error *error);
 
-/** Shows the graph's own arrays, packed row-major, valid until knng_graph_destroy(). Those of a graph that was made with
- * graph=device are in memory of a device, ready for any stream: space is KNNG_CUDA and device whose.
+/** Shows the graph's own arrays, packed row-major, valid until knng_graph_destroy(). Those of a graph that was made
+ * with graph=device are in memory of a device, ready for any stream: space is KNNG_CUDA and device whose.
  * @param g the graph
- * @param ids    NULL, or filled in: rows x k, KNNG_I64 (k + 1 columns under self=first); -1 where there is no neighbour, as
- * only imported graphs have it
+ * @param ids    NULL, or filled in: rows x k, KNNG_I64 (k + 1 columns under self=first); -1 where there is no
+ * neighbour, as only imported graphs have it
  * @param values NULL, or filled in: the same shape, KNNG_F32 or KNNG_F64 (setting value_type); ascending for distances,
  * descending for similarities; +inf where there is no neighbour. Do not write to either.
  * @param error NULL, or filled in
@@ -109,8 +109,8 @@ KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char
  * @param format "knng" (keeps everything, with a checksum), "npz" (NumPy archive: indices int64, distances; needs the
  * formats library), or NULL: told by the suffix
  * @param control progress, stop and byte limit (max_bytes: of the work, next to nothing but for lists that come from a
- * device), or NULL. Stopped, it leaves no file; with a stop flag that is up from the beginning it only finds out whether
- * there could be one: KNNG_ERR_CANCELLED
+ * device), or NULL. Stopped, it leaves no file; with a stop flag that is up from the beginning it only finds out
+ * whether there could be one: KNNG_ERR_CANCELLED
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_IO; KNNG_ERR_OPTION for an unknown format, or a suffix that tells none;
  * KNNG_ERR_UNSUPPORTED with what to install; KNNG_ERR_ARGUMENT; KNNG_ERR_BUDGET; KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY;

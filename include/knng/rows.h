@@ -14,8 +14,8 @@ extern "C" {
  * @{ */
 
 /** Copies rows into host memory of the data set; their ids continue after those already
- * there. Runs on the calling thread; control stops it. The first rows settle dimension and dtype where knng_create() left them
- * open; later ones must have the same.
+ * there. Runs on the calling thread; control stops it. The first rows settle dimension and dtype where knng_create()
+ * left them open; later ones must have the same.
  * @param h    the handle
  * @param rows points x dimension; any strides, any memory
  * @param control progress and stop, or NULL
@@ -29,9 +29,9 @@ KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows, const knng_contr
 
 /** Shows rows to the data set without copying them, in any memory: those on a device are read there by devices, and
  * copied to the host by calls that work on the CPU, for as long as the call takes. Their values are checked
- * here, and on a device hashed (8 bytes a row of host memory, under max_host_bytes), and must neither change nor go away
- * until `release` is called, or, without one, until the last handle that shows them is destroyed or never used again.
- * knng_destroy() does not read them. Runs on the calling thread; control stops it.
+ * here, and on a device hashed (8 bytes a row of host memory, under max_host_bytes), and must neither change nor go
+ * away until `release` is called, or, without one, until the last handle that shows them is destroyed or never used
+ * again. knng_destroy() does not read them. Runs on the calling thread; control stops it.
  * @param h    the handle
  * @param rows as for knng_add(); `release(owner)` is called exactly once iff this call returns KNNG_OK, by the thread
  * that destroys the last handle that shows the rows, before knng_destroy() returns
@@ -40,12 +40,12 @@ KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows, const knng_contr
  * @return as knng_add(). @since 0.1 */
 KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_control *control, knng_error *error);
 
-/** Adds all rows of a file. They are read into memory, in blocks; the file is not mapped. Rows that would fill, with those
- * already held, more than three quarters of max_host_bytes (without it: of the machine's memory) stay in the file instead, if
- * they lie there as in memory (all formats but .gz, Fortran order, big-endian): they are read once now, and again by
- * calls that need them. Such a file stays open until the last handle that shows its rows is destroyed, and must
- * not change; calls that read its rows fail with KNNG_ERR_IO if it does. The format is told by the name:
- * .npy (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two dimensions are
+/** Adds all rows of a file. They are read into memory, in blocks; the file is not mapped. Rows that would fill, with
+ * those already held, more than three quarters of max_host_bytes (without it: of the machine's memory) stay in the file
+ * instead, if they lie there as in memory (all formats but .gz, Fortran order, big-endian): they are read once now, and
+ * again by calls that need them. Such a file stays open until the last handle that shows its rows is destroyed, and
+ * must not change; calls that read its rows fail with KNNG_ERR_IO if it does. The format is told by the name: .npy
+ * (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two dimensions are
  * flattened to points x the rest), each also with .gz behind it (needs the formats library); .fvecs, .bvecs, .ivecs,
  * .fbin, .u8bin, .i8bin and .ibin.
  * @param h    the handle
@@ -68,7 +68,8 @@ KNNG_API knng_status knng_shape(const knng *h, int64_t *rows, int64_t *dim, int3
 /** Copies rows back into the caller's memory, converted to its dtype.
  * @param h     the handle
  * @param first id of the first row wanted
- * @param dst   rows (how many), cols = dimension, dtype (any of the row types), strides and data of the caller's memory, of any kind
+ * @param dst   rows (how many), cols = dimension, dtype (any of the row types), strides and data of the caller's
+ * memory, of any kind
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE for rows that do not exist, or a value that dst's dtype cannot hold (integers must be
  * met exactly, floating point is rounded to nearest but must stay finite), with row and column; KNNG_ERR_ARGUMENT;

@@ -18,7 +18,8 @@ extern "C" {
  *   one
  * - "selector" = "auto"; auto, insertion, batch_sort, quick: how the tiled engine picks the k smallest; other
  *   engines of the CPU have none and refuse one
- * - "engine" = "auto"; auto, direct, tiled, fused, tree: how pairs are evaluated; direct computes the canonical keys of all pairs
+ * - "engine" = "auto"; auto, direct, tiled, fused, tree: how pairs are evaluated; direct computes the canonical keys of
+ *   all pairs
  * - "device" = "auto"; auto, cpu, cuda, cuda:N,M,...: where the work is done
  * - "precision" = "exact"; exact, fast: exact: proved; fast: no proof, and the graph says so
  * - "self" = "exclude"; exclude, first: first: a build puts each row itself before its k neighbours, as one more

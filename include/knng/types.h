@@ -34,8 +34,8 @@ typedef struct knng_sparse knng_sparse;
 /** KNNG_OK or one of the negative codes below. */
 typedef int32_t knng_status;
 
-/** Status codes. They are never renumbered; the list may grow. These constants and those below are int on every compiler
- * (each list has a negative member), so that they compare with int32_t without a conversion. */
+/** Status codes. They are never renumbered; the list may grow. These constants and those below are int on every
+ * compiler (each list has a negative member), so that they compare with int32_t without a conversion. */
 enum {
   KNNG_OK = 0,               /**< done */
   KNNG_ERR_ARGUMENT = -1,    /**< a null pointer, a wrong struct size, a shape or dtype that does not fit */
@@ -76,8 +76,8 @@ enum {
 };
 
 /** Where memory is, numbered as in DLPack. Every matrix may be in any of them. KNNG_HOST and KNNG_PINNED are
- * believed; KNNG_CUDA and KNNG_MANAGED are compared with what CUDA says of the address, and either name will do for both
- * kinds. */
+ * believed; KNNG_CUDA and KNNG_MANAGED are compared with what CUDA says of the address, and either name will do for
+ * both kinds. */
 enum {
   KNNG_NO_SPACE = -1, /**< no memory: no function takes it */
   KNNG_ANY = 0,     /**< found out by asking the backends that are loaded already; host memory otherwise */
@@ -105,8 +105,8 @@ enum {
  * function that does not borrow does not look at release and owner.
  *
  * As an output that shows memory (the view functions) all members but struct_size are set by the library, whatever they
- * were: packed rows (row_stride cols, col_stride 1), 64-byte aligned, with rows 0 for a sparse matrix without entries. As an output that is written to
- * (the copy functions) they describe the caller's memory.
+ * were: packed rows (row_stride cols, col_stride 1), 64-byte aligned, with rows 0 for a sparse matrix without entries.
+ * As an output that is written to (the copy functions) they describe the caller's memory.
  */
 typedef struct knng_matrix {
   uint32_t struct_size; /**< sizeof(knng_matrix) */
@@ -128,16 +128,16 @@ typedef struct knng_matrix {
 /** How a long call reports and how it is stopped. Pass NULL where none is wanted.
  *
  * Callbacks run on the calling thread, and must return: no longjmp, no exception, no pthread_exit(). They may call
- * knng functions, on the handle at work only if both calls take it as `const knng *`. The struct is copied when the call begins; what user and
- * stop point to is used until the call returns.
+ * knng functions, on the handle at work only if both calls take it as `const knng *`. The struct is copied when the
+ * call begins; what user and stop point to is used until the call returns.
  */
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
   uint32_t interval_ms; /**< time aimed at between two calls of progress; 0: 100 ms */
-  /** Called with the stage's name, such as "distances" (for people: names may change between versions; the text lasts as
-   * long as the call that reports), and how much of its work is done, in units that are only good for a ratio (total
-   * may be 0). A stage that is over quickly may not be seen, and the last call for a stage may come before its end. A nonzero result stops
-   * the call with KNNG_ERR_CANCELLED; progress is then not called again. */
+  /** Called with the stage's name, such as "distances" (for people: names may change between versions; the text lasts
+   * as long as the call that reports), and how much of its work is done, in units that are only good for a ratio (total
+   * may be 0). A stage that is over quickly may not be seen, and the last call for a stage may come before its end. A
+   * nonzero result stops the call with KNNG_ERR_CANCELLED; progress is then not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
   /** Called with one line of text without a newline, which lasts until the callback returns; level: 0 information,
    * 1 warning. */
@@ -155,10 +155,10 @@ typedef struct knng_control {
 
 /** Why a call failed, filled in by the call: every function that returns a knng_status takes a pointer to one, or NULL.
  * struct_size is set by the caller, as knng_no_error() does; one that is not set, or too small for the first two
- * members, makes the call return KNNG_ERR_ARGUMENT and do nothing but set `out` to NULL. A call that succeeds sets code to KNNG_OK, the
- * numbers to -1 and the texts to "". Rows and columns count from 0 in what the argument
- * shows: data, queries, lists or a matrix of the caller's; -1 where the failure has none. Where a distance does not fit
- * they are its row and place in the graph. */
+ * members, makes the call return KNNG_ERR_ARGUMENT and do nothing but set `out` to NULL. A call that succeeds sets code
+ * to KNNG_OK, the numbers to -1 and the texts to "". Rows and columns count from 0 in what the argument shows: data,
+ * queries, lists or a matrix of the caller's; -1 where the failure has none. Where a distance does not fit they are its
+ * row and place in the graph. */
 typedef struct knng_error {
   uint32_t struct_size; /**< sizeof(knng_error) */
   knng_status code;     /**< what the call returned */
