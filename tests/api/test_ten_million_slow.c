@@ -1,5 +1,4 @@
 /* 10,000,000 points in the plane: a build ends within a second of `stop`, whatever it is about to do. */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "harness/cmocka.h"
@@ -36,25 +35,15 @@ static void stops_within_a_second(void** state) {
   const double moments[] = {0.005, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95};
   int stopped = 0;
   for (size_t i = 0; i < sizeof moments / sizeof *moments; ++i) {
-    volatile int32_t stop = 0;
-    raiser r = {&stop, moments[i] * whole, 0};
-    const knng_control c = {sizeof(knng_control), 0, NULL, NULL, NULL, &stop, 0};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, raise_later, &r), 0);
-    knng_graph* g = NULL;
-    const knng_status status = knng_build(h, 10, &c, &g, NULL);
-    const double ended = seconds_now();
-    pthread_join(thread, NULL);
-    if (status == KNNG_OK) { /* the last moments may come too late */
-      knng_graph_destroy(g);
-      continue;
-    }
+    const knng_control c = {.struct_size = sizeof c};
+    double delay = 0;
+    const knng_status status = stopped_build(h, 10, c, moments[i] * whole, &delay);
+    if (status == KNNG_OK) continue; /* the last moments may come too late */
     assert_int_equal(status, KNNG_ERR_CANCELLED);
-    assert_null(g);
     ++stopped;
-    print_message("stopped %.2f s after %.2f of %.2f s\n", ended - r.raised, moments[i] * whole, whole);
+    print_message("stopped %.2f s after %.2f of %.2f s\n", delay, moments[i] * whole, whole);
     /* A busy machine gets more. */
-    if (ended - r.raised > 3) fail_msg("stopped after %.2f s", ended - r.raised);
+    if (delay > 3) fail_msg("stopped after %.2f s", delay);
   }
   assert_true(stopped >= 5);
   knng_destroy(h);

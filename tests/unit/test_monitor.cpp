@@ -2,13 +2,11 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <cfenv>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -19,6 +17,7 @@
 #include "core/float_env.h"
 #include "core/monitor.h"
 #include "core/thread_team.h"
+#include "no_room.h"
 
 #include "harness/cmocka.h"
 
@@ -398,29 +397,19 @@ void callbacks_may_be_missing(void**) {
   assert_true(done);
 }
 
-// The first test of the program, as the stack of a thread that ended is used again.
 void no_thread_can_start(void**) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  skip();  // they need addresses without number
-#endif
-  std::int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit before{};
-  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-  rlimit narrow = before;
-  narrow.rlim_cur = static_cast<rlim_t>(pages) * 4096 + (rlim_t{1} << 20);
+  NoRoomForThreads::skip_where_impossible();
   Caller caller;
   bool worked = false;
   std::string message;
   knng_status code = KNNG_OK;
-  assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
   try {
+    const NoRoomForThreads full;
     run(caller.control(), [&](Monitor&) { worked = true; });
   } catch (const Error& e) {
     code = e.code();
     message = e.info().message;
   }
-  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
   assert_int_equal(code, KNNG_ERR_MEMORY);
   assert_true(message.find("could not start a thread") != std::string::npos);
   assert_false(worked);

@@ -1,12 +1,10 @@
 // Teams of threads: every piece is done once, whoever comes; what fails comes out; nothing is left behind.
 #include <dirent.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <cfenv>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -18,6 +16,7 @@
 #include "core/float_env.h"
 #include "core/monitor.h"
 #include "core/thread_team.h"
+#include "no_room.h"
 
 #include "harness/cmocka.h"
 
@@ -147,25 +146,16 @@ void work_is_followed_and_stopped(void**) {
 
 // Where the system has no room for another thread the calling one does all.
 void nobody_else_is_needed(void**) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  skip();  // they need addresses without number
-#endif
-  std::int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit before{};
-  getrlimit(RLIMIT_AS, &before);
-  rlimit narrow = before;
-  narrow.rlim_cur = static_cast<rlim_t>(pages) * 4096 + (rlim_t{1} << 20);
+  NoRoomForThreads::skip_where_impossible();
   const int threads = threads_of_process();
   std::atomic<int> done{0}, most{0};
   {
     ThreadTeam team(8);
-    setrlimit(RLIMIT_AS, &narrow);
+    const NoRoomForThreads full;
     team.for_each(100, 1, [&](int member, std::int64_t, std::int64_t) {
       ++done;
       if (member > most) most = member;
     });
-    setrlimit(RLIMIT_AS, &before);
     assert_int_equal(threads_of_process(), threads);
   }
   assert_int_equal(done, 100);
