@@ -336,6 +336,44 @@ static void queries_that_do_not_fit(void** state) {
   rows_free(&queries);
 }
 
+/* A plan for queries is for queries of the rows' type. Those of a wider type are planned anew when they come: what they
+ * need is said then, and is enough. */
+static void wider_queries_are_planned_anew(void** state) {
+  (void)state;
+  static const int32_t types[] = {KNNG_F32, KNNG_F64};
+  test_rows rows = rows_normal(KNNG_U8, 200, 2100, 335);
+  for (int t = 0; t < 2; ++t)
+    for (const char* const* set = device_sets(); *set; ++set) {
+      test_rows bytes = rows_normal(KNNG_U8, 40, 2100, 336), wide = rows_normal(types[t], 40, 2100, 336);
+      question q = question_of(&rows, &metric_cases[0], 5);
+      q.queries = &wide;
+      knng_graph *expected = graph_of_cpu(&q), *g = NULL;
+      knng* h = handle_for(&q, *set, "auto", "auto", "0");
+      const knng_plan plan = planned(h, 40, q.k);
+      set_bytes(h, "max_device_bytes", plan.smallest_device);
+      q.queries = &bytes;
+      expect_ok(answer(h, &q, NULL, &g), "queries of bytes");
+      knng_graph_destroy(g);
+      q.queries = &wide;
+      EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_BUDGET, "max_device_bytes", "the smallest that works");
+      assert_null(g);
+      const int64_t least = reported.limit;
+      assert_true(reported.given == plan.smallest_device && least > plan.smallest_device);
+      set_bytes(h, "max_device_bytes", least);
+      expect_ok(answer(h, &q, NULL, &g), *set);
+      expect_same(expected, g, *set);
+      assert_true(stat_of(g, "bytes_device_peak") <= (double)least);
+      knng_graph_destroy(g);
+      set_bytes(h, "max_device_bytes", least - 1);
+      expect_budget_error(h, &q, "max_device_bytes", least);
+      knng_destroy(h);
+      knng_graph_destroy(expected);
+      rows_free(&bytes);
+      rows_free(&wide);
+    }
+  rows_free(&rows);
+}
+
 /* Tiles that were asked for are of a slice's rows where all rows of one do not fit; columns are as many as were asked
  * for, and no want of memory makes them fewer. */
 static void tiles_that_no_device_holds(void** state) {
@@ -366,7 +404,7 @@ int main(void) {
       DEVICE_TEST(more_points_than_fit),       DEVICE_TEST(blocks_that_are_cut),
       DEVICE_TEST(lists_that_do_not_fit),      DEVICE_TEST(rows_of_later_slices_are_named),
       DEVICE_TEST(queries_that_do_not_fit),    DEVICE_TEST(points_far_beyond_a_sample),
-      DEVICE_TEST(tiles_that_no_device_holds),
+      DEVICE_TEST(tiles_that_no_device_holds), DEVICE_TEST(wider_queries_are_planned_anew),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,12 +67,12 @@ class Points {
         transform_(static_cast<Transform>(metric.transform)),
         u_(stay ? checked_mul(rows.count, rows.dim, "rows") : 0, held),
         norms_(rows.count, held),
-        directionless_(rows.count, held) {
+        directionless_(rows.count, held),
+        stored_(stored_bytes(rows), held) {
     std::vector<double> one(static_cast<std::size_t>(rows.dim));
     for (std::int64_t i = 0; i < rows.count; ++i) {
       const std::span<double> x(stay ? u_.at(i * rows.dim) : one.data(), one.size());
-      std::vector<std::byte> stored(x.size() * static_cast<std::size_t>(find_dtype(rows.dtype)->bytes));
-      load_point(rows, i, stored.data(), x.data());
+      load_point(rows, i, stored_.at(0), x.data());
       double sum = 0;
       for (const double value : x) {
         sum += value;
@@ -89,14 +89,15 @@ class Points {
   // A row anew.
   void load(std::int64_t i, double* out) const {
     const std::span<double> x(out, static_cast<std::size_t>(rows_.dim));
-    std::vector<std::byte> stored(x.size() * static_cast<std::size_t>(find_dtype(rows_.dtype)->bytes));
+    std::vector<std::byte> stored(static_cast<std::size_t>(stored_bytes(rows_)));
     load_point(rows_, i, stored.data(), out);
     transform(x);
   }
 
   static std::int64_t bytes(const knng_backend_rows& rows) {
     const std::int64_t u = DeviceArray<double>::bytes(checked_mul(rows.count, rows.dim, "rows"));
-    return checked_add(u, DeviceArray<double>::bytes(rows.count) + DeviceArray<char>::bytes(rows.count), "rows");
+    const std::int64_t of_each = DeviceArray<double>::bytes(rows.count) + DeviceArray<char>::bytes(rows.count);
+    return checked_add(u, of_each + stored_bytes(rows), "rows");
   }
 
   const double* u(std::int64_t i) const { return &u_[i * rows_.dim]; }
@@ -104,6 +105,9 @@ class Points {
   bool directionless(std::int64_t i) const { return directionless_[i] != 0; }
 
  private:
+  // Of a row: those of a wider type take more.
+  static std::int64_t stored_bytes(const knng_backend_rows& rows) { return rows.dim * find_dtype(rows.dtype)->bytes; }
+
   void transform(std::span<double> x) const {
     if (transform_ == Transform::rank_unit) {
       std::vector<std::int32_t> order(x.size()), ranks(x.size());
@@ -117,6 +121,7 @@ class Points {
   const Transform transform_;
   DeviceArray<double> u_, norms_;
   DeviceArray<char> directionless_;
+  DeviceArray<std::byte> stored_;  // a row on its way
 };
 
 }  // namespace libknng::fake
