@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "failure.h"
@@ -22,13 +23,14 @@ std::int64_t machine_memory() {
 bool by_host_limit(const Failure& why) { return why.exit_code() == kMemory && why.setting() == "max_host_bytes"; }
 
 // What is missing under `limit`: at least as much is needed, for the rows or, where these have room, for all. Where
-// nothing is, the smallest that this plan would do with, `limit` or less.
-std::int64_t needed_under(std::int64_t limit, const Arguments& a, Progress& progress) {
+// nothing is, the smallest that this plan would do with, `limit` or less. read: the rows, if they have room.
+std::int64_t needed_under(std::int64_t limit, const Arguments& a, Progress& progress, Shape& read) {
   Settings settings = a.settings;
   settings.push_back({"max_host_bytes", std::to_string(limit), ""});
   const Handle h = make_handle(settings);
   try {
     read_files(h.get(), a.data, progress);
+    read = shape(h.get());
     std::int64_t queries = a.query_rows, query_bytes = 0;
     if (a.command == Command::query) {
       const Handle q = make_handle(settings);
@@ -44,15 +46,40 @@ std::int64_t needed_under(std::int64_t limit, const Arguments& a, Progress& prog
   }
 }
 
-// The smallest limit under which the whole command works, found from below: rows stay in their files under a small one,
-// and take other plans. Of a query it may be somewhat more.
-std::int64_t enough_for(std::int64_t limit, const Arguments& a, Progress& progress) {
-  while (limit <= kAside) {
-    const std::int64_t needed = needed_under(limit, a, progress);
-    if (needed <= limit) return needed < limit && needed_under(needed, a, progress) <= needed ? needed : limit;
+// The smallest limit that works for the rows of one file, where `enough` does by a plan with the rows read under
+// `limit`. Rows that stayed in their file take 8 bytes each. Limits of which they fill three quarters or less hold them
+// instead, without these bytes.
+std::int64_t smallest_for_file(std::int64_t enough, std::int64_t limit, const Arguments& a, Progress& progress,
+                               Shape rows) {
+  const std::int64_t bytes = rows.rows * rows.dim * ((rows.dtype & 0xff) / 8), least_to_hold = (bytes + 2) / 3 * 4;
+  if (limit >= least_to_hold) return enough;
+  // Under a limit above their size the file's format decides whether they stayed.
+  const std::int64_t held = limit < bytes ? enough - 8 * rows.rows : needed_under(least_to_hold, a, progress, rows);
+  return std::min(enough, std::max(held, least_to_hold));
+}
+
+// A limit under which the whole command works; and whether it is the smallest.
+struct Enough {
+  std::int64_t limit;
+  bool is_smallest;
+};
+
+// Found from below: rows stay in their files under a small limit, and take other plans.
+Enough enough_for(std::int64_t limit, const Arguments& a, Progress& progress) {
+  const bool query = a.command == Command::query;
+  for (;;) {
+    Shape rows;
+    const std::int64_t needed = needed_under(limit, a, progress, rows);
+    if (needed <= limit) {
+      const bool less = needed < limit && needed_under(needed, a, progress, rows) <= needed;
+      return {less ? needed : limit, !query};
+    }
+    if (needed > kAside) {
+      if (query || a.data.size() > 1) return {needed, false};
+      return {smallest_for_file(needed, limit, a, progress, rows), true};
+    }
     limit = needed;
   }
-  return limit;
 }
 
 std::string too_small(const char* name, std::int64_t limit) {
@@ -69,7 +96,7 @@ double read_for_work(knng* h, const Arguments& a, Progress& progress) {
   } catch (const Failure& why) {
     if (!by_host_limit(why)) throw;
     const std::int64_t given = limit_of(h, "max_host_bytes");
-    std::int64_t enough = 0;
+    Enough enough{};
     try {
       enough = enough_for(given, a, progress);
     } catch (const Failure& other) {
@@ -80,7 +107,7 @@ double read_for_work(knng* h, const Arguments& a, Progress& progress) {
     }
     throw Failure(kMemory,
                   too_small("max_host_bytes", given) +
-                      (a.command == Command::query ? std::to_string(enough) + " would do" : smallest(enough)),
+                      (enough.is_smallest ? smallest(enough.limit) : std::to_string(enough.limit) + " would do"),
                   why.setting());
   }
 }

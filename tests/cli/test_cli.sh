@@ -231,10 +231,24 @@ for command in "build x.npy -k 7" "build x.npy.gz -k 7" "estimate x.npy -k 7" "b
   # shellcheck disable=SC2086
   expect 5 "$knng" $command --device cpu --max-memory "$((least - 1))" -q
 done
-"$python" -c 'import numpy as np; np.save("long.npy", np.zeros((5000000, 1), "u1"))'
-refused 5 "for the rows alone; 'knng estimate' without it says how much in all" \
-  "$knng" build long.npy -k 3 --device cpu --max-memory 1 -o least.npz
+"$python" -c 'import numpy as np; np.save("long.npy", np.zeros((5000000, 7), "u1"))'
+for limit in 1 36MB; do
+  refused 5 "for the rows alone; 'knng estimate' without it says how much in all" \
+    "$knng" build long.npy -k 3 --device cpu --max-memory "$limit" -o least.npz
+done
 rm long.npy
+# Nor are rows held for the message that would be held under what it says: with k = 1 they stay in their file.
+"$python" -c 'import numpy as np; np.save("large.npy", np.zeros((100000, 400), "u1"))'
+for k in 1 10; do
+  expect 5 "$knng" build large.npy -k $k --device cpu --max-memory 1 -q
+  least=$(sed -n 's/^knng: --max-memory 1 is too small: the smallest that works is \([0-9]*\)$/\1/p' err)
+  expect 0 "$knng" build large.npy -k $k --device cpu --max-memory "$least" -q
+  refused 5 "the smallest that works is $least" "$knng" build large.npy -k $k --device cpu --max-memory "$((least - 1))" -o less.npz
+done
+expect 5 "$knng" estimate large.npy large.npy -k 10 --device cpu --max-memory 1
+least=$(sed -n 's/^knng: --max-memory 1 is too small: \([0-9]*\) would do$/\1/p' err)
+expect 0 "$knng" estimate large.npy large.npy -k 10 --device cpu --max-memory "$least"
+rm large.npy
 for data in x.npy x.npy.gz; do
   refused 5 'would do' "$knng" query $data q.npy -k 7 -o least.npz --device cpu --max-memory 1 -q
   least=$(sed -n 's/^knng: --max-memory 1 is too small: \([0-9]*\) would do$/\1/p' err)
