@@ -119,17 +119,18 @@ bool possible(Stat s, const Graph& g) {
   return x >= range.least && x <= range.most && (!range.whole || x == std::floor(x));  // NaN is in no range
 }
 
-// Of texts that others decide by: a metric that is one, and what the lists themselves say. Older files lack some.
+// Texts that others decide by: the metric must be one of ours, and `self` must be what the lists have. Older files lack
+// some.
 std::string objection_to_texts(const Graph& g) {
   const GraphText& t = g.text;
   if (!t.metric.empty() && t.metric != "unknown" && !metric_named(t.metric))
-    return "its metric " + shown(t.metric) + " is none";
+    return "its metric " + shown(t.metric) + " is unknown";
   if (!t.self.empty() && t.self != (g.self_first ? "first" : "exclude"))
     return "its text self=" + shown(t.self) + " contradicts its mark self_first";
   return "";
 }
 
-// What is counted must be what is marked; in archives of others nothing was counted.
+// Counts must be those of the marks, or 0: archives of others have none.
 std::string objection_to_counts(const Graph& g, std::int64_t proved, std::int64_t tied) {
   const auto counted = [&](Stat s, std::int64_t marks) {
     return g.stats[s] == 0 || g.stats[s] == static_cast<double>(marks);

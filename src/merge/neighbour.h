@@ -16,7 +16,7 @@ struct Neighbour {
   }
 };
 
-// Behind every pair.
+// Comes after every pair.
 inline constexpr Neighbour kNoNeighbour = {std::numeric_limits<double>::infinity(),
                                            std::numeric_limits<std::int64_t>::max()};
 

@@ -93,7 +93,7 @@ class NeighbourLists {
     bool tied;
   };
 
-  // Up to here a pair is put in its place sooner than a merge's share of it is paid.
+  // Up to here, putting a pair in its place costs less than its share of a merge.
   static constexpr std::int64_t kShort = 32;
 
   static std::int64_t capacity(std::int64_t k) { return k <= kShort ? k : checked_add(k, room_for_arrivals(k), "k"); }

@@ -63,7 +63,7 @@ void sort_block(Neighbour* pairs, int count) {
   count_before<false>(keys, ids, count, before);
   std::int64_t sum = 0;
   for (int i = 0; i < count; ++i) sum += before[i];
-  // Equal keys have equal ranks: then they add up to less.
+  // Different keys have the ranks 0 to count - 1. Equal keys share a rank: then the sum is less.
   if (sum != std::int64_t{count} * (count - 1) / 2) count_before<true>(keys, ids, count, before);
   for (int i = 0; i < count; ++i) pairs[before[i]] = unsorted[i];
 }

@@ -196,6 +196,6 @@ def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 
         try:
             raise raised[0]
         finally:
-            raised.clear()  # which this frame has, and the exception this frame: neither, nor the rows, would ever go
+            raised.clear()  # else a cycle keeps the rows: the exception holds this frame, and the frame the exception
     if status:
         raise_for(error)

@@ -55,7 +55,7 @@ class LeafLists {
   }
 
  private:
-  // Up to here a pair is put in its place sooner than a merge's share of it is paid.
+  // Up to here, putting a pair in its place costs less than its share of a merge.
   static constexpr std::int64_t kShort = 33;
   static std::int64_t capacity(std::int64_t size) {
     return size <= kShort ? size : checked_add(size, room_for_arrivals(size), "k");

@@ -14,8 +14,8 @@ bool tree_can_run(const Metric& metric, std::int64_t dim) {
   return grows_with_differences(metric.term) && dim <= kMostTreeDim;
 }
 
-// What was measured is in low-dimensions.md. A tree of the columns has to be worth its making: for few queries all keys
-// are evaluated sooner. In more dimensions boxes leave out little, but of few rows short sums are enough to win.
+// Measured in low-dimensions.md. For few queries it is faster to evaluate all keys than to make a tree of the columns.
+// In more dimensions boxes leave out little: among few rows the tree still wins, as its sums are short.
 bool tree_pays(const Metric&, std::int64_t dim, std::int64_t rows, std::int64_t columns, std::int64_t k) {
   constexpr std::int64_t kFewDims = 8, kFewestQueries = 256, kFewRows = 1000, kLongList = 8;
   if (rows < std::min(columns, kFewestQueries)) return false;
