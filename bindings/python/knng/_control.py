@@ -13,7 +13,7 @@ import logging
 import signal
 import sys
 import threading
-from typing import Any, Callable, Optional, Protocol, Union
+from typing import Any, Callable, Mapping, Optional, Protocol, Union
 
 from . import _declarations as c
 from ._errors import raise_for
@@ -154,11 +154,12 @@ class _Signals:
                 self._raised.append(raised)
 
 
-def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 0) -> None:
+def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 0,
+        names: Optional[Mapping[str, str]] = None, first_row: int = 0) -> None:
     """Calls a long function of the library. One of `arguments` is CONTROL, where it takes its knng_control; the
     knng_error at the end is added here.
 
-    Raises what the library says, what a signal's handler or the progress function raised, or CancelledError if the
+    Raises what the library says, with Python's `names` of parameters and its numbers of rows, what a signal's handler or the progress function raised, or CancelledError if the
     progress function returned something true."""
     bar = _bar(progress)
     stop = ctypes.c_int32(0)
@@ -198,4 +199,4 @@ def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 
         finally:
             raised.clear()  # else a cycle keeps the rows: the exception holds this frame, and the frame the exception
     if status:
-        raise_for(error)
+        raise_for(error, names, first_row)

@@ -71,15 +71,18 @@ class DataSet:
             call("knng_create", self._handle.out(), 0, 0)
             self._set(settings)
             if isinstance(x, (str, os.PathLike)):
-                run("knng_add_file", h, os.fsencode(x), CONTROL, progress=progress)
+                run("knng_add_file", h, os.fsencode(x), CONTROL, progress=progress, names={"path": "x"})
             elif _rows.is_sparse(x):
                 if 0 in x.shape:
                     raise ValueError(f"x needs at least one row and one column, it has shape {x.shape}")
+                first = 0
                 for block in _rows.dense_blocks(x):
-                    run("knng_add", h, ctypes.byref(_rows.view(block).matrix), CONTROL, progress=progress)
+                    run("knng_add", h, ctypes.byref(_rows.view(block).matrix), CONTROL, progress=progress,
+                        names={"rows": "x"}, first_row=first)
+                    first += len(block)
             else:
                 view = _rows.view(x)
-                run("knng_borrow", h, ctypes.byref(view.matrix), CONTROL, progress=progress)
+                run("knng_borrow", h, ctypes.byref(view.matrix), CONTROL, progress=progress, names={"rows": "x"})
                 self._handle.owners.append(view.owner)
         self._shape = self._read_shape()
 
@@ -135,7 +138,7 @@ class DataSet:
         _before_build()
         graph = Handle("knng_graph_destroy", "graph")
         with self._handle as h:
-            run("knng_build", h, integer(k, "k"), CONTROL, graph.out(), progress=progress)
+            run("knng_build", h, integer(k, "k"), CONTROL, graph.out(), progress=progress, names={"rows": "x"})
         return Graph._of(graph)
 
     def query(self, query: Any, k: int, *, leave_out: Any = None, progress: Progress = None) -> Graph:
@@ -153,20 +156,22 @@ class DataSet:
             if isinstance(query, (str, os.PathLike)):
                 if leave_out is not None:
                     raise TypeError("leave_out goes with queries in memory, not with those of a file")
-                run("knng_query_file", h, os.fsencode(query), k, CONTROL, graph.out(), progress=progress)
+                run("knng_query_file", h, os.fsencode(query), k, CONTROL, graph.out(), progress=progress,
+                    names={"path": "query", "rows": "x"})
             else:
                 query = _rows.of_anndata(query)
                 rows = _rows.view(query.toarray() if _rows.is_sparse(query) else query, "query")
                 ids = None if leave_out is None else _rows.column(leave_out, "leave_out", rows.matrix.rows)
                 run("knng_query", h, ctypes.byref(rows.matrix), ids and ctypes.byref(ids.matrix), 0, k, CONTROL,
-                    graph.out(), progress=progress)
+                    graph.out(), progress=progress, names={"q": "query", "rows": "x"})
         return Graph._of(graph)
 
     def estimate(self, k: int, n_queries: int = 0) -> Plan:
         """What graph(k), or a query of so many rows, would take; at once, without doing it."""
         plan = c.Plan()
         with self._handle as h:
-            call("knng_estimate", h, integer(n_queries, "n_queries"), integer(k, "k"), ctypes.byref(plan))
+            call("knng_estimate", h, integer(n_queries, "n_queries"), integer(k, "k"), ctypes.byref(plan),
+                 names={"nq": "n_queries"})
         return Plan(**{name: getattr(plan, name) for name in Plan.__dataclass_fields__})
 
     def check(self, graph: Graph, sample: int = 0, *, progress: Progress = None) -> Optional[int]:
@@ -179,7 +184,8 @@ class DataSet:
         """
         wrong = ctypes.c_int64()
         with self._handle as h, graph._handle as g:
-            run("knng_check", h, g, integer(sample, "sample"), CONTROL, ctypes.byref(wrong), progress=progress)
+            run("knng_check", h, g, integer(sample, "sample"), CONTROL, ctypes.byref(wrong), progress=progress,
+                names={"g": "graph", "rows": "x"})
         return None if wrong.value < 0 else wrong.value
 
     def read(self, first: int = 0, count: Optional[int] = None, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -188,7 +194,8 @@ class DataSet:
         count = self._shape[0] - first if count is None else integer(count, "count")
         rows = np.empty((max(count, 0), self._shape[1]), self.dtype if dtype is None else dtype)
         with self._handle as h:
-            call("knng_read", h, first, ctypes.byref(_rows.writable(rows)))
+            call("knng_read", h, first, ctypes.byref(_rows.writable(rows)),
+                 names={"dst": "dtype" if count > 0 else "count"})
         return rows
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
 """What can go wrong, as exceptions: each is a kind of knng.Error and of the built-in one that Python has for it."""
 from __future__ import annotations
 
-from typing import Any, NoReturn
+import re
+from typing import Any, Mapping, NoReturn
 
 
 class Error(Exception):
@@ -11,13 +12,13 @@ class Error(Exception):
         code: the library's number for the kind of failure, negative (KNNG_ERR_* in knng.h)
         argument: name of the parameter or setting at fault, or ""
         row, col: where in the argument it is, counted from 0, or None
-        given, limit: the number that was given and the limit that it broke, or None
+        given, limit: the number, or the name of the dtype, that was given, and the limit that it broke, or None
     """
 
     code = 0
 
     def __init__(self, message: str = "", *, argument: str = "", row: int | None = None, col: int | None = None,
-                 given: int | None = None, limit: int | None = None) -> None:
+                 given: int | str | None = None, limit: int | None = None) -> None:
         super().__init__(message)
         self.argument, self.row, self.col, self.given, self.limit = argument, row, col, given, limit
 
@@ -103,14 +104,36 @@ KINDS = {kind.code: kind for kind in (
     FileError, FormatError, UnsupportedError, DeviceError, InternalError, CheckError)}
 
 
-def raise_for(error: Any) -> NoReturn:
-    """Raises what a knng_error says. Codes that are not known here, of a later library, are plain knng.Error."""
+#: How a message speaks of a dtype: the library's number of it, and its name.
+_DTYPE = re.compile(r"\bdtype 0x[0-9a-f]+ \((\w+)\)")
+
+
+def _renamed(message: str, names: Mapping[str, str]) -> str:
+    """The message with parameters of C under the names that a Python user gave them. Where a message names a parameter,
+    it begins with it, or says "for" or "but" before it; elsewhere the same word is English."""
+    for name, ours in names.items():
+        message = re.sub(rf"(^|\b(?:for|but) ){name}\b", rf"\g<1>{ours}", message)
+    return re.sub(r"^(\w+): (?=\1=)", "", message)  # "k: k=3", where a struct of C and its member have become one
+
+
+def raise_for(error: Any, names: Mapping[str, str] | None = None, first_row: int = 0) -> NoReturn:
+    """Raises what a knng_error says. Codes that are not known here, of a later library, are plain knng.Error.
+
+    names: of the parameters of C that Python calls otherwise, Python's
+    first_row: where the rows that C was given begin in those that Python was given"""
 
     def number(value: int) -> int | None:
         return None if value == -1 else value
 
+    names = names or {}
+    message, argument = error.message.decode(), error.argument.decode()
+    if first_row and error.row >= 0:
+        message = message.replace(f"(row {error.row}", f"(row {error.row + first_row}")
+        error.row += first_row
+    dtype = _DTYPE.search(message)
+    given = dtype.group(1) if dtype else number(error.given)
     kind = KINDS.get(error.code, Error)
-    failure = kind(error.message.decode(), argument=error.argument.decode(), row=number(error.row),
-                   col=number(error.col), given=number(error.given), limit=number(error.limit))
+    failure = kind(_renamed(_DTYPE.sub(r"dtype \1", message), names), argument=names.get(argument, argument),
+                   row=number(error.row), col=number(error.col), given=given, limit=number(error.limit))
     failure.code = error.code
     raise failure

@@ -84,7 +84,7 @@ class Graph:
         values = None if distances is None else _rows.view(distances, "distances")
         handle = Handle("knng_graph_destroy", "graph")
         call("knng_graph_import", handle.out(), ctypes.byref(ids.matrix), values and ctypes.byref(values.matrix), base,
-             ids.matrix.rows if columns is None else columns, int(columns is None))
+             ids.matrix.rows if columns is None else columns, int(columns is None), names={"ids": "indices", "values": "distances"})
         return cls._of(handle)
 
     @property
@@ -187,7 +187,7 @@ class Graph:
         to_ids, to_values = (np.empty(lists, dtype, order=order) for dtype in dtypes)  # type: ignore[call-overload]
         with self._handle as g:
             call("knng_graph_copy", g, base, ctypes.byref(_rows.writable(to_ids)),
-                 ctypes.byref(_rows.writable(to_values)))
+                 ctypes.byref(_rows.writable(to_values)), names={"values": "distances"})
         return to_ids, to_values
 
     def arrays(self) -> Tuple[Shared, ...]:
@@ -229,7 +229,8 @@ class Graph:
         """
         handle = Handle("knng_sparse_destroy", "sparse matrix")
         with self._handle as g:
-            run("knng_graph_sparse", g, rule.encode(), CONTROL, handle.out(), progress=progress, max_bytes=max_bytes)
+            run("knng_graph_sparse", g, rule.encode(), CONTROL, handle.out(), progress=progress, max_bytes=max_bytes,
+                names={"control": "max_bytes"})
         return Sparse._of(handle)
 
     def to_scipy(self, rule: str = "directed", **options: Any) -> scipy.sparse.csr_matrix:

@@ -6,7 +6,7 @@ import os
 import pathlib
 import sys
 import sysconfig
-from typing import Any
+from typing import Any, Mapping
 
 from . import _declarations as c
 from ._errors import raise_for
@@ -73,11 +73,12 @@ def text_of_version(version: int) -> str:
 lib = _load()
 
 
-def call(name: str, *arguments: Any) -> None:
-    """Calls a function whose last parameter is a knng_error, which is added here; raises what it says."""
+def call(name: str, *arguments: Any, names: Mapping[str, str] | None = None) -> None:
+    """Calls a function whose last parameter is a knng_error, which is added here; raises what it says, with Python's
+    `names` of parameters."""
     error = c.Error()
     if getattr(lib, name)(*arguments, ctypes.byref(error)):
-        raise_for(error)
+        raise_for(error, names)
 
 
 def text(function: str, handle: Any, name: str) -> str:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from ._dataset import DataSet
+from ._errors import RangeError
+from ._graph import Graph
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -17,6 +19,22 @@ def diagonal(n: int, mode: str) -> scipy.sparse.csr_matrix:
 
     places = np.arange(n + 1, dtype=np.int32)
     return csr_matrix((np.full(n, 1.0 if mode == "connectivity" else 0.0), places[:n], places), shape=(n, n))
+
+
+def nearest(rows: DataSet, width: int, itself: bool, typed: int, query: Any = None) -> Graph:
+    """The graph with lists of `width` entries, the row `itself` being one of them, or a query's. Where they are too many
+    or too few, the error speaks of n_neighbors, as the caller `typed` it."""
+    try:
+        return rows.graph(width - itself) if query is None else rows.query(query, width)
+    except RangeError as error:
+        if error.argument != "k":
+            raise
+        if typed < 1:  # 1 with the row itself is no graph, but diagonal()
+            raise RangeError(f"n_neighbors={typed} must be at least 1", argument="n_neighbors", given=typed,
+                             limit=1) from None
+        most = len(rows) - (query is None and not itself) - (width - typed)
+        raise RangeError(f"n_neighbors={typed} must be at most {most}, as there are {len(rows)} rows",
+                         argument="n_neighbors", given=typed, limit=most) from None
 
 
 def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", metric: str = "euclidean",
@@ -40,7 +58,7 @@ def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", me
     with DataSet(x, **settings) as rows:
         if include_self and n_neighbors == 1:
             return diagonal(len(rows), mode)
-        csr = rows.graph(n_neighbors - include_self).to_scipy()
+        csr = nearest(rows, n_neighbors, include_self, n_neighbors).to_scipy()
     if mode == "connectivity":
         csr.data = np.ones(csr.nnz)
     return csr

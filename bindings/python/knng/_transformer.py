@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._dataset import DataSet
 from ._graph import Graph
-from ._neighbors import diagonal
+from ._neighbors import diagonal, nearest
 
 try:  # scikit-learn 1.6
     from sklearn.utils.validation import validate_data
@@ -112,11 +112,12 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
         return DataSet(X, metric=self.metric, p=self.p, threads=threads, **{**(self.settings or {}), **settings})
 
     def _neighbors(self, X: Any, n_neighbors: int, itself: bool) -> Graph:
+        typed = n_neighbors - (itself and self.mode == "distance")
         if X is None:
             with self._data_set(self._fit_X, self="first" if itself else "exclude") as rows:
-                return rows.graph(n_neighbors - itself)
+                return nearest(rows, n_neighbors, itself, typed)
         with self._data_set(self._fit_X) as rows:
-            return rows.query(X, n_neighbors)
+            return nearest(rows, n_neighbors, False, typed, X)
 
     def _graph(self, X: Any, n_neighbors: int, itself: bool, mode: str) -> scipy.sparse.csr_matrix:
         if X is None and itself and n_neighbors == 1:

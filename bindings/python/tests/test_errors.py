@@ -8,6 +8,7 @@ import unittest
 import numpy as np
 
 import knng
+from knng import _rows
 from support import main, need, points
 
 need("igraph", "networkx", "scipy.sparse")
@@ -47,6 +48,50 @@ class BadInput(unittest.TestCase):
         self.refused(ValueError, "infinite|infinity|finite", knng.graph, np.where(X > 1, np.inf, X), 3)
         self.refused(ValueError, "2\\^53", knng.graph, np.full((5, 2), 1 << 54), 2)
         self.refused(ValueError, "negative", knng.graph, X, 3, metric="hellinger")
+
+    def test_names_are_those_that_were_typed(self):
+        def named(name, words, function, *arguments, **given):
+            error = self.refused(ValueError, words, function, *arguments, **given)
+            self.assertEqual(error.argument, name)
+            return error
+
+        inf, rows, g = np.where(X > 1, np.inf, X), knng.DataSet(X), knng.graph(X, 3)
+        named("x", "^x: a value is NaN", knng.graph, with_nan(), 3)
+        named("x", "^x: .* is negative", knng.graph, X, 3, metric="hellinger")
+        named("x", "^x: .* is negative", knng.graph, X, 3, query=abs(X), metric="hellinger")
+        named("x", "^x: rows=0", knng.graph, X[:0], 3)
+        named("query", "^query: a value is", knng.graph, X, 3, query=inf)
+        named("query", "^query: rows have 3 columns", rows.query, X[:, :3], 3)
+        named("n_queries", "^n_queries=-1 ", rows.estimate, 3, -1)
+        named("graph", "^the graph has 20 rows", knng.DataSet(X[:10]).check, g)
+        named("dtype", "^dtype: .* int8 cannot hold", rows.read, dtype=np.int8)
+        named("count", "^count: ", rows.read, 20)
+        named("distances", "^distances: dtype int32 is no type for distances:", g.copy, np.int64, np.int32)
+        named("ids", "^ids: dtype float32 is no type for ids:", g.copy, np.float32)
+        named("indices", "^indices: 9 is not in", knng.Graph.from_arrays, [[1, 9], [0, 1]])
+        named("distances", "^distances: 1 x 2, but indices are", knng.Graph.from_arrays, [[1], [0]], [[1.0, 2.0]])
+        named("max_bytes", "^max_bytes=-1 ", g.sparse, "snn", max_bytes=-1)
+        with self.assertRaisesRegex(OSError, "nowhere.npy") as caught:
+            knng.graph(X, 3, query="nowhere.npy")
+        self.assertEqual(caught.exception.argument, "query")
+        with self.assertRaises(MemoryError) as caught:
+            g.sparse("snn", max_bytes=1)
+        self.assertEqual(caught.exception.argument, "max_bytes")
+
+    def test_numbers_of_dtypes_are_names(self):
+        error = self.refused(ValueError, "dtype float64 is no type", knng.Graph.from_arrays, np.ones((3, 1)))
+        self.assertEqual((error.given, error.limit), ("float64", None))
+
+    def test_rows_of_sparse_blocks(self):
+        from scipy.sparse import csr_matrix
+
+        before = _rows.BLOCK_BYTES
+        _rows.BLOCK_BYTES = 4 * X[0].nbytes
+        try:
+            error = self.refused(ValueError, r"^x: .*\(row 13, column 2\)", knng.graph, csr_matrix(with_nan()), 3)
+        finally:
+            _rows.BLOCK_BYTES = before
+        self.assertEqual((error.row, error.col), (13, 2))
 
     def test_kinds(self):
         self.refused(TypeError, "complex64", knng.graph, X.astype(np.complex64), 3)

@@ -84,8 +84,30 @@ class ScikitLearn(unittest.TestCase):
             KNeighborsTransformer(mode="both").fit(points(30, 4))
         with self.assertRaisesRegex(ValueError, "metric"):
             KNeighborsTransformer(metric="none").fit(points(30, 4))
-        with self.assertRaisesRegex(ValueError, "needs at least 31 rows"):
+        with self.assertRaisesRegex(ValueError, "n_neighbors=30 must be at most 29, as there are 30 rows"):
             KNeighborsTransformer(n_neighbors=30).fit_transform(points(30, 4))
+
+    def test_errors_speak_of_n_neighbors(self):
+        x = points(20, 4)
+
+        def limit(call, *arguments, **named):
+            with self.assertRaisesRegex(knng.RangeError, "^n_neighbors=%d must be at " % typed) as caught:
+                call(*arguments, **named)
+            self.assertEqual((caught.exception.argument, caught.exception.given), ("n_neighbors", typed))
+            return caught.exception.limit
+
+        for mode, counted in [("distance", 1), ("connectivity", 0)]:
+            typed = 20 + 1
+            ours = KNeighborsTransformer(n_neighbors=typed, mode=mode).fit(x)
+            self.assertEqual(limit(ours.fit_transform, x), 20 - counted)
+            self.assertEqual(limit(ours.transform, x + 1), 20 - counted)
+            self.assertEqual(limit(ours.kneighbors), 19)
+            self.assertEqual(limit(ours.kneighbors, x + 1), 20)
+        for itself in [False, True]:
+            self.assertEqual(limit(knng.kneighbors_graph, x, typed, include_self=itself), 19 + itself)
+        typed = 0
+        self.assertEqual(limit(knng.kneighbors_graph, x, 0), 1)
+        self.assertEqual(limit(knng.kneighbors_graph, x, 0, include_self=True), 1)
 
     def test_sparse_rows(self):
         x = sparse.random(80, 30, 0.2, "csr", np.float32, random_state=1)
