@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 import numpy as np
@@ -114,7 +115,17 @@ class Graph:
                 f"metric={self.info['metric']}>")
 
     def __reduce__(self) -> Any:
-        return _from_arrays, (np.array(self.indices), np.array(self.distances), self.shape[1], self.same_points)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "graph.knng")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _from_bytes, (file.read(),)
+
+    def __copy__(self) -> Graph:  # it never changes
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Graph:
+        return self
 
     # ---- What is known about it
 
@@ -339,8 +350,13 @@ def load(path: Any, *, progress: Progress = None) -> Graph:
     return Graph._of(handle)
 
 
-def _from_arrays(indices: Any, distances: Any, columns: int, same_points: bool) -> Graph:
-    return Graph.from_arrays(indices, distances, columns=None if same_points else columns)
+def _from_bytes(content: bytes) -> Graph:
+    """A graph that was pickled: what its .knng file holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "graph.knng")
+        with open(path, "wb") as file:
+            file.write(content)
+        return load(path)
 
 
 def _index_dtype(largest: int) -> Any:

@@ -1,4 +1,5 @@
 """Graphs and queries: against the definition, scikit-learn and SciPy; arrays of every dtype and layout."""
+import copy
 import gc
 import pickle
 import tempfile
@@ -243,11 +244,23 @@ class Objects(unittest.TestCase):
                 knng.load(f"{folder}/none.knng")
 
     def test_pickle(self):
+        x = points(60, 5)
+        x[7] = x[3]
+        for g in [knng.graph(x, 4, metric="minkowski", p=3, self="first"), knng.graph(x, 4, query=x[:9], value_type="f64"),
+                  knng.Graph.from_arrays([[1, 2], [0, -1], [1, 0]])]:
+            h = pickle.loads(pickle.dumps(g))
+            np.testing.assert_array_equal(h.indices, g.indices)
+            np.testing.assert_array_equal(h.distances, g.distances)
+            self.assertEqual((h.shape, h.width, h.same_points, h.distances.dtype),
+                             (g.shape, g.width, g.same_points, g.distances.dtype))
+            self.assertEqual((h.info, h.stats), (g.info, g.stats))
+            for what in ["ties", "proof"]:
+                np.testing.assert_array_equal(h.rows(what), g.rows(what))
+
+    def test_copies_are_itself(self):
         g = knng.graph(points(60, 5), 4)
-        h = pickle.loads(pickle.dumps(g))
-        np.testing.assert_array_equal(h.indices, g.indices)
-        np.testing.assert_array_equal(h.distances, g.distances)
-        self.assertEqual(h.shape, g.shape)
+        self.assertIs(copy.copy(g), g)
+        self.assertIs(copy.deepcopy([g])[0], g)
 
     def test_what_is_known(self):
         x = points(60, 5)
