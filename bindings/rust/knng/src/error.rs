@@ -195,8 +195,12 @@ impl fmt::Display for Error {
     }
 }
 
+/// The kind, then the message: what `unwrap()` and a `main` that fails print. `{:#?}` has the numbers as members.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return write!(f, "{:?}: {}", self.kind(), self.0.message);
+        }
         f.debug_struct("Error")
             .field("kind", &self.kind())
             .field("argument", &self.argument())

@@ -188,3 +188,16 @@ fn files() {
     assert_eq!(data.query_file(&points, 1, &mut Control::new()).unwrap().ids(), [0, 1, 2]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn printed() {
+    let error = line(40).build(50).unwrap_err();
+    let text = "k=50 needs at least 51 rows, the data set has 40";
+    assert_eq!(error.to_string(), text);
+    assert_eq!(format!("{error:?}"), format!("Range: {text}"));
+    assert!(format!("{error:#?}").contains("limit: Some(\n        39,\n    ),\n"), "{error:#?}");
+
+    let said = std::panic::catch_unwind(|| line(40).build(50).unwrap().rows()).unwrap_err();
+    let said = said.downcast_ref::<String>().expect("a panic's text");
+    assert!(said.ends_with(&format!(": Range: {text}")), "{said}");
+}
