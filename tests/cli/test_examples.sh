@@ -87,6 +87,17 @@ _, status = os.waitpid(pid, 0)
 assert status == 0 and b"\r" in seen and b"%\r\n0: " in seen, seen
 PY
 
+# The programs of the guide's page on C print what the page says that they print.
+awk '/^```(c|text)$/ { f = substr($0, 4) (/c$/ ? ++n : n); next } /^```/ { f = "" } f { print > f }' \
+  "$source_root/docs/guide/c.md"
+[ -f text2 ] || die "the page on C has fewer than two programs and what they print"
+for program in c[0-9]; do
+  cc -std=c99 -pedantic-errors -Wall -Wextra -Werror -I"$source_root/include" -x c "$program" -x none -L"$lib" -lknng -lm \
+    -Wl,-rpath,"$lib" -o program
+  expect 0 ./program
+  diff "text${program#c}" out >err || die "program $program of the page on C prints something else"
+done
+
 # The README's lines of C.
 {
   cat <<'C'
