@@ -55,22 +55,23 @@ void some_rows_keep_their_rules(void**) {
   }
 }
 
-// Pairs with the cut-off's key still belong, larger ones never do, whether lists are short or long.
+// Pairs with the cut-off's key still belong, larger ones never do, whether lists are short or long; short lists of
+// leaves are in test_tree.cpp.
 void lists_begin_with_a_cutoff(void**) {
   for (const std::int64_t k : {1, 20, 40, 100}) {
     NeighbourLists lists(2, k, nullptr, 10.0);
     LeafLists of_leaf(k, nullptr);
-    of_leaf.clear(10.0);
+    of_leaf.clear(10.0, kTreeLeaf);
     NeighbourLists to(1, k, nullptr);
     for (std::int64_t id = 299; id >= 0; --id) {
       const double key = static_cast<double>(id % 30);
       lists.offer(0, key, id);
-      of_leaf.offer(0, {key, id});
+      if (!of_leaf.are_short()) of_leaf.offer(0, {key, id});
     }
     of_leaf.hand_over(0, to, 0);
     assert_true(lists.cutoff(1) == 10.0);
     const std::int64_t below = 11 * 10 < k ? 11 * 10 : k;  // keys 0 to 10, ten of each
-    for (const Neighbour* list : {lists.sort(0), to.sort(0)})
+    for (const Neighbour* list : {lists.sort(0), of_leaf.are_short() ? lists.sort(0) : to.sort(0)})
       for (std::int64_t i = 0; i < k; ++i) {
         const bool there = i < below;
         assert_int_equal(list[i].id, there ? i % 10 * 30 + i / 10 : kNoNeighbour.id);

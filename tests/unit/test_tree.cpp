@@ -225,6 +225,54 @@ void trees_hold_every_point_in_its_boxes(void**) {
       }
 }
 
+// Of each row the pairs offered, in short lists of every length on every target: with equal keys by their ids, with
+// others as well if ids are not looked at. Rows behind the last and pairs that are none change nothing.
+void short_lists_keep_the_smallest(void**) {
+  values::Random random(607);
+  constexpr int kRows = kTreeLeaf - 3, kPoints = 90;
+  constexpr double kCutoff = 40;
+  for (const TreeTarget* target : tree_targets())
+    for (std::int64_t k = 1; k < 16; ++k)
+      for (const bool by_id : {false, true}) {
+        LeafLists lists(k, nullptr);
+        assert_true(lists.are_short());
+        lists.clear(by_id ? kCutoff : kNoNeighbour.key, kRows);
+        const auto lanes = static_cast<std::size_t>(target->lanes);
+        std::vector<std::vector<Neighbour>> expected(kTreeLeaf);
+        std::vector<double> ids(kPoints);
+        for (int j = 0; j < kPoints; ++j) ids[static_cast<std::size_t>(j)] = j;
+        for (int j = kPoints - 1; j > 0; --j)
+          std::swap(ids[static_cast<std::size_t>(j)], ids[static_cast<std::size_t>(random.below(j + 1))]);
+        for (std::size_t first = 0; first < kTreeLeaf; first += lanes) {
+          std::vector<double> keys(kPoints * lanes);
+          for (std::size_t e = 0; e < keys.size(); ++e) {
+            keys[e] = by_id ? static_cast<double>(random.below(50)) : random.uniform();
+            if (random.below(8) == 0) keys[e] = std::numeric_limits<double>::quiet_NaN();
+            if (keys[e] <= kCutoff)
+              expected[first + e % lanes].push_back({keys[e], static_cast<std::int64_t>(ids[e / lanes])});
+          }
+          target->insert(lists.positions(), by_id)(keys.data(), ids.data(), 50, lists.keys(0) + first,
+                                                   lists.ids(0) + first);
+          target->insert(lists.positions(), by_id)(keys.data() + 50 * lanes, ids.data() + 50, kPoints - 50,
+                                                   lists.keys(0) + first, lists.ids(0) + first);
+        }
+        for (int i = 0; i < kTreeLeaf; ++i) {
+          if (i >= kRows) {
+            assert_true(lists.last_keys()[i] == -values::kInfinity);
+            continue;
+          }
+          std::vector<Neighbour>& all = expected[static_cast<std::size_t>(i)];
+          std::sort(all.begin(), all.end());
+          NeighbourLists to(1, k + 1, nullptr);
+          lists.hand_over(i, to, 0);
+          const Neighbour* const list = to.sort(0);
+          for (std::size_t e = 0; e <= static_cast<std::size_t>(k); ++e)
+            assert_true(list[e].id == all[e].id && values::bits(list[e].key) == values::bits(all[e].key));
+          assert_true(lists.last_keys()[i] == list[k].key && lists.last_ids()[i] == static_cast<double>(list[k].id));
+        }
+      }
+}
+
 // What a search found on one target, row by row.
 struct Found {
   std::vector<Neighbour> lists;
@@ -311,7 +359,7 @@ void every_target_finds_the_nearest(void**) {
         for (std::int64_t& id : leave_out) id = random.below(n + 1) - 1;
         const Lists graph = all_keys(columns, columns, true, nullptr);
         const Lists query = all_keys(columns, queries, false, leave_out.data());
-        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{5}, std::int64_t{40}, n - 1}) {
+        for (const std::int64_t k : {1L, 5L, 10L, 15L, 16L, 40L, static_cast<long>(n - 1)}) {
           if (k > n - 1) continue;
           for (const TreeTarget* target : tree_targets()) {
             assert_nearest(search_with(*target, columns, columns, true, nullptr, k), graph, k);
@@ -367,13 +415,10 @@ void what_it_can_run(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(short_keys_are_canonical),
-      cmocka_unit_test(no_key_is_below_the_bound),
-      cmocka_unit_test(powers_that_fall_are_no_bound),
-      cmocka_unit_test(trees_hold_every_point_in_its_boxes),
-      cmocka_unit_test(every_target_finds_the_nearest),
-      cmocka_unit_test(few_keys_are_evaluated),
-      cmocka_unit_test(what_it_can_run),
+      cmocka_unit_test(short_keys_are_canonical),      cmocka_unit_test(no_key_is_below_the_bound),
+      cmocka_unit_test(powers_that_fall_are_no_bound), cmocka_unit_test(trees_hold_every_point_in_its_boxes),
+      cmocka_unit_test(short_lists_keep_the_smallest), cmocka_unit_test(every_target_finds_the_nearest),
+      cmocka_unit_test(few_keys_are_evaluated),        cmocka_unit_test(what_it_can_run),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

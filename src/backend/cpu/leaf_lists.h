@@ -1,6 +1,7 @@
 // The nearest points of the rows of a leaf while they go through a tree: one more than are wanted of each, so that the
-// last shows whether the one before it is tied. Lists are as those of merge/neighbour_lists.h. The last pair says what
-// may still belong, by key and by id. One thread's.
+// last shows whether the one before it is tied. Short lists lie side by side, position after position, so that vectors
+// hold the same position of several rows (short_lists-inl.h puts pairs into them); long ones are as those of
+// merge/neighbour_lists.h. One thread's.
 #pragma once
 
 #include <algorithm>
@@ -13,52 +14,80 @@
 
 namespace libknng {
 
+// Positions that short lists are compiled for.
+inline constexpr int kShortLists[] = {2, 4, 6, 8, 11, 16};
+
 class LeafLists {
  public:
   LeafLists(std::int64_t k, Budget* budget)
-      : size_(k + 1), capacity_(capacity(k + 1)), entries_(checked_mul(kTreeLeaf, capacity_, "k"), budget) {}
+      : size_(k + 1),
+        positions_(positions(k + 1)),
+        capacity_(capacity(k + 1)),
+        columns_(2 * positions_ * kTreeLeaf, budget),
+        entries_(checked_mul(kTreeLeaf, capacity_, "k"), budget) {}
 
   static std::int64_t bytes(std::int64_t k) {
-    return checked_mul(kTreeLeaf * static_cast<std::int64_t>(sizeof(Neighbour)), capacity(k + 1), "k");
+    return checked_mul(kTreeLeaf * static_cast<std::int64_t>(sizeof(Neighbour)), positions(k + 1) + capacity(k + 1),
+                       "k");
   }
 
-  // first_cutoff: of Admission.
-  void clear(double first_cutoff) noexcept {
+  bool are_short() const noexcept { return capacity_ == 0; }
+  // As the leaf before met some.
+  bool expects_equal_keys = false;
+  // Of short lists: keys of all rows at a position, and their ids. Of long ones there is one position: the last.
+  int positions() const noexcept { return positions_; }
+  double* keys(std::int64_t position) noexcept { return columns_.data() + position * kTreeLeaf; }
+  double* ids(std::int64_t position) noexcept { return keys(positions_ + position); }
+  // By row: no pair that does not come before it can belong.
+  double* last_keys() noexcept { return keys(are_short() ? size_ - 1 : 0); }
+  double* last_ids() noexcept { return ids(are_short() ? size_ - 1 : 0); }
+
+  // Rows from `rows` on take nothing. first_cutoff: of Admission.
+  void clear(double first_cutoff, int rows) noexcept {
     first_cutoff_ = first_cutoff;
+    for (int p = 0; p < positions_; ++p) {
+      std::fill_n(keys(p), rows, first_cutoff);
+      std::fill_n(keys(p) + rows, kTreeLeaf - rows, -std::numeric_limits<double>::infinity());
+      std::fill_n(ids(p), kTreeLeaf, kNoId);
+    }
     std::fill_n(ordered_, kTreeLeaf, 0);
     std::fill_n(arrived_, kTreeLeaf, 0);
-    std::fill_n(last_, kTreeLeaf, Neighbour{first_cutoff, kNoNeighbour.id});
   }
-  // No pair that does not come before it can belong.
-  const Neighbour& last(int row) const noexcept { return last_[row]; }
 
+  // To a long list.
   void offer(int row, const Neighbour& pair) noexcept {
-    if (!(pair < last_[row])) return;
-    Neighbour* const list = entries_.data() + row * capacity_;
-    std::int64_t& ordered = ordered_[row];
-    if (size_ > kShort) {
-      list[size_ + arrived_[row]++] = pair;
-      const bool fills = ordered + arrived_[row] == size_ && last_[row].key == first_cutoff_;
-      if (fills || size_ + arrived_[row] == capacity_) merge(row);
-      return;
-    }
-    std::int64_t at = ordered == size_ ? size_ - 1 : ordered++;
-    for (; at > 0 && pair < list[at - 1]; --at) list[at] = list[at - 1];
-    list[at] = pair;
-    if (ordered == size_) last_[row] = list[size_ - 1];
+    const double last_key = last_keys()[row], last_id = last_ids()[row];
+    if (pair.key > last_key || (pair.key == last_key && static_cast<double>(pair.id) >= last_id)) return;
+    entries_[row * capacity_ + size_ + arrived_[row]++] = pair;
+    const bool fills = ordered_[row] + arrived_[row] == size_ && last_key == first_cutoff_;
+    if (fills || size_ + arrived_[row] == capacity_) merge(row);
   }
 
   // Offers what was found to a row of the lists.
   void hand_over(int row, NeighbourLists& lists, std::int64_t to) noexcept {
-    if (arrived_[row] > 0) merge(row);
-    lists.offer_ordered(to, entries_.data() + row * capacity_, ordered_[row]);
+    if (!are_short()) {
+      if (arrived_[row] > 0) merge(row);
+      return lists.offer_ordered(to, entries_.data() + row * capacity_, ordered_[row]);
+    }
+    Neighbour list[kMostShort];
+    std::int64_t count = 0;
+    for (; count < size_ && ids(count)[row] != kNoId; ++count)
+      list[count] = {keys(count)[row], static_cast<std::int64_t>(ids(count)[row])};
+    lists.offer_ordered(to, list, count);
   }
 
  private:
-  // Up to here, putting a pair in its place costs less than its share of a merge.
-  static constexpr std::int64_t kShort = 33;
+  // Behind those of points.
+  static constexpr double kNoId = std::numeric_limits<double>::infinity();
+  static constexpr int kMostShort = kShortLists[std::size(kShortLists) - 1];
+
+  static int positions(std::int64_t size) {
+    for (const int positions : kShortLists)
+      if (size <= positions) return positions;
+    return 1;
+  }
   static std::int64_t capacity(std::int64_t size) {
-    return size <= kShort ? size : checked_add(size, room_for_arrivals(size), "k");
+    return size <= kMostShort ? 0 : checked_add(size, room_for_arrivals(size), "k");
   }
 
   void merge(int row) noexcept {
@@ -66,14 +95,18 @@ class LeafLists {
     Neighbour dropped = kNoNeighbour;
     ordered_[row] = merge_arrivals(list, ordered_[row], list + size_, arrived_[row], size_, &dropped);
     arrived_[row] = 0;
-    if (ordered_[row] == size_) last_[row] = list[size_ - 1];
+    if (ordered_[row] < size_) return;
+    last_keys()[row] = list[size_ - 1].key;
+    last_ids()[row] = static_cast<double>(list[size_ - 1].id);
   }
 
-  std::int64_t size_, capacity_;
-  Buffer<Neighbour> entries_;
+  std::int64_t size_;
+  int positions_;
+  std::int64_t capacity_;      // of a long list: its places and room for arrivals
+  Buffer<double> columns_;     // position after position: keys, then ids
+  Buffer<Neighbour> entries_;  // of long lists
   std::int64_t ordered_[kTreeLeaf] = {};
   std::int64_t arrived_[kTreeLeaf] = {};
-  Neighbour last_[kTreeLeaf] = {};
   double first_cutoff_ = kNoNeighbour.key;
 };
 

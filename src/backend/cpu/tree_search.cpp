@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "backend/cpu/hwy_elementary-inl.h"
+#include "backend/cpu/short_lists-inl.h"
 #include "metric/terms.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -85,20 +86,27 @@ HWY_INLINE unsigned bits_of(SimdOps::Mask mask) {
 template <class T, int kDim>
 class LeafSearch {
  public:
-  LeafSearch(const TreeSearch& job, std::int64_t row_leaf, LeafLists& lists)
-      : job_(job), rows_(job.rows.leaf(row_leaf)), lists_(lists) {
-    lists_.clear(job.admission.first_cutoff());
+  // by_id: short lists order equal keys. Else they are right where no key comes twice.
+  LeafSearch(const TreeSearch& job, std::int64_t row_leaf, LeafLists& lists, bool by_id)
+      : job_(job),
+        rows_(job.rows.leaf(row_leaf)),
+        lists_(lists),
+        by_id_(by_id),
+        insert_(insert_function(lists.positions(), by_id)) {
     const double* const numbers = rows_ + kDim * kTreeLeaf;
+    int count = 0;
+    for (; count < kTreeLeaf && numbers[count] >= 0; ++count) {
+      admission_[count] = job.admission.of(static_cast<std::int64_t>(numbers[count]));
+      excluded_[count] = static_cast<double>(admission_[count].excluded);
+    }
+    std::fill(excluded_ + count, excluded_ + kTreeLeaf, -1);
+    lists_.clear(job.admission.first_cutoff(), count);
+    last_keys_ = lists_.last_keys();
+    last_ids_ = lists_.last_ids();
     for (int t = 0; t < kDim; ++t) {
       const double* const x = rows_ + t * kTreeLeaf;
       low_[t] = *std::min_element(x, x + kTreeLeaf);
       high_[t] = *std::max_element(x, x + kTreeLeaf);
-    }
-    for (int i = 0; i < kTreeLeaf; ++i) {
-      keys_[i] = ids_[i] = -std::numeric_limits<double>::infinity();
-      if (numbers[i] < 0) continue;
-      admission_[i] = job.admission.of(static_cast<std::int64_t>(numbers[i]));
-      read_cutoff(i);
     }
     find_greatest();
   }
@@ -127,9 +135,21 @@ class LeafSearch {
     return evaluated_;
   }
 
+  // Whether a key comes twice in a short list.
+  bool finds_equal_keys() const {
+    const SimdOps::Real none = SimdOps::set(-std::numeric_limits<double>::infinity());
+    for (int i = 0; i < kTreeLeaf; i += kLanes)
+      for (const double* key = lists_.keys(0) + i; key < last_keys_; key += kTreeLeaf) {
+        const SimdOps::Real a = SimdOps::load(key), b = SimdOps::load(key + kTreeLeaf);
+        if (!hn::AllFalse(SimdOps::Tag(), SimdOps::mask_and(SimdOps::equal(a, b), SimdOps::less(none, a)))) return true;
+      }
+    return false;
+  }
+
  private:
   // Leaves that are visited between two looks at the stop flag.
   static constexpr std::int64_t kUnstopped = 256;
+  static constexpr double kNoPair = std::numeric_limits<double>::quiet_NaN();
   // A node: no key of a row and a point of it is below `bound`, no number of a point below `smallest`.
   struct Part {
     std::int64_t node, first, leaves;
@@ -145,42 +165,62 @@ class LeafSearch {
 
   // Whether no point of it can belong to any list.
   bool is_out(const Part& part) const {
-    if (part.bound != greatest_) return part.bound > greatest_;
+    if (part.bound != greatest_ || !by_id_) return part.bound >= greatest_;
     for (int i = 0; i < kTreeLeaf; ++i)
-      if (keys_[i] == greatest_ && part.smallest < ids_[i]) return false;
+      if (last_keys_[i] == greatest_ && part.smallest < last_ids_[i]) return false;
     return true;
   }
 
-  // What a pair must come before to belong to the list.
-  void read_cutoff(int i) {
-    const Neighbour& last = lists_.last(i);
-    keys_[i] = last.key;
-    ids_[i] = static_cast<double>(last.id);
-  }
   void find_greatest() {
-    SimdOps::Real greatest = SimdOps::load(keys_);
-    for (int i = kLanes; i < kTreeLeaf; i += kLanes) greatest = SimdOps::max(greatest, SimdOps::load(keys_ + i));
+    SimdOps::Real greatest = SimdOps::load(last_keys_);
+    for (int i = kLanes; i < kTreeLeaf; i += kLanes) greatest = SimdOps::max(greatest, SimdOps::load(last_keys_ + i));
     greatest_ = hn::GetLane(hn::MaxOfLanes(SimdOps::Tag(), greatest));
   }
 
   void visit(const double* box, const double* columns) {
     const SimdOps::Real smallest = SimdOps::set(box[2 * kDim]);
     std::uint32_t wanted = 0;
+    std::int64_t evaluated = 0;
     for (int i = 0; i < kTreeLeaf; i += kLanes) {
       const auto row = [&](int t) { return SimdOps::load(rows_ + t * kTreeLeaf + i); };
       const SimdOps::Real bound = box_key<SimdOps, T, kDim>(
           row, row, [&](int t) { return SimdOps::set(box[t]); }, [&](int t) { return SimdOps::set(box[kDim + t]); },
           job_.p, job_.scale);
-      const SimdOps::Real key = SimdOps::load(keys_ + i);
+      const SimdOps::Real key = SimdOps::load(last_keys_ + i);
       const SimdOps::Mask wants = SimdOps::mask_or(
           SimdOps::less(bound, key),
-          SimdOps::mask_and(SimdOps::equal(bound, key), SimdOps::less(smallest, SimdOps::load(ids_ + i))));
-      wanted |= bits_of(wants) << i;
+          SimdOps::mask_and(SimdOps::equal(bound, key), SimdOps::less(smallest, SimdOps::load(last_ids_ + i))));
+      const unsigned bits = bits_of(wants);
+      evaluated += std::popcount(bits);
+      if (lists_.are_short() && 2 * std::popcount(bits) > kLanes)
+        compare_together(i, columns);
+      else
+        wanted |= bits << i;
     }
-    if (wanted == 0) return;
-    evaluated_ += std::popcount(wanted) * std::int64_t{kTreeLeaf};
+    if (evaluated == 0) return;
+    evaluated_ += evaluated * kTreeLeaf;
     for (; wanted != 0; wanted &= wanted - 1) compare(std::countr_zero(wanted), columns);
     find_greatest();
+  }
+
+  // kLanes rows with all points of a leaf, point by point, for short lists.
+  void compare_together(int i, const double* columns) {
+    HWY_ALIGN double keys[kTreeLeaf * kLanes], ids[kTreeLeaf];
+    SimdOps::Real u[kDim];
+    for (int t = 0; t < kDim; ++t) u[t] = SimdOps::load(rows_ + t * kTreeLeaf + i);
+    const SimdOps::Real cutoff = SimdOps::load(last_keys_ + i), excluded = SimdOps::load(excluded_ + i);
+    const double* const numbers = columns + kDim * kTreeLeaf;
+    std::int64_t near = 0;
+    for (int j = 0; j < kTreeLeaf && numbers[j] >= 0; ++j) {
+      SimdOps::Real key = short_key<SimdOps, T, kDim>([&](int t) { return u[t]; },
+                                                      [&](int t) { return SimdOps::set(columns[t * kTreeLeaf + j]); },
+                                                      job_.p, job_.scale);
+      key = SimdOps::select(SimdOps::equal(excluded, SimdOps::set(numbers[j])), SimdOps::set(kNoPair), key);
+      SimdOps::store(key, keys + near * kLanes);
+      ids[near] = numbers[j];
+      near += !hn::AllFalse(SimdOps::Tag(), hn::Le(key, cutoff));
+    }
+    insert_(keys, ids, near, lists_.keys(0) + i, lists_.ids(0) + i);
   }
 
   // A row with all points of a leaf.
@@ -188,7 +228,7 @@ class LeafSearch {
     HWY_ALIGN double keys[kTreeLeaf];
     SimdOps::Real u[kDim];
     for (int t = 0; t < kDim; ++t) u[t] = SimdOps::set(rows_[t * kTreeLeaf + i]);
-    const SimdOps::Real cutoff = SimdOps::set(keys_[i]);
+    const SimdOps::Real cutoff = SimdOps::set(last_keys_[i]);
     std::uint32_t near = 0;
     for (int j = 0; j < kTreeLeaf; j += kLanes) {
       const SimdOps::Real key = short_key<SimdOps, T, kDim>(
@@ -197,30 +237,56 @@ class LeafSearch {
       SimdOps::store(key, keys + j);
       near |= bits_of(hn::Le(key, cutoff)) << j;
     }
-    if (near == 0) return;
-    const double* const numbers = columns + kDim * kTreeLeaf;
+    if (near != 0) offer(i, keys, columns + kDim * kTreeLeaf, near);
+  }
+
+  // Those pairs of a row with points of a leaf that `near` has a bit for.
+  void offer(int i, const double* keys, const double* numbers, std::uint32_t near) {
+    HWY_ALIGN double pair_keys[kTreeLeaf * kLanes], pair_ids[kTreeLeaf];
+    const int lane = i % kLanes;
+    const SimdOps::Mask of_row = SimdOps::equal(hn::Iota(SimdOps::Tag(), 0), SimdOps::set(lane));
+    std::int64_t count = 0;
     for (; near != 0; near &= near - 1) {
       const int j = std::countr_zero(near);
-      if (numbers[j] >= 0 && admission_[i].admits(static_cast<std::int64_t>(numbers[j])))
-        lists_.offer(i, {keys[j], static_cast<std::int64_t>(numbers[j])});
+      const auto id = static_cast<std::int64_t>(numbers[j]);
+      if (id < 0 || !admission_[i].admits(id)) continue;
+      if (!lists_.are_short()) {
+        lists_.offer(i, {keys[j], id});
+        continue;
+      }
+      const SimdOps::Real of_lanes = SimdOps::select(of_row, SimdOps::set(keys[j]), SimdOps::set(kNoPair));
+      SimdOps::store(of_lanes, pair_keys + count * kLanes);
+      pair_ids[count++] = numbers[j];
     }
-    read_cutoff(i);
+    if (count > 0) insert_(pair_keys, pair_ids, count, lists_.keys(0) + i - lane, lists_.ids(0) + i - lane);
   }
 
   const TreeSearch& job_;
   const double* const rows_;
   LeafLists& lists_;
+  const bool by_id_;
+  InsertFunction* const insert_;
+  const double *last_keys_, *last_ids_;  // of the lists
   std::int64_t evaluated_ = 0;
   double low_[kDim], high_[kDim];  // of the rows
-  HWY_ALIGN double keys_[kTreeLeaf];
-  HWY_ALIGN double ids_[kTreeLeaf];
   RowAdmission admission_[kTreeLeaf];
-  double greatest_ = 0;  // of keys_
+  HWY_ALIGN double excluded_[kTreeLeaf];
+  double greatest_ = 0;  // of last_keys_
 };
 
+// Few rows meet equal keys, or most do: short lists are made without looking at ids as long as that is right.
 template <class T, int kDim>
 std::int64_t search_leaf(const TreeSearch& job, std::int64_t row_leaf, LeafLists& lists) {
-  return LeafSearch<T, kDim>(job, row_leaf, lists).run();
+  std::int64_t evaluated = 0;
+  if (lists.are_short() && !lists.expects_equal_keys) {
+    LeafSearch<T, kDim> search(job, row_leaf, lists, false);
+    evaluated = search.run();
+    if (!search.finds_equal_keys()) return evaluated;
+  }
+  LeafSearch<T, kDim> search(job, row_leaf, lists, true);
+  evaluated += search.run();
+  lists.expects_equal_keys = lists.are_short() && search.finds_equal_keys();
+  return evaluated;
 }
 
 template <class T, int kDim>
@@ -260,7 +326,7 @@ TreeKernels tree_kernels(Term term, std::int64_t dim) {
 }
 
 const TreeTarget* tree_target() {
-  static const TreeTarget target = {hwy::TargetName(HWY_TARGET), tree_kernels};
+  static const TreeTarget target = {hwy::TargetName(HWY_TARGET), kLanes, insert_function<>, tree_kernels};
   return &target;
 }
 

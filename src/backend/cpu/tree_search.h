@@ -39,8 +39,16 @@ struct TreeKernels {
   BoxKeyFunction* bound = nullptr;
 };
 
+// Offers `count` points to short lists of as many rows as a vector has lanes, whose first position is at `keys` and
+// `ids`: the points' ids, and of each its keys with all of these rows; a NaN is no pair.
+using InsertFunction = void(const double* pair_keys, const double* pair_ids, std::int64_t count, double* keys,
+                            double* ids);
+
 struct TreeTarget {
   const char* target;
+  int lanes;
+  // For lists of so many positions, one of kShortLists. by_id: equal keys are ordered by id, else as they came.
+  InsertFunction* (*insert)(int positions, bool by_id);
   TreeKernels (*kernels)(Term term, std::int64_t dim);  // dim <= kMostTreeDim
 };
 
