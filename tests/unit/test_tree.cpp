@@ -232,7 +232,7 @@ void short_lists_keep_the_smallest(void**) {
   constexpr int kRows = kTreeLeaf - 3, kPoints = 90;
   constexpr double kCutoff = 40;
   for (const TreeTarget* target : tree_targets())
-    for (std::int64_t k = 1; k < 16; ++k)
+    for (std::int64_t k = 1; k <= 32; ++k)
       for (const bool by_id : {false, true}) {
         LeafLists lists(k, nullptr);
         assert_true(lists.are_short());
@@ -359,7 +359,7 @@ void every_target_finds_the_nearest(void**) {
         for (std::int64_t& id : leave_out) id = random.below(n + 1) - 1;
         const Lists graph = all_keys(columns, columns, true, nullptr);
         const Lists query = all_keys(columns, queries, false, leave_out.data());
-        for (const std::int64_t k : {1L, 5L, 10L, 15L, 16L, 40L, static_cast<long>(n - 1)}) {
+        for (const std::int64_t k : {1L, 5L, 10L, 32L, 40L, static_cast<long>(n - 1)}) {
           if (k > n - 1) continue;
           for (const TreeTarget* target : tree_targets()) {
             assert_nearest(search_with(*target, columns, columns, true, nullptr, k), graph, k);

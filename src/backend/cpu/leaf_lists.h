@@ -15,7 +15,7 @@
 namespace libknng {
 
 // Positions that short lists are compiled for.
-inline constexpr int kShortLists[] = {2, 4, 6, 8, 11, 16};
+inline constexpr int kShortLists[] = {2, 4, 6, 8, 11, 16, 24, 33};
 
 class LeafLists {
  public:
