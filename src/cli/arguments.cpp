@@ -48,7 +48,7 @@ class Formatter : public CLI::Formatter {
 struct Raw {
   Arguments arguments;
   std::string k, sample, query_rows;
-  std::vector<std::string> set;
+  std::vector<std::string> set, rows;
 };
 
 std::int64_t whole_number(const char* option, const std::string& given, std::int64_t fallback) {
@@ -163,6 +163,9 @@ void describe(CLI::App& app, Raw& raw) {
   CLI::App* info = add_command(app, raw, Command::info, "info", "what a graph file or a data file holds");
   info->add_option("FILE", raw.arguments.graph, "a graph (.npz, .knng) or a data file")->required()->type_name("");
   add_report(info, raw, "of a graph: also components, hubs and distances");
+  info->add_option("--row", raw.rows, "of a graph: only the list of row N, from 0; may be repeated")
+      ->type_name("N")
+      ->allow_extra_args(false);
   add_max_memory(info, raw);
 
   CLI::App* check =
@@ -198,6 +201,8 @@ Arguments finish(Raw& raw) {
   if (a.sample < 0) throw Failure(kUsage, "--rows=" + raw.sample + ": it takes 0 (all) or more");
   if (!raw.query_rows.empty() && a.query_rows < 1)
     throw Failure(kUsage, "--queries=" + raw.query_rows + ": it takes 1 or more");
+  for (const std::string& row : raw.rows) a.rows.push_back(whole_number("--row", row, 0));
+  if (!a.rows.empty() && a.report) throw Failure(kUsage, "--row and --report: info takes one of them");
   for (const std::string& pair : raw.set) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)

@@ -22,6 +22,7 @@ struct Arguments {
   std::int64_t sample = 0;      // check: rows; 0: all
   std::int64_t query_rows = 0;  // estimate; 0: a build
   Settings settings;
+  std::vector<std::int64_t> rows;  // info: whose lists are printed
   bool report = false;
   bool quiet = false;
 };

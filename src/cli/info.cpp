@@ -18,11 +18,29 @@ void line(const char* name, std::int64_t value) { line(name, std::to_string(valu
 
 bool ends_with(std::string_view path, std::string_view suffix) { return path.ends_with(suffix); }
 
+// One line for each neighbour, the nearest first: row, neighbour, value, with as many digits as its bits need.
+void print_list(const knng_matrix& ids, const knng_matrix& values, std::int64_t row) {
+  for (std::int64_t at = row * ids.cols; at < (row + 1) * ids.cols; ++at) {
+    const auto id = static_cast<const std::int64_t*>(ids.data)[at];
+    if (id < 0) return;  // a list of a graph from elsewhere, which is shorter
+    const bool single = values.dtype == KNNG_F32;
+    const double value = single ? static_cast<double>(static_cast<const float*>(values.data)[at])
+                                : static_cast<const double*>(values.data)[at];
+    std::printf("%lld %lld %.*g\n", static_cast<long long>(row), static_cast<long long>(id), single ? 9 : 17, value);
+  }
+}
+
 void describe_graph(const Arguments& a) {
   Progress progress(false);
   const Graph g = read_graph(a, progress);
   knng_matrix ids = knng_packed(KNNG_I64, 0, 0, nullptr), values = ids;
   check(knng_graph_view(g.get(), &ids, &values, error()));
+  for (const std::int64_t row : a.rows)
+    if (row < 0 || row >= ids.rows)
+      throw Failure(kUsage,
+                    "--row=" + std::to_string(row) + ": the graph has rows 0 to " + std::to_string(ids.rows - 1));
+  for (const std::int64_t row : a.rows) print_list(ids, values, row);
+  if (!a.rows.empty()) return;
   line("file", plain(a.graph));
   line("kind", "graph");
   line("neighbours", ids.cols);
@@ -40,6 +58,7 @@ void describe_graph(const Arguments& a) {
 }
 
 void describe_data(const Arguments& a) {
+  if (!a.rows.empty()) throw Failure(kUsage, "--row: '" + plain(a.graph) + "' is no graph; it takes .npz or .knng");
   const Handle h = make_handle(a.settings);
   Progress progress(false);
   read_files(h.get(), {a.graph}, progress);

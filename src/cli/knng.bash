@@ -50,7 +50,7 @@ _knng() {
         return
       fi
       ;;
-    -k | -p | --threads | --max-memory | --max-device-memory | --rows | --queries) return ;;
+    -k | -p | --threads | --max-memory | --max-device-memory | --row | --rows | --queries) return ;;
   esac
   if [[ -n $key ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_knng_values "$knng" "$key")" -- "$last")

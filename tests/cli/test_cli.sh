@@ -91,6 +91,28 @@ fingerprint=$(sed -n 's/^fingerprint *//p' out)
 expect 0 "$knng" info g.npz --report
 out_has "^fingerprint  *$fingerprint\$"
 out_has '^components  *1,'
+# --row: the lists as NumPy has them, to the last bit; shorter ones end where they end.
+"$python" - <<'PY'
+import numpy as np
+np.savez("short.npz", indices=np.array([[1, 2], [0, -1], [1, 0]]), distances=np.array([[1, 2], [.1, np.inf], [2, 3]]))
+PY
+for graph in g.npz short.npz; do
+  expect 0 "$knng" info $graph --row 2 --row=1 --row 2
+  "$python" - $graph <<'PY' || die "lists of rows of $graph"
+import sys
+import numpy as np
+g = np.load(sys.argv[1])
+want = [(i, j, d) for i in (2, 1, 2) for j, d in zip(g["indices"][i], g["distances"][i]) if j >= 0]
+seen = [line.split(" ") for line in open("out")]
+assert [(int(i), int(j), g["distances"].dtype.type(d)) for i, j, d in seen] == want and len(want) > 4, seen
+PY
+done
+refused 2 '--row=300: the graph has rows 0 to 299' "$knng" info g.knng --row 0 --row 300
+refused 2 '--row=-1: ' "$knng" info g.knng --row=-1
+refused 2 '--row=x: it takes a whole number' "$knng" info g.knng --row x
+refused 2 "'x.npy' is no graph" "$knng" info x.npy --row 0
+refused 2 '--row and --report' "$knng" info g.knng --row 0 --report
+
 # Within a limit: of the file, then of the report, whose in-degrees take as much as the graph says it has columns.
 "$python" - <<'PY'
 import numpy as np, zipfile

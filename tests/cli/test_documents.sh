@@ -91,6 +91,7 @@ if command -v bash >/dev/null 2>&1; then
   completes 'similarity' build --value s
   completes 'max_host_bytes= max_device_bytes=' build --set max_
   completes '--rows' check --ro
+  completes '--row' info --ro
   completes 'estimate' es
   # Words are broken at = or not, as COMP_WORDBREAKS says.
   completes 'minkowski' build x.npy --set metric = mi
