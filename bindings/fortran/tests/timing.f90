@@ -8,7 +8,7 @@ program timing
   use knng_c, only: knng_create, knng_borrow, knng_build, knng_graph_copy, knng_graph_destroy, knng_destroy, &
     c_matrix => knng_matrix, knng_f32, knng_i32, knng_host
   implicit none
-  integer, parameter :: runs = 5
+  integer, parameter :: runs = 7
   real(real32), allocatable, target :: x(:, :)
   integer(int32), allocatable, target :: by_module(:, :), by_c(:, :)
   real(real32), allocatable, target :: distances(:, :), same(:, :)

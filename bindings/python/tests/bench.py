@@ -2,7 +2,7 @@
 
     KNNG_LIBRARY=libknng.so.0 PYTHONPATH=bindings/python /usr/bin/python3 bindings/python/tests/bench.py INCLUDE [ROWS]
 
-Seconds from the array to the arrays of the result: wall time, and processor time of all threads, each the least of five
+Seconds from the array to the arrays of the result: wall time, and processor time of all threads, each the least of seven
 (of two for other packages). The C program is compiled with cc, reads the same rows and makes the same calls. Peak
 memory is of a process of its own.
 """
@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 K = 10
-RUNS = 5
+RUNS = 7
 THREADS = len(os.sched_getaffinity(0))
 SOURCE = "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz"
 PROGRAM = r"""

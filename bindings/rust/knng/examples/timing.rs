@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => ((0..2000 * 32_u32).map(|i| (i.wrapping_mul(2654435761) >> 20) as f32).collect::<Vec<f32>>(), 32),
     };
     let mut best = [[f64::INFINITY; 2]; 2];
-    for _ in 0..5 {
+    for _ in 0..7 {
         let lists = timed(&mut best[0], || by_crate(&x, d, k))?;
         let same = timed(&mut best[1], || by_c(&x, d, k)).map_err(|status| format!("status {status}"))?;
         assert!(same == lists);
