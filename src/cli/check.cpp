@@ -1,4 +1,5 @@
 // knng check: a graph from anywhere against the library's plain fp64 evaluation of its data.
+#include <algorithm>
 #include <cstdio>
 
 #include "commands.h"
@@ -19,12 +20,29 @@ Settings graph_settings(const knng_graph* g) {
   return all;
 }
 
+bool has_metric(const Settings& all) {
+  return std::any_of(all.begin(), all.end(), [](const Given& one) { return one.key == "metric"; });
+}
+
+// What the graph is held against: metric cosine, value similarity.
+std::string measure(const knng* h) {
+  std::string words = "metric " + setting(h, "metric");
+  if (const std::string exponent = setting(h, "p"); exponent != "auto") words += ", p = " + exponent;
+  if (const std::string value = setting(h, "value"); value != "distance") words += ", value " + value;
+  return words;
+}
+
 }  // namespace
 
 int run_check(const Arguments& a) {
   Progress progress(a.quiet);
   const Graph g = read_graph(a, progress);
-  const Handle h = make_handle(a.settings, graph_settings(g.get()));
+  const Settings said = graph_settings(g.get());
+  const Handle h = make_handle(a.settings, said);
+  const std::string measured = measure(h.get());
+  if (!has_metric(said) && !has_metric(a.settings))
+    progress.note("'" + a.graph + "' names no metric: " + setting(h.get(), "metric") +
+                  " is assumed; give another with -m NAME");
   read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());
   const std::int64_t checked = a.sample == 0 || a.sample > data.rows ? data.rows : a.sample;
@@ -36,11 +54,12 @@ int run_check(const Arguments& a) {
   progress.clear();
   const std::string among = count(checked) + " of " + count(data.rows) + " rows checked, ";
   if (first_wrong < 0) {
-    if (!a.quiet) std::printf("right: %snone differs\n", among.c_str());
+    if (!a.quiet) std::printf("right: %snone differs (%s)\n", among.c_str(), measured.c_str());
     return kDone;
   }
   if (!a.quiet)
-    std::printf("wrong: %srow %lld is the first that differs\n", among.c_str(), static_cast<long long>(first_wrong));
+    std::printf("wrong: %srow %lld is the first that differs (%s)\n", among.c_str(),
+                static_cast<long long>(first_wrong), measured.c_str());
   return kDiffers;
 }
 

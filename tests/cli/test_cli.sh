@@ -202,16 +202,21 @@ grep -q 'row 17, column 3' err || die "no row and column of an integer that is t
 
 # check: right graphs, also with settings taken from the graph; broken ones by id, by one bit, by metric.
 expect 0 "$knng" check g.npz a.npy b.npy
-out_has '^right: 300 of 300 rows'
+out_has '^right: 300 of 300 rows checked, none differs \(metric euclidean\)$'
+[ ! -s err ] || die 'a note on a graph that names its metric'
 expect 0 "$knng" check g.knng x.npy --rows 10 -q
 silent check -q
 expect 0 "$knng" check first.npz x.npy
 expect 0 "$knng" build x.npy -k 5 -m cosine --value similarity -o cosine.knng -q
 expect 0 "$knng" check cosine.knng x.npy
+out_has '\(metric cosine, value similarity\)$'
 expect 9 "$knng" check cosine.knng x.npy -m correlation
+out_has '\(metric correlation, value similarity\)$'
 expect 0 "$knng" build x.npy -k 5 -m minkowski -p 3 -o p3.npz -q
 expect 0 "$knng" check p3.npz x.npy
+out_has '\(metric minkowski, p = 3\)$'
 expect 9 "$knng" check p3.npz x.npy -p 2.5
+out_has '\(metric minkowski, p = 2.5\)$'
 "$python" - <<'PY'
 import numpy as np
 g = np.load("g.npz"); ids, d = g["indices"], g["distances"]
@@ -219,7 +224,16 @@ np.savez("plain.npz", indices=ids, distances=d)
 i = ids.copy(); i[41, [2, 3]] = i[41, [3, 2]]; np.savez("swapped.npz", indices=i, distances=d)
 e = d.copy(); e[250, 6] = np.nextafter(e[250, 6], 9); np.savez("bit.npz", indices=ids, distances=e)
 PY
+# A file that names no metric: euclidean is assumed, which is said, unless one is given or nothing is to be said.
+note="^knng: 'plain.npz' names no metric: euclidean is assumed; give another with -m NAME\$"
 expect 0 "$knng" check plain.npz x.npy
+out_has '^right: .*none differs \(metric euclidean\)$'
+[ "$(grep -c "$note" err)" -eq 1 ] || die 'the metric that is assumed is not told'
+expect 9 "$knng" check plain.npz x.npy -m manhattan
+out_has '^wrong: .*\(metric manhattan\)$'
+! grep -q 'assumed' err || die 'a metric is told to be assumed that was given'
+expect 0 "$knng" check plain.npz x.npy -q
+silent check -q
 expect 9 "$knng" check swapped.npz x.npy
 out_has '^wrong: .*row 41 is the first'
 expect 9 "$knng" check bit.npz x.npy
