@@ -1,12 +1,13 @@
-"""scikit-learn's function of the same name, without scikit-learn."""
+"""scikit-learn's function of the same name, without scikit-learn, and what the estimator shares with it."""
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from ._dataset import DataSet
-from ._errors import RangeError
+from ._dataset import DataSet, integer
+from ._errors import ArgumentError, Error, RangeError
 from ._graph import Graph
 
 if TYPE_CHECKING:
@@ -19,6 +20,41 @@ def diagonal(n: int, mode: str) -> scipy.sparse.csr_matrix:
 
     places = np.arange(n + 1, dtype=np.int32)
     return csr_matrix((np.full(n, 1.0 if mode == "connectivity" else 0.0), places[:n], places), shape=(n, n))
+
+
+def threads_of(n_jobs: Optional[int]) -> Optional[int]:
+    """n_jobs as joblib counts it, as the setting `threads`: -1 is all processors, -2 all but one, and so on, one at
+    least. None: not given."""
+    if n_jobs is None:
+        return None
+    number = integer(n_jobs, "n_jobs")
+    if number == 0:
+        raise RangeError("n_jobs=0 must be a number of threads, or -1 for as many as there are processors, -2 for one less",
+                         argument="n_jobs", given=0)
+    if number >= 0:
+        return number
+    if number == -1:
+        return 0  # the library's own count
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, processors + 1 + number)
+
+
+def data_set(x: Any, n_jobs: Optional[int], /, **settings: Any) -> DataSet:
+    """The rows with these settings; errors about the number of threads speak of n_jobs where the caller gave that."""
+    threads = threads_of(n_jobs)
+    if threads is None:
+        return DataSet(x, **settings)
+    if settings.get("threads") is not None:
+        raise ArgumentError(f"n_jobs={n_jobs} and threads={settings['threads']} are both given: one is enough",
+                            argument="n_jobs")
+    settings["threads"] = threads
+    try:
+        return DataSet(x, **settings)
+    except Error as error:
+        if error.argument != "threads":
+            raise
+        raise type(error)(str(error).replace("threads=", "n_jobs=", 1), argument="n_jobs", given=error.given,
+                          limit=error.limit) from None
 
 
 def nearest(rows: DataSet, width: int, itself: bool, typed: int, query: Any = None) -> Graph:
@@ -47,15 +83,13 @@ def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", me
         x: n x d: see knng.DataSet
         mode: "connectivity": entries are 1; "distance"
         include_self: whether the row itself is the first of its n_neighbors
-        n_jobs: threads; None and -1: as many as there are processors
+        n_jobs: threads; None and -1: as many as there are processors, -2: one less, and so on
         **settings: as for knng.graph()
     """
     if mode not in ("connectivity", "distance"):
         raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
     settings.update(metric=metric, self="first" if include_self else "exclude")
-    if n_jobs not in (None, -1):
-        settings["threads"] = n_jobs
-    with DataSet(x, **settings) as rows:
+    with data_set(x, n_jobs, **settings) as rows:
         if include_self and n_neighbors == 1:
             return diagonal(len(rows), mode)
         csr = nearest(rows, n_neighbors, include_self, n_neighbors).to_scipy()

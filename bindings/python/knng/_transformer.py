@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._dataset import DataSet
 from ._graph import Graph
-from ._neighbors import diagonal, nearest
+from ._neighbors import data_set, diagonal, nearest
 
 try:  # scikit-learn 1.6
     from sklearn.utils.validation import validate_data
@@ -34,7 +34,7 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
         n_neighbors: neighbours of each row
         metric: a word, see knng.metrics(); also scikit-learn's names l1, l2, cityblock
         p: exponent of metric="minkowski", taken by no other
-        n_jobs: threads; None and -1: as many as there are processors
+        n_jobs: threads; None and -1: as many as there are processors, -2: one less, and so on
         settings: None, or a dict of other settings, such as {"device": "cuda"}: see knng.settings()
 
     Attributes:
@@ -108,8 +108,11 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
         return self.n_neighbors + (self.mode == "distance")
 
     def _data_set(self, X: Any, /, **settings: Any) -> DataSet:
-        threads = None if self.n_jobs in (None, -1) else self.n_jobs
-        return DataSet(X, metric=self.metric, p=self.p, threads=threads, **{**(self.settings or {}), **settings})
+        given = self.settings or {}
+        for name in ("metric", "p"):
+            if name in given:
+                raise ValueError(f"settings has {name!r}, which is a parameter of its own: {name}={given[name]!r}")
+        return data_set(X, self.n_jobs, metric=self.metric, p=self.p, **{**given, **settings})
 
     def _neighbors(self, X: Any, n_neighbors: int, itself: bool) -> Graph:
         typed = n_neighbors - (itself and self.mode == "distance")

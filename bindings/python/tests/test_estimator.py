@@ -1,5 +1,6 @@
 """The estimator: scikit-learn's own checks, agreement with scikit-learn's transformer, and the protocol by which scanpy
 takes a transformer (sc.pp.neighbors(transformer=)), written out, with AnnData."""
+import os
 import pickle
 import unittest
 import warnings
@@ -84,6 +85,9 @@ class ScikitLearn(unittest.TestCase):
             KNeighborsTransformer(mode="both").fit(points(30, 4))
         with self.assertRaisesRegex(ValueError, "metric"):
             KNeighborsTransformer(metric="none").fit(points(30, 4))
+        for name, value in [("metric", "cosine"), ("p", 3)]:
+            with self.assertRaisesRegex(ValueError, f"settings has '{name}', which is a parameter of its own"):
+                KNeighborsTransformer(settings={name: value}).fit(points(30, 4))
         with self.assertRaisesRegex(ValueError, "n_neighbors=30 must be at most 29, as there are 30 rows"):
             KNeighborsTransformer(n_neighbors=30).fit_transform(points(30, 4))
 
@@ -108,6 +112,38 @@ class ScikitLearn(unittest.TestCase):
         typed = 0
         self.assertEqual(limit(knng.kneighbors_graph, x, 0), 1)
         self.assertEqual(limit(knng.kneighbors_graph, x, 0, include_self=True), 1)
+
+    def test_n_jobs_as_joblib_counts(self):
+        x = points(30, 4)
+        processors = len(os.sched_getaffinity(0))
+        want = KNeighborsTransformer().fit_transform(x).toarray()
+        for n_jobs, threads in [(None, "0"), (-1, "0"), (1, "1"), (np.int64(3), "3"), (-2, str(max(1, processors - 1))),
+                                (-processors, "1"), (-processors - 1, "1"), (-1000, "1")]:
+            with self.subTest(n_jobs=n_jobs):
+                ours = KNeighborsTransformer(n_jobs=n_jobs)
+                with ours._data_set(x) as rows:
+                    self.assertEqual(rows.settings["threads"], threads)
+                np.testing.assert_array_equal(ours.fit_transform(x).toarray(), want)
+                np.testing.assert_array_equal(knng.kneighbors_graph(x, 5, n_jobs=n_jobs, mode="distance").toarray(),
+                                              knng.kneighbors_graph(x, 5, mode="distance").toarray())
+        with KNeighborsTransformer(settings={"threads": 2})._data_set(x) as rows:
+            self.assertEqual(rows.settings["threads"], "2")
+
+    def test_errors_speak_of_n_jobs(self):
+        x = points(20, 4)
+        for call in [lambda n_jobs, **more: KNeighborsTransformer(n_jobs=n_jobs, settings=more).fit(x),
+                     lambda n_jobs, **more: knng.kneighbors_graph(x, 3, n_jobs=n_jobs, **more)]:
+            for wrong, kind, text in [(0, ValueError, "^n_jobs=0 must be a number of threads"),
+                                      (5000, ValueError, "^n_jobs=5000"), (2.5, TypeError, "^n_jobs must be an integer"),
+                                      ("all", TypeError, "^n_jobs must be an integer")]:
+                with self.subTest(n_jobs=wrong), self.assertRaisesRegex(kind, text) as caught:
+                    call(wrong)
+                self.assertNotIn("threads=", str(caught.exception))
+                self.assertEqual(getattr(caught.exception, "argument", "n_jobs"), "n_jobs")
+            with self.assertRaisesRegex(knng.ArgumentError, "n_jobs=2 and threads=3 are both given"):
+                call(2, threads=3)
+            with self.assertRaisesRegex(ValueError, "^threads=-1"):
+                call(None, threads=-1)
 
     def test_sparse_rows(self):
         x = sparse.random(80, 30, 0.2, "csr", np.float32, random_state=1)
