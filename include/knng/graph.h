@@ -32,6 +32,23 @@ extern "C" {
 KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids, const knng_matrix *values,
                                        int32_t base, int64_t columns, int32_t same_points, knng_error *error);
 
+/** Tells an imported graph what is known of it beside its lists, such as its metric: knng_graph_text() and
+ * knng_graph_stat() say it then, and files keep it. For results of other libraries, and for programs that hold graphs in
+ * arrays of their own. It is not compared with any data; knng_check() does that.
+ * @param g     a graph from knng_graph_import() whose text "version" is still "unknown"; no other thread may use it
+ * meanwhile
+ * @param facts lines of name=value, each ended by a line feed, as graph files have them (docs/internals/graph-file.md):
+ * text.metric=cosine and the other texts of knng_graph_text(), stat.duplicates=3 and the other statistics. What is not
+ * named stays as it is; names that are not known are passed over
+ * @param ties  NULL, or rows x 1 of KNNG_U8: as knng_graph_rows() gives "ties"
+ * @param proof NULL, or the same: as it gives "proof"
+ * @param error NULL, or filled in
+ * @return KNNG_OK; KNNG_ERR_OPTION for a metric, p or value that the settings of these names do not take; KNNG_ERR_DATA
+ * for a line that is none, a statistic that such a graph cannot have, and marks that do not exist or contradict the
+ * statistics; KNNG_ERR_STATE for a graph whose version is known; KNNG_ERR_ARGUMENT; KNNG_ERR_MEMORY. After a failure the graph is what it was. @since 0.9 */
+KNNG_API knng_status knng_graph_describe(knng_graph *g, const char *facts, const knng_matrix *ties,
+                                         const knng_matrix *proof, knng_error *error);
+
 /** Shape of a graph.
  * @param g the graph
  * @param[out] rows    points that have a list; may be NULL

@@ -12,6 +12,7 @@
 #include "graph/copy.h"
 #include "graph/import.h"
 #include "graph/rows.h"
+#include "io/describe.h"
 #include "io/graph_file.h"
 
 using namespace libknng;
@@ -27,6 +28,18 @@ knng_status knng_graph_import(knng_graph** out, const knng_matrix* ids, const kn
            same_points);
     *out = new knng_graph{import_graph(of_ids.view(), of_values ? &of_values->view() : nullptr,
                                        IdMeaning{base, columns, same_points == 1})};
+  });
+}
+
+knng_status knng_graph_describe(knng_graph* g, const char* facts, const knng_matrix* ties, const knng_matrix* proof,
+                                knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
+    Graph& graph = require(g, "g").graph;
+    std::optional<Input> of_ties, of_proof;
+    if (ties) of_ties.emplace(ties, "ties");
+    if (proof) of_proof.emplace(proof, "proof");
+    describe_graph(graph, &require(facts, "facts"), of_ties ? &of_ties->view() : nullptr,
+                   of_proof ? &of_proof->view() : nullptr);
   });
 }
 

@@ -347,6 +347,25 @@ void graphs(void** state) {
     knng_graph_destroy(g);
     return status;
   });
+  std::uint8_t marks[kRows] = {};
+  const knng_matrix ties = knng_packed(KNNG_U8, ids.rows, 1, marks);
+  knng_graph* other = nullptr;
+  require(knng_graph_import(&other, &ids, &values, 0, ids.rows, 1, nullptr), "import");
+  const char* known = "unknown";
+  bool cosine = false;
+  every_allocation_fails("knng_graph_describe", world, 2, [&] {
+    cosine = !cosine;
+    const knng_status status = knng_graph_describe(other,
+                                                   cosine ? "text.metric=cosine\ntext.engine=of another library\n"
+                                                          : "text.metric=manhattan\ntext.engine=of one more library\n",
+                                                   &ties, nullptr, nullptr);
+    if (status == KNNG_OK) known = cosine ? "cosine" : "manhattan";
+    char metric[16] = "";
+    require(knng_graph_text(other, "metric", metric, sizeof metric, nullptr, nullptr), "metric");
+    assert_string_equal(metric, known);
+    return status;
+  });
+  knng_graph_destroy(other);
 }
 
 void files(void** state) {

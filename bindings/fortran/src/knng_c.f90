@@ -302,6 +302,14 @@ module knng_c
       type(knng_error), intent(inout), optional :: error
       integer(c_int32_t) :: status
     end function
+    function knng_graph_describe(g, facts, ties, proof, error) bind(c) result(status)
+      import
+      type(c_ptr), value :: g
+      character(kind=c_char), intent(in) :: facts(*)
+      type(knng_matrix), intent(in), optional :: ties, proof
+      type(knng_error), intent(inout), optional :: error
+      integer(c_int32_t) :: status
+    end function
     function knng_graph_shape(g, rows, columns, width, same_points, error) bind(c) result(status)
       import
       type(c_ptr), value :: g

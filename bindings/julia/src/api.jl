@@ -189,6 +189,10 @@ knng_graph_import(out, ids, values, base, columns, same_points, error) =
            Ptr{CError}),
           out, ids, values, base, columns, same_points, error)
 
+knng_graph_describe(g, facts, ties, proof, error) =
+    ccall(symbol(:knng_graph_describe), Int32, (Ptr{Cvoid}, Cstring, Ptr{CMatrix}, Ptr{CMatrix}, Ptr{CError}),
+          g, facts, ties, proof, error)
+
 knng_graph_shape(g, rows, columns, width, same_points, error) =
     ccall(symbol(:knng_graph_shape), Int32, (Ptr{Cvoid}, Ptr{Int64}, Ptr{Int64}, Ptr{Int64}, Ptr{Int32}, Ptr{CError}),
           g, rows, columns, width, same_points, error)

@@ -153,6 +153,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "knng_query_file": (c_int32, [_handle, _text, c_int64, _control, _new, _error]),
     "knng_check": (c_int32, [_handle, c_void_p, c_int64, _control, _i64, _error]),
     "knng_graph_import": (c_int32, [_new, _matrix, _matrix, c_int32, c_int64, c_int32, _error]),
+    "knng_graph_describe": (c_int32, [_handle, _text, _matrix, _matrix, _error]),
     "knng_graph_shape": (c_int32, [_handle, _i64, _i64, _i64, POINTER(c_int32), _error]),
     "knng_graph_view": (c_int32, [_handle, _matrix, _matrix, _error]),
     "knng_graph_copy": (c_int32, [_handle, c_int32, _matrix, _matrix, _error]),

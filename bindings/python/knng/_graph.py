@@ -15,7 +15,7 @@ from ._dtypes import HOST, numpy_dtype
 from ._errors import StateError, UnsupportedError
 from ._handle import Handle
 from ._library import call, text
-from ._settings import statistics
+from ._settings import setting_text, statistics
 from ._shared import Shared, shown
 from ._sparse import Sparse
 
@@ -72,7 +72,8 @@ class Graph:
         return graph
 
     @classmethod
-    def from_arrays(cls, indices: Any, distances: Any = None, *, columns: Optional[int] = None, base: int = 0) -> Graph:
+    def from_arrays(cls, indices: Any, distances: Any = None, *, columns: Optional[int] = None, base: int = 0,
+                    metric: Optional[str] = None, p: Optional[float] = None, value: Optional[str] = None) -> Graph:
         """A graph from another package's result, which is copied. Lists stay in the order in which they are given.
 
         Args:
@@ -80,12 +81,18 @@ class Graph:
             distances: n x k, float32 or float64, +inf where there is no neighbour; None: 0 everywhere
             columns: number of points that could be neighbours, if rows are queries; None: rows and columns are the same
             base: 0 or 1: what ids count from
+            metric, p, value: what the distances are, as for knng.graph(); None: unknown. Files of the graph name them,
+                and `knng check` goes by them
         """
         ids = _rows.view(indices, "indices")
         values = None if distances is None else _rows.view(distances, "distances")
         handle = Handle("knng_graph_destroy", "graph")
         call("knng_graph_import", handle.out(), ctypes.byref(ids.matrix), values and ctypes.byref(values.matrix), base,
              ids.matrix.rows if columns is None else columns, int(columns is None), names={"ids": "indices", "values": "distances"})
+        facts = b"".join(b"text.%s=%s\n" % (name.encode(), setting_text(name, told).replace(b"\n", b"\\n"))
+                         for name, told in (("metric", metric), ("p", p), ("value", value)) if told is not None)
+        if facts:
+            call("knng_graph_describe", handle.pointer, facts, None, None, names={"facts": "p"})
         return cls._of(handle)
 
     @property
@@ -305,7 +312,7 @@ class Graph:
 
     def _has_gaps(self) -> bool:
         """Only graphs from elsewhere have rows that are shorter."""
-        return self.info["metric"] == "unknown" and bool((self.indices < 0).any())
+        return self.stats["proved"] < self.shape[0] and bool((self.indices < 0).any())
 
     def _needs_square(self, what: str) -> None:
         if not self.same_points:

@@ -215,6 +215,26 @@ class Objects(unittest.TestCase):
         ids[33, [0, 1]] = ids[33, [1, 0]]
         self.assertEqual(rows.check(knng.Graph.from_arrays(ids, distances)), 33)
 
+    def test_arrays_that_name_their_metric(self):
+        rows = knng.DataSet(points(60, 5), metric="minkowski", p=3)
+        ids, distances = rows.graph(4).copy()
+        made = knng.Graph.from_arrays(ids, distances, metric="minkowski", p=3)
+        self.assertEqual([made.info[name] for name in ("metric", "p", "value", "engine")],
+                         ["minkowski", "3", "distance", "unknown"])
+        self.assertIsNone(rows.check(made))
+        with tempfile.TemporaryDirectory() as folder:
+            made.save(f"{folder}/g.knng")
+            self.assertEqual(knng.load(f"{folder}/g.knng").info, made.info)
+        short = knng.Graph.from_arrays([[1, 2], [0, -1], [0, 1]], [[1, 2], [3, np.inf], [1, 2]], metric="l2")
+        self.assertEqual(short.info["metric"], "euclidean")
+        self.assertEqual((short.to_scipy().nnz, len(short.to_pandas())), (5, 5))
+        self.assertEqual(knng.Graph.from_arrays(ids, value="similarity").info["value"], "similarity")
+        for named, text in [({"metric": "round"}, "^metric=round"), ({"value": "size"}, "^value=size"),
+                            ({"metric": "cosine", "p": 3}, "^p: p goes with metric minkowski alone"),
+                            ({"metric": "a\ntext.value=b"}, "^metric=a"), ({"metric": "minkowski", "p": 0}, "^p=0")]:
+            with self.subTest(named=named), self.assertRaisesRegex(ValueError, text):
+                knng.Graph.from_arrays(ids, distances, **named)
+
     def test_copy(self):
         g = knng.graph(points(60, 5, np.float64), 4)
         ids, distances = g.copy(np.int32, np.float32, base=1, order="F")

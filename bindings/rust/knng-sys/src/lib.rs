@@ -426,6 +426,14 @@ extern "C" {
         same_points: i32,
         error: *mut knng_error,
     ) -> knng_status;
+    /// Tells an imported graph what is known of it beside its lists.
+    pub fn knng_graph_describe(
+        g: *mut knng_graph,
+        facts: *const c_char,
+        ties: *const knng_matrix,
+        proof: *const knng_matrix,
+        error: *mut knng_error,
+    ) -> knng_status;
     /// Shape of a graph.
     pub fn knng_graph_shape(
         g: *const knng_graph,

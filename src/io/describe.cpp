@@ -1,0 +1,106 @@
+#include "io/describe.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "io/graph_facts.h"
+#include "options/options.h"
+
+namespace libknng {
+namespace {
+
+using ll = long long;
+
+// One mark for each row: those that are told, else those that the graph has.
+Buffer<std::uint8_t> marks(const MatrixView* told, const Buffer<std::uint8_t>& had, const char* argument) {
+  const std::int64_t rows = had.size();
+  Buffer<std::uint8_t> to(rows);
+  if (!told) {
+    std::memcpy(to.data(), had.data(), static_cast<std::size_t>(had.bytes()));
+    return to;
+  }
+  if (told->dtype != KNNG_U8)
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = told->dtype},
+         "%s: dtype 0x%03x (%s) is no type for marks here: uint8 is", argument, static_cast<unsigned>(told->dtype),
+         dtype_name(told->dtype));
+  if (told->rows != rows || told->cols != 1)
+    fail(KNNG_ERR_ARGUMENT, argument,
+         {.given = told->rows != rows ? told->rows : told->cols, .limit = told->rows != rows ? rows : 1},
+         "%s: %lld x %lld, but the graph has %lld rows, with one mark each", argument, static_cast<ll>(told->rows),
+         static_cast<ll>(told->cols), static_cast<ll>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) to[i] = static_cast<std::uint8_t>(told->data[i * told->row_stride]);
+  return to;
+}
+
+// Lends the lists of one graph to another for as long as this lives.
+class Loan {
+ public:
+  Loan(Graph& from, Graph& to) noexcept : from_(from), to_(to) { trade(); }
+  ~Loan() { trade(); }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+
+ private:
+  void trade() noexcept {
+    std::swap(from_.ids, to_.ids);
+    std::swap(from_.values, to_.values);
+  }
+  Graph& from_;
+  Graph& to_;
+};
+
+// Texts that are settings are written as settings are, and refused as those are (KNNG_ERR_OPTION).
+void make_settings_of(GraphText& text) {
+  Settings settings;
+  const auto normal = [&](const char* key, std::string& value) {
+    settings.set(key, value);
+    value = settings.get(key);
+  };
+  normal("value", text.value);
+  if (!text.p.empty()) normal("p", text.p);
+  if (text.metric == "unknown") return;
+  normal("metric", text.metric);
+  if (text.metric == "minkowski" && (text.p.empty() || text.p == "auto")) text.p = std::string("2");
+}
+
+std::string objection_to(const Graph& told, const Graph& g) {
+  if (told.columns != g.columns || told.square != g.square || told.self_first != g.self_first)
+    return "columns, square and self_first are not those of the graph";
+  if (!told.text.p.empty() && told.text.metric != "minkowski") return "p goes with metric minkowski alone";
+  return graph_objection(told);
+}
+
+}  // namespace
+
+void describe_graph(Graph& g, const char* facts, const MatrixView* ties, const MatrixView* proof) {
+  if (g.text.version != "unknown")
+    fail(KNNG_ERR_STATE, "g",
+         "g: only a graph that was imported, and not yet said to be of a version, can be described");
+  Graph told;
+  told.rows = g.rows;
+  told.columns = g.columns;
+  told.width = g.width;
+  told.square = g.square;
+  told.self_first = g.self_first;
+  told.value_dtype = g.value_dtype;
+  told.stats = g.stats;
+  told.text = g.text;
+  told.ties = marks(ties, g.ties, "ties");
+  told.proof = marks(proof, g.proof, "proof");
+  std::string objection = read_facts(facts, told);
+  if (objection.empty()) {
+    make_settings_of(told.text);
+    const Loan lists(g, told);
+    objection = objection_to(told, g);
+  }
+  if (!objection.empty()) fail(KNNG_ERR_DATA, "facts", "facts: %s", objection.c_str());
+  std::swap(g.stats, told.stats);
+  std::swap(g.text, told.text);
+  std::swap(g.ties, told.ties);
+  std::swap(g.proof, told.proof);
+}
+
+}  // namespace libknng
