@@ -37,8 +37,10 @@ edges <- function(g, rule) {
   if (identical(rule, "directed")) {
     width <- ncol(g$id)
     n <- nrow(g$id)
-    return(list(source = rep(seq_len(n), each = width), target = as.vector(t(unname(g$id))),
-                weight = as.vector(t(unname(g$dist))), rank = rep(seq_len(width) - g$self, times = n)))
+    e <- list(source = rep(seq_len(n), each = width), target = as.vector(t(unname(g$id))),
+              weight = as.vector(t(unname(g$dist))), rank = rep(seq_len(width) - g$self, times = n))
+    there <- e$target > 0L # lists of graphs from elsewhere may be shorter
+    return(if (all(there)) e else lapply(e, function(member) member[there]))
   }
   s <- as_sparse(g, rule)
   source <- rep(seq_len(ncol(s)), diff(s@p))
@@ -70,6 +72,7 @@ as.igraph.knng <- function(x, rule = "directed", ...) as_igraph(x, rule)
 as_uwot <- function(g) {
   stopifnot(inherits(g, "knng"))
   if (g$value != "distance") refuse("uwot takes distances; g has similarities")
+  if (any(g$id == 0L)) refuse("uwot takes lists of one length; some of g are shorter")
   id <- unname(g$id)
   dist <- unname(g$dist)
   if (!g$query && !g$self) {

@@ -87,7 +87,9 @@ new_knng <- function(graph, k, self, names, q) {
     list(dist = lists$dist, id = lists$id, k = as.integer(k), sort = TRUE, metric = texts[["metric"]],
          value = texts[["value"]], self = self, query = !is.null(q), columns = stats[["columns"]], names = names,
          info = list(k = as.integer(k), texts = texts, stats = stats,
-                     ties = done(.Call(knng_r_rows, graph, "ties", FALSE)) != 0L)),
+                     ties = done(.Call(knng_r_rows, graph, "ties", FALSE)) != 0L,
+                     proof = as.raw(done(.Call(knng_r_rows, graph, "proof", FALSE))),
+                     single = done(.Call(knng_r_shape, graph))$single)),
     class = c("knng", "kNN", "NN")
   )
 }
@@ -122,17 +124,28 @@ knng_check <- function(g, x, sample = 0, ..., points = c("rows", "columns"),
   stopifnot(inherits(g, "knng"))
   if (g$query) refuse("g is a graph of queries; only graphs of the rows of x can be checked")
   watcher <- watch(progress)
-  given <- list(metric = g$metric, self = if (g$self) "first" else "exclude", value = g$value)
-  if (nzchar(g$info$texts[["p"]])) given$p <- g$info$texts[["p"]]
-  handle <- new_handle(given, list(...))
+  handle <- new_handle(check_settings(g, list(...)), NULL)
   on.exit(.Call(knng_r_end, handle))
   show_points(handle, points_of(x, points, "x"), watcher)
-  graph <- import(g)
+  graph <- import(g, as_it_was = TRUE)
   on.exit(.Call(knng_r_end, graph), add = TRUE)
   done(watcher$after(.Call(knng_r_check, handle, graph, whole_number(sample, "sample", 0), watcher$show)))
 }
 
-# The library's graph again, from the lists.
-import <- function(g) {
-  done(.Call(knng_r_import, g$id, g$dist, g$columns, !g$query), "g")
+# What the graph says of itself, and then what the caller says.
+check_settings <- function(g, more) {
+  given <- list(metric = g$metric, self = if (g$self) "first" else "exclude", value = g$value)
+  if (nzchar(g$info$texts[["p"]]) && is.null(more$metric)) given$p <- g$info$texts[["p"]]
+  if (g$metric == "unknown") {
+    given$metric <- "euclidean"
+    if (is.null(more$metric)) message("g names no metric: euclidean is assumed; give another with metric =")
+  }
+  if (length(more) > 0L && (is.null(names(more)) || any(names(more) == "")))
+    refuse("further arguments are settings of the library and need names, such as threads = 2")
+  c(given[setdiff(names(given), names(more))], more)
+}
+
+# The library's graph again, from the lists. as_it_was: its values in the type that they had.
+import <- function(g, as_it_was = FALSE) {
+  done(.Call(knng_r_import, g$id, g$dist, as_it_was && isTRUE(g$info$single), g$columns, !g$query), "g")
 }

@@ -16,7 +16,8 @@ plot.knng <- function(x, data = NULL, which = 1:2, ...) {
 
 plot_k_distance <- function(g, main = sprintf("%d-distance curve", g$k), xlab = "points, sorted",
                             ylab = sprintf("%s to neighbour %d", g$value, g$k), ...) {
-  plot(sort(k_distance(g), decreasing = g$value != "distance"), type = "l", main = main, xlab = xlab, ylab = ylab, ...)
+  last <- k_distance(g)
+  plot(sort(last[is.finite(last)], decreasing = g$value != "distance"), type = "l", main = main, xlab = xlab, ylab = ylab, ...)
 }
 
 plot_in_degree <- function(g, main = "In-degree", xlab = "lists that a point is in", ylab = "points", ...) {

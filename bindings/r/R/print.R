@@ -3,7 +3,8 @@
 format.knng <- function(x, ...) {
   whose <- if (x$query) paste(counted(nrow(x$id), "query", "queries"), "among", counted(x$columns, "point"))
            else counted(nrow(x$id), "point")
-  sprintf("%s of %s, %s %s%s", counted(x$k, "nearest neighbour"), whose, x$value, x$metric,
+  measure <- if (x$metric == "unknown") paste(x$value, "of a metric that is not known") else paste(x$value, x$metric)
+  sprintf("%s of %s, %s%s", counted(x$k, "nearest neighbour"), whose, measure,
           if (x$self) ", each point itself first" else "")
 }
 
@@ -15,6 +16,7 @@ print.knng <- function(x, n = 6L, ...) {
   width <- min(8L, ncol(x$id))
   if (length(shown) > 0L) {
     cells <- sprintf("%d (%s)", x$id[shown, seq_len(width)], format(x$dist[shown, seq_len(width)], digits = 3L, trim = TRUE))
+    cells[x$id[shown, seq_len(width)] == 0L] <- "-" # a list of a graph from elsewhere, which is shorter
     labels <- list(if (is.null(rownames(x$id))) as.character(shown) else rownames(x$id)[shown],
                    colnames(x$id)[seq_len(width)])
     print(noquote(matrix(cells, nrow = length(shown), dimnames = labels)), right = TRUE)
@@ -39,12 +41,12 @@ components <- function(g) {
 
 summary.knng <- function(object, ...) {
   g <- object
-  whole <- g$info$k == g$k
+  known <- !g$info$texts[["version"]] %in% c("unknown", "")
   structure(list(
     title = format(g),
     components = if (g$query) NULL else tabulate(components(g)),
-    duplicates = g$info$stats[["duplicates"]],
-    ties = if (whole) sum(g$info$ties) else NA,
+    duplicates = if (known) g$info$stats[["duplicates"]] else NA,
+    ties = if (known && g$info$k == g$k) sum(g$info$ties) else NA,
     in_degree = quantile(in_degree(g)),
     k_distance = quantile(k_distance(g)),
     seconds = g$info$stats[["seconds_total"]],
@@ -59,11 +61,12 @@ print.summary.knng <- function(x, ...) {
   cat(x$title, "\n", sep = "")
   if (!is.null(x$components))
     line("components", number(length(x$components)), ", the largest of ", counted(max(x$components), "point"))
-  line("duplicates", counted(x$duplicates, "point equals", "points equal"), " an earlier one")
+  if (!is.na(x$duplicates)) line("duplicates", counted(x$duplicates, "point equals", "points equal"), " an earlier one")
   if (!is.na(x$ties)) line("ties", counted(x$ties, "list ends", "lists end"), " at a tie, the smaller row number taken")
   line("in-degree", five(x$in_degree))
   line("k-distance", five(x$k_distance))
-  line("made by", x$texts[["device"]], ", engine ", x$texts[["engine"]], ", libknng ", x$texts[["version"]], ", ",
+  if (is.na(x$duplicates)) line("made by", "another program")
+  else line("made by", x$texts[["device"]], ", engine ", x$texts[["engine"]], ", libknng ", x$texts[["version"]], ", ",
        number(x$seconds), " s")
   invisible(x)
 }

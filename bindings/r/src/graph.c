@@ -72,10 +72,18 @@ SEXP knng_r_graph_text(SEXP graph, SEXP name) {
   return answer;
 }
 
-SEXP knng_r_import(SEXP id, SEXP dist, SEXP columns, SEXP same_points) {
+/* single: values are of binary32, as they were in the graph that the lists are of. */
+SEXP knng_r_import(SEXP id, SEXP dist, SEXP single, SEXP columns, SEXP same_points) {
   SEXP pointer = PROTECT(knng_r_new_graph());
   knng_error error = knng_no_error();
-  const knng_matrix ids = by_columns(KNNG_I32, id, INTEGER(id)), values = by_columns(KNNG_F64, dist, REAL(dist));
+  const knng_matrix ids = by_columns(KNNG_I32, id, INTEGER(id));
+  knng_matrix values = by_columns(KNNG_F64, dist, REAL(dist));
+  if (Rf_asLogical(single) == TRUE) {
+    const R_xlen_t n = XLENGTH(dist);
+    float* rounded = (float*)R_alloc((size_t)n, sizeof *rounded); /* R's, freed when .Call returns or jumps */
+    for (R_xlen_t e = 0; e < n; ++e) rounded[e] = (float)REAL(dist)[e];
+    values = by_columns(KNNG_F32, dist, rounded);
+  }
   knng_graph* g = NULL;
   knng_graph_import(&g, &ids, &values, 1, (int64_t)Rf_asReal(columns), Rf_asLogical(same_points) == TRUE, &error);
   R_SetExternalPtrAddr(pointer, g);

@@ -28,6 +28,15 @@ d <- as_sparse(g)
 first <- knng_check(g, x)
 plan <- knng_estimate(x, 3)
 said <- summary(g)
+kept <- tempfile(fileext = ".knng")
+write_knng(g, kept)
+back <- read_knng(kept, names = rownames(x))
+single <- knng(x, 4, value_type = "f32")
+write_knng(single, kept)
+stopifnot(knng_check(read_knng(kept), x) == 0)
+refused(write_knng(g, tempfile("none/")))
+refused(read_knng(tempfile()))
+refused(read_knng(file))
 tables <- list(knng_settings(), knng_metrics(), knng_devices(), knng_version())
 refused(knng(x, 40))
 refused(knng(x, 2, metric = "no"))
@@ -52,6 +61,6 @@ invisible(gc())
 
 # With nothing left to do, the answers are those of an undisturbed run.
 stopifnot(identical(knng(x, 4)[c("id", "dist")], g[c("id", "dist")]), first == 0, identical(as_sparse(g, "snn"), m),
-          identical(as_sparse(g), d), identical(knng(as.matrix(sparse), 3, query = as.matrix(sparse[1:2, ]))$dist, s$dist),
+          identical(as_sparse(g), d), identical(back$dist, g$dist), identical(knng(as.matrix(sparse), 3, query = as.matrix(sparse[1:2, ]))$dist, s$dist),
           identical(dim(q$id), c(2L, 4L)), identical(dim(f$id), c(20L, 2L)), identical(dim(w$id), c(3L, 2L)))
 cat("done\n")

@@ -1,0 +1,45 @@
+# Graphs in files that the command, C, Python and the others read and write as well.
+
+# file: its end says the format, .knng or .npz, unless format does.
+write_knng <- function(g, file, format = NULL, progress = getOption("knng.progress", interactive())) {
+  if (!inherits(g, "knng")) refuse(sprintf("g is of class %s; it must be a graph from knng() or read_knng()", class(g)[1L]))
+  if (!is.null(format)) format <- one_text(format, "format")
+  watcher <- watch(progress)
+  graph <- import(g, as_it_was = TRUE)
+  on.exit(.Call(knng_r_end, graph))
+  describe(graph, g)
+  done(watcher$after(.Call(knng_r_save, graph, file_name(file), format, watcher$show)), "g")
+  invisible(g)
+}
+
+# names: of the points, which no file keeps.
+read_knng <- function(file, names = NULL, progress = getOption("knng.progress", interactive())) {
+  watcher <- watch(progress)
+  graph <- done(watcher$after(.Call(knng_r_load, file_name(file), watcher$show)), "file")
+  on.exit(.Call(knng_r_end, graph))
+  shape <- done(.Call(knng_r_shape, graph))
+  if (!is.null(names)) {
+    if (!is.character(names)) refuse(sprintf("names is of class %s; it must be texts", class(names)[1L]))
+    if (length(names) != shape$columns)
+      refuse(sprintf("names has %d entries; the graph is of %.0f points", length(names), shape$columns))
+  }
+  self <- done(.Call(knng_r_graph_text, graph, "self")) == "first"
+  new_knng(graph, shape$width - self, self, names, if (!shape$same_points) list(names = NULL))
+}
+
+file_name <- function(file) enc2native(path.expand(one_text(file, "file")))
+
+# Tells a graph that was made of g's lists what g knows beside them.
+describe <- function(graph, g) {
+  info <- g$info
+  whole <- identical(as.integer(info$k), as.integer(g$k)) # shorter lists end at other ties
+  stats <- info$stats
+  if (!whole) stats[["ties_at_k"]] <- 0
+  if (is.null(info$proof)) stats[["proved"]] <- 0
+  line <- function(kind, values) if (length(values) > 0L) sprintf("%s.%s=%s\n", kind, names(values), values)
+  plain <- gsub("\n", "\\n", gsub("\\", "\\\\", info$texts, fixed = TRUE), fixed = TRUE)
+  plain <- plain[!(plain == "unknown" | (names(plain) == "p" & plain == ""))]
+  number <- vapply(stats, function(x) sprintf("%.17g", x), "")
+  done(.Call(knng_r_describe, graph, paste(c(line("text", plain), line("stat", number)), collapse = ""),
+             if (whole) as.raw(info$ties), info$proof), "g")
+}
