@@ -168,19 +168,34 @@ if(r_api)
 matrices in, graphs for Matrix, igraph, uwot, dbscan and BiocNeighbors out."
     COMPONENTS runtime DEPENDS "r-base-core (>= 4.2)" ${r_api} r-cran-matrix SUGGESTS r-cran-igraph r-cran-uwot r-cran-dbscan r-bioc-biocneighbors)
   list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS /usr/lib/R/lib)
-  # configure takes the library where compilers look, which leaves no path in what is linked.
+  # The vignette is made where R has what that takes (Debian: r-cran-knitr, r-cran-markdown).
+  execute_process(COMMAND ${KNNG_R} --vanilla --no-echo -e "quit(status = !all(vapply(c('knitr', 'markdown'), requireNamespace, NA, quietly = TRUE)))"
+    RESULT_VARIABLE no_vignette OUTPUT_QUIET ERROR_QUIET)
+  set(left_out PATTERN tests EXCLUDE)
+  if(no_vignette)
+    message(STATUS "r-cran-knng will have no vignette: R has no knitr or no markdown")
+    list(APPEND left_out PATTERN vignettes EXCLUDE)
+  endif()
+  list(JOIN left_out " " left_out)
+  # configure takes the library where compilers look, which leaves no path in what is linked. R CMD build runs the
+  # vignette, with a copy that it installs by itself.
   set(site_library "\$ENV{DESTDIR}/usr/lib/R/site-library")
+  set(archive ${package_folder}/r/knng_${PROJECT_VERSION}.tar.gz)
   install(CODE "
     file(REMOVE_RECURSE ${package_folder}/r)
-    file(COPY ${PROJECT_SOURCE_DIR}/bindings/r/ DESTINATION ${package_folder}/r PATTERN tests EXCLUDE PATTERN vignettes EXCLUDE)
+    file(COPY ${PROJECT_SOURCE_DIR}/bindings/r/ DESTINATION ${package_folder}/r/knng ${left_out})
     file(MAKE_DIRECTORY \"${site_library}\")
-    execute_process(COMMAND \${CMAKE_COMMAND} -E env PKG_CONFIG=false INCLUDE_DIR= LIB_DIR=
-      CPATH=${PROJECT_SOURCE_DIR}/include LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib
-      ${KNNG_R} CMD INSTALL --strip --no-multiarch \"--library=${site_library}\" ${package_folder}/r
-      RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
-    if(failed)
-      message(FATAL_ERROR \"\${said}\")
-    endif()" COMPONENT r EXCLUDE_FROM_ALL)
+    set(build --no-manual ${package_folder}/r/knng)
+    set(INSTALL --strip --no-multiarch \"--library=${site_library}\" ${archive})
+    foreach(step IN ITEMS build INSTALL)
+      execute_process(COMMAND \${CMAKE_COMMAND} -E env PKG_CONFIG=false INCLUDE_DIR= LIB_DIR= KNNG_DEVICE=cpu
+        CPATH=${PROJECT_SOURCE_DIR}/include LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/lib
+        ${KNNG_R} CMD \${step} \${\${step}} WORKING_DIRECTORY ${package_folder}/r
+        RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+      if(failed)
+        message(FATAL_ERROR \"\${said}\")
+      endif()
+    endforeach()" COMPONENT r EXCLUDE_FROM_ALL)
 endif()
 
 # Run once all is installed: Debian's manual pages are compressed.

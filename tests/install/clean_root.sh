@@ -66,6 +66,7 @@ first python python >first.py
 say "R"
 first r r >first.R
 Rscript --vanilla first.R
+[ ! -e /usr/lib/R/site-library/knng/doc/knng.html ] || Rscript --vanilla -e 'stopifnot(nrow(vignette(package = "knng")$results) == 1)'
 say "Fortran"
 first fortran fortran >first.f90
 gfortran first.f90 $(pkg-config --cflags --libs knng-fortran) -o fortran && ./fortran

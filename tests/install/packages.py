@@ -161,6 +161,18 @@ class Packages(unittest.TestCase):
                 if not path.is_symlink() and not file.endswith((".so", f".so.{VERSION}", ".a", ".gz", "/bin/knng")):
                     self.assertNotIn(str(BUILD).encode(), path.read_bytes(), file)
 
+    def test_vignette(self):
+        """R's page is there, and loads nothing from elsewhere."""
+        if "r-cran-knng" not in self.packages:
+            self.skipTest("no R")
+        page = self.packages["r-cran-knng"].root / "usr/lib/R/site-library/knng/doc/knng.html"
+        if not page.exists():
+            self.assertNotEqual(os.environ.get("CI"), "true", "no vignette was made")
+            self.skipTest("R has no knitr or no markdown")
+        text = page.read_text()
+        self.assertIn('<img src="data:image/png;base64', text)
+        self.assertNotRegex(text, r"""<script|<link|(src|href)=["'](https?:)?//""")
+
     def test_shlibs(self):
         """What packages of programs that link with the library will depend on."""
         control = FOLDER / "control"

@@ -72,6 +72,13 @@ if command -v pkg-config >/dev/null; then
 fi
 R CMD build "$package"
 archive=$(ls knng_*.tar.gz)
+# The vignette is there, with its pictures, and asks no other machine for anything.
+tar -xzOf "$archive" knng/inst/doc/knng.html >vignette.html
+grep -q '<img src="data:image/png;base64' vignette.html
+if grep -nE '<script|<link|(src|href)="(https?:)?//' vignette.html; then
+  echo "the vignette would load what is not in it"
+  exit 1
+fi
 R CMD check --as-cran --no-manual "$archive" || failed=1
 if [ -n "${failed:-}" ] || grep -qE '\.\.\. .*(ERROR|WARNING)$' knng.Rcheck/00check.log; then
   cat knng.Rcheck/00install.out
