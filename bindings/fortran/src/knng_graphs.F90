@@ -6,6 +6,7 @@ module knng_graphs
   use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_state, &
     knng_err_unsupported, knng_host, knng_f32, knng_f64, c_build => knng_build, c_query => knng_query, &
     c_query_file => knng_query_file, c_check => knng_check, c_import => knng_graph_import, &
+    c_describe => knng_graph_describe, &
     c_shape => knng_graph_shape, c_view => knng_graph_view, c_copy => knng_graph_copy, &
     c_rows => knng_graph_rows, c_stat => knng_graph_stat, c_graph_text => knng_graph_text, c_save => knng_graph_save, &
     c_load => knng_graph_load, c_destroy => knng_graph_destroy
@@ -33,7 +34,8 @@ module knng_graphs
       query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, query_data_i16, &
       query_data_i32, query_data_i64, query_data_bool, query_data_matrix
     procedure :: query_file    !< call graph%query_file(data, "queries.npy", k): the queries come from a file
-    !> call graph%import(ids, distances [, points]): another library's lists, by a copy
+    !> call graph%import(ids, distances [, points, metric]): another library's lists, by a copy; points: of queries, how
+    !> many could be neighbours; metric: what the distances are, which files then name
     generic :: import => import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64
     procedure :: load          !< call graph%load("graph.knng")
     procedure :: save => save_graph !< call graph%save("graph.npz")
@@ -476,6 +478,17 @@ contains
     call self%close()
     self%handle = handle
     e%code = c_shape(handle, self%n_lists, self%n_points, self%n_entries, self%square, e)
+  end subroutine
+
+  !> Tells a graph that was just imported its metric; ends it where that is refused.
+  subroutine name_metric(handle, metric, e)
+    type(c_ptr), intent(in) :: handle
+    character(*), intent(in), optional :: metric
+    type(c_error), intent(inout) :: e
+
+    if (e%code /= knng_ok .or. .not. present(metric)) return
+    e%code = c_describe(handle, c_text("text.metric="//trim(metric)//new_line("a")), error=e)
+    if (e%code /= knng_ok) call c_destroy(handle)
   end subroutine
 
   subroutine there(self, e)

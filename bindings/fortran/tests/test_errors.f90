@@ -150,6 +150,8 @@ contains
     call failed(knng_err_data, "")
     call graph%import(wrong, far, points=0, error=error)
     call failed(knng_err_range, "")
+    call graph%import(wrong, far, metric="round", error=error)
+    call failed(knng_err_option, "metric=round: it takes")
     call graph%import(wrong, far)
     call check(graph%lists() == 3 .and. graph%width() == 2, "import")
     call graph%fill(wrong(:1, :), far(:1, :), error=error)

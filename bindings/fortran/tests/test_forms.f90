@@ -242,6 +242,9 @@ contains
     call made%import(plain, exact)
     call made%copy(ids, distances)
     call check(all(ids == plain) .and. all(distances == exact) .and. made%same_points(), "import")
+    call check(made%text("metric") == "unknown", "the metric of an import")
+    call made%import(plain, exact, metric="L2")
+    call check(made%text("metric") == "euclidean", "the metric of an import that was given")
     far = ieee_value(1.0, ieee_positive_inf) ! where there is no neighbour
     where (short > 0) far = 1
     call made%import(short, far, points=9)
