@@ -30,6 +30,14 @@ def integer(value: Any, name: str) -> int:
     return number
 
 
+#: What other packages call a setting, or have as an argument that nothing here answers to.
+_ELSEWHERE = {"n_jobs": "the number of threads is threads=", "num_threads": "the number of threads is threads=",
+              "n_neighbors": "the number of neighbours is k", "n": "the number of neighbours is k",
+              "include_self": "each row itself comes first by self='first'",
+              "algorithm": "how the lists are found changes nothing in them",
+              "radius": "lists have k entries, whatever their distance", "metric_params": "an exponent is p="}
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a graph or query would take, from DataSet.estimate(). Bytes are peaks."""
@@ -88,6 +96,8 @@ class DataSet:
 
     def _set(self, settings: Dict[str, Any]) -> None:
         for key, value in settings.items():
+            if key in _ELSEWHERE:
+                raise TypeError(f"{key} is no setting: {_ELSEWHERE[key]}")
             if value is not None:
                 call("knng_set", self._handle.pointer, key.encode(), setting_text(key, value))
 

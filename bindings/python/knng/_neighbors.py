@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def nearest(rows: DataSet, width: int, itself: bool, typed: int, query: Any = No
 
 
 def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", metric: str = "euclidean",
-                     include_self: bool = False, n_jobs: Optional[int] = None,
+                     include_self: Union[bool, str] = False, n_jobs: Optional[int] = None,
                      **settings: Any) -> scipy.sparse.csr_matrix:
     """The graph as a CSR matrix with n_neighbors entries a row, nearest first, as sklearn.neighbors.kneighbors_graph()
     gives it.
@@ -82,17 +82,21 @@ def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", me
     Args:
         x: n x d: see knng.DataSet
         mode: "connectivity": entries are 1; "distance"
-        include_self: whether the row itself is the first of its n_neighbors
+        include_self: whether the row itself is the first of its n_neighbors; "auto": in mode "connectivity"
         n_jobs: threads; None and -1: as many as there are processors, -2: one less, and so on
         **settings: as for knng.graph()
     """
     if mode not in ("connectivity", "distance"):
         raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
-    settings.update(metric=metric, self="first" if include_self else "exclude")
+    if include_self not in (True, False, "auto"):
+        raise ValueError(f"include_self must be True, False or 'auto', not {include_self!r}")
+    n_neighbors = integer(n_neighbors, "n_neighbors")
+    itself = mode == "connectivity" if include_self == "auto" else bool(include_self)
+    settings.update(metric=metric, self="first" if itself else "exclude")
     with data_set(x, n_jobs, **settings) as rows:
-        if include_self and n_neighbors == 1:
+        if itself and n_neighbors == 1:
             return diagonal(len(rows), mode)
-        csr = nearest(rows, n_neighbors, include_self, n_neighbors).to_scipy()
+        csr = nearest(rows, n_neighbors, itself, n_neighbors).to_scipy()
     if mode == "connectivity":
         csr.data = np.ones(csr.nnz)
     return csr

@@ -30,7 +30,9 @@ def view_of_array(array: np.ndarray[Any, Any], name: str) -> View:
     and what is in another byte order, is copied."""
     code = dtype_code(array.dtype, name)
     if array.ndim != 2:
-        raise ValueError(f"{name} must have 2 dimensions, points x values, not {array.ndim}")
+        advice = (f": one point is {name}[None, :], points on a line are {name}[:, None]"
+                  if array.ndim == 1 and name in ("x", "query") else "")
+        raise ValueError(f"{name} must have 2 dimensions, points x values, not {array.ndim}{advice}")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     size = array.itemsize

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._dataset import DataSet
+from ._dataset import DataSet, integer
 from ._graph import Graph
 from ._neighbors import data_set, diagonal, nearest
 
@@ -61,7 +61,7 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
         if self.mode not in ("connectivity", "distance"):
             raise ValueError(f"mode must be 'connectivity' or 'distance', not {self.mode!r}")
         X = validate_data(self, X, accept_sparse="csr")
-        if self.n_neighbors < 1:
+        if integer(self.n_neighbors, "n_neighbors") < 1:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be at least 1")
         with self._data_set(X) as rows:
             self.effective_metric_ = rows.settings["metric"]
@@ -115,6 +115,7 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
         return data_set(X, self.n_jobs, metric=self.metric, p=self.p, **{**given, **settings})
 
     def _neighbors(self, X: Any, n_neighbors: int, itself: bool) -> Graph:
+        n_neighbors = integer(n_neighbors, "n_neighbors")
         typed = n_neighbors - (itself and self.mode == "distance")
         if X is None:
             with self._data_set(self._fit_X, self="first" if itself else "exclude") as rows:

@@ -109,6 +109,13 @@ class ScikitLearn(unittest.TestCase):
             self.assertEqual(limit(ours.kneighbors, x + 1), 20)
         for itself in [False, True]:
             self.assertEqual(limit(knng.kneighbors_graph, x, typed, include_self=itself), 19 + itself)
+        for call in [lambda n: KNeighborsTransformer(n_neighbors=n).fit(x), lambda n: KNeighborsTransformer().fit(x).kneighbors(None, n),
+                     lambda n: KNeighborsTransformer().fit(x).kneighbors(x, n),
+                     lambda n: KNeighborsTransformer().fit(x).kneighbors_graph(x, n),
+                     lambda n: knng.kneighbors_graph(x, n, include_self=True)]:
+            for wrong in ["5", 2.5]:
+                with self.assertRaisesRegex(TypeError, "^n_neighbors must be an integer, not (str|float)"):
+                    call(wrong)
         typed = 0
         self.assertEqual(limit(knng.kneighbors_graph, x, 0), 1)
         self.assertEqual(limit(knng.kneighbors_graph, x, 0, include_self=True), 1)
@@ -155,7 +162,7 @@ class ScikitLearn(unittest.TestCase):
     def test_kneighbors_graph(self):
         x = points(100, 5, np.float64)
         for mode in ["connectivity", "distance"]:
-            for itself in [False, True]:
+            for itself in [False, True, "auto"]:
                 a = neighbors.kneighbors_graph(x, 6, mode=mode, include_self=itself)
                 b = knng.kneighbors_graph(x, 6, mode=mode, include_self=itself)
                 np.testing.assert_allclose(a.toarray(), b.toarray(), atol=1e-12)
@@ -169,6 +176,8 @@ class ScikitLearn(unittest.TestCase):
         self.assertEqual(KNeighborsTransformer(mode="connectivity", n_neighbors=1).fit_transform(x).nnz, 100)
         with self.assertRaisesRegex(ValueError, "mode"):
             knng.kneighbors_graph(x, 6, mode="both")
+        with self.assertRaisesRegex(ValueError, "include_self must be True, False or 'auto', not 'yes'"):
+            knng.kneighbors_graph(x, 6, include_self="yes")
 
 
 def scanpy_neighbors(adata, transformer):
