@@ -106,7 +106,8 @@ class BadInput(unittest.TestCase):
         self.refused(ValueError, "rectangular", knng.graph, np.array([[1, 2], [3]], object), 1)
 
     def test_shapes(self):
-        self.refused(ValueError, r"x must have 2 dimensions, points x values, not 1: one point is x\[None, :\]", knng.graph, X[0], 1)
+        self.refused(ValueError, r"x must have 2 dimensions, points x values, not 1: one point is x\[None, :\]", knng.graph,
+                     X[0], 1)
         self.refused(ValueError, r"not 1: one point is query\[None, :\]", knng.graph, X, 1, query=X[0])
         self.refused(ValueError, "not 3$", knng.graph, X[None], 1)
         self.refused(ValueError, "indices must have 2 dimensions, points x values, not 1$", knng.Graph.from_arrays, [1, 0])

@@ -109,7 +109,8 @@ class ScikitLearn(unittest.TestCase):
             self.assertEqual(limit(ours.kneighbors, x + 1), 20)
         for itself in [False, True]:
             self.assertEqual(limit(knng.kneighbors_graph, x, typed, include_self=itself), 19 + itself)
-        for call in [lambda n: KNeighborsTransformer(n_neighbors=n).fit(x), lambda n: KNeighborsTransformer().fit(x).kneighbors(None, n),
+        for call in [lambda n: KNeighborsTransformer(n_neighbors=n).fit(x),
+                     lambda n: KNeighborsTransformer().fit(x).kneighbors(None, n),
                      lambda n: KNeighborsTransformer().fit(x).kneighbors(x, n),
                      lambda n: KNeighborsTransformer().fit(x).kneighbors_graph(x, n),
                      lambda n: knng.kneighbors_graph(x, n, include_self=True)]:
