@@ -4,6 +4,8 @@
 knng <- function(x, k = 10, query = NULL, metric = "euclidean", self = FALSE, ..., points = c("rows", "columns"),
                  leave_out = NULL, progress = getOption("knng.progress", interactive())) {
   points <- match.arg(points)
+  other_packages(names(list(...)))
+  if (missing(x)) refuse("x is missing: the points, a row each")
   k <- whole_number(k, "k")
   if (!is.logical(self) || length(self) != 1L || is.na(self)) refuse("self must be TRUE or FALSE")
   if (self && !is.null(query)) refuse("self = TRUE puts each row of x before its neighbours; query rows are not rows of x")
@@ -18,6 +20,18 @@ knng <- function(x, k = 10, query = NULL, metric = "euclidean", self = FALSE, ..
            else run_query(handle, q, leave_out_ids(leave_out, q, p), k, watcher)
   on.exit(.Call(knng_r_end, graph), add = TRUE)
   new_knng(graph, k, self, p$names, q)
+}
+
+# Who comes from FNN, RANN, dbscan or BiocNeighbors may bring an argument of theirs that has another name here, or none.
+other_packages <- function(given) {
+  advice <- c(data = "it is x here", X = "it is x here", algorithm = "leave it out, no choice changes a result",
+              treetype = "leave it out, no choice changes a result", search = "leave it out, no choice changes a result",
+              eps = "leave it out, nothing is approximate", approx = "leave it out, nothing is approximate",
+              searchtype = "lists have k entries, whatever their distance",
+              radius = "lists have k entries, whatever their distance",
+              num.threads = "it is threads here", BNPARAM = "it goes with findKNN() of BiocNeighbors")
+  found <- intersect(given, names(advice))
+  if (length(found) > 0L) refuse(sprintf("%s is no argument of knng(): %s", found[1L], advice[[found[1L]]]), argument = found[1L])
 }
 
 run_query <- function(handle, q, left, k, watcher) {

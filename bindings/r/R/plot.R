@@ -5,6 +5,8 @@ plot.knng <- function(x, data = NULL, which = 1:2, ...) {
     if (!requireNamespace("dbscan", quietly = TRUE)) refuse("plot(g, data) needs the package dbscan")
     return(invisible(plot(as_kNN(x), data, ...)))
   }
+  if (length(which) == 0L || !all(which %in% 1:2))
+    refuse("which must be 1, the k-distance curve, 2, the in-degrees, or both")
   if (length(which) > 1L) {
     old <- par(mfrow = c(1L, length(which)))
     on.exit(par(old))

@@ -22,7 +22,10 @@ kind_of <- function(x) {
   sprintf("of class %s", class(x)[1L])
 }
 
-advice_vector <- function(argument) sprintf(" (a point in each row: matrix(%s, ncol = 1) for points on a line)", argument)
+advice_vector <- function(argument) {
+  one <- if (argument == "query") "matrix(query, nrow = 1) for one point, " else ""
+  sprintf(" (a point in each row: %smatrix(%s, ncol = 1) for points on a line)", one, argument)
+}
 
 # NA of integers and logicals is a number to C; that of doubles is NaN, which the library finds.
 refuse_na <- function(x, argument) {

@@ -19,6 +19,15 @@ test_that("k", {
   for (k in list(2.5, NA, NULL, "3", Inf, 1:2, TRUE)) refused(knng(x, k), "k must be one whole number")
 })
 
+test_that("arguments of other packages are told apart from settings", {
+  refused(knng(data = x, k = 3), "data is no argument of knng(): it is x here")
+  refused(knng(x, 3, algorithm = "kd_tree"), "algorithm is no argument of knng(): leave it out")
+  refused(knng(x, 3, searchtype = "radius", radius = 1), "searchtype is no argument of knng(): lists have k entries")
+  e <- refused(knng(x, 3, num.threads = 2), "num.threads is no argument of knng(): it is threads here")
+  expect_identical(e$argument, "num.threads")
+  refused(knng(k = 3), "x is missing")
+})
+
 test_that("what is no matrix of numbers", {
   refused(knng(matrix("a", 2, 2), 1), "x is a matrix of type character")
   refused(knng(matrix(1i, 2, 2), 1), "x is a matrix of type complex")
@@ -64,6 +73,7 @@ test_that("query and leave_out", {
   refused(knng(x, 2, query = x[, 1:3]), "query: rows have 3 columns, the data set has dimension 4")
   refused(knng(x, 2, query = t(x)), "query: rows have 40 columns")
   refused(knng(x, 2, query = 1:4), "query is a vector of type integer")
+  refused(knng(x, 2, query = x[1, ]), "matrix(query, nrow = 1) for one point")
   refused(knng(x, 2, query = x, self = TRUE), "self = TRUE")
   refused(knng(x, 2, leave_out = 1:40), "leave_out goes with query")
   refused(knng(x, 2, query = x[1:3, ], leave_out = 1:2), "leave_out has 2 entries; query has 3 points")

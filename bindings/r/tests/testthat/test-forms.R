@@ -122,6 +122,7 @@ test_that("plots", {
   })
   expect_identical(plot(g), g)
   expect_silent(plot(g, which = 2))
+  for (which in list(3, 0:1, "a", NULL)) expect_error(plot(g, which = which), "which must be 1", class = "knng_error")
   expect_silent(plot(knng(x, 3, metric = "cosine", value = "similarity"), which = 1))
   expect_identical(par("mfrow"), c(1L, 1L))
 })
