@@ -85,6 +85,26 @@ impl Graph {
         })
     }
 
+    /// Names the metric of a graph that was [imported](Self::import), so that files of it name it as well.
+    ///
+    /// ```
+    /// # fn main() -> knng::Result<()> {
+    /// let pairs = knng::Graph::import(knng::Rows::new(&[1_i64, 0], 1)?, None, 0, 2, true)?.with_metric("L2")?;
+    /// assert_eq!(pairs.text("metric")?, "euclidean");
+    /// # Ok(())
+    /// # }
+    /// ```
+    /// # Errors
+    /// [`Option`](ErrorKind::Option) for a metric that the library does not have; [`State`](ErrorKind::State) for a graph
+    /// that says how it was made.
+    pub fn with_metric(self, metric: &str) -> Result<Self> {
+        let facts = text::to_c("metric", format!("text.metric={}\n", metric.replace('\n', " ")))?;
+        call(|error| unsafe {
+            sys::knng_graph_describe(self.raw, facts.as_ptr(), ptr::null(), ptr::null(), error)
+        })?;
+        Ok(self)
+    }
+
     /// Reads a graph that [`save`](Self::save) wrote.
     /// # Errors
     /// [`Io`](ErrorKind::Io), [`Format`](ErrorKind::Format), [`Unsupported`](ErrorKind::Unsupported),

@@ -153,6 +153,12 @@ fn imports() {
     is(import(&ids, &values, 4).unwrap_err(), ErrorKind::Range, &["4", "3"]);
     is(import(&ids, &values[..4], 3).unwrap_err(), ErrorKind::Argument, &["2", "3"]);
     assert_eq!(line(3).check(&graph, 0, &mut Control::new()).unwrap(), Some(0));
+    assert_eq!(graph.text("metric").unwrap(), "unknown");
+    assert_eq!(graph.with_metric("cityblock").unwrap().text("metric").unwrap(), "manhattan");
+    let named = |metric: &str| import(&ids, &values, 3)?.with_metric(metric);
+    is(named("round").unwrap_err(), ErrorKind::Option, &["metric=round: it takes"]);
+    is(named("cosine\ntext.value=similarity").unwrap_err(), ErrorKind::Option, &["metric=cosine"]);
+    is(line(3).build(1).unwrap().with_metric("cosine").unwrap_err(), ErrorKind::State, &[]);
 }
 
 #[test]
