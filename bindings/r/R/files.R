@@ -18,11 +18,7 @@ read_knng <- function(file, names = NULL, progress = getOption("knng.progress", 
   graph <- done(watcher$after(.Call(knng_r_load, file_name(file), watcher$show)), "file")
   on.exit(.Call(knng_r_end, graph))
   shape <- done(.Call(knng_r_shape, graph))
-  if (!is.null(names)) {
-    if (!is.character(names)) refuse(sprintf("names is of class %s; it must be texts", class(names)[1L]))
-    if (length(names) != shape$columns)
-      refuse(sprintf("names has %d entries; the graph is of %.0f points", length(names), shape$columns))
-  }
+  names <- names_for(names, shape$columns)
   self <- done(.Call(knng_r_graph_text, graph, "self")) == "first"
   new_knng(graph, shape$width - self, self, names, if (!shape$same_points) list(names = NULL))
 }

@@ -11,7 +11,7 @@ missing() {
   exit 77
 }
 command -v Rscript >/dev/null || missing R
-for name in igraph uwot BiocNeighbors dbscan; do
+for name in igraph uwot BiocNeighbors dbscan RANN; do
   Rscript --vanilla -e "quit(status = !requireNamespace('$name', quietly = TRUE))" || missing "the R package $name"
 done
 

@@ -1,0 +1,47 @@
+# Lists that another package found, as a graph of this one.
+
+# lists: an answer of FNN, RANN, dbscan, BiocNeighbors or uwot. points: of queries, how many points could be neighbours.
+as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL, names = NULL) {
+  if (inherits(lists, "knng")) return(lists)
+  if (!is.list(lists)) refuse(sprintf("lists is %s; it must be a list of two matrices, such as nn.index and nn.dist", kind_of(lists)))
+  id <- member_of(lists, c("id", "nn.index", "nn.idx", "index", "idx"))
+  dist <- member_of(lists, c("dist", "nn.dist", "nn.dists", "distance"))
+  if (!identical(dim(id), dim(dist)))
+    refuse(sprintf("lists: ids are %d x %d, distances %d x %d", nrow(id), ncol(id), nrow(dist), ncol(dist)))
+  if (length(id) == 0L) refuse("lists: there is none")
+  wrong <- which(!is.na(id) & (id != floor(id) | abs(id) > .Machine$integer.max))
+  if (length(wrong) > 0L) refuse(sprintf("lists: id %s is no number of a point", format(id[wrong[1L]])))
+  labels <- rownames(id)
+  storage.mode(id) <- "integer"
+  storage.mode(dist) <- "double"
+  id[is.na(id)] <- 0L # RANN has 0 where there is no neighbour
+  dist[id == 0L] <- Inf
+  count <- if (is.null(points)) nrow(id) else whole_number(points, "points")
+  graph <- done(.Call(knng_r_import, id, dist, FALSE, count, is.null(points)), "lists")
+  on.exit(.Call(knng_r_end, graph))
+  told <- list(metric = if (is.null(metric)) lists[["metric"]] else metric, p = p, value = value)
+  told <- told[!vapply(told, is.null, NA)]
+  facts <- vapply(names(told), function(key) sprintf("text.%s=%s\n", key, gsub("\n", " ", setting_text(key, told[[key]]))), "")
+  done(.Call(knng_r_describe, graph, paste(facts, collapse = ""), NULL, NULL))
+  names <- names_for(names, count, if (is.null(points)) labels)
+  shape <- done(.Call(knng_r_shape, graph))
+  self <- done(.Call(knng_r_graph_text, graph, "self")) == "first"
+  new_knng(graph, shape$width - self, self, names, if (!is.null(points)) list(names = labels))
+}
+
+# The matrix that goes by one of these names.
+member_of <- function(lists, known) {
+  found <- intersect(known, names(lists))
+  if (length(found) == 0L) refuse(sprintf("lists has no member %s", paste(known, collapse = ", ")))
+  m <- lists[[found[1L]]]
+  if (!is.matrix(m) || !is.numeric(m)) refuse(sprintf("lists: %s is %s; it must be a matrix of numbers", found[1L], kind_of(m)))
+  m
+}
+
+# Names of so many points, or NULL.
+names_for <- function(names, count, otherwise = NULL) {
+  if (is.null(names)) return(otherwise)
+  if (!is.character(names)) refuse(sprintf("names is of class %s; it must be texts", class(names)[1L]))
+  if (length(names) != count) refuse(sprintf("names has %d entries; the graph is of %.0f points", length(names), count))
+  names
+}

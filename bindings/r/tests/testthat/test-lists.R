@@ -1,0 +1,73 @@
+# Lists of other packages become graphs of this one.
+
+x <- some_points(119, 5)[-119, ] # rows without ties, on whose order packages agree
+g <- knng(x, 6)
+
+test_that("lists that FNN, RANN, dbscan and BiocNeighbors found", {
+  same <- function(lists, itself = FALSE) {
+    made <- as_knng(lists, metric = "l2")
+    expect_s3_class(made, c("knng", "kNN", "NN"), exact = TRUE)
+    expect_identical(made$metric, "euclidean")
+    expect_identical(made$self, itself)
+    expect_identical(made$k, 6L)
+    expect_identical(unname(made$id)[, seq(1 + itself, 6 + itself)], unname(g$id))
+    expect_equal(as_sparse(made, "mutual")@x, as_sparse(g, "mutual")@x)
+    if (!itself) expect_identical(as_sparse(made, "snn:jaccard")@x, as_sparse(g, "snn:jaccard")@x)
+    expect_output(print(summary(made)), "another program")
+  }
+  same(list(id = g$id, dist = g$dist))
+  need("FNN")
+  same(FNN::get.knn(x, 6))
+  need("RANN")
+  same(RANN::nn2(x, k = 7), itself = TRUE)
+  need("dbscan")
+  same(dbscan::kNN(x, 6))
+  need("BiocNeighbors")
+  same(BiocNeighbors::findKNN(x, 6))
+})
+
+test_that("what is known goes into a file and into a check", {
+  three <- knng(x, 4, metric = "minkowski", p = 3)
+  made <- as_knng(list(idx = three$id, dist = three$dist), metric = "minkowski", p = 3)
+  expect_identical(rownames(made$id), rownames(x))
+  expect_identical(made$names, rownames(x))
+  expect_identical(knng_check(made, x), 0)
+  file <- tempfile(fileext = ".knng")
+  write_knng(made, file)
+  expect_identical(read_knng(file, names = rownames(x)), made)
+  expect_identical(as_knng(g), g)
+  expect_identical(as_knng(as_kNN(three))$metric, "minkowski") # as the object says
+  expect_identical(as_knng(list(id = g$id, dist = g$dist))$metric, "unknown")
+  like <- knng(x, 4, metric = "cosine", value = "similarity")
+  expect_identical(knng_check(as_knng(list(id = like$id, dist = like$dist), "cosine", value = "similarity"), x), 0)
+})
+
+test_that("queries, and lists that are shorter", {
+  q <- knng(x, 3, query = x[1:4, ] + 1)
+  made <- as_knng(list(id = q$id, dist = q$dist), metric = "euclidean", points = nrow(x), names = rownames(x))
+  expect_true(made$query)
+  expect_identical(as.data.frame(made), as.data.frame(q))
+  near <- list(nn.idx = matrix(c(2, 1, 0, 3, NA, 2), 3), nn.dists = matrix(c(1, 1, 1e154, 2, NaN, 2), 3))
+  near$nn.idx[3, 1] <- 0
+  made <- as_knng(near)
+  expect_identical(unname(made$id), matrix(c(2L, 1L, 0L, 3L, 0L, 2L), 3))
+  expect_identical(unname(made$dist), matrix(c(1, 1, Inf, 2, Inf, 2), 3))
+  expect_identical(nrow(as.data.frame(made)), 4L)
+})
+
+test_that("what is no graph", {
+  refused <- function(call, text) expect_match(conditionMessage(expect_error(call, class = "knng_error")), text, fixed = TRUE)
+  refused(as_knng(1:3), "lists is a vector of type integer")
+  refused(as_knng(list(a = 1)), "lists has no member id, nn.index")
+  refused(as_knng(list(id = g$id)), "lists has no member dist")
+  refused(as_knng(list(id = "a", dist = g$dist)), "lists: id is a vector of type character")
+  refused(as_knng(list(id = g$id, dist = g$dist[, -1])), "lists: ids are 118 x 6, distances 118 x 5")
+  refused(as_knng(list(id = g$id + 0.5, dist = g$dist)), "is no number of a point")
+  far <- g$id
+  far[5, 2] <- 200L
+  refused(as_knng(list(id = far, dist = g$dist)), "(row 5, column 2 of lists)")
+  refused(as_knng(list(id = g$id, dist = g$dist), metric = "round"), "metric=round: it takes")
+  refused(as_knng(list(id = g$id, dist = g$dist), metric = "cosine", p = 3), "p goes with metric minkowski")
+  refused(as_knng(list(id = g$id, dist = g$dist), names = "a"), "names has 1 entries; the graph is of 118 points")
+  refused(as_knng(list(id = g$id, dist = g$dist), points = 0), "points=0")
+})
