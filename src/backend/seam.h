@@ -116,7 +116,7 @@ typedef struct knng_backend_problem {
   int64_t k;
   const char* engine;   /* a name of find_engine(); NULL, before there is a plan: whichever pays */
   const char* selector; /* "insertion", "batch_sort" or "quick" */
-  int32_t by_rows;      /* answer() is called and not begin, sample, tile, settle, merge_lists, refine or redo */
+  int32_t by_rows;      /* answer() is called and not begin, guess, sample, tile, settle, merge_lists, refine or redo */
   /* From the plan. */
   int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
   int64_t capacity;             /* candidates that a list keeps, more than k */
@@ -232,9 +232,14 @@ typedef struct knng_backend_seam {
   /* Empties the lists, and returns when other sessions can adopt their cut-offs; tiles that follow are evaluated in
    * this precision. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
-  /* After begin(): the share of the rows that tiles in this precision will leave without a proof, as some rows tell,
-   * whose lists are empty afterwards. An estimate, which nothing but time depends on; 0 where it would take about as
-   * long as the tiles, or where points come in blocks. */
+  /* After begin(): guesses the cut-offs of rows [first, first + count) from a few columns, where that pays, so that
+   * nearly all of their lists fill under them; those that do not are left without a proof. made: whether it did.
+   * Returns when other sessions can adopt them. Nothing but time depends on it. */
+  int32_t (*guess)(knng_backend_session* session, int64_t first, int64_t count, int32_t* made,
+                   knng_backend_error* error);
+  /* Before the first tile: the share of the rows that tiles in this precision will leave without a proof, as some rows
+   * tell, whose lists are empty afterwards. An estimate, which nothing but time depends on; 0 where it would take about
+   * as long as the tiles, or where points come in blocks. */
   int32_t (*sample)(knng_backend_session* session, double* unproved, knng_backend_error* error);
   /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the
    * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done, but not

@@ -288,6 +288,15 @@ static void devices_that_fail(void** state) {
   asked_free(&a);
 }
 
+/* Rows that the first precision proves. */
+static int64_t filtered_of(const knng_graph* g, int64_t n) {
+  unsigned char* proof = rows_of(g, "proof");
+  int64_t filtered = 0;
+  for (int64_t i = 0; i < n; ++i) filtered += proof[i] == 1;
+  free(proof);
+  return filtered;
+}
+
 /* Precisions that prove too few of a sample of the rows are not tried with all of them. */
 static void a_sample_picks_the_precision(void** state) {
   (void)state;
@@ -308,9 +317,7 @@ static void a_sample_picks_the_precision(void** state) {
     const int64_t sampled = fake_count("tiles", 0) + fake_count("tiles", 1) - before - in_turn;
     expect_same(a.expected, g, "sampled");
     assert_true(stat_of(g, "proved") == 400);
-    unsigned char* proof = rows_of(g, "proof");
-    int64_t filtered = 0;
-    for (int64_t i = 0; i < 400; ++i) filtered += proof[i] == 1;
+    const int64_t filtered = filtered_of(g, 400);
     assert_true(sampled <= in_turn);
     if (filtered == 0) {
       ++without_filter;
@@ -318,7 +325,6 @@ static void a_sample_picks_the_precision(void** state) {
     } else {
       ++with_filter;
     }
-    free(proof);
     knng_graph_destroy(g);
     expect_failure_of(h, &a.q, 0, "fails_at_sample=1", KNNG_ERR_DEVICE);
     devices_behave("");
@@ -326,6 +332,41 @@ static void a_sample_picks_the_precision(void** state) {
     asked_free(&a);
   }
   assert_true(without_filter > 0 && with_filter > 0);
+}
+
+/* Whatever rank cut-offs are guessed at: rows whose k-th key is above are found to be without a proof, and where a
+ * sample tells that most are, the guesses go. */
+static void guesses_are_proved(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  asked a;
+  ask(&a, rows_normal(KNNG_F32, 400, 6, 331)); /* k is 5: about one of four columns is looked at */
+  static const char* const sets[] = {"cuda:0", "cuda:2,0,1"};
+  for (int set = 0; set < 2; ++set)
+    for (int rank = 1; rank <= 64; rank *= 2)
+      for (int samples = 0; samples < 2; ++samples) {
+        char behaviour[120], label[160];
+        snprintf(behaviour, sizeof behaviour, "0:guesses=%d;1:guesses=%d;2:guesses=%d%s", rank, rank, rank,
+                 samples ? ";0:samples;2:samples" : "");
+        snprintf(label, sizeof label, "%s %s", sets[set], behaviour);
+        knng* h = handle_for(&a.q, sets[set], "tiled", "auto", "0");
+        devices_behave(behaviour);
+        const int64_t before = fake_count("guesses", 0);
+        knng_graph* g = NULL;
+        expect_ok(answer(h, &a.q, NULL, &g), label);
+        assert_true(fake_count("guesses", 0) >= before + 400); /* each row by one device */
+        expect_same(a.expected, g, label);
+        assert_true(stat_of(g, "proved") == 400);
+        const int64_t filtered = filtered_of(g, 400);
+        if (rank == 1 && !samples) assert_true(filtered < 200); /* the first of a quarter is seldom behind the fifth */
+        if (rank == 1 && samples) assert_true(filtered == 400);
+        if (rank >= 16) assert_true(filtered == 400);
+        knng_graph_destroy(g);
+        expect_failure_of(h, &a.q, 0, "fails_at_guess=1", KNNG_ERR_DEVICE);
+        devices_behave("");
+        knng_destroy(h);
+      }
+  asked_free(&a);
 }
 
 /* The same where points come block by block; and stops between blocks, and rows that the metric refuses. */
@@ -410,6 +451,7 @@ int main(int argc, char** argv) {
       DEVICE_TEST(full_devices_get_smaller_tiles_or_nothing),
       DEVICE_TEST(devices_that_fail),
       DEVICE_TEST(a_sample_picks_the_precision),
+      DEVICE_TEST(guesses_are_proved),
       DEVICE_TEST(blocks_that_fail),
       DEVICE_TEST(a_bound_that_is_none_is_found_out),
   };

@@ -6,11 +6,12 @@
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
 // with the words lost=N (of products, in 2^-24; else 16), without=UNITS (KNNG_UNIT bits that are not usable), slow
 // (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable, lies (its bounds are
-// none), drops=ID (no row gets that neighbour), samples (sample() tells something), coarse_hashes (four of them, of
-// rows in its memory), fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N,
-// out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, begin, sample, tile, settle,
-// adopt_cutoffs, merge_lists, begin_keys, keys, refine, redo, answer or check, or expand, of which every one is the
-// first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
+// none), drops=ID (no row gets that neighbour), guesses=RANK (among every fourth column), samples (sample() tells
+// something), coarse_hashes (four of them, of rows in its memory), fails_to_fetch, fails_to_compare,
+// no_memory_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is
+// open, begin, guess, sample, tile, settle, adopt_cutoffs, merge_lists, begin_keys, keys, refine, redo, answer or
+// check, or expand, of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how
+// many pairs a tile should have at most.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -140,6 +141,15 @@ std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_erro
     if ((libknng::cuda::units_of(s->p) & unit & ~s->p.units.usable) != 0)
       throw Failure{KNNG_ERR_INTERNAL, "products of a unit that is not used"};
     s->begin(rung);
+  });
+}
+
+std::int32_t guess(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t* made,
+                   knng_backend_error* error) {
+  return on(s, fake::kGuess, error, [&] {
+    const std::int64_t rank = s->p.blocks_held > 0 ? 0 : behaviour(s->number, "guesses");
+    *made = rank > 0 ? 1 : 0;
+    if (rank > 0) s->guess(first, count, rank);
   });
 }
 
@@ -274,6 +284,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .open = &open,
       .blocks_held = &blocks_held,
       .begin = &begin,
+      .guess = &guess,
       .sample = &sample,
       .tile = &tile,
       .adopt_cutoffs = &adopt_cutoffs,
@@ -316,6 +327,7 @@ extern "C" __attribute__((visibility("default"))) std::int64_t knng_fake_count(c
          : word == "bytes"    ? fake::live_bytes + fake::kept_bytes
          : word == "blocks"   ? fake::blocks_brought.load()
          : word == "cut-offs" ? fake::cutoffs_adopted.load()
+         : word == "guesses"  ? fake::rows_guessed.load()
          : word == "failures" ? fake::calls_failed.load()
          : word == "located"  ? fake::located.load()
          : word == "read"     ? fake::rows_read.load()

@@ -30,7 +30,8 @@ inline constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0}
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_adopted{0}, rows_checked{0};
+inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_adopted{0}, rows_guessed{0},
+    rows_checked{0};
 inline std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
 
 inline Metric metric_of(const knng_backend_metric& m) {
@@ -185,6 +186,18 @@ class Session {
       cutoffs[i].store(kInfinity);
     }
   }
+  // Cut-offs: the key of that rank among every fourth column.
+  void guess(std::int64_t first, std::int64_t n, std::int64_t rank) {
+    for (std::int64_t row = first; row < first + n; ++row) {
+      std::vector<double> found;
+      for (std::int64_t id = 0; id < p.columns.count; id += 4)
+        if (admits(row, id)) found.push_back(key(row, id));
+      if (static_cast<std::int64_t>(found.size()) < rank) continue;
+      std::nth_element(found.begin(), found.begin() + (rank - 1), found.end());
+      cutoffs[row].store(found[static_cast<std::size_t>(rank - 1)]);
+      ++rows_guessed;
+    }
+  }
   // Every eighth row's list of all columns.
   double sample() {
     if (p.blocks_held > 0) return 0;
@@ -192,10 +205,14 @@ class Session {
     for (std::int64_t row = 0; row < p.rows.count; row += 8, ++sampled) {
       for (std::int64_t id = 0; id < p.columns.count; ++id)
         if (admits(row, id)) offer(row, {low(row, id, false), id});
+      const double guess = cutoffs[row].load();
       lower_cutoff(row);
-      unproved += !(dropped[row] > cutoffs[row].load());
+      unproved += !(dropped[row] > cutoffs[row].load()) || (guess < kInfinity && !fills(row, guess));
     }
-    begin(rung);
+    for (std::int64_t row = 0; row < p.rows.count; row += 8) {
+      counts[row] = 0;
+      dropped[row] = kInfinity;
+    }
     return static_cast<double>(unproved) / static_cast<double>(sampled);
   }
   void tile(std::int64_t first_row, std::int64_t n, std::int64_t first_column, std::int64_t m) {
@@ -224,6 +241,11 @@ class Session {
     const auto kth = found.begin() + (p.k - 1);
     std::nth_element(found.begin(), kth, found.end());
     if (*kth < cutoffs[row].load()) cutoffs[row].store(*kth);
+  }
+  // Whether k of the keys in a list, all of whose points are there, are not above the cut-off.
+  bool fills(std::int64_t row, double cutoff) {
+    const Candidate* const list = lists.at(row * p.capacity);
+    return std::count_if(list, list + counts[row], [&](Candidate c) { return key(row, c.id) <= cutoff; }) >= p.k;
   }
   void adopt_cutoffs(const Session& from) {
     for (std::int64_t row = 0; row < p.rows.count; ++row) {
@@ -332,7 +354,9 @@ class Session {
       c.low = k;
     }
     std::sort(found.begin(), found.end());
-    const bool proved = counts[row] >= p.k && dropped[row] > found[static_cast<std::size_t>(p.k - 1)].low;
+    const bool fills = counts[row] >= p.k;
+    const double kth = fills ? found[static_cast<std::size_t>(p.k - 1)].low : kInfinity;
+    const bool proved = fills && dropped[row] > kth && !(kth > cutoffs[row].load());
     result.proof[row] = static_cast<std::uint8_t>(proved ? rung : 0);
     if (proved) store(row, found, result);
   }

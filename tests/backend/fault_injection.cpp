@@ -174,6 +174,10 @@ std::int64_t blocks_held(const knng_backend_session* s) { return real().blocks_h
 std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
   return on(s, fake::kBegin, error, [&] { return real().begin(s->session, rung, error); });
 }
+std::int32_t guess(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t* made,
+                   knng_backend_error* error) {
+  return on(s, fake::kGuess, error, [&] { return real().guess(s->session, first, count, made, error); });
+}
 std::int32_t sample(knng_backend_session* s, double* unproved, knng_backend_error* error) {
   return on(s, fake::kSample, error, [&] { return real().sample(s->session, unproved, error); });
 }
@@ -256,6 +260,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
     s.open = &open;
     s.blocks_held = &blocks_held;
     s.begin = &begin;
+    s.guess = &guess;
     s.sample = &sample;
     s.tile = &tile;
     s.adopt_cutoffs = &adopt_cutoffs;

@@ -1,11 +1,10 @@
 #include "backend/cpu/column_sample.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "core/checked.h"
-#include "core/random_bits.h"
+#include "prepare/drawn_columns.h"
 
 namespace libknng {
 namespace {
@@ -14,14 +13,6 @@ namespace {
 constexpr std::int64_t kMostSampled = 512, kFewestSampled = 64, kShare = 32;
 
 }  // namespace
-
-std::int64_t drawn_point(std::int64_t points, std::int64_t count, std::int64_t s) noexcept {
-  // The first shares are longer by one.
-  const std::int64_t share = points / count, longer = points % count;
-  const std::int64_t first = s * share + std::min(s, longer), width = share + (s < longer ? 1 : 0);
-  return first +
-         static_cast<std::int64_t>(random_bits(static_cast<std::uint64_t>(s)) % static_cast<std::uint64_t>(width));
-}
 
 std::int64_t ColumnSample::size(std::int64_t points) {
   return std::min(points, std::clamp(points / kShare, kFewestSampled, kMostSampled));
@@ -50,11 +41,8 @@ ColumnSample::ColumnSample(std::int64_t points, std::int64_t depth, const void* 
 }
 
 std::int64_t SampleRanks::rank(std::int64_t points, std::int64_t size, std::int64_t k) {
-  // Of the k nearest, about Poisson(mean) are in the sample; so many are not, but for 5 in 100,000 rows (computed for
-  // means from 0.01 to 100).
-  const double mean = static_cast<double>(k) * static_cast<double>(size) / static_cast<double>(points);
-  const double rank = std::ceil(mean + 3.7 * std::sqrt(mean) + 2);
-  return rank <= static_cast<double>(std::min(size, kMostRank)) ? static_cast<std::int64_t>(rank) : 0;
+  const std::int64_t rank = rank_above(points, size, k);
+  return rank <= std::min(size, kMostRank) ? rank : 0;
 }
 
 void SampleRanks::start(std::int64_t rank) noexcept {

@@ -10,10 +10,6 @@
 
 namespace libknng {
 
-// The s-th of `count` points drawn at random, one of each of as many equal shares; the same in every run. 0 < count <=
-// points.
-std::int64_t drawn_point(std::int64_t points, std::int64_t count, std::int64_t s) noexcept;
-
 // Columns drawn at random (the same in every run), as panels of operands of their own. All filters keep four bytes of a
 // point at each step of depth, and four bytes beside its operands (a half norm, a part of the key).
 class ColumnSample {

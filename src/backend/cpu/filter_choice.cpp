@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/column_sample.h"
 #include "backend/cpu/direct_tile.h"
 #include "core/checked.h"
+#include "prepare/drawn_columns.h"
 
 namespace libknng {
 namespace {

@@ -191,6 +191,11 @@ std::int32_t begin(knng_backend_session* session, std::int32_t rung, knng_backen
   return on(session, error, [&](cuda::Session& s) { s.begin(rung); });
 }
 
+std::int32_t guess(knng_backend_session* session, std::int64_t first, std::int64_t count, std::int32_t* made,
+                   knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { *made = s.guess(first, count) ? 1 : 0; });
+}
+
 std::int32_t sample(knng_backend_session* session, double* unproved, knng_backend_error* error) {
   return on(session, error, [&](cuda::Session& s) { *unproved = s.sample(); });
 }
@@ -343,6 +348,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .open = &open,
       .blocks_held = &blocks_held,
       .begin = &begin,
+      .guess = &guess,
       .sample = &sample,
       .tile = &tile,
       .adopt_cutoffs = &adopt_cutoffs,

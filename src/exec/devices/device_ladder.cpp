@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <span>
 #include <string>
@@ -57,6 +58,33 @@ void adopt_cutoffs_of_others(Team& team, std::size_t i) {
     if (other != i) team[i].adopt_cutoffs(team[other]);
 }
 
+void share_cutoffs(Team& team) {
+  team.each([&](std::size_t i) { adopt_cutoffs_of_others(team, i); });
+}
+
+// Each device guesses for a share of the rows; whether any did.
+bool guess_cutoffs(Team& team, const TaskPlan& plan) {
+  std::atomic<bool> made{false};
+  team.each([&](std::size_t i) {
+    const Share share(plan, i, team.size());
+    if (share.count > 0 && team[i].guess(share.first, share.count)) made = true;
+  });
+  if (made) share_cutoffs(team);
+  return made;
+}
+
+// Empty lists, with cut-offs where these could be guessed. False: tiles of this rung would prove too few rows, and a
+// next one is there.
+bool begin_rung(Team& team, const TaskPlan& plan, std::int32_t rung, bool is_last) {
+  const auto begin = [&] { team.each([&](std::size_t i) { team[i].begin(rung); }); };
+  begin();
+  if (guess_cutoffs(team, plan)) {
+    if (team[0].sample() <= kHopeless) return true;
+    begin();  // without guesses
+  }
+  return is_last || team[0].sample() <= kHopeless;
+}
+
 // Tiles of a queue, on whichever device is free; or some of them, if the output is found to be discarded.
 void take_tiles(Team& team, const TileGrid& grid, TileQueue& queue, Output& output, Monitor& monitor) {
   team.each([&](std::size_t i) {
@@ -83,7 +111,7 @@ void run_tiles(Team& team, const TileGrid& grid, const std::string& stage, Outpu
     TileQueue diagonal(grid, band, TileQueue::Part::diagonal);
     take_tiles(team, grid, diagonal, output, monitor);
     if (output.known_discarded()) return;
-    team.each([&](std::size_t i) { adopt_cutoffs_of_others(team, i); });
+    share_cutoffs(team);
   }
   TileQueue rest(grid, band, diagonal_first ? TileQueue::Part::beside_diagonal : TileQueue::Part::all);
   take_tiles(team, grid, rest, output, monitor);
@@ -199,8 +227,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     if (rung.number == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
     if (rung.number == KNNG_RUNG_FP64 && !plan.device.all_keys)
       redone = part.rows;  // the others, too, are proved by keys alone now
-    team.each([&](std::size_t i) { team[i].begin(rung.number); });
-    if (rung.number != ladder.back().number && team[0].sample() > kHopeless) continue;
+    if (!begin_rung(team, plan, rung.number, &rung == &ladder.back())) continue;
     const TileGrid grid = tiles_of_rung(job, plan, rung.number);
     run_tiles(team, grid, part.named(names.distances), output, monitor);
     stats[Stat::tiles] += static_cast<double>(grid.tiles());

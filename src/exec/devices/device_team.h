@@ -44,6 +44,11 @@ class DeviceSession {
   }
 
   void begin(std::int32_t rung) { require(job_.backend.begin(session_.get(), rung, &error_)); }
+  bool guess(std::int64_t first, std::int64_t count) {
+    std::int32_t made = 0;
+    require(job_.backend.guess(session_.get(), first, count, &made, &error_));
+    return made != 0;
+  }
   double sample() {
     double unproved = 0;
     require(job_.backend.sample(session_.get(), &unproved, &error_));

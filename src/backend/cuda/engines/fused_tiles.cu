@@ -4,15 +4,15 @@
 
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/engines/cutoff_guess.h"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
 
 namespace libknng::cuda {
 namespace {
 
-// Sides of tiles in memory: where lists open, a small part of all with enough columns for a cut-off worth having; and
-// where all go there.
-constexpr std::int64_t kOpeningSide = 4608, kOpeningParts = 4, kOpeningForK = 4, kWholeSide = 16384;
+// The side of tiles in memory where all go there.
+constexpr std::int64_t kWholeSide = 16384;
 constexpr std::int64_t kGrain = 128;
 // Units of work that a multiprocessor should get, so that all end together.
 constexpr std::int64_t kUnitsEach = 8;
@@ -20,11 +20,7 @@ constexpr std::int64_t kUnitsEach = 8;
 bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; }
 
-std::int64_t side_in_memory(const knng_backend_problem& p) {
-  if (is_paged(p)) return kWholeSide;
-  const std::int64_t part = std::min(up_to_whole(p.tile_cols / kOpeningParts, kGrain), kOpeningSide);
-  return std::max({part, up_to_whole(kOpeningForK * p.k, kGrain), kGrain});
-}
+std::int64_t side_in_memory(const knng_backend_problem& p) { return is_paged(p) ? kWholeSide : opening_columns(p); }
 
 // What a launch works in.
 struct FusedSpace {
@@ -80,6 +76,8 @@ std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) const
   return parts;
 }
 
+CutoffGuess FusedTiles::guess() const { return fuses() ? cutoff_guess(in_.problem) : CutoffGuess(); }
+
 // Into what lies in memory at a time.
 void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const {
   const TileBuffer most = buffer(in_.problem);
@@ -105,7 +103,9 @@ void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& par
 
 void FusedTiles::split_queries(const TileArea& area, std::vector<TilePart>& parts) const {
   std::int64_t width = std::min(side_in_memory(in_.problem), area.columns);
-  parts.push_back({{area.first_row, area.rows, area.first_column, width}, true});
+  const std::int64_t rows = buffer(in_.problem).rows;
+  for (std::int64_t r = 0; r < area.rows; r += rows)
+    parts.push_back({{area.first_row + r, std::min(rows, area.rows - r), area.first_column, width}, true});
   for (std::int64_t done = width; done < area.columns; done += width, width = done) {
     width = std::min(width, area.columns - done);
     parts.push_back({{area.first_row, area.rows, area.first_column + done, width}, false});

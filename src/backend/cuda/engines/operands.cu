@@ -11,6 +11,7 @@
 #include "backend/cuda/engines/integer_operands.cuh"
 #include "backend/cuda/engines/median.cuh"
 #include "backend/cuda/rows/prepare.cuh"
+#include "prepare/drawn_columns.h"
 
 namespace libknng::cuda {
 namespace {
@@ -125,6 +126,22 @@ __global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound
   }
 }
 
+// Copies of the listed points behind all `count` of them.
+__global__ void copy_values(uint4* values, std::int64_t pieces, std::int64_t count, const std::int64_t* drawn,
+                            std::int64_t copies) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < copies * pieces;
+       i += step)
+    values[count * pieces + i] = values[drawn[i / pieces] * pieces + i % pieces];
+}
+__global__ void copy_terms(float* terms, float* bounds, std::int64_t count, const std::int64_t* drawn,
+                           std::int64_t copies) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= copies) return;
+  terms[count + i] = terms[drawn[i]];
+  bounds[count + i] = bounds[drawn[i]];
+}
+
 // What finding the centre of points takes.
 struct CentreRows {
   CentreRows(std::int64_t count, std::int64_t dim, ArraySource& source)
@@ -143,11 +160,14 @@ struct Canonical {
 // The order in which operands take their arrays: values with what rounding measures, what rounding takes beside, terms
 // with bounds.
 struct RoundedPoints {
-  RoundedPoints(std::int64_t count, std::int64_t dim, Precision precision, ArraySource& source)
-      : values(source.take<std::byte>(operand_bytes(count, dim, precision))), sums(source.take<OperandSums>(count)) {}
+  RoundedPoints(std::int64_t count, std::int64_t drawn, std::int64_t dim, Precision precision, ArraySource& source)
+      : values(source.take<std::byte>(operand_bytes(count + drawn, dim, precision))),
+        sums(source.take<OperandSums>(count)),
+        drawn_points(source.take<std::int64_t>(drawn)) {}
 
   DeviceArray<std::byte> values;
   DeviceArray<OperandSums> sums;
+  DeviceArray<std::int64_t> drawn_points;
 };
 struct Rounding {
   Rounding(std::int64_t count, std::int64_t dim, ArraySource& source)
@@ -255,26 +275,38 @@ void find_terms(const CanonicalView& points, const std::int64_t* order, const Op
   check_launch();
 }
 
-std::int64_t Operands::bytes(std::int64_t count, std::int64_t dim) {
+std::int64_t Operands::bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim) {
   // Two pieces take the most.
-  return bytes_of<RoundedPoints>(count, dim, Precision::two_piece) + bytes_of<Rounding>(count, dim) +
-         bytes_of<TermsAndBounds>(count);
+  return bytes_of<RoundedPoints>(count, drawn, dim, Precision::two_piece) + bytes_of<Rounding>(count, dim) +
+         bytes_of<TermsAndBounds>(count + drawn);
 }
 
-Operands::Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision,
-                   DeviceContext& context) {
+Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Frame& frame,
+                   Precision precision, DeviceContext& context) {
   const std::int64_t n = points.count(), d = points.dim();
-  auto rounded = taken<RoundedPoints>(context, n, d, precision);
+  auto rounded = taken<RoundedPoints>(context, n, drawn, d, precision);
   values_ = std::move(rounded.values);
   sums_ = std::move(rounded.sums);
+  drawn_ = std::move(rounded.drawn_points);
   const auto [canonical, ratio] = taken<Rounding>(context, n, d);
   check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), context.stream));
   round_points(
       {points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.rows.data()},
       context.stream);
+  std::vector<std::int64_t> list(static_cast<std::size_t>(drawn));
+  for (std::int64_t s = 0; s < drawn; ++s) list[static_cast<std::size_t>(s)] = drawn_point(n, drawn, s);
+  if (drawn > 0) {
+    check(cudaMemcpyAsync(drawn_.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice,
+                          context.stream));
+    const std::int64_t pieces = stride_of(d, precision) * value_bytes(precision) / std::int64_t{sizeof(uint4)};
+    const std::int64_t blocks = std::min<std::int64_t>((drawn * pieces + kThreads - 1) / kThreads, 4096);
+    copy_values<<<static_cast<unsigned>(blocks), kThreads, 0, context.stream>>>(
+        reinterpret_cast<uint4*>(values_.data()), pieces, n, drawn_.data(), drawn);
+    check_launch();
+  }
   float found = 0;
   check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
-  context.stream.wait();
+  context.stream.wait();  // the list ends here
   residual_ratio_ = static_cast<double>(found);
 }
 
@@ -290,11 +322,16 @@ Operands::Operands(const Points& points, const std::int64_t* order, const Metric
 }
 
 void Operands::settle(const Points& points, const std::int64_t* order, const LowBound& bound, DeviceContext& context) {
-  auto of_points = taken<TermsAndBounds>(context, points.count());
+  const std::int64_t n = points.count(), drawn = drawn_.size();
+  auto of_points = taken<TermsAndBounds>(context, n + drawn);
   terms_ = std::move(of_points.terms);
   bounds_ = std::move(of_points.bounds);
   find_terms(points.view(), order, sums_.data(), bound, terms_.data(), bounds_.data(), context.stream);
   sums_ = {};
+  if (drawn == 0) return;
+  copy_terms<<<static_cast<unsigned>((drawn + kThreads - 1) / kThreads), kThreads, 0, context.stream>>>(
+      terms_.data(), bounds_.data(), n, drawn_.data(), drawn);
+  check_launch();
 }
 
 }  // namespace libknng::cuda

@@ -89,12 +89,13 @@ void round_points(const RoundJob& job, cudaStream_t stream);
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
                 float* terms, float* bounds, cudaStream_t stream);
 
-// order: as above.
+// order: as above. drawn: of so many points, drawn at random (prepare/drawn_columns.h), a copy lies behind all others.
 class Operands {
  public:
-  Operands(const Points& points, const std::int64_t* order, const Frame& frame, Precision precision,
+  Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Frame& frame, Precision precision,
            DeviceContext& context);
-  static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // with any precision, while it is made
+  // With any precision, while it is made.
+  static std::int64_t bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim);
   // Bytes: complete.
   Operands(const Points& points, const std::int64_t* order, const Metric& metric, DeviceContext& context);
   static std::int64_t integer_bytes(std::int64_t count, std::int64_t dim);
@@ -112,6 +113,7 @@ class Operands {
   double residual_ratio_ = 0;
   DeviceArray<std::byte> values_;
   DeviceArray<OperandSums> sums_;
+  DeviceArray<std::int64_t> drawn_;  // whose copies those behind all points are
   DeviceArray<float> terms_, bounds_;
 };
 

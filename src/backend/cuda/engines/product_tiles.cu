@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "backend/cuda/engines/cutoff_guess.h"
 #include "backend/cuda/engines/integer_operands.cuh"
 
 namespace libknng::cuda {
@@ -16,9 +17,13 @@ bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).kind 
 bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
 
-std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count) {
+// Columns of which there is a copy behind all others, for first cut-offs.
+std::int64_t drawn_columns(const knng_backend_problem& p) {
+  return engine_of(p).kind == EngineKind::fused_products ? cutoff_guess(p).drawn : 0;
+}
+std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count, std::int64_t drawn) {
   const std::int64_t dim = p.columns.dim;
-  return multiplies_bytes(p) ? Operands::integer_bytes(count, dim) : Operands::bytes(count, dim);
+  return multiplies_bytes(p) ? Operands::integer_bytes(count, dim) : Operands::bytes(count, drawn, dim);
 }
 std::int64_t stored_block_bytes(const knng_backend_problem& p) {
   return PagedPoints::block_bytes(p.columns, transform_of(p), p.tile_cols);
@@ -37,9 +42,11 @@ Precision precision_of(const knng_backend_problem& p, int rung) {
 std::int64_t ProductTiles::bytes(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, dim = p.columns.dim;
   const bool of_sample = p.square && is_paged(p);  // there are no queries either
-  std::int64_t bytes = array_bytes(Products::kWorkspaceBytes) + (of_sample ? 0 : bytes_of_operands(p, n));
+  const std::int64_t drawn = drawn_columns(p);
+  std::int64_t bytes = array_bytes(Products::kWorkspaceBytes);
+  if (!of_sample) bytes += bytes_of_operands(p, n, p.square ? drawn : 0);
   if (!multiplies_bytes(p)) bytes += Frame::bytes(of_sample ? std::min(n, kSampleRows) : n, dim);
-  return bytes + (p.square || is_paged(p) ? 0 : bytes_of_operands(p, p.columns.count));
+  return bytes + (p.square || is_paged(p) ? 0 : bytes_of_operands(p, p.columns.count, drawn));
 }
 
 std::int64_t ProductTiles::paged_bytes(const knng_backend_problem& p) {
@@ -49,7 +56,7 @@ std::int64_t ProductTiles::paged_bytes(const knng_backend_problem& p) {
 }
 
 std::int64_t ProductTiles::opening_bytes(const knng_backend_problem& p) {
-  return multiplies_bytes(p) ? 0 : Operands::bytes(std::min(p.columns.count, kSampleRows), p.columns.dim);
+  return multiplies_bytes(p) ? 0 : Operands::bytes(std::min(p.columns.count, kSampleRows), 0, p.columns.dim);
 }
 
 std::int64_t ProductTiles::block_bytes(const knng_backend_problem& p, int rung) {
@@ -115,10 +122,10 @@ void ProductTiles::round_operands() {
   const Points* const queries = in_.points.queries();
   const std::int64_t* const order = in_.points.order_of_columns(0);
   const std::int64_t dim = points.dim();
-  operands_.emplace(points, order, *frame_, precision_, in_.context);
+  operands_.emplace(points, order, drawn_columns(in_.problem), *frame_, precision_, in_.context);
   double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
   if (queries) {
-    query_operands_.emplace(*queries, nullptr, *frame_, precision_, in_.context);
+    query_operands_.emplace(*queries, nullptr, 0, *frame_, precision_, in_.context);
     residual = std::max(residual, query_operands_->residual_ratio());
   }
   const LowBound::Ratios ratios{residual, precision_ == Precision::two_piece ? 0x1p-11 : 0.0};

@@ -10,6 +10,7 @@
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/base/staging.cuh"
+#include "backend/cuda/engines/cutoff_guess.h"
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/rows/point_store.cuh"
 #include "backend/cuda/select/merge.cuh"
@@ -77,6 +78,9 @@ class TileMaker {
   // Of a graph's tile on the diagonal (`square`, first_row == first_column) parts beside it have the columns behind
   // their rows only. Not `square`: some rows as if they were queries.
   virtual std::vector<TilePart> parts(const TileArea& area, bool square) const;
+  // From which columns cut-offs should be guessed before the first tile: copies of columns drawn at random, which are
+  // numbered behind all columns.
+  virtual CutoffGuess guess() const { return {}; }
   // search.rows and search.columns get what their lists accept. Asynchronous.
   virtual void find(TileSearch& search);
   const TileMeaning& meaning() const noexcept { return meaning_; }

@@ -18,7 +18,11 @@ __global__ void __launch_bounds__(kThreads)
   const auto place = static_cast<int>(blockIdx.x);
   const std::int64_t l = rows.first(place / rows.together) + place % rows.together;
   const int size = lists.counts[l];
-  if (size < bounds.k || !(lists.dropped[l] < infinity())) return;
+  const float cutoff = lists.cutoffs[l];
+  if (size < bounds.k) {  // too few columns can be neighbours at all, or pass a guessed cut-off
+    if (threadIdx.x == 0 && cutoff < infinity()) atomicAdd(unproved, 1);
+    return;
+  }
   const Candidate* list = lists.entries + l * lists.capacity;
   for (int i = static_cast<int>(threadIdx.x); i < size; i += kThreads) {
     const Candidate c = list[i];
@@ -28,7 +32,8 @@ __global__ void __launch_bounds__(kThreads)
     const float up = bounds.of_id  ? c.low + 2 * (bounds.of_list[l] + bounds.of_id[c.id])
                      : bounds.sums ? bounds.sums->up(c.low)
                                    : c.low;
-    if (!(lists.dropped[l] > c.low + (up - c.low) / 2)) atomicAdd(unproved, 1);
+    const float key = c.low + (up - c.low) / 2;
+    if (!(lists.dropped[l] > key) || cutoff < key) atomicAdd(unproved, 1);
   }
 }
 

@@ -19,7 +19,8 @@ struct SampledRows {
   int count() const { return kGroups * together; }
 };
 
-// *unproved: how many of them have lost a pair that, as far as bounds tell, is as likely as not among the k nearest.
+// *unproved: how many of them have lost a pair that, as far as bounds tell, is as likely as not among the k nearest, to
+// longer lists or to cut-offs that were guessed.
 // Lists and bounds are those of all rows.
 void count_unproved(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, int* unproved,
                     cudaStream_t stream);

@@ -15,11 +15,13 @@ constexpr std::uint32_t kNobody = 0xffffffff;
 
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
+// cutoffs: null if they stay.
 __global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cutoffs, float* dropped) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= lists) return;
   counts[i] = 0;
-  cutoffs[i] = dropped[i] = kInfinity;
+  dropped[i] = kInfinity;
+  if (cutoffs) cutoffs[i] = kInfinity;
 }
 
 __global__ void lower(float* into, const float* from, std::int64_t count) {
@@ -66,6 +68,11 @@ void RowLists::exclude_columns(const std::int64_t* leave_out, std::span<const st
 
 void RowLists::clear(const Stream& stream) {
   clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), cutoffs_.data(), dropped_.data());
+  check_launch();
+}
+
+void RowLists::empty(const Stream& stream) {
+  clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), nullptr, dropped_.data());
   check_launch();
 }
 

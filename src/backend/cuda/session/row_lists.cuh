@@ -24,6 +24,8 @@ class RowLists {
   void exclude_columns(const std::int64_t* leave_out, std::span<const std::int64_t> places, const Stream& stream);
 
   void clear(const Stream& stream);
+  // The same, but cut-offs stay: true ones, or guesses, under which lists that cannot fill are not proved.
+  void empty(const Stream& stream);
   // Lists of rows `first` and on.
   CandidateLists from(std::int64_t first) const;
   // By row.

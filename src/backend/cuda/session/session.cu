@@ -178,39 +178,54 @@ void Session::show_lists() const {
   if (problem_.device_count > 1) context_.stream.wait();
 }
 
-// The rows of a sample beside all columns, as if they were queries.
+void Session::search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
+                          std::int64_t k) {
+  const knng_backend_problem& p = problem_;
+  for (std::int64_t row = 0; row < count; row += p.tile_rows)
+    for (std::int64_t column = 0; column < columns; column += p.tile_cols) {
+      const TileArea area{first + row, std::min(p.tile_rows, count - row), first_column + column,
+                          std::min(p.tile_cols, columns - column)};
+      for (const TilePart& part : maker_->parts(area, false)) search(part, false, k);
+      in_flight_.add(context_.stream);
+      throw_if_cancelled();
+    }
+}
+
+// Rows beside columns drawn at random, which come once more with all others. The lists go, their cut-offs stay.
+bool Session::guess(std::int64_t first, std::int64_t count) {
+  const CutoffGuess guess = maker_->guess();
+  if (guess.drawn == 0) return false;
+  search_rows(first, count, problem_.columns.count, guess.drawn, guess.rank);
+  lists_->empty(context_.stream);
+  show_lists();
+  return true;
+}
+
+// The rows of a sample beside all columns; what cut-offs they get is true.
 double Session::sample() {
   const knng_backend_problem& p = problem_;
   const SampledRows rows(p.rows.count);
   const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
-  const std::int64_t together = std::min<std::int64_t>(rows.together, p.tile_rows);
   for (int group = 0; group < SampledRows::kGroups; ++group)
-    for (std::int64_t done = 0; done < rows.together; done += together)
-      for (std::int64_t column = 0; column < p.columns.count; column += p.tile_cols) {
-        const TileArea area{rows.first(group) + done, std::min(together, rows.together - done), column,
-                            std::min(p.tile_cols, p.columns.count - column)};
-        for (const TilePart& part : maker_->parts(area, false)) search(part, false);
-        in_flight_.add(context_.stream);
-        throw_if_cancelled();
-      }
+    search_rows(rows.first(group), rows.together, 0, p.columns.count, p.k);
   auto* const unproved = reinterpret_cast<int*>(workspace());
   check(cudaMemsetAsync(unproved, 0, sizeof *unproved, context_.stream));
-  count_unproved(rows, lists_->from(0), bounds_from(0), unproved, context_.stream);
+  count_unproved(rows, lists_->from(0), bounds_from(0, p.k), unproved, context_.stream);
   int found = 0;
   staging_.download(unproved, &found, sizeof found, context_.stream);
-  lists_->clear(context_.stream);
+  lists_->empty(context_.stream);
   show_lists();
   return static_cast<double>(found) / rows.count();
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   for (const TilePart& part : maker_->parts({first_row, rows, first_column, columns}, problem_.square != 0))
-    search(part, problem_.square && part.area.first_row != part.area.first_column);
+    search(part, problem_.square && part.area.first_row != part.area.first_column, problem_.k);
   in_flight_.add(context_.stream);
 }
 
-void Session::search(const TilePart& part, bool both) {
+void Session::search(const TilePart& part, bool both, std::int64_t k) {
   const TileArea& area = part.area;
   const TileSpace& space = *space_->tiles;
   TileSearch search{.part = part,
@@ -219,7 +234,7 @@ void Session::search(const TilePart& part, bool both) {
                     .columns = {},
                     .row_lists = lists_->from(area.first_row),
                     .column_lists = {},
-                    .row_bounds = bounds_from(area.first_row),
+                    .row_bounds = bounds_from(area.first_row, k),
                     .column_bounds = {},
                     .selector = selector_,
                     .tile = space.tile.data(),
@@ -241,17 +256,17 @@ void Session::search(const TilePart& part, bool both) {
   if ((problem_.square && !both) || problem_.leave_out) search.rows.excluded = lists_->excluded() + area.first_row;
   if (both) {
     search.column_lists = lists_->from(area.first_column);
-    search.column_bounds = bounds_from(area.first_column);
+    search.column_bounds = bounds_from(area.first_column, k);
   }
   maker_->find(search);
   blocks_used();
-  join(search.rows, area.first_row);
-  if (both) join(search.columns, area.first_column);
+  join(search.rows, area.first_row, k);
+  if (both) join(search.columns, area.first_column, k);
 }
 
-Bounds Session::bounds_from(std::int64_t first) const {
+Bounds Session::bounds_from(std::int64_t first, std::int64_t k) const {
   const TileMeaning& meaning = maker_->meaning();
-  Bounds bounds{static_cast<int>(problem_.k), nullptr, nullptr, meaning.sums};
+  Bounds bounds{static_cast<int>(k), nullptr, nullptr, meaning.sums};
   if (meaning.column_bounds) {
     bounds.of_list = meaning.row_bounds + first;
     bounds.of_id = meaning.column_bounds;
@@ -260,15 +275,16 @@ Bounds Session::bounds_from(std::int64_t first) const {
 }
 
 // Takes what a tile found for consecutive lists into them.
-void Session::join(const SelectJob& found, std::int64_t first_list) {
-  merge(lists_->from(first_list), list_count(found), {found.out, found.counts, found.capacity}, bounds_from(first_list),
-        context_.stream);
+void Session::join(const SelectJob& found, std::int64_t first_list, std::int64_t k) {
+  merge(lists_->from(first_list), list_count(found), {found.out, found.counts, found.capacity},
+        bounds_from(first_list, k), context_.stream);
 }
 
 void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t count) {
   maker_->learn(*from.maker_, device_, from.device_);
   if (reads(from)) {
-    cuda::merge_lists(lists_->from(first), from.lists_->from(first), count, bounds_from(first), context_.stream);
+    cuda::merge_lists(lists_->from(first), from.lists_->from(first), count, bounds_from(first, problem_.k),
+                      context_.stream);
     return settle();
   }
   const int capacity = static_cast<int>(problem_.capacity);
@@ -288,7 +304,7 @@ void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t 
     fetch(here.counts, there.counts, lists);
     fetch(here.cutoffs, there.cutoffs, lists);
     fetch(here.dropped, there.dropped, lists);
-    cuda::merge_lists(lists_->from(at), here, lists, bounds_from(at), context_.stream);
+    cuda::merge_lists(lists_->from(at), here, lists, bounds_from(at, problem_.k), context_.stream);
   }
   settle();
 }

@@ -46,6 +46,8 @@ class Session {
   void drain() noexcept { cudaStreamSynchronize(context_.stream); }
 
   void begin(int rung);
+  // Whether cut-offs were guessed.
+  bool guess(std::int64_t first, std::int64_t count);
   double sample();
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void adopt_cutoffs(const Session& from);
@@ -77,11 +79,15 @@ class Session {
   }
   std::size_t tiles_in_flight() const;
   void show_lists() const;
-  // both: a pair of the part serves its row and its column, which are different points. Else its row.
-  void search(const TilePart& part, bool both);
-  // What bounds the keys of lists of rows `first` and on.
-  Bounds bounds_from(std::int64_t first) const;
-  void join(const SelectJob& found, std::int64_t first_list);
+  // `count` rows beside `columns` columns from `first_column` on, tile by tile, as if they were queries.
+  void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
+                   std::int64_t k);
+  // both: a pair of the part serves its row and its column, which are different points. Else its row. Cut-offs fall to
+  // what is proved of the k-th key.
+  void search(const TilePart& part, bool both, std::int64_t k);
+  // What bounds the keys of lists of rows `first` and on, of which k are wanted.
+  Bounds bounds_from(std::int64_t first, std::int64_t k) const;
+  void join(const SelectJob& found, std::int64_t first_list, std::int64_t k);
   std::byte* workspace() const { return space_->workspace.data(); }
   void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 

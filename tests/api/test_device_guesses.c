@@ -1,0 +1,91 @@
+/* Where cut-offs are guessed from columns drawn at random (engine=fused on GPUs, many neighbours of many points): the
+ * CPU's graph, whatever the guesses are worth. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/devices.h"
+
+/* From about 100,000 points on the 100 nearest are worth a guess (src/backend/cuda/engines/cutoff_guess.h). */
+enum { many = 150000, dim = 24, neighbours = 100 };
+
+static void expect_guessed(const question* q, const char* label) {
+  knng_error failure;
+  knng_graph* expected = answer_of_cpu(q, &failure);
+  assert_non_null(expected);
+  for (const char* const* set = device_sets(); *set; ++set) {
+    knng* h = handle_for(q, *set, "fused", "auto", "0");
+    expect_answer(h, q, expected, &failure, label);
+    knng_destroy(h);
+  }
+  knng_graph_destroy(expected);
+}
+
+static void skip_without_guesses(void) {
+  if (fake_devices || small_run()) skip();
+}
+
+static void product_metrics(void** state) {
+  (void)state;
+  skip_without_guesses();
+  test_rows rows = rows_normal(KNNG_F32, many, dim, 501);
+  static const int metrics[] = {1, 2, 6}; /* euclidean, cosine, inner_product */
+  for (size_t m = 0; m < sizeof metrics / sizeof *metrics; ++m) {
+    const question q = question_of(&rows, &metric_cases[metrics[m]], neighbours);
+    expect_guessed(&q, q.metric.metric);
+  }
+  rows_free(&rows);
+}
+
+/* Keys of which few differ: guesses are the cut-off of many. */
+static void tied_keys(void** state) {
+  (void)state;
+  skip_without_guesses();
+  test_rows rows = rows_grid(KNNG_F32, many, dim, 3, 502);
+  const question q = question_of(&rows, &metric_cases[1], neighbours);
+  expect_guessed(&q, "ties");
+  rows_free(&rows);
+}
+
+/* Rows that fp16 cannot tell apart: no guess is low enough to leave much out, and the ladder is climbed. */
+static void heaps_of_rows(void** state) {
+  (void)state;
+  skip_without_guesses();
+  test_rows rows = heaps(many / 8 * 8, 9);
+  const question q = question_of(&rows, &metric_cases[1], neighbours);
+  expect_guessed(&q, "heaps");
+  rows_free(&rows);
+}
+
+/* Queries far from all columns and amid them, which leave columns out or none. */
+static void queries_with_columns_left_out(void** state) {
+  (void)state;
+  skip_without_guesses();
+  enum { asked = 3001 };
+  test_rows rows = rows_normal(KNNG_F32, many, dim, 503), queries = rows_normal(KNNG_F32, asked, dim, 504);
+  float* values = queries.data;
+  for (int64_t i = 0; i < asked; i += 3)
+    for (int t = 0; t < dim; ++t) values[i * dim + t] *= 50;
+  static int64_t left_out[asked];
+  for (int64_t i = 0; i < asked; ++i) left_out[i] = i % 2 ? -1 : i * 49;
+  question q = question_of(&rows, &metric_cases[1], neighbours);
+  q.queries = &queries;
+  expect_guessed(&q, "queries");
+  q.leave_out = left_out;
+  expect_guessed(&q, "queries that leave out");
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
+int main(void) {
+  const int status = devices_start();
+  if (status != 0) return status;
+  const struct CMUnitTest tests[] = {
+      DEVICE_TEST(product_metrics),
+      DEVICE_TEST(tied_keys),
+      DEVICE_TEST(heaps_of_rows),
+      DEVICE_TEST(queries_with_columns_left_out),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
