@@ -1,6 +1,7 @@
 // The fused kernel for compute capability 9.0. A producer warp brings operands by bulk copies into a ring in shared
-// memory; two consumer warpgroups of 128 rows each multiply (wgmma) and compare. Where all terms of 256 rows fit they
-// stay, and the consumers take turns: while one multiplies, the other compares. Else rows come with columns.
+// memory; two consumer warpgroups of 128 rows each multiply (wgmma) and compare; what they put aside goes to drain
+// warps, which look at it pair by pair and store what is wanted. Where all terms of 256 rows fit they stay, and the
+// consumers take turns: while one multiplies, the other compares. Else rows come with columns.
 #include <algorithm>
 #include <array>
 
@@ -8,25 +9,28 @@
 #include "backend/cuda/base/driver.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/hopper.cuh"
+#include "backend/cuda/fused/mailbox.cuh"
 #include "backend/cuda/fused/sift.cuh"
 
 namespace libknng::cuda::fused {
 namespace {
 
 constexpr int kConsumers = 2, kConsumerWarps = 4 * kConsumers;
-constexpr int kThreads = 128 * (1 + kConsumers);
+// In front of them a warpgroup whose first warp is the producer.
+constexpr int kThreads = 128 * (1 + kConsumers), kDrainWarps = 3;
 constexpr int kTerms = 64;  // of a stage: 128 bytes of a row
 constexpr int kRowsBytes = kBlockRows * kTerms * 2, kColumnsBytes = kBlockColumns * kTerms * 2;
 constexpr int kMostStages = 8, kLimitSlots = 4;
 constexpr int kMostShared = 227 * 1024;
-constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
-static_assert(128 * (kProducerRegisters + kConsumers * kConsumerRegisters) <= 65536);
+// Of a thread. A launch gets no more than it has threads for, in eights.
+constexpr int kHelperRegisters = 72, kConsumerRegisters = 216;
+static_assert(128 * (kHelperRegisters + kConsumers * kConsumerRegisters) <= 65536 / kThreads / 8 * 8 * kThreads);
 
 // Behind operands, which are aligned to 1024.
 struct Control {
   ListLimit limits[kLimitSlots][kBlockColumns];
-  Packets::Space packets[kConsumerWarps];
-  Survivors::Space survivors[kConsumerWarps];
+  Mailbox mail[kConsumerWarps];
+  Survivors::Space survivors[kDrainWarps];
   Barrier full[kMostStages], empty[kMostStages], limits_free[kLimitSlots], rows_there, rows_free;
 };
 
@@ -110,7 +114,7 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
   constexpr int kStageBytes = kColumnsBytes + (kRowsStay ? 0 : kRowsBytes);
   const int thread = static_cast<int>(threadIdx.x % 128), lane = thread % 32, warp = thread / 32;
   const int row_base = consumer * 128 + warp * 16;  // of the block
-  Finds finds{Packets(control.packets[consumer * 4 + warp]), Survivors(control.survivors[consumer * 4 + warp])};
+  Sender sender(control.mail[consumer * 4 + warp]);
   Turn stage, slot, unit;
   Found found;
   if (kRowsStay && consumer == 1) arrive_named(kTurn, kConsumerThreads);
@@ -118,7 +122,7 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
     if (!is_wanted(job, u)) continue;
     const Unit at = unit_of(job, u);
     const int first_row = at.row_block * kBlockRows;
-    const WarpPlace place{row_base, first_row, at.first_column};
+    sender.begin({row_base, first_row, at.first_column});
     ListLimit limits[2][2];  // of slabs and halves
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -170,15 +174,16 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
           arrive(&control.empty[first_stage]);
       }
       const auto row_limit = [&](int slab, int half) { return limits[slab][half]; };
-      sift<kBoth>(found, row_limit, control.limits[slot.at], column, job, place, finds);
+      sift<kBoth>(found, row_limit, control.limits[slot.at], column, sender);
       __syncwarp();
       if (lane == 0) arrive(&control.limits_free[slot.at]);
       slot.next(kLimitSlots);
     }
     if constexpr (kRowsStay)
       if (thread == 0) arrive(&control.rows_free);
-    deliver_all<kBoth, Found>(finds, job, place);
+    sender.end();
   }
+  sender.close();
   if (kRowsStay && consumer == 0) sync_named(kTurn, kConsumerThreads);
 }
 #endif
@@ -201,13 +206,18 @@ __global__ void __launch_bounds__(kThreads, 1)
     for (auto& slot : control.limits_free) init_barrier(&slot, kConsumerWarps);
     init_barrier(&control.rows_there, 1);
     init_barrier(&control.rows_free, kConsumers);
+    for (auto& box : control.mail) box.open();
     publish_barriers();
   }
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x / 128);
   if (group == 0) {
-    give_registers<kProducerRegisters>();
-    if (threadIdx.x == 0) produce<kRowsStay>(&rows, &columns, job, shape, staying, ring, control);
+    give_registers<kHelperRegisters>();
+    const int drain = static_cast<int>(threadIdx.x / 32) - 1;
+    if (drain >= 0)
+      open_letters<kBoth, Found, kConsumerWarps, kDrainWarps>(control.mail, drain, control.survivors[drain], job);
+    else if (threadIdx.x == 0)
+      produce<kRowsStay>(&rows, &columns, job, shape, staying, ring, control);
   } else {
     take_registers<kConsumerRegisters>();
     consume<kRowsStay, kBoth>(job, shape, staying, ring, control, group - 1);

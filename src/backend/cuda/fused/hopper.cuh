@@ -39,6 +39,21 @@ __device__ inline void wait(Barrier* b, unsigned parity) {
       : "memory");
 }
 
+// Whether the phase of that parity has ended.
+__device__ inline bool is_over(Barrier* b, unsigned parity) {
+  unsigned over = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred over;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, over;\n"
+      "}\n"
+      : "=r"(over)
+      : "r"(shared_address(b)), "r"(parity)
+      : "memory");
+  return over != 0;
+}
+
 // A place in a ring of barriers, and the parity of its turn.
 struct Turn {
   int at = 0;

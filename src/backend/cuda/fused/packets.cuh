@@ -6,33 +6,37 @@
 
 namespace libknng::cuda::fused {
 
+inline constexpr int kPacketProducts = 16;
+
+template <int kRoom>
+struct PacketSpace {
+  __align__(16) float products[kRoom][kPacketProducts];
+  std::uint32_t origins[kRoom];
+  int count;
+};
+
+template <int kRoom>
 class Packets {
  public:
-  static constexpr int kProducts = 16, kRoom = 32;
-  struct Space {
-    __align__(16) float products[kRoom][kProducts];
-    std::uint32_t origins[kRoom];
-    int count;
-  };
+  using Space = PacketSpace<kRoom>;
 
-  __device__ explicit Packets(Space& space) : space_(space) {
-    if (threadIdx.x % 32 == 0) space_.count = 0;
-    __syncwarp();
-  }
+  // Cleared, at first.
+  __device__ explicit Packets(Space& space) : space_(space) {}
 
   // A lane's own: products of a group of the columns that begin `column` columns into the unit. False: no room.
-  __device__ bool add(const float (&products)[kProducts], int column, int group) {
+  __device__ bool add(const float (&products)[kPacketProducts], int column, int group) {
     const int at = atomicAdd(&space_.count, 1);
     if (at >= kRoom) return false;
     auto* const to = reinterpret_cast<float4*>(space_.products[at]);
 #pragma unroll
-    for (int i = 0; i < kProducts / 4; ++i)
+    for (int i = 0; i < kPacketProducts / 4; ++i)
       to[i] = {products[4 * i], products[4 * i + 1], products[4 * i + 2], products[4 * i + 3]};
     space_.origins[at] =
         static_cast<std::uint32_t>(column) << 16 | static_cast<std::uint32_t>(group) << 8 | threadIdx.x % 32;
     return true;
   }
   __device__ bool is_crowded() const { return space_.count > kRoom * 3 / 4; }
+  __device__ bool is_empty() const { return space_.count == 0; }
 
   struct Product {
     float value;
@@ -40,11 +44,11 @@ class Packets {
     int column, group, lane;
   };
   // All lanes: as many products as there are, and the i-th of them.
-  __device__ int products() const { return min(space_.count, kRoom) * kProducts; }
+  __device__ int products() const { return min(space_.count, kRoom) * kPacketProducts; }
   __device__ Product product(int i) const {
-    const std::uint32_t origin = space_.origins[i / kProducts];
-    return {space_.products[i / kProducts][i % kProducts], i % kProducts, static_cast<int>(origin >> 16),
-            static_cast<int>(origin >> 8 & 0xffU), static_cast<int>(origin & 0xffU)};
+    const std::uint32_t origin = space_.origins[i / kPacketProducts];
+    return {space_.products[i / kPacketProducts][i % kPacketProducts], i % kPacketProducts,
+            static_cast<int>(origin >> 16), static_cast<int>(origin >> 8 & 0xffU), static_cast<int>(origin & 0xffU)};
   }
   // All lanes.
   __device__ void clear() {

@@ -18,6 +18,7 @@ constexpr int kSlabs = kWarpRows / 16, kEights = kWarpColumns / 8;
 constexpr int kTerms = 32;           // of a stage: 64 bytes of a point
 constexpr int kPieces = kTerms / 8;  // of 16 bytes
 constexpr int kStages = 3;
+constexpr int kPacketsRoom = 32;
 static_assert(kBlockRows % kRows == 0 && kWarps == kRows / kWarpRows * kWarpsAcross);
 
 struct Shared {
@@ -25,7 +26,7 @@ struct Shared {
   __align__(128) std::byte columns[kStages][kColumns * kTerms * 2];
   __align__(16) ListLimit limits[2][kColumns];
   ListLimit row_limits[kRows];
-  Packets::Space packets[kWarps];
+  PacketSpace<kPacketsRoom> packets[kWarps];
   Survivors::Space survivors[kWarps];
 };
 
@@ -88,6 +89,38 @@ __device__ void multiply_stage(Found& found, const std::byte* rows, const std::b
   }
 }
 
+// What a warp has found and not handed over.
+template <bool kBoth>
+class Finds {
+ public:
+  __device__ Finds(PacketSpace<kPacketsRoom>& packets, Survivors::Space& survivors, const FusedJob& job)
+      : packets_(packets), survivors_(survivors), job_(job) {
+    packets_.clear();
+  }
+
+  // Before the first product of a unit, and behind its last.
+  __device__ void begin(const WarpPlace& place) { place_ = place; }
+  __device__ void end() {
+    flush();
+    survivors_.deliver(job_, place_.first_row, place_.first_column);
+  }
+
+  __device__ bool add(const float (&products)[kPacketProducts], int column, int group) {
+    return packets_.add(products, column, group);
+  }
+  __device__ bool is_crowded() const { return packets_.is_crowded(); }
+  __device__ __noinline__ void flush() {
+    open_packets<kBoth, Found, 8>(packets_, survivors_, job_, place_);
+    packets_.clear();
+  }
+
+ private:
+  Packets<kPacketsRoom> packets_;
+  Survivors survivors_;
+  const FusedJob& job_;
+  WarpPlace place_{};
+};
+
 template <bool kBoth>
 __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_constant__ FusedJob job) {
   if (!is_needed(job)) return;
@@ -95,7 +128,7 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
   auto& shared = *reinterpret_cast<Shared*>(memory);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int warp_row = warp / kWarpsAcross * kWarpRows, warp_column = warp % kWarpsAcross * kWarpColumns;
-  Finds finds{Packets(shared.packets[warp]), Survivors(shared.survivors[warp])};
+  Finds<kBoth> finds(shared.packets[warp], shared.survivors[warp], job);
   const int blocks = static_cast<int>((job.terms + kTerms - 1) / kTerms);
   constexpr int kHalves = kBlockRows / kRows;
   for (int work = static_cast<int>(blockIdx.x); work < units(job) * kHalves; work += static_cast<int>(gridDim.x)) {
@@ -104,7 +137,7 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
     const Unit at = unit_of(job, u);
     const int first_row = at.row_block * kBlockRows + work % kHalves * kRows;
     if (first_row >= job.rows.rows) continue;
-    const WarpPlace place{warp_row, first_row, at.first_column};
+    finds.begin({warp_row, first_row, at.first_column});
     // Stages of all columns of the unit, one after the other.
     const int tiles = (at.columns + kColumns - 1) / kColumns, stages = tiles * blocks;
     const auto fetch = [&](int stage) {
@@ -138,9 +171,9 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
         fetch(stage + kStages - 1);
         multiply_stage(found, shared.rows[stage % kStages], shared.columns[stage % kStages], warp_row, warp_column);
       }
-      sift<kBoth>(found, row_limit, column_limits + warp_column, tile * kColumns + warp_column, job, place, finds);
+      sift<kBoth>(found, row_limit, column_limits + warp_column, tile * kColumns + warp_column, finds);
     }
-    deliver_all<kBoth, Found>(finds, job, place);
+    finds.end();
   }
   wait_for_copies<0>();
 }

@@ -11,7 +11,7 @@ namespace libknng::cuda::fused {
 
 template <int kSlabs, int kEights, int kRowStep>
 struct Products {
-  static constexpr int kTogether = Packets::kProducts;  // of a lane
+  static constexpr int kTogether = kPacketProducts;  // of a lane
   static constexpr int kGroups = kSlabs * kEights * 4 / kTogether;
   float values[kSlabs][kEights * 4];
 
@@ -33,27 +33,21 @@ struct WarpPlace {
   int row_base, first_row, first_column;
 };
 
-// What a warp has found and not handed over.
-struct Finds {
-  Packets packets;
-  Survivors survivors;
-};
-
-// Looks through packets of products of this kind; all lanes. Limits are far away: those of all products of a lane are
-// asked for before the first is looked at.
-template <bool kBoth, class P>
-__device__ __noinline__ void open_packets(Finds& finds, const FusedJob& job, const WarpPlace at) {
-  constexpr int kAtOnce = 8;
+// Looks through packets of products of this kind; all lanes. Limits are far away: those of kAtOnce products of a lane
+// are asked for before the first is looked at.
+template <bool kBoth, class P, int kAtOnce, int kRoom>
+__device__ __forceinline__ void open_packets(const Packets<kRoom>& packets, Survivors& survivors, const FusedJob& job,
+                                             const WarpPlace& at) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   __syncwarp();
-  const int products = finds.packets.products();
+  const int products = packets.products();
 #pragma unroll 1
   for (int start = 0; start < products; start += 32 * kAtOnce) {
     Survivor found[kAtOnce];
     ListLimit of_rows[kAtOnce], of_columns[kAtOnce];
 #pragma unroll
     for (int j = 0; j < kAtOnce; ++j) {
-      const Packets::Product x = finds.packets.product(min(start + lane + 32 * j, products - 1));
+      const typename Packets<kRoom>::Product x = packets.product(min(start + lane + 32 * j, products - 1));
       const typename P::Place p = P::place(x.group, x.e);
       const int row = at.row_base + P::row_of(p, x.lane), column = x.column + P::column_of(p, x.lane);
       of_rows[j] = job.row_limits[at.first_row + row];
@@ -74,24 +68,24 @@ __device__ __noinline__ void open_packets(Finds& finds, const FusedJob& job, con
       wanted += (found[j].place & (kOfRow | kOfColumn)) != 0 ? 1 : 0;
     }
     const auto keep = [&](int from, int to, int count) {
-      Survivor* next = count > 0 ? finds.survivors.take(count) : nullptr;
+      Survivor* next = count > 0 ? survivors.take(count) : nullptr;
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j)
         if (j >= from && j < to && (found[j].place & (kOfRow | kOfColumn)) != 0) *next++ = found[j];
     };
     const int together = static_cast<int>(__reduce_add_sync(0xffffffffU, static_cast<unsigned>(wanted)));
-    const bool room_for_all = finds.survivors.has_room(together);
+    const bool room_for_all = survivors.has_room(together);
     __syncwarp();
-    if (!room_for_all) finds.survivors.deliver(job, at.first_row, at.first_column);
+    if (!room_for_all) survivors.deliver(job, at.first_row, at.first_column);
     if (together <= Survivors::kRoom) {
       keep(0, kAtOnce, wanted);
     } else {
 #pragma unroll 1
       for (int j = 0; j < kAtOnce; ++j) {
         __syncwarp();
-        const bool has_room = finds.survivors.has_room(32);
+        const bool has_room = survivors.has_room(32);
         __syncwarp();
-        if (!has_room) finds.survivors.deliver(job, at.first_row, at.first_column);
+        if (!has_room) survivors.deliver(job, at.first_row, at.first_column);
         bool mine = false;
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) mine |= i == j && (found[i].place & (kOfRow | kOfColumn)) != 0;
@@ -100,22 +94,14 @@ __device__ __noinline__ void open_packets(Finds& finds, const FusedJob& job, con
     }
     __syncwarp();
   }
-  finds.packets.clear();
-}
-
-// All that is left; all lanes.
-template <bool kBoth, class P>
-__device__ __forceinline__ void deliver_all(Finds& finds, const FusedJob& job, const WarpPlace at) {
-  open_packets<kBoth, P>(finds, job, at);
-  finds.survivors.deliver(job, at.first_row, at.first_column);
 }
 
 // column_base: of the warp's first in the unit. row_limit(slab, half): of a lane's rows. columns: limits of the warp's
-// columns, in shared memory, 16-byte aligned.
-template <bool kBoth, int kSlabs, int kEights, int kRowStep, class RowLimit>
+// columns, in shared memory, 16-byte aligned. finds: takes packets of a lane while it has room (add()); all lanes ask
+// whether it should be emptied (is_crowded()) and have it emptied (flush()).
+template <bool kBoth, int kSlabs, int kEights, int kRowStep, class RowLimit, class Finds>
 __device__ __forceinline__ void sift(const Products<kSlabs, kEights, kRowStep>& products, const RowLimit& row_limit,
-                                     const ListLimit* columns, int column_base, const FusedJob& job,
-                                     const WarpPlace& at, Finds& finds) {
+                                     const ListLimit* columns, int column_base, Finds& finds) {
   using P = Products<kSlabs, kEights, kRowStep>;
   constexpr int kChains = 4;
   const auto* const pairs = reinterpret_cast<const float4*>(columns);  // two limits each
@@ -138,14 +124,14 @@ __device__ __forceinline__ void sift(const Products<kSlabs, kEights, kRowStep>& 
       float packet[P::kTogether];
 #pragma unroll
       for (int e = 0; e < P::kTogether; ++e) packet[e] = products.at(P::place(g, e));
-      if (!finds.packets.add(packet, column_base, g)) left |= 1U << g;
+      if (!finds.add(packet, column_base, g)) left |= 1U << g;
     }
   }
   __syncwarp();
-  const bool crowded = finds.packets.is_crowded();
+  const bool crowded = finds.is_crowded();
   __syncwarp();
   if (!crowded) return;
-  open_packets<kBoth, P>(finds, job, at);
+  finds.flush();
   // Many are wanted where cut-offs are young: the rest, as much as there is room for at a time.
   while (__any_sync(0xffffffffU, left != 0)) {
 #pragma unroll
@@ -154,9 +140,9 @@ __device__ __forceinline__ void sift(const Products<kSlabs, kEights, kRowStep>& 
       float packet[P::kTogether];
 #pragma unroll
       for (int e = 0; e < P::kTogether; ++e) packet[e] = products.at(P::place(g, e));
-      if (finds.packets.add(packet, column_base, g)) left &= ~(1U << g);
+      if (finds.add(packet, column_base, g)) left &= ~(1U << g);
     }
-    open_packets<kBoth, P>(finds, job, at);
+    finds.flush();
   }
 }
 
