@@ -78,11 +78,9 @@ bool guess_cutoffs(Team& team, const TaskPlan& plan) {
 bool begin_rung(Team& team, const TaskPlan& plan, std::int32_t rung, bool is_last) {
   const auto begin = [&] { team.each([&](std::size_t i) { team[i].begin(rung); }); };
   begin();
-  if (guess_cutoffs(team, plan)) {
-    if (team[0].sample() <= kHopeless) return true;
-    begin();  // without guesses
-  }
-  return is_last || team[0].sample() <= kHopeless;
+  if (!is_last && team[0].sample() > kHopeless) return false;
+  if (guess_cutoffs(team, plan) && team[0].sample() > kHopeless) begin();  // without guesses
+  return true;
 }
 
 // Tiles of a queue, on whichever device is free; or some of them, if the output is found to be discarded.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "backend/cuda/engines/engine.h"
 #include "backend/seam.h"
 #include "prepare/drawn_columns.h"
 
@@ -20,34 +21,37 @@ inline std::int64_t opening_columns(const knng_backend_problem& p) {
 }
 
 struct CutoffGuess {
-  std::int64_t drawn = 0;  // columns; 0: a guess is not worth while
-  std::int64_t rank = 0;   // among them
+  std::int64_t drawn = 0;     // columns; 0: a guess is not worth while
+  std::int64_t rank = 0;      // among them
+  std::int64_t capacity = 0;  // of lists of drawn columns
 };
 
 // What a row costs, in terms of products: all of them with every drawn column, and each pair that some cut-off lets
-// through, which is put aside, opened, stored and merged (H100, W2 with k from 32 to 1,000: 60,000 to 150,000 terms).
+// through, which is put aside, opened, stored and merged (one H100, W2 with k = 100: the time of 130,000 terms).
 inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
-  constexpr double kTermsOfSurvivor = 100000, kWorthGuessing = 0.75;
-  constexpr std::int64_t kFewest = 4096, kSmallestShare = 8;
+  constexpr double kTermsOfSurvivor = 100000, kWorthGuessing = 0.85;
+  constexpr std::int64_t kFewest = 4096, kSmallestShare = 8, kSpare = 16;
   const std::int64_t n = p.columns.count, opening = opening_columns(p);
-  // Of lists that fall from `opening` columns on until `all` are met, with `rank` neighbours wanted.
-  const auto survivors = [opening](std::int64_t rank, std::int64_t all) {
-    const double times = static_cast<double>(all) / static_cast<double>(std::min(opening, all));
-    return static_cast<double>(rank) * (1 + std::log(times));
+  // Pairs that pass while a cut-off falls to that of `wanted` neighbours from where `times` as many lie below it.
+  const auto survivors = [](std::int64_t wanted, double times) {
+    return static_cast<double>(wanted) * (1 + std::log(std::max(times, 1.0)));
+  };
+  const auto from_opening = [&](std::int64_t wanted, std::int64_t all) {
+    return survivors(wanted, static_cast<double>(all) / static_cast<double>(opening));
   };
   CutoffGuess best;
-  if (p.blocks_held > 0) return best;
-  double least = kWorthGuessing * kTermsOfSurvivor * survivors(p.k, n);
+  if (p.blocks_held > 0 || engine_of(p).kind != EngineKind::fused_products) return best;
+  double least = kWorthGuessing * kTermsOfSurvivor * from_opening(p.k, n);
   const std::int64_t itself = p.square || p.leave_out ? 1 : 0;  // may be among them
   for (std::int64_t drawn = kFewest; drawn <= n / kSmallestShare; drawn *= 2) {
     const std::int64_t rank = rank_above(n, drawn, p.k) + itself;
     if (rank > p.k) continue;
-    const double under_guess = static_cast<double>(rank) * static_cast<double>(n) / static_cast<double>(drawn);
-    const double cost = static_cast<double>(drawn) * static_cast<double>(p.columns.dim) +
-                        kTermsOfSurvivor * (survivors(rank, drawn) + under_guess);
+    const double below = static_cast<double>(rank) * static_cast<double>(n) / static_cast<double>(drawn);
+    const double passing = from_opening(rank, drawn) + survivors(p.k, below / static_cast<double>(p.k));
+    const double cost = static_cast<double>(drawn) * static_cast<double>(p.columns.dim) + kTermsOfSurvivor * passing;
     if (cost >= least) continue;
     least = cost;
-    best = {drawn, rank};
+    best = {drawn, rank, std::min(p.capacity, (2 * rank + kSpare + 15) / 16 * 16)};
   }
   return best;
 }

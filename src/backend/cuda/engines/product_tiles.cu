@@ -17,10 +17,6 @@ bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).kind 
 bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
 
-// Columns of which there is a copy behind all others, for first cut-offs.
-std::int64_t drawn_columns(const knng_backend_problem& p) {
-  return engine_of(p).kind == EngineKind::fused_products ? cutoff_guess(p).drawn : 0;
-}
 std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count, std::int64_t drawn) {
   const std::int64_t dim = p.columns.dim;
   return multiplies_bytes(p) ? Operands::integer_bytes(count, dim) : Operands::bytes(count, drawn, dim);
@@ -42,7 +38,7 @@ Precision precision_of(const knng_backend_problem& p, int rung) {
 std::int64_t ProductTiles::bytes(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, dim = p.columns.dim;
   const bool of_sample = p.square && is_paged(p);  // there are no queries either
-  const std::int64_t drawn = drawn_columns(p);
+  const std::int64_t drawn = cutoff_guess(p).drawn;
   std::int64_t bytes = array_bytes(Products::kWorkspaceBytes);
   if (!of_sample) bytes += bytes_of_operands(p, n, p.square ? drawn : 0);
   if (!multiplies_bytes(p)) bytes += Frame::bytes(of_sample ? std::min(n, kSampleRows) : n, dim);
@@ -122,7 +118,7 @@ void ProductTiles::round_operands() {
   const Points* const queries = in_.points.queries();
   const std::int64_t* const order = in_.points.order_of_columns(0);
   const std::int64_t dim = points.dim();
-  operands_.emplace(points, order, drawn_columns(in_.problem), *frame_, precision_, in_.context);
+  operands_.emplace(points, order, cutoff_guess(in_.problem).drawn, *frame_, precision_, in_.context);
   double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
   if (queries) {
     query_operands_.emplace(*queries, nullptr, 0, *frame_, precision_, in_.context);

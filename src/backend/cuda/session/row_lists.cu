@@ -76,8 +76,8 @@ void RowLists::empty(const Stream& stream) {
   check_launch();
 }
 
-CandidateLists RowLists::from(std::int64_t first) const {
-  return {entries_.data() + first * capacity_, counts_.data() + first, static_cast<int>(capacity_),
+CandidateLists RowLists::from(std::int64_t first, std::int64_t capacity) const {
+  return {entries_.data() + first * capacity, counts_.data() + first, static_cast<int>(capacity),
           cutoffs_.data() + first, dropped_.data() + first};
 }
 

@@ -26,8 +26,9 @@ class RowLists {
   void clear(const Stream& stream);
   // The same, but cut-offs stay: true ones, or guesses, under which lists that cannot fill are not proved.
   void empty(const Stream& stream);
-  // Lists of rows `first` and on.
-  CandidateLists from(std::int64_t first) const;
+  // Lists of rows `first` and on; or, while none has an entry, shorter ones in the same memory.
+  CandidateLists from(std::int64_t first) const { return from(first, capacity_); }
+  CandidateLists from(std::int64_t first, std::int64_t capacity) const;
   // By row.
   const float* cutoffs() const noexcept { return cutoffs_.data(); }
   float* dropped() const noexcept { return dropped_.data(); }

@@ -179,13 +179,13 @@ void Session::show_lists() const {
 }
 
 void Session::search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
-                          std::int64_t k) {
+                          const Depth& depth) {
   const knng_backend_problem& p = problem_;
   for (std::int64_t row = 0; row < count; row += p.tile_rows)
     for (std::int64_t column = 0; column < columns; column += p.tile_cols) {
       const TileArea area{first + row, std::min(p.tile_rows, count - row), first_column + column,
                           std::min(p.tile_cols, columns - column)};
-      for (const TilePart& part : maker_->parts(area, false)) search(part, false, k);
+      for (const TilePart& part : maker_->parts(area, false)) search(part, false, depth);
       in_flight_.add(context_.stream);
       throw_if_cancelled();
     }
@@ -195,7 +195,7 @@ void Session::search_rows(std::int64_t first, std::int64_t count, std::int64_t f
 bool Session::guess(std::int64_t first, std::int64_t count) {
   const CutoffGuess guess = maker_->guess();
   if (guess.drawn == 0) return false;
-  search_rows(first, count, problem_.columns.count, guess.drawn, guess.rank);
+  search_rows(first, count, problem_.columns.count, guess.drawn, {guess.rank, guess.capacity});
   lists_->empty(context_.stream);
   show_lists();
   return true;
@@ -208,7 +208,7 @@ double Session::sample() {
   const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
   for (int group = 0; group < SampledRows::kGroups; ++group)
-    search_rows(rows.first(group), rows.together, 0, p.columns.count, p.k);
+    search_rows(rows.first(group), rows.together, 0, p.columns.count, depth());
   auto* const unproved = reinterpret_cast<int*>(workspace());
   check(cudaMemsetAsync(unproved, 0, sizeof *unproved, context_.stream));
   count_unproved(rows, lists_->from(0), bounds_from(0, p.k), unproved, context_.stream);
@@ -221,20 +221,20 @@ double Session::sample() {
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   for (const TilePart& part : maker_->parts({first_row, rows, first_column, columns}, problem_.square != 0))
-    search(part, problem_.square && part.area.first_row != part.area.first_column, problem_.k);
+    search(part, problem_.square && part.area.first_row != part.area.first_column, depth());
   in_flight_.add(context_.stream);
 }
 
-void Session::search(const TilePart& part, bool both, std::int64_t k) {
+void Session::search(const TilePart& part, bool both, const Depth& depth) {
   const TileArea& area = part.area;
   const TileSpace& space = *space_->tiles;
   TileSearch search{.part = part,
                     .both = both,
                     .rows = {},
                     .columns = {},
-                    .row_lists = lists_->from(area.first_row),
+                    .row_lists = lists_->from(area.first_row, depth.capacity),
                     .column_lists = {},
-                    .row_bounds = bounds_from(area.first_row, k),
+                    .row_bounds = bounds_from(area.first_row, depth.k),
                     .column_bounds = {},
                     .selector = selector_,
                     .tile = space.tile.data(),
@@ -243,7 +243,7 @@ void Session::search(const TilePart& part, bool both, std::int64_t k) {
     const int s = side == Side::rows ? 0 : 1;
     job.rows = static_cast<int>(area.rows);
     job.columns = static_cast<int>(area.columns);
-    job.capacity = static_cast<int>(found_capacity(problem_));
+    job.capacity = static_cast<int>(found_capacity(depth.k, depth.capacity));
     job.side = side;
     job.first_id = static_cast<std::uint32_t>(first_id);
     job.cutoffs = lists_->cutoffs() + first_list;
@@ -255,13 +255,13 @@ void Session::search(const TilePart& part, bool both, std::int64_t k) {
   aim(search.columns, Side::columns, area.first_column, area.first_row);
   if ((problem_.square && !both) || problem_.leave_out) search.rows.excluded = lists_->excluded() + area.first_row;
   if (both) {
-    search.column_lists = lists_->from(area.first_column);
-    search.column_bounds = bounds_from(area.first_column, k);
+    search.column_lists = lists_->from(area.first_column, depth.capacity);
+    search.column_bounds = bounds_from(area.first_column, depth.k);
   }
   maker_->find(search);
   blocks_used();
-  join(search.rows, area.first_row, k);
-  if (both) join(search.columns, area.first_column, k);
+  join(search.rows, area.first_row, depth);
+  if (both) join(search.columns, area.first_column, depth);
 }
 
 Bounds Session::bounds_from(std::int64_t first, std::int64_t k) const {
@@ -275,9 +275,9 @@ Bounds Session::bounds_from(std::int64_t first, std::int64_t k) const {
 }
 
 // Takes what a tile found for consecutive lists into them.
-void Session::join(const SelectJob& found, std::int64_t first_list, std::int64_t k) {
-  merge(lists_->from(first_list), list_count(found), {found.out, found.counts, found.capacity},
-        bounds_from(first_list, k), context_.stream);
+void Session::join(const SelectJob& found, std::int64_t first_list, const Depth& depth) {
+  merge(lists_->from(first_list, depth.capacity), list_count(found), {found.out, found.counts, found.capacity},
+        bounds_from(first_list, depth.k), context_.stream);
 }
 
 void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t count) {

@@ -79,15 +79,19 @@ class Session {
   }
   std::size_t tiles_in_flight() const;
   void show_lists() const;
+  // What lists are for: k entries, of as many as they keep. Cut-offs fall to what is proved of the k-th key.
+  struct Depth {
+    std::int64_t k, capacity;
+  };
+  Depth depth() const noexcept { return {problem_.k, problem_.capacity}; }
   // `count` rows beside `columns` columns from `first_column` on, tile by tile, as if they were queries.
   void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
-                   std::int64_t k);
-  // both: a pair of the part serves its row and its column, which are different points. Else its row. Cut-offs fall to
-  // what is proved of the k-th key.
-  void search(const TilePart& part, bool both, std::int64_t k);
+                   const Depth& depth);
+  // both: a pair of the part serves its row and its column, which are different points. Else its row.
+  void search(const TilePart& part, bool both, const Depth& depth);
   // What bounds the keys of lists of rows `first` and on, of which k are wanted.
   Bounds bounds_from(std::int64_t first, std::int64_t k) const;
-  void join(const SelectJob& found, std::int64_t first_list, std::int64_t k);
+  void join(const SelectJob& found, std::int64_t first_list, const Depth& depth);
   std::byte* workspace() const { return space_->workspace.data(); }
   void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 

@@ -6,6 +6,7 @@
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/engines/cutoff_guess.h"
 #include "backend/cuda/engines/engine.h"
 #include "backend/cuda/engines/engine_kernels.cuh"
 #include "backend/cuda/engines/operands.cuh"
@@ -32,16 +33,23 @@ Transform transform_of(const knng_backend_problem& p) { return static_cast<Trans
 
 std::int64_t tile_bytes(const knng_backend_problem& p) { return kernels_of(p).buffer(p).elements() * 4; }
 
-// The largest tile as a selector sees it.
-SelectJob largest_job(const knng_backend_problem& p, Side side) {
+// The largest tile as a selector sees it, from which it takes so many.
+SelectJob largest_job(const knng_backend_problem& p, Side side, std::int64_t capacity) {
   const TileBuffer buffer = kernels_of(p).buffer(p);
   SelectJob job;
   job.rows = static_cast<int>(buffer.rows);
   job.columns = static_cast<int>(buffer.columns);
   job.ld = leading_dimension(buffer.columns);
   job.side = side;
-  job.capacity = static_cast<int>(found_capacity(p));
+  job.capacity = static_cast<int>(capacity);
   return job;
+}
+std::int64_t selector_bytes(const knng_backend_problem& p, std::int64_t capacity) {
+  const Selector& selector = selector_of(p);
+  const SelectJob rows = largest_job(p, Side::rows, capacity), columns = largest_job(p, Side::columns, capacity);
+  const std::size_t bytes = std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns));
+  return static_cast<std::int64_t>(
+      selector.workspace_bytes_both ? std::max(bytes, selector.workspace_bytes_both(rows, columns)) : bytes);
 }
 
 // ---- points in blocks
@@ -97,10 +105,11 @@ bool shuffles_columns(const knng_backend_problem& p) {
   return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;
 }
 
-std::int64_t found_capacity(const knng_backend_problem& p) {
-  const double k = static_cast<double>(p.k), six_deviations = 6 * std::sqrt(2 * k);
-  return std::max(p.capacity, (static_cast<std::int64_t>(k + six_deviations) + 15) / 16 * 16);
+std::int64_t found_capacity(std::int64_t k, std::int64_t capacity) {
+  const double mean = static_cast<double>(k), six_deviations = 6 * std::sqrt(2 * mean);
+  return std::max(capacity, (static_cast<std::int64_t>(mean + six_deviations) + 15) / 16 * 16);
 }
+std::int64_t found_capacity(const knng_backend_problem& p) { return found_capacity(p.k, p.capacity); }
 
 std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
@@ -177,12 +186,9 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
   const Metric metric = metric_of(p.metric);
   switch (stage) {
     case Stage::tiles: {
-      const Selector& selector = selector_of(p);
-      const SelectJob rows = largest_job(p, Side::rows), columns = largest_job(p, Side::columns);
-      auto bytes =
-          static_cast<std::int64_t>(std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns)));
-      if (selector.workspace_bytes_both)
-        bytes = std::max(bytes, static_cast<std::int64_t>(selector.workspace_bytes_both(rows, columns)));
+      std::int64_t bytes = selector_bytes(p, found_capacity(p));
+      if (const CutoffGuess guess = cutoff_guess(p); guess.drawn > 0)
+        bytes = std::max(bytes, selector_bytes(p, found_capacity(guess.rank, guess.capacity)));
       bytes += kernels_of(p).workspace_bytes(p);
       return std::max(bytes, 2 * array_bytes(4 * p.tile_rows));  // merge_lists()
     }

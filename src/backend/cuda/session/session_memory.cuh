@@ -26,6 +26,8 @@ SearchRowsJob search_rows_job(const knng_backend_problem& p, const Metric& metri
 // Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
 // variance of 2 k, and a list with more than there is room for is selected from a second time.
 std::int64_t found_capacity(const knng_backend_problem& p);
+// The same for lists of which k entries are wanted and `capacity` kept.
+std::int64_t found_capacity(std::int64_t k, std::int64_t capacity);
 // Spaces for results: the device goes on with the next rows while the host, which is slower, takes those before.
 inline constexpr int kResultSpaces = 4;
 // Rows that one round of a stage is for.
