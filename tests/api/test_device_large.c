@@ -26,8 +26,9 @@ static knng* with_tiles(const question* q, const char* engine, const char* selec
     return NULL;
   }
   expect_ok(status, "knng_estimate");
-  const int64_t asked = atoll(columns), n = q->rows->n;
-  if (p.tile_cols < (asked < n ? asked : n)) {
+  const int64_t n = q->rows->n, lists = q->queries ? q->queries->n : n;
+  const int64_t high = atoll(rows), wide = atoll(columns);
+  if (p.tile_rows < (high < lists ? high : lists) || p.tile_cols < (wide < n ? wide : n)) {
     printf("%s %s: not run: too little memory but for cut tiles\n", engine, selector);
     knng_destroy(h);
     return NULL;
