@@ -7,8 +7,8 @@
 #include "harness/cmocka.h"
 #include "harness/devices.h"
 
-/* From about 100,000 points on the 100 nearest are worth a guess (src/backend/cuda/engines/cutoff_guess.h). */
-enum { many = 150000, dim = 24, neighbours = 100 };
+/* So many neighbours of so many points are worth a guess (unit.cutoff_guess). */
+enum { many = 40000, dim = 24, neighbours = 100 };
 
 static void expect_guessed(const question* q, const char* label) {
   knng_error failure;
@@ -68,7 +68,7 @@ static void queries_with_columns_left_out(void** state) {
   for (int64_t i = 0; i < asked; i += 3)
     for (int t = 0; t < dim; ++t) values[i * dim + t] *= 50;
   static int64_t left_out[asked];
-  for (int64_t i = 0; i < asked; ++i) left_out[i] = i % 2 ? -1 : i * 49;
+  for (int64_t i = 0; i < asked; ++i) left_out[i] = i % 2 ? -1 : i * 13;
   question q = question_of(&rows, &metric_cases[1], neighbours);
   q.queries = &queries;
   expect_guessed(&q, "queries");
