@@ -9,8 +9,9 @@ A call is all there is from a float32 array to all lists: libknng's handle is ma
 built and viewed, and both are destroyed; the others make their tree or index and search all rows for k + 1, since they
 find the row itself too. libknng is called through ctypes, with device=cpu and its proof; the others prove nothing.
 
-Whoever has its turn makes some calls in a row, after a pause in which the threads of the one before fall asleep. A cell
-is lost where libknng's best or mean call takes longer than the fastest peer's: the last column says which. Where k is
+Whoever has its turn makes some calls in a row, after a pause in which the threads of the one before fall asleep. Calls
+take one of several inputs of the cell's shape after the other, the same for all: with a single small one a processor
+learns which way every branch goes, and times are those that no program with data of its own sees. A cell is lost where libknng's best or mean call takes longer than the fastest peer's: the last column says which. Where k is
 more than an eighth of the rows, the floor is the time that the canonical keys of the listed pairs alone take: that of
 engine=direct, which evaluates all pairs, times the share of the pairs that are listed.
 
@@ -19,6 +20,7 @@ the C++ compiler makes a library); who is missing is left out. A benchmark, neve
 """
 import argparse
 import ctypes
+import itertools
 import json
 import os
 import pathlib
@@ -35,6 +37,7 @@ SKLEARN_ROWS = 20000  # brute force holds more per pair than the others
 FAR_BEHIND = 4  # times the fastest peer's first calls: such a peer has no turns
 PAUSE = 0.03  # seconds between turns: OpenBLAS's threads look for work about as long
 TURN_CALLS, TURN_SECONDS = 20, 0.02
+MOST_INPUTS, INPUT_VALUES = 16, 1 << 22  # of a cell: fewer where rows are large and many, but 2
 NAMES = ("faiss", "sklearn", "sklearn-tree", "scipy", "nanoflann")
 
 
@@ -273,6 +276,12 @@ def take_turns(calls):
     return times
 
 
+def rotating(calls):
+    """A call that is the next of `calls`."""
+    turns = itertools.cycle(calls)
+    return lambda: next(turns)()
+
+
 def summary(times):
     ordered = sorted(times)
     return {"best": ordered[0], "mean": sum(times) / len(times), "calls": times,
@@ -280,24 +289,25 @@ def summary(times):
 
 
 def measure(data, n, d, k, peers):
-    x = DATA[data](np.random.default_rng(1), n, d)
-    ours = Libknng(x, k, ARGS.set)
-    cell = {"data": data, "n": n, "d": d, "k": k, "engine": ours.engine()}
-    calls, firsts = {"libknng": ours}, {}
+    count = max(2, min(MOST_INPUTS, INPUT_VALUES // (n * d)))
+    inputs = [DATA[data](np.random.default_rng(seed), n, d) for seed in range(1, count + 1)]
+    ours = [Libknng(x, k, ARGS.set) for x in inputs]
+    cell = {"data": data, "n": n, "d": d, "k": k, "inputs": count, "engine": ours[0].engine()}
+    calls, firsts = {"libknng": rotating(ours)}, {}
     for name in peers:
-        call = PEERS[name](x, k)
-        if call:
-            calls[name] = call
-            firsts[name] = first_calls(call)
+        of_inputs = [PEERS[name](x, k) for x in inputs]
+        if of_inputs[0]:
+            calls[name] = rotating(of_inputs)
+            firsts[name] = first_calls(calls[name])
     for name, took in firsts.items():
         if took > FAR_BEHIND * min(firsts.values()):
             del calls[name]
     cell["first"] = firsts
     cell["times"] = {name: summary(t) for name, t in take_turns(calls).items()}
     if 8 * k > n:
-        direct = Libknng(x, 1, ("engine=direct",))
+        direct = Libknng(inputs[0], 1, ("engine=direct",))
         first_calls(direct)
-        cell["floor"] = min(timed(direct) for _ in range(3)) * ours.listed_share()
+        cell["floor"] = min(timed(direct) for _ in range(3)) * ours[0].listed_share()
     return cell
 
 
