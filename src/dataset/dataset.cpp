@@ -159,10 +159,6 @@ void Dataset::borrow(const MatrixView& view, Buffer<std::uint64_t> hashes, void 
   chunk->set_release(release, owner);
 }
 
-std::size_t Dataset::chunk_of(std::int64_t row) const noexcept {
-  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), row) - firsts_.begin()) - 1;
-}
-
 std::int64_t Dataset::run_of(std::int64_t first, std::int64_t count) const noexcept {
   const std::int64_t row = original(first);
   const std::size_t c = chunk_of(row);

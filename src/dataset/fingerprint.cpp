@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -50,6 +52,23 @@ void find_hashes(const Dataset& data, ThreadTeam& team, int members, double* scr
         }
       },
       members);
+}
+
+// Whether some are equal, of few rows: by a table of numbers of rows, at most half full, which takes no more memory
+// than dealing the hashes out does.
+bool any_equal(const Buffer<std::uint64_t>& hashes, Budget* budget) {
+  const std::int64_t n = hashes.size();
+  const std::uint64_t slots = std::bit_floor(4 * static_cast<std::uint64_t>(n));
+  constexpr std::uint16_t kFree = 0;
+  static_assert(kSortedAtOnce < std::numeric_limits<std::uint16_t>::max());
+  Buffer<std::uint16_t> table(static_cast<std::int64_t>(slots), kFree, budget);
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::uint64_t slot = hashes[i] & (slots - 1);
+    for (; table[static_cast<std::int64_t>(slot)] != kFree; slot = (slot + 1) & (slots - 1))
+      if (hashes[table[static_cast<std::int64_t>(slot)] - 1] == hashes[i]) return true;
+    table[static_cast<std::int64_t>(slot)] = static_cast<std::uint16_t>(i + 1);
+  }
+  return false;
 }
 
 // Deals hashes out to pieces, in each of them in the order of their rows.
@@ -227,7 +246,7 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam
   const bool all_known = std::all_of(data.chunks().begin(), data.chunks().end(),
                                      [](const auto& chunk) { return chunk->hashes() != nullptr; });
   Buffer<double> scratch(together * d * loading, budget);
-  Buffer<RowHash> hashes(n, budget);
+  Buffer<RowHash> hashes;
   Begins begins{};
   Fingerprint result;
   {
@@ -243,6 +262,8 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam
     std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
                   static_cast<unsigned long long>(digest.low64));
     result.text = text;
+    if (n <= kSortedAtOnce && !any_equal(by_row, budget)) return result;
+    hashes = Buffer<RowHash>(n, budget);
     begins = deal(by_row, team, sorters, hashes);
   }
 
