@@ -67,6 +67,7 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     const Selector* with = engine.selects ? &selector : nullptr;
     problem.panel = engine.panel;
     problem.block_bytes = engine.block_bytes;
+    problem.share = engine.share(problem.dim, problem.columns, k);
     problem.order_bytes = engine.shuffles ? RowOrder::bytes(problem.columns) : 0;
     problem.operand_bytes = engine.operand_bytes(task.metric, dtype, problem.columns, problem.dim, true);
     if (!problem.square)
@@ -80,9 +81,12 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     problem.check_thread_bytes = [checked, dim = problem.dim](std::int64_t tile_rows, std::int64_t tile_cols) {
       return check_thread_bytes(checked, tile_rows, tile_cols, dim);
     };
-    problem.workspace_bytes = [&engine, &task, dtype, with, k, dim = problem.dim](std::int64_t tile_rows,
-                                                                                  std::int64_t tile_cols) {
-      return engine.workspace_bytes(task.metric, dtype, with, k, tile_rows, tile_cols, dim);
+    problem.workspace_bytes = [&engine, &task, dtype, with, k, dim = problem.dim,
+                               grid = TileGrid{problem.rows, problem.columns, 1, 1, problem.square}](
+                                  std::int64_t tile_rows, std::int64_t tile_cols) mutable {
+      grid.tile_rows = tile_rows;
+      grid.tile_cols = tile_cols;
+      return engine.workspace_bytes(task.metric, dtype, with, k, grid, dim);
     };
     TaskPlan plan{make_plan(problem), &engine, with, {}};
     plan.checked = checked;

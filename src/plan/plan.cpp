@@ -10,23 +10,26 @@ namespace libknng {
 namespace {
 
 constexpr std::int64_t kFewestTile = 64, kMostTile = 512;
-constexpr std::int64_t kTilesPerThread = 8;
-// To start a thread and to wait for its end takes some 50 us. So many seconds of work are worth it, for each thread;
-// and what takes less than the other number needs nobody who looks after it.
-constexpr double kWorthThread = 100e-6, kBrief = 1e-3;
+constexpr std::int64_t kTilesPerThread = 8, kMostInOne = 256;
+// To start a thread and to wait for its end takes some 50 us, and milliseconds where others want its processor: a whole
+// slice of theirs. So many seconds of work are worth it, for each thread; and what takes less than the other number
+// needs nobody who looks after it.
+constexpr double kWorthThread = 500e-6, kBrief = 1e-3;
 
-// Roughly, of all pairs and lists on one thread: 200 x 2 take 0.10 ms at k = 1 and 0.97 at k = 100, 1,000 x 128 at k =
-// 10 take 8.4 (AVX-512).
+// Roughly, of all pairs and lists on one thread: 200 x 2 take 0.06 ms at k = 1 and 0.93 at k = 100, 1,000 x 2 at k = 10
+// take 0.57 and 5,000 x 8 at k = 1 16 (AVX2).
 double estimated_seconds(const Problem& p) {
   const auto rows = static_cast<double>(p.rows);
-  const double pairs = rows * static_cast<double>(p.columns) * (p.square ? 0.5 : 1);
+  const double pairs = rows * static_cast<double>(p.columns) * (p.square ? 0.5 : 1) * p.share;
   return pairs * (5e-9 + 0.05e-9 * static_cast<double>(p.dim)) + 40e-9 * rows * static_cast<double>(p.k);
 }
 
 std::int64_t comfortable_tile(const Problem& p) {
   std::int64_t tile = p.block_bytes / (8 * p.dim);
-  // Enough tiles to keep all threads busy to the end.
-  const std::int64_t of_many = ceil_div(std::max(p.rows, p.columns), kTilesPerThread * p.threads);
+  // Enough tiles to keep all threads busy to the end; one thread takes few points in one.
+  const std::int64_t points = std::max(p.rows, p.columns);
+  const bool in_one = p.threads == 1 && points <= kMostInOne;
+  const std::int64_t of_many = in_one ? points : ceil_div(points, kTilesPerThread * p.threads);
   tile = std::min(tile, std::max(kFewestTile, of_many));
   return std::clamp(tile / p.panel * p.panel, p.panel, kMostTile / p.panel * p.panel);
 }

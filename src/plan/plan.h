@@ -23,6 +23,7 @@ struct Problem {
   std::int64_t operand_bytes = 0;      // what the engine keeps for all points
   std::int64_t panel = 4;              // tiles are best a multiple of it
   std::int64_t block_bytes = 2 << 20;  // rows of a tile are best as large, in fp64
+  double share = 1;                    // of all pairs: on how many the engine spends time, roughly
   // Working memory of one thread of the engine, for tiles of that size.
   std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols)> workspace_bytes;
   // When lists are done, of rows that are looked at again: beside the graph, and of one thread.

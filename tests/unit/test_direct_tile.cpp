@@ -4,10 +4,13 @@
 #include <cmath>
 #include <cstring>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/direct_tile.h"
 #include "backend/cpu/packed.h"
+#include "backend/cpu/side_lists.h"
+#include "backend/cpu/tree_search.h"
 #include "metric/canonical.h"
 #include "metric/metric.h"
 #include "values.h"
@@ -130,12 +133,98 @@ class Case {
         ++next;
       }
     assert_int_equal(next, found.size());
+    check_all_keys(tile);
+  }
+
+  // Written down by row and by column: keys of pairs, and NaN where there is none.
+  void check_all_keys(const DirectTile& tile) {
+    write_keys(tile);
+    for (std::int64_t i = 0; i < strip.row_count; ++i)
+      for (std::int64_t j = 0; j < strip.column_count; ++j) {
+        const double by_row_key = by_row[static_cast<std::size_t>(i * row_stride() + j)];
+        const double by_column_key = by_column[static_cast<std::size_t>(j * column_stride() + i)];
+        const double expected = expected_key(i, j);
+        if (std::isnan(expected)) {
+          assert_true(std::isnan(by_row_key) && std::isnan(by_column_key));
+          continue;
+        }
+        assert_int_equal(bits(by_row_key), bits(expected));
+        assert_int_equal(bits(by_column_key), bits(expected));
+      }
+  }
+
+  // Lists that start at the cut-offs take what comes first by key and number, one more than k.
+  void check_lists(const DirectTile& tile, std::int64_t k) {
+    write_keys(tile);
+    const auto target = std::find_if(tree_targets().begin(), tree_targets().end(),
+                                     [&](const TreeTarget* t) { return std::strcmp(t->target, tile.target) == 0; });
+    assert_true(target != tree_targets().end());
+    for (const bool of_rows : {true, false}) {
+      const std::int64_t lists = of_rows ? strip.row_count : strip.column_count;
+      const std::int64_t numbers = of_rows ? strip.column_count : strip.row_count;
+      const std::vector<double>& cutoffs = of_rows ? row_cutoffs : column_cutoffs;
+      SideLists side(lists, k, nullptr);
+      for (std::int64_t i = 0; i < round_up(lists, kListedTogether); ++i) {
+        if (i < lists)
+          side.clear(i, cutoffs[static_cast<std::size_t>(i)]);
+        else
+          side.close(i);
+      }
+      const ListedKeys from = {of_rows ? by_column.data() : by_row.data(),
+                               of_rows ? column_stride() : row_stride(),
+                               0,
+                               lists,
+                               numbers,
+                               1000,
+                               strip.diagonal,
+                               of_rows};
+      tile.select(from, (*target)->insert(side.positions(), false), side);
+      for (std::int64_t i = 0; i < lists; ++i) {
+        std::vector<std::pair<double, double>> expected;
+        for (std::int64_t j = 0; j < numbers; ++j) {
+          const double key = of_rows ? expected_key(i, j) : expected_key(j, i);
+          if (key <= cutoffs[static_cast<std::size_t>(i)]) expected.emplace_back(key, 1000 + static_cast<double>(j));
+        }
+        std::sort(expected.begin(), expected.end());
+        for (std::int64_t t = 0; t <= k; ++t) {
+          const double key = side.keys(i)[t * kTreeLeaf], id = side.ids(i)[t * kTreeLeaf];
+          if (static_cast<std::size_t>(t) >= expected.size()) {
+            assert_true(id == kInfinity);
+            continue;
+          }
+          assert_int_equal(bits(key), bits(expected[static_cast<std::size_t>(t)].first));
+          assert_true(id == expected[static_cast<std::size_t>(t)].second);
+        }
+      }
+    }
   }
 
   DirectStrip strip{};
   std::vector<double> keys, row_cutoffs, column_cutoffs, row_flags, column_flags;
 
+  std::vector<double> by_row, by_column;  // of write_keys()
+
  private:
+  std::int64_t row_stride() const { return round_up(strip.column_count, kListedTogether); }
+  std::int64_t column_stride() const { return round_up(strip.row_count, kListedTogether); }
+
+  // NaN for what is no pair.
+  double expected_key(std::int64_t i, std::int64_t j) const {
+    if (strip.diagonal != INT64_MIN && j <= i + strip.diagonal) return std::nan("");
+    const bool directionless = strip.row_directionless && (row_flags[static_cast<std::size_t>(i)] != 0 ||
+                                                           column_flags[static_cast<std::size_t>(j)] != 0);
+    return directionless ? 1.0 : key(i, j);
+  }
+  void write_keys(const DirectTile& tile) {
+    const std::vector<double> packed_rows = pack(tile, rows_, strip.row_count);
+    const std::vector<double> packed_columns = pack(tile, columns_, strip.column_count);
+    by_row.assign(static_cast<std::size_t>(column_stride() * row_stride()), std::nan(""));
+    by_column = by_row;
+    strip.rows = packed_rows.data();
+    strip.columns = packed_columns.data();
+    tile.keys[static_cast<int>(metric_.term)](strip, by_row.data(), row_stride(), by_column.data(), column_stride());
+  }
+
   static std::size_t padded(std::int64_t points) { return static_cast<std::size_t>(round_up(points, kPanelRows)); }
 
   // Exactly as large as the engine makes it. What fills the last panel must not matter: large numbers.
@@ -168,7 +257,8 @@ void targets_are_listed_best_first(void**) {
     print_message("%s, %d lanes\n", tiles[i]->target, tiles[i]->lanes);
     assert_true(tiles[i]->lanes == 1 || tiles[i]->lanes == 2 || tiles[i]->lanes == 4 || tiles[i]->lanes == 8);
     if (i > 0) assert_true(tiles[i]->lanes < tiles[i - 1]->lanes);
-    for (int term = 0; term < kTerms; ++term) assert_true(tiles[i]->run[term] && tiles[i]->pair[term]);
+    for (int term = 0; term < kTerms; ++term)
+      assert_true(tiles[i]->run[term] && tiles[i]->keys[term] && tiles[i]->pair[term]);
   }
 }
 
@@ -332,6 +422,25 @@ void large_blocks(void**) {
     }
 }
 
+void lists_take_the_first_by_key_and_number(void**) {
+  values::Random random(28);
+  for (const char* name : {"sqeuclidean", "chebyshev", "cosine"})
+    for (const auto& [rows, columns] : {std::pair{1, 1}, {3, 9}, {16, 40}, {16, 64}, {35, 70}, {70, 33}})
+      for (const std::int64_t diagonal : {INT64_MIN, std::int64_t{0}, std::int64_t{-7}, std::int64_t{-16},
+                                          std::int64_t{5}, std::int64_t{100}, std::int64_t{-100}}) {
+        Case c(find_metric(name, 2), rows, columns, 3, random);
+        c.strip.diagonal = diagonal;
+        for (const bool open : {true, false}) {
+          if (!open) {
+            for (double& cutoff : c.row_cutoffs) cutoff = random_cutoff(c, random);
+            for (double& cutoff : c.column_cutoffs) cutoff = random_cutoff(c, random);
+          }
+          for (const DirectTile* tile : direct_tiles())
+            for (const std::int64_t k : {1, 2, 3, 5, 7, 10, 15, 20, 32}) c.check_lists(*tile, k);
+        }
+      }
+}
+
 }  // namespace
 
 int main() {
@@ -345,6 +454,7 @@ int main() {
       cmocka_unit_test(diagonals_leave_out_what_is_below),
       cmocka_unit_test(rows_without_direction_are_at_one),
       cmocka_unit_test(large_blocks),
+      cmocka_unit_test(lists_take_the_first_by_key_and_number),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

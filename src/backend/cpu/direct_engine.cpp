@@ -5,8 +5,38 @@
 #include <vector>
 
 #include "backend/cpu/direct_worker.h"
+#include "backend/cpu/listing_worker.h"
 
 namespace libknng {
+namespace {
+
+bool takes_all_keys(const TileGrid& grid, std::int64_t k) {
+  return grid.square && ListingWorker::pays(grid.columns, k);
+}
+
+// Worker: run(tile), made by make(member).
+template <class Make>
+void run_tiles(const CpuProblem& problem, Monitor& monitor, Make&& make) {
+  const TileGrid& grid = problem.grid;
+  TileQueue queue(grid);
+  monitor.stage("distances", grid.pairs());
+  problem.team.run([&](int member) {
+    auto&& run = make(member);
+    for (Tile t; !monitor.stopped() && queue.next(t);) {
+      run(t);
+      monitor.advance(grid.pairs_of(t));
+    }
+  });
+  monitor.check();
+}
+
+}  // namespace
+
+std::int64_t direct_workspace_bytes(const Metric&, std::int32_t, const Selector*, std::int64_t k, const TileGrid& grid,
+                                    std::int64_t dim) {
+  return DirectWorkspace::bytes(grid.tile_rows, grid.tile_cols, dim) +
+         (takes_all_keys(grid, k) ? ListingWorker::bytes(grid.tile_rows, grid.tile_cols, k) : 0);
+}
 
 CpuCounts run_direct(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {
   const TileGrid& grid = problem.grid;
@@ -15,16 +45,19 @@ CpuCounts run_direct(const CpuProblem& problem, NeighbourLists& lists, Budget* b
   for (int i = 0; i < problem.team.size(); ++i)
     spaces.emplace_back(grid.tile_rows, grid.tile_cols, problem.rows.dim(), budget);
   SharedLists shared(lists, grid.rows);
-  TileQueue queue(grid);
-  monitor.stage("distances", grid.pairs());
-  problem.team.run([&](int member) {
-    DirectWorker worker(problem, false, spaces[static_cast<std::size_t>(member)], shared);
-    for (Tile t; !monitor.stopped() && queue.next(t);) {
-      worker.run(t);
-      monitor.advance(grid.pairs_of(t));
-    }
-  });
-  monitor.check();
+  const auto space = [&](int member) -> DirectWorkspace& { return spaces[static_cast<std::size_t>(member)]; };
+  if (takes_all_keys(grid, lists.k())) {
+    std::vector<ListingWorker> workers;
+    workers.reserve(spaces.size());
+    for (int i = 0; i < problem.team.size(); ++i) workers.emplace_back(problem, lists.k(), space(i), budget);
+    run_tiles(problem, monitor, [&](int member) {
+      return [&, member](const Tile& t) { workers[static_cast<std::size_t>(member)].run(t, shared); };
+    });
+  } else {
+    run_tiles(problem, monitor, [&](int member) {
+      return [worker = DirectWorker(problem, false, space(member), shared)](const Tile& t) mutable { worker.run(t); };
+    });
+  }
   return {static_cast<std::int64_t>(grid.pairs()), 0, false};
 }
 

@@ -36,4 +36,18 @@ DirectStrip make_strip(const CpuProblem& problem, const DirectTile& kernels, con
   return strip;
 }
 
+void mark_directionless(const CpuProblem& problem, const Tile& t, std::int64_t first, DirectWorkspace& space,
+                        DirectStrip& strip) {
+  if (!problem.rows.any_directionless() && !problem.columns.any_directionless()) return;
+  const std::int64_t padded_rows = round_up(strip.row_count, kPanelRows);
+  const std::int64_t padded = padded_rows + round_up(t.columns, kPanelRows);
+  double* row_flags = space.cutoffs.data() + padded;
+  double* column_flags = row_flags + padded_rows;
+  std::fill_n(row_flags, padded, 0.0);
+  for (std::int64_t i = 0; i < strip.row_count; ++i) row_flags[i] = problem.rows.directionless(t.first_row + first + i);
+  for (std::int64_t j = 0; j < t.columns; ++j) column_flags[j] = problem.columns.directionless(t.first_column + j);
+  strip.row_directionless = row_flags;
+  strip.column_directionless = column_flags;
+}
+
 }  // namespace libknng

@@ -17,4 +17,8 @@ void pack_points(const DirectTile& kernels, const CanonicalRows& points, std::in
 DirectStrip make_strip(const CpuProblem& problem, const DirectTile& kernels, const Tile& t, std::int64_t first,
                        std::int64_t rows, double cutoff, DirectWorkspace& space);
 
+// Says which rows and columns of the strip have no direction, so that their pairs get the key of such.
+void mark_directionless(const CpuProblem& problem, const Tile& t, std::int64_t first, DirectWorkspace& space,
+                        DirectStrip& strip);
+
 }  // namespace libknng

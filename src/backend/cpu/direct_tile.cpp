@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "backend/cpu/hwy_elementary-inl.h"
 #include "backend/cpu/packed.h"
@@ -24,45 +25,82 @@ constexpr int kChunks = kCanonicalLanes / kLanes;
 constexpr int kPairs = kPanelRows * kPanelRows;
 static_assert(kPairs % kLanes == 0);
 
+// Terms with log or pow, which need the registers themselves and are compiled once for all chunks.
+template <class T>
+constexpr bool kIsLong = std::is_same_v<T, PowerDifference> || std::is_same_v<T, JensenShannon>;
+
 // Rows of a panel that are summed at once: their sums with four columns have to fit the registers (32 with AVX-512,
-// else 16) together with the columns' values. Terms with log or pow need the registers themselves.
+// else 16) together with the columns' values.
 template <class T>
 constexpr int rows_at_once() {
-  if (std::is_same_v<T, PowerDifference> || std::is_same_v<T, JensenShannon>) return 1;
+  if (kIsLong<T>) return 1;
   const int most = kLanes == 8 ? 4 : kLanes > 1 ? 2 : 1;
   return most >= T::kSums ? most / T::kSums : 1;
 }
 
-// Sums of kRows rows from `first` on with the four columns, for each chunk; sums[s][chunk][pair] are vectors.
+// Two panels of packed rows, and how their chunks lie in them.
+struct PanelPair {
+  const double* rows;
+  const double* columns;
+  double p;
+  std::int64_t whole;  // blocks of every chunk
+  int longer;          // chunks that have one more
+  int chunks;          // that have any
+
+  std::int64_t blocks(int chunk) const { return whole + (chunk < longer ? 1 : 0); }
+  std::int64_t first(int chunk) const { return kPanelRows * kLanes * (whole * chunk + std::min(chunk, longer)); }
+};
+
+// Of kRows rows with four columns.
 template <class T, int kRows>
-void sum_rows(const double* row_panel, const double* column_panel, std::int64_t dim, double p, int first, int chunks,
-              double* sums) {
+using RowSums = SimdOps::Real[kRows][kPanelRows][T::kSums];
+
+// Sums of kRows rows from `first` on with the four columns, of a chunk.
+template <class T, int kRows>
+HWY_INLINE void sum_chunk(const PanelPair& panels, int first, int chunk, RowSums<T, kRows>& s) {
   using Real = SimdOps::Real;
-  const double* a = row_panel + first * kLanes;
-  const double* b = column_panel;
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    Real s[kRows][kPanelRows][T::kSums];
+  const double* a = panels.rows + panels.first(chunk) + first * kLanes;
+  const double* b = panels.columns + panels.first(chunk);
+  for (int i = 0; i < kRows; ++i)
+    for (int j = 0; j < kPanelRows; ++j)
+      for (int k = 0; k < T::kSums; ++k) s[i][j][k] = SimdOps::set(0.0);
+  const std::int64_t blocks = panels.blocks(chunk);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const Real v0 = SimdOps::load(b), v1 = SimdOps::load(b + kLanes);
+    const Real v2 = SimdOps::load(b + 2 * kLanes), v3 = SimdOps::load(b + 3 * kLanes);
+    for (int i = 0; i < kRows; ++i) {
+      const Real u = SimdOps::load(a + i * kLanes);
+      T::template accumulate<SimdOps>(s[i][0], u, v0, panels.p);
+      T::template accumulate<SimdOps>(s[i][1], u, v1, panels.p);
+      T::template accumulate<SimdOps>(s[i][2], u, v2, panels.p);
+      T::template accumulate<SimdOps>(s[i][3], u, v3, panels.p);
+    }
+    a += kPanelRows * kLanes;
+    b += kPanelRows * kLanes;
+  }
+}
+template <class T, int kRows>
+HWY_NOINLINE void sum_long_chunk(const PanelPair& panels, int first, int chunk, RowSums<T, kRows>& s) {
+  sum_chunk<T, kRows>(panels, first, chunk, s);
+}
+
+// Of the chunks kChunk, kChunk + kStep, ...: s[c] joins s[c + h] for h = kChunks / 2 .. kStep, as everywhere. Each is
+// joined as soon as both are there, which keeps them in registers. Those without coordinates are +0 and left out.
+template <class T, int kRows, int kChunk, int kStep>
+HWY_INLINE void sum_chunks(const PanelPair& panels, int first, RowSums<T, kRows>& s) {
+  if constexpr (kStep == kChunks) {
+    if constexpr (kIsLong<T>)
+      sum_long_chunk<T, kRows>(panels, first, kChunk, s);
+    else
+      sum_chunk<T, kRows>(panels, first, kChunk, s);
+  } else {
+    sum_chunks<T, kRows, kChunk, 2 * kStep>(panels, first, s);
+    if (kChunk + kStep >= panels.chunks) return;
+    RowSums<T, kRows> other;
+    sum_chunks<T, kRows, kChunk + kStep, 2 * kStep>(panels, first, other);
     for (int i = 0; i < kRows; ++i)
       for (int j = 0; j < kPanelRows; ++j)
-        for (int k = 0; k < T::kSums; ++k) s[i][j][k] = SimdOps::set(0.0);
-    const std::int64_t blocks = chunk_blocks(dim, kLanes, chunk);
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const Real v0 = SimdOps::load(b), v1 = SimdOps::load(b + kLanes);
-      const Real v2 = SimdOps::load(b + 2 * kLanes), v3 = SimdOps::load(b + 3 * kLanes);
-      for (int i = 0; i < kRows; ++i) {
-        const Real u = SimdOps::load(a + i * kLanes);
-        T::template accumulate<SimdOps>(s[i][0], u, v0, p);
-        T::template accumulate<SimdOps>(s[i][1], u, v1, p);
-        T::template accumulate<SimdOps>(s[i][2], u, v2, p);
-        T::template accumulate<SimdOps>(s[i][3], u, v3, p);
-      }
-      a += kPanelRows * kLanes;
-      b += kPanelRows * kLanes;
-    }
-    for (int k = 0; k < T::kSums; ++k)
-      for (int i = 0; i < kRows; ++i)
-        for (int j = 0; j < kPanelRows; ++j)
-          SimdOps::store(s[i][j][k], sums + ((k * kChunks + chunk) * kPairs + (first + i) * kPanelRows + j) * kLanes);
+        for (int k = 0; k < T::kSums; ++k) s[i][j][k] = T::template join<SimdOps>(s[i][j][k], other[i][j][k]);
   }
 }
 
@@ -98,27 +136,23 @@ SimdOps::Real fold_lanes(const double* v) {
 #endif
 }
 
-// Joins the chunks of each pair and then the lanes: keys[i x 4 + j] of the panel's row i with the other's row j.
+// keys[i x 4 + j] of the panel's row i with the other's row j.
 template <class T>
-void panel_keys(const DirectStrip& strip, const double* row_panel, const double* column_panel, int chunks,
-                double* keys) {
-  HWY_ALIGN double sums[T::kSums * kChunks * kPairs * kLanes];
+HWY_INLINE void panel_keys(const PanelPair& panels, double scale, double* keys) {
+  HWY_ALIGN double sums[T::kSums * kPairs * kLanes];
   constexpr int kRows = rows_at_once<T>();
-  for (int first = 0; first < kPanelRows; first += kRows)
-    sum_rows<T, kRows>(row_panel, column_panel, strip.dim, strip.p, first, chunks, sums);
-  for (int k = 0; k < T::kSums; ++k) {
-    double* s = sums + k * kChunks * kPairs * kLanes;
-    for (int h = kChunks / 2; h > 0; h /= 2)
-      for (int chunk = 0; chunk < h && chunk + h < chunks; ++chunk)  // what lies beyond `chunks` is +0
-        for (int i = 0; i < kPairs * kLanes; i += kLanes) {
-          double* to = s + chunk * kPairs * kLanes + i;
-          SimdOps::store(T::template join<SimdOps>(SimdOps::load(to), SimdOps::load(to + h * kPairs * kLanes)), to);
-        }
+  for (int first = 0; first < kPanelRows; first += kRows) {
+    RowSums<T, kRows> s;
+    sum_chunks<T, kRows, 0, 1>(panels, first, s);
+    for (int k = 0; k < T::kSums; ++k)
+      for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < kPanelRows; ++j)
+          SimdOps::store(s[i][j][k], sums + (k * kPairs + (first + i) * kPanelRows + j) * kLanes);
   }
   for (int pair = 0; pair < kPairs; pair += kLanes) {
     SimdOps::Real s[T::kSums];
-    for (int k = 0; k < T::kSums; ++k) s[k] = fold_lanes<T>(sums + (k * kChunks * kPairs + pair) * kLanes);
-    SimdOps::store(T::template finish<SimdOps>(s, strip.scale), keys + pair);
+    for (int k = 0; k < T::kSums; ++k) s[k] = fold_lanes<T>(sums + (k * kPairs + pair) * kLanes);
+    SimdOps::store(T::template finish<SimdOps>(s, scale), keys + pair);
   }
 }
 
@@ -132,19 +166,26 @@ void spread_columns(const double* of_columns, double* of_pairs) {
     for (int j = 0; j < kPanelRows; ++j) of_pairs[i * kPanelRows + j] = of_columns[j];
 }
 
-template <class T>
-std::int64_t run_tile(const DirectStrip& strip) {
+PanelPair panels_of(const DirectStrip& strip) {
+  const std::int64_t whole = strip.dim / kCanonicalLanes, rest = strip.dim % kCanonicalLanes;
+  const int longer = static_cast<int>(ceil_div(rest, kLanes));
+  return {strip.rows, strip.columns, strip.p, whole, longer, whole > 0 ? kChunks : longer};
+}
+
+// Calls f(row, column, keys) for the panels of a strip that have a pair, with the first row and column of each and the
+// keys of all of its places. Column by column: a panel of them and the strip's rows stay in the first level cache.
+template <class T, class F>
+HWY_INLINE void each_panel(const DirectStrip& strip, F&& f) {
   const std::int64_t size = panel_size(strip.dim, kLanes);
-  const int chunks = static_cast<int>(std::min<std::int64_t>(kChunks, ceil_div(strip.dim, kLanes)));
-  std::int64_t found = 0;
-  for (std::int64_t row = 0; row < strip.row_count; row += kPanelRows) {
-    HWY_ALIGN double row_cutoffs[kPairs], column_cutoffs[kPairs], keys[kPairs];
-    spread_rows(strip.row_cutoffs + row, row_cutoffs);
-    // The panel's first row has the most columns.
-    std::int64_t column = std::max<std::int64_t>(0, strip.diagonal == INT64_MIN ? 0 : row + strip.diagonal + 1);
-    for (column = column / kPanelRows * kPanelRows; column < strip.column_count; column += kPanelRows) {
-      panel_keys<T>(strip, strip.rows + row / kPanelRows * size, strip.columns + column / kPanelRows * size, chunks,
-                    keys);
+  PanelPair panels = panels_of(strip);
+  const bool square = strip.diagonal != INT64_MIN;
+  HWY_ALIGN double keys[kPairs];
+  for (std::int64_t column = 0; column < strip.column_count; column += kPanelRows) {
+    panels.columns = strip.columns + column / kPanelRows * size;
+    for (std::int64_t row = 0; row < strip.row_count; row += kPanelRows) {
+      if (square && column + kPanelRows - 1 <= row + strip.diagonal) break;  // the panel's first row has the most
+      panels.rows = strip.rows + row / kPanelRows * size;
+      panel_keys<T>(panels, strip.scale, keys);
       if (strip.row_directionless) {
         for (int pair = 0; pair < kPairs; ++pair)
           if (strip.row_directionless[row + pair / kPanelRows] +
@@ -152,25 +193,91 @@ std::int64_t run_tile(const DirectStrip& strip) {
               0)
             keys[pair] = kNoDirectionKey;
       }
-      spread_columns(strip.column_cutoffs + column, column_cutoffs);
-      bool any = false;
-      for (int pair = 0; pair < kPairs; pair += kLanes) {
-        const auto key = SimdOps::load(keys + pair);
-        const auto out =
-            hn::And(hn::Gt(key, SimdOps::load(row_cutoffs + pair)), hn::Gt(key, SimdOps::load(column_cutoffs + pair)));
-        any = any || !hn::AllTrue(SimdOps::Tag(), out);
-      }
-      if (!any) continue;
-      for (int pair = 0; pair < kPairs; ++pair) {
-        const std::int64_t i = row + pair / kPanelRows, j = column + pair % kPanelRows;
-        if (i >= strip.row_count || j >= strip.column_count) continue;
-        if (strip.diagonal != INT64_MIN && j <= i + strip.diagonal) continue;
-        if (keys[pair] > row_cutoffs[pair] && keys[pair] > column_cutoffs[pair]) continue;
-        strip.survivors[found++] = {keys[pair], static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)};
-      }
+      f(row, column, keys);
     }
   }
+}
+
+template <class T>
+std::int64_t run_tile(const DirectStrip& strip) {
+  std::int64_t found = 0, spread = -1;
+  HWY_ALIGN double column_cutoffs[kPairs];
+  each_panel<T>(strip, [&](std::int64_t row, std::int64_t column, const double* keys) {
+    HWY_ALIGN double row_cutoffs[kPairs];
+    spread_rows(strip.row_cutoffs + row, row_cutoffs);
+    if (column != spread) spread_columns(strip.column_cutoffs + column, column_cutoffs);
+    spread = column;
+    bool any = false;
+    for (int pair = 0; pair < kPairs; pair += kLanes) {
+      const auto key = SimdOps::load(keys + pair);
+      const auto out =
+          hn::And(hn::Gt(key, SimdOps::load(row_cutoffs + pair)), hn::Gt(key, SimdOps::load(column_cutoffs + pair)));
+      any = any || !hn::AllTrue(SimdOps::Tag(), out);
+    }
+    if (!any) return;
+    for (int pair = 0; pair < kPairs; ++pair) {
+      const std::int64_t i = row + pair / kPanelRows, j = column + pair % kPanelRows;
+      if (i >= strip.row_count || j >= strip.column_count) continue;
+      if (strip.diagonal != INT64_MIN && j <= i + strip.diagonal) continue;
+      if (keys[pair] > row_cutoffs[pair] && keys[pair] > column_cutoffs[pair]) continue;
+      strip.survivors[found++] = {keys[pair], static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)};
+    }
+  });
   return found;
+}
+
+template <class T>
+void all_keys(const DirectStrip& strip, double* by_row, std::int64_t row_stride, double* by_column,
+              std::int64_t column_stride) {
+  constexpr double kNoPair = std::numeric_limits<double>::quiet_NaN();
+  const bool square = strip.diagonal != INT64_MIN;
+  each_panel<T>(strip, [&](std::int64_t row, std::int64_t column, double* keys) {
+    if (square && column <= row + kPanelRows - 1 + strip.diagonal)
+      for (int pair = 0; pair < kPairs; ++pair)
+        if (column + pair % kPanelRows <= row + pair / kPanelRows + strip.diagonal) keys[pair] = kNoPair;
+    double* const rows = by_row + row * row_stride + column;
+    double* const columns = by_column + column * column_stride + row;
+    for (int i = 0; i < kPanelRows; ++i)
+      for (int j = 0; j < kPanelRows; ++j) {
+        rows[i * row_stride + j] = keys[i * kPanelRows + j];
+        columns[j * column_stride + i] = keys[i * kPanelRows + j];
+      }
+  });
+}
+
+// Pairs that lists take at once, before their cut-offs are looked at again.
+constexpr std::int64_t kSelectedTogether = 16;
+static_assert(kListedTogether % kLanes == 0);
+
+// Lists of up to kLanes points, from `list` on, are offered numbers [begin, end), whose keys are `stride` apart.
+HWY_INLINE void select_lanes(const ListedKeys& from, InsertFunction* insert, std::int64_t begin, std::int64_t end,
+                             double* list_keys, double* list_ids, const double* last, std::int64_t list) {
+  HWY_ALIGN double keys[kSelectedTogether * kLanes], ids[kSelectedTogether];
+  SimdOps::Real cutoff = SimdOps::load(last);
+  std::int64_t near = 0;
+  for (std::int64_t j = begin; j < end; ++j) {
+    const SimdOps::Real key = SimdOps::load(from.keys + j * from.stride + list);
+    SimdOps::store(key, keys + near * kLanes);
+    ids[near] = from.first_id + static_cast<double>(j);
+    near += !hn::AllFalse(SimdOps::Tag(), SimdOps::less(key, cutoff));
+    if (near < kSelectedTogether) continue;
+    insert(keys, ids, near, list_keys, list_ids);
+    cutoff = SimdOps::load(last);
+    near = 0;
+  }
+  if (near > 0) insert(keys, ids, near, list_keys, list_ids);
+}
+
+void select_listed(const ListedKeys& from, InsertFunction* insert, SideLists& lists) {
+  for (std::int64_t list = 0; list < from.lists; list += kLanes) {
+    // A point of a diagonal tile has pairs with some of the numbers only.
+    const std::int64_t begin = from.of_rows ? std::max<std::int64_t>(0, list + from.diagonal + 1) : 0;
+    const std::int64_t end = from.of_rows || from.diagonal == INT64_MIN
+                                 ? from.count
+                                 : std::min(from.count, list + kLanes - 1 - from.diagonal);
+    const std::int64_t at = from.first_list + list;
+    select_lanes(from, insert, begin, end, lists.keys(at), lists.ids(at), lists.last_keys(at), list);
+  }
 }
 
 template <class T>
@@ -268,10 +375,12 @@ DirectTile make_direct_tile() {
   tile.target = hwy::TargetName(HWY_TARGET);
   tile.lanes = kLanes;
   tile.pack = pack_row<kLanes>;
+  tile.select = select_listed;
   for (int i = 0; i < kTerms; ++i)
     HWY_NAMESPACE::visit_term(static_cast<Term>(i), [&](auto term) {
       using T = decltype(term);
       tile.run[i] = run_tile<T>;
+      tile.keys[i] = all_keys<T>;
       tile.pair[i] = pair_key<T>;
     });
   const auto product_form = [&]<class T>(Term term, T) {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/cpu/side_lists.h"
+#include "backend/cpu/tree_search.h"
 #include "metric/metric.h"
 
 namespace libknng {
@@ -34,6 +36,13 @@ struct DirectStrip {
 
 // Returns the number of survivors.
 using DirectTileFunction = std::int64_t(const DirectStrip& strip);
+// The keys of all pairs of a strip, by row and by column: those of a row, and of a column, lie behind each other, whole
+// panels of them. Cut-offs and survivors are not looked at. Panels without a pair are left as they are; other places
+// without one get NaN.
+using AllKeysFunction = void(const DirectStrip& strip, double* by_row, std::int64_t row_stride, double* by_column,
+                             std::int64_t column_stride);
+// Offers all keys to lists, from one side.
+using SelectFunction = void(const ListedKeys& from, InsertFunction* insert, SideLists& lists);
 // The canonical key of one pair of rows, dim values each.
 using PairFunction = double(const double* u, const double* v, std::int64_t dim, double p, double scale);
 // The canonical keys of a row with `count` others, in any number: what stays of the row in registers serves several.
@@ -47,7 +56,9 @@ struct DirectTile {
   int lanes;  // N of packed.h
   PackFunction* pack;
   DirectTileFunction* run[kTerms];  // by Term
-  PairFunction* pair[kTerms];       // by Term
+  AllKeysFunction* keys[kTerms];    // by Term
+  SelectFunction* select;
+  PairFunction* pair[kTerms];  // by Term
   // By Term, for terms with a product form; else nullptr. From canonical rows, and from rows that are stored as such.
   RowKeysFunction<double>* row_keys[kTerms];
   RowKeysFunction<float>* float_row_keys[kTerms];

@@ -26,22 +26,13 @@ void DirectWorker::run(const Tile& t) {
 
 void DirectWorker::run_strip(const Tile& t, std::int64_t first, std::int64_t rows) {
   const std::int64_t first_row = t.first_row + first, padded_rows = round_up(rows, kPanelRows);
-  const std::int64_t padded = padded_rows + round_up(t.columns, kPanelRows);
   DirectStrip strip = make_strip(problem_, tile_, t, first, rows, kTakesNothing, space_);
   // Cut-offs only fall: a stale one lets through too much, never too little.
   double* cutoffs = space_.cutoffs.data();
   read_cutoffs(first_row, rows, cutoffs);
   if (problem_.grid.square) read_cutoffs(t.first_column, t.columns, cutoffs + padded_rows);
 
-  if (!skip_directionless_ && (problem_.rows.any_directionless() || problem_.columns.any_directionless())) {
-    double* row_flags = cutoffs + padded;
-    double* column_flags = row_flags + padded_rows;
-    std::fill_n(row_flags, padded, 0.0);
-    for (std::int64_t i = 0; i < rows; ++i) row_flags[i] = problem_.rows.directionless(first_row + i);
-    for (std::int64_t j = 0; j < t.columns; ++j) column_flags[j] = problem_.columns.directionless(t.first_column + j);
-    strip.row_directionless = row_flags;
-    strip.column_directionless = column_flags;
-  }
+  if (!skip_directionless_) mark_directionless(problem_, t, first, space_, strip);
   const std::int64_t found = tile_.run[static_cast<int>(problem_.metric.term)](strip);
   if (found > 0) offer(t, first_row, {strip.survivors, static_cast<std::size_t>(found)});
 }

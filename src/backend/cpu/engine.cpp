@@ -2,7 +2,6 @@
 
 #include "backend/cpu/direct_engine.h"
 #include "backend/cpu/direct_tile.h"
-#include "backend/cpu/direct_workspace.h"
 #include "backend/cpu/fused_engine.h"
 #include "backend/cpu/point_tree.h"
 #include "backend/cpu/tiled_engine.h"
@@ -16,11 +15,8 @@ namespace {
 bool any_metric(const Metric&, std::int64_t) { return true; }
 bool always(const Metric&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return true; }
 bool never(const Metric&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return false; }
+double all_pairs(std::int64_t, std::int64_t, std::int64_t) { return 1; }
 std::int64_t no_operands(const Metric&, std::int32_t, std::int64_t, std::int64_t, bool) { return 0; }
-std::int64_t direct_workspace_bytes(const Metric&, std::int32_t, const Selector*, std::int64_t, std::int64_t tile_rows,
-                                    std::int64_t tile_cols, std::int64_t dim) {
-  return DirectWorkspace::bytes(tile_rows, tile_cols, dim);
-}
 
 // A block of packed rows should stay in the second level cache while it is used against a whole row block, but
 // converting it costs as much as about 30 pairs a row: large blocks win until they leave the third level.
@@ -40,12 +36,12 @@ constexpr std::int64_t kAnyDim = INT64_MAX;
 
 constexpr CpuEngine kEngines[] = {
     {"tree", kPanelRows, kPackedBlock, kTreePairs, false, false, true, kMostTreeDim, tree_can_run, tree_pays,
-     tree_operand_bytes, tree_workspace_bytes, run_tree},
+     tree_share, tree_operand_bytes, tree_workspace_bytes, run_tree},
     {"fused", kFilterPanel, kOperandBlock, kFusedPairs, false, false, false, kLargestFilterDim, fused_can_run,
-     fused_pays, fused_operand_bytes, fused_workspace_bytes, run_fused},
-    {"tiled", kFilterPanel, kPackedBlock, kTiledPairs, true, true, false, kAnyDim, any_metric, never,
+     fused_pays, all_pairs, fused_operand_bytes, fused_workspace_bytes, run_fused},
+    {"tiled", kFilterPanel, kPackedBlock, kTiledPairs, true, true, false, kAnyDim, any_metric, never, all_pairs,
      tiled_operand_bytes, tiled_workspace_bytes, run_tiled},
-    {"direct", kPanelRows, kPackedBlock, 0, false, false, true, kAnyDim, any_metric, always, no_operands,
+    {"direct", kPanelRows, kPackedBlock, 0, false, false, true, kAnyDim, any_metric, always, all_pairs, no_operands,
      direct_workspace_bytes, run_direct},
 };
 

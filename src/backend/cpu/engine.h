@@ -48,13 +48,15 @@ struct CpuEngine {
   bool (*can_run)(const Metric& metric, std::int64_t dim);
   // Whether engine=auto should take it rather than one further down.
   bool (*pays)(const Metric& metric, std::int64_t dim, std::int64_t rows, std::int64_t columns, std::int64_t k);
+  // Of all pairs: on how many it spends time, roughly.
+  double (*share)(std::int64_t dim, std::int64_t columns, std::int64_t k);
   // Memory beside the canonical rows and the lists: for all points, and for each thread.
   // dtype: of the rows as stored, 0 if queries have another than the data set. searched: the points of the data set,
   // not queries.
   std::int64_t (*operand_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
                                 bool searched);
   std::int64_t (*workspace_bytes)(const Metric& metric, std::int32_t dtype, const Selector* selector, std::int64_t k,
-                                  std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+                                  const TileGrid& grid, std::int64_t dim);
   // Offers to `lists`, which are by rows, every pair that belongs, and others, each once. Throws KNNG_ERR_CANCELLED
   // when stopped, the lists are then partial.
   CpuCounts (*run)(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);

@@ -9,6 +9,7 @@
 #include "backend/cpu/directionless.h"
 #include "backend/cpu/integer_filter.h"
 #include "backend/cpu/product_filter.h"
+#include "backend/cpu/side_lists.h"
 #include "prepare/filter_operands.h"
 #include "prepare/integer_operands.h"
 
@@ -156,10 +157,13 @@ bool fused_can_run(const Metric& metric, std::int64_t dim) { return product_filt
 
 // Operands cost about as much as comparing each column directly with some 150 queries (50,000 x 128 and 20,000 x 784,
 // fp32). From guessed cut-offs a list takes about 1.5 k keys: the filter pays while that is a small share of the
-// columns (20,000 x 8: at k = 2,500 it still takes two thirds of the direct engine's time; 1,000 x 128 at k = 10 four
-// fifths, 600 x 128 as long).
+// columns (20,000 x 8: at k = 2,500 it still takes two thirds of the direct engine's time). Of graphs with short lists
+// the direct engine takes all keys of a strip at once, which suits few columns: 600 x 32 at k = 1 take it seven eighths
+// of the filter's time, 800 x 128 eight sevenths; at k = 10 1,000 x 32 19 twentieths and 1,200 x 32 21.
 bool fused_pays(const Metric&, std::int64_t, std::int64_t rows, std::int64_t columns, std::int64_t k) {
-  return rows >= 192 && columns >= 800 && k <= columns / 16;
+  const bool listed = rows == columns && k <= SideLists::kMostListed;  // as queries that are as many rarely are
+  const std::int64_t fewest = listed ? std::min<std::int64_t>(800 + 25 * k, 1200) : 800;
+  return rows >= 192 && columns >= fewest && k <= columns / 16;
 }
 
 std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
@@ -178,10 +182,10 @@ std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::
 }
 
 std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t,
-                                   std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) {
-  return FusedWorker::bytes(tile_rows, tile_cols, dim) + (integer_filter_can_run(metric, dtype, dim)
-                                                              ? integer_filter_bytes(tile_rows, tile_cols)
-                                                              : product_filter_bytes(tile_rows, tile_cols));
+                                   const TileGrid& grid, std::int64_t dim) {
+  return FusedWorker::bytes(grid.tile_rows, grid.tile_cols, dim) +
+         (integer_filter_can_run(metric, dtype, dim) ? integer_filter_bytes(grid.tile_rows, grid.tile_cols)
+                                                     : product_filter_bytes(grid.tile_rows, grid.tile_cols));
 }
 
 CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {

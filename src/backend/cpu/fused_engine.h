@@ -12,7 +12,7 @@ bool fused_pays(const Metric& metric, std::int64_t dim, std::int64_t rows, std::
 std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
                                  bool searched);
 std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t k,
-                                   std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+                                   const TileGrid& grid, std::int64_t dim);
 CpuCounts run_fused_with(const CpuProblem& problem, const TileFilter& filter, NeighbourLists& lists, Budget* budget,
                          Monitor& monitor);
 // With the filter that suits the data best.

@@ -31,6 +31,13 @@ class LeafLists {
                        "k");
   }
 
+  // Of lists of so many entries; 1 if they are long.
+  static int positions(std::int64_t size) {
+    for (const int positions : kShortLists)
+      if (size <= positions) return positions;
+    return 1;
+  }
+
   bool are_short() const noexcept { return capacity_ == 0; }
   // As the leaf before met some.
   bool expects_equal_keys = false;
@@ -81,11 +88,6 @@ class LeafLists {
   static constexpr double kNoId = std::numeric_limits<double>::infinity();
   static constexpr int kMostShort = kShortLists[std::size(kShortLists) - 1];
 
-  static int positions(std::int64_t size) {
-    for (const int positions : kShortLists)
-      if (size <= positions) return positions;
-    return 1;
-  }
   static std::int64_t capacity(std::int64_t size) {
     return size <= kMostShort ? 0 : checked_add(size, room_for_arrivals(size), "k");
   }

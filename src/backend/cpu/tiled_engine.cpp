@@ -141,8 +141,8 @@ std::int64_t tiled_operand_bytes(const Metric& metric, std::int32_t, std::int64_
 }
 
 std::int64_t tiled_workspace_bytes(const Metric&, std::int32_t, const Selector* selector, std::int64_t,
-                                   std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) {
-  return TiledWorker::bytes(*selector, tile_rows, tile_cols, dim);
+                                   const TileGrid& grid, std::int64_t dim) {
+  return TiledWorker::bytes(*selector, grid.tile_rows, grid.tile_cols, dim);
 }
 
 CpuCounts run_tiled(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {

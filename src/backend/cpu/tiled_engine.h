@@ -9,7 +9,7 @@ namespace libknng {
 std::int64_t tiled_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
                                  bool searched);
 std::int64_t tiled_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector* selector, std::int64_t k,
-                                   std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+                                   const TileGrid& grid, std::int64_t dim);
 CpuCounts run_tiled(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);
 
 }  // namespace libknng
