@@ -33,6 +33,16 @@ struct WarpPlace {
   int row_base, first_row, first_column;
 };
 
+// Of all lanes.
+__device__ inline int sum_of_warp(int mine) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  for (int apart = 16; apart > 0; apart /= 2) mine += __shfl_xor_sync(0xffffffffU, mine, apart);
+  return mine;
+#else
+  return static_cast<int>(__reduce_add_sync(0xffffffffU, static_cast<unsigned>(mine)));
+#endif
+}
+
 // Looks through packets of products of this kind; all lanes. Limits are far away: those of kAtOnce products of a lane
 // are asked for before the first is looked at.
 template <bool kBoth, class P, int kAtOnce, int kRoom>
@@ -73,7 +83,7 @@ __device__ __forceinline__ void open_packets(const Packets<kRoom>& packets, Surv
       for (int j = 0; j < kAtOnce; ++j)
         if (j >= from && j < to && (found[j].place & (kOfRow | kOfColumn)) != 0) *next++ = found[j];
     };
-    const int together = static_cast<int>(__reduce_add_sync(0xffffffffU, static_cast<unsigned>(wanted)));
+    const int together = sum_of_warp(wanted);
     const bool room_for_all = survivors.has_room(together);
     __syncwarp();
     if (!room_for_all) survivors.deliver(job, at.first_row, at.first_column);
