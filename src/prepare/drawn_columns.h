@@ -15,7 +15,7 @@ namespace libknng {
 // points.
 inline std::int64_t drawn_point(std::int64_t points, std::int64_t count, std::int64_t s) noexcept {
   // The first shares are longer by one.
-  const std::int64_t share = points / count, longer = points % count;
+  const std::int64_t share = std::max<std::int64_t>(points / count, 1), longer = points % count;
   const std::int64_t first = s * share + std::min(s, longer), width = share + (s < longer ? 1 : 0);
   return first +
          static_cast<std::int64_t>(random_bits(static_cast<std::uint64_t>(s)) % static_cast<std::uint64_t>(width));
