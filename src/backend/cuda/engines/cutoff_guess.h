@@ -27,7 +27,8 @@ struct CutoffGuess {
 };
 
 // What a row costs, in terms of products: all of them with every drawn column, and each pair that some cut-off lets
-// through, which is put aside, opened, stored and merged (one H100, W2 with k = 100: the time of 130,000 terms).
+// through, which is put aside, opened, stored and merged (about 100,000 terms, from the times of W2 at k = 100 with a
+// guess and without).
 inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
   constexpr double kTermsOfSurvivor = 100000, kWorthGuessing = 0.85;
   constexpr std::int64_t kFewest = 4096, kSmallestShare = 8, kSpare = 16;
