@@ -10,6 +10,7 @@ option(KNNG_FORMATS "Build the formats library for .gz and .npz (needs zlib and 
 set(KNNG_CUDA AUTO CACHE STRING "Build the CUDA library: AUTO (where nvcc 12.0 or newer is), ON, OFF")
 set_property(CACHE KNNG_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(KNNG_CUDA_ARCHITECTURES "80-real;90a-real" CACHE STRING "What the CUDA library is compiled for")
+option(KNNG_AVX512 "Compile the kernels of x86-64 for AVX-512, too" ON)
 option(KNNG_WERROR "Treat warnings as errors" OFF)
 set(KNNG_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
 
@@ -48,6 +49,9 @@ target_compile_options(knng_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wshadow>
   $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>
   $<$<AND:$<BOOL:${KNNG_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
+if(NOT KNNG_AVX512)
+  target_compile_definitions(knng_flags INTERFACE KNNG_WITHOUT_AVX512)
+endif()
 if(KNNG_SANITIZE)
   target_compile_options(knng_flags INTERFACE -fsanitize=${KNNG_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(knng_flags INTERFACE -fsanitize=${KNNG_SANITIZE})

@@ -1,6 +1,6 @@
 # cmake -C src/cmake/ubsan.cmake: undefined behaviour as clang sees it (package clang), which knows of calls
 # of functions through another type, too. Not with addresses: its operator new ends the program where it should throw.
 set(KNNG_SANITIZE "undefined" CACHE STRING "")
-set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "")
+include(${CMAKE_CURRENT_LIST_DIR}/sanitizers.cmake)
 set(CMAKE_C_COMPILER clang CACHE STRING "")
 set(CMAKE_CXX_COMPILER clang++ CACHE STRING "")

@@ -1,9 +1,8 @@
 // Which SIMD targets the CPU kernels are compiled for, and which of them this processor can run.
 //
 // Include this before any Highway header, in every file that uses Highway: Highway reads its list of targets once.
-//   - x86-64: the baseline of the compiler's flags, AVX2 and AVX-512 (Highway's AVX3). Without flags the baseline is
-//   one
-//     lane (HWY_SCALAR; HWY_EMU128 from gcc 12.3 on and with clang).
+//   - x86-64: the baseline of the compiler's flags, AVX2 and AVX-512 (Highway's AVX3; not where KNNG_WITHOUT_AVX512 is
+//     defined). Without flags the baseline is one lane (HWY_SCALAR; HWY_EMU128 from gcc 12.3 on and with clang).
 //   - elsewhere: the static target only, and never one whose vectors have no size at compile time (SVE, RVV), because
 //     kernels keep vectors in structs and arrays.
 // Highway's own dispatch needs its shared library; this table does not, so libhwy is never linked. Dispatch is one
@@ -15,7 +14,9 @@
 #error "include core/hwy_targets.h before any Highway header"
 #endif
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && defined(KNNG_WITHOUT_AVX512)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
+#elif defined(__x86_64__)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #else
 #define HWY_COMPILE_ONLY_STATIC

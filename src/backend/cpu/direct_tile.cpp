@@ -29,6 +29,11 @@ static_assert(kPairs % kLanes == 0);
 template <class T>
 constexpr bool kIsLong = std::is_same_v<T, PowerDifference> || std::is_same_v<T, JensenShannon>;
 
+// Whether loops stand once for all who run them. Others are faster where they are inlined, but for a vector of one
+// lane, which has 32 chunks, that is too much code.
+template <class T>
+constexpr bool kIsApart = kIsLong<T> || kLanes == 1;
+
 // Rows of a panel that are summed at once: their sums with four columns have to fit the registers (32 with AVX-512,
 // else 16) together with the columns' values.
 template <class T>
@@ -80,7 +85,7 @@ HWY_INLINE void sum_chunk(const PanelPair& panels, int first, int chunk, RowSums
   }
 }
 template <class T, int kRows>
-HWY_NOINLINE void sum_long_chunk(const PanelPair& panels, int first, int chunk, RowSums<T, kRows>& s) {
+HWY_NOINLINE void sum_chunk_apart(const PanelPair& panels, int first, int chunk, RowSums<T, kRows>& s) {
   sum_chunk<T, kRows>(panels, first, chunk, s);
 }
 
@@ -89,8 +94,8 @@ HWY_NOINLINE void sum_long_chunk(const PanelPair& panels, int first, int chunk, 
 template <class T, int kRows, int kChunk, int kStep>
 HWY_INLINE void sum_chunks(const PanelPair& panels, int first, RowSums<T, kRows>& s) {
   if constexpr (kStep == kChunks) {
-    if constexpr (kIsLong<T>)
-      sum_long_chunk<T, kRows>(panels, first, kChunk, s);
+    if constexpr (kIsApart<T>)
+      sum_chunk_apart<T, kRows>(panels, first, kChunk, s);
     else
       sum_chunk<T, kRows>(panels, first, kChunk, s);
   } else {
@@ -156,6 +161,11 @@ HWY_INLINE void panel_keys(const PanelPair& panels, double scale, double* keys) 
   }
 }
 
+template <class T>
+HWY_NOINLINE void panel_keys_apart(const PanelPair& panels, double scale, double* keys) {
+  panel_keys<T>(panels, scale, keys);
+}
+
 // What a pair is compared with, for the 16 pairs of two panels.
 void spread_rows(const double* of_rows, double* of_pairs) {
   for (int i = 0; i < kPanelRows; ++i)
@@ -185,7 +195,10 @@ HWY_INLINE void each_panel(const DirectStrip& strip, F&& f) {
     for (std::int64_t row = 0; row < strip.row_count; row += kPanelRows) {
       if (square && column + kPanelRows - 1 <= row + strip.diagonal) break;  // the panel's first row has the most
       panels.rows = strip.rows + row / kPanelRows * size;
-      panel_keys<T>(panels, strip.scale, keys);
+      if constexpr (kIsApart<T>)
+        panel_keys_apart<T>(panels, strip.scale, keys);
+      else
+        panel_keys<T>(panels, strip.scale, keys);
       if (strip.row_directionless) {
         for (int pair = 0; pair < kPairs; ++pair)
           if (strip.row_directionless[row + pair / kPanelRows] +

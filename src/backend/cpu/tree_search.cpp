@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "backend/cpu/hwy_elementary-inl.h"
 #include "backend/cpu/short_lists-inl.h"
@@ -33,16 +34,38 @@ HWY_INLINE typename Ops::Real fold(typename Ops::Real* s, double scale) {
   return T::template finish<Ops>(s, scale);
 }
 
-// The key of two rows whose coordinates are u(t) and v(t).
-template <class Ops, class T, int kDim, class U, class V>
-HWY_INLINE typename Ops::Real short_key(U&& u, V&& v, double p, double scale) {
+// pow is long: code that needs it of many coordinates is compiled once for all who call it.
+template <class T>
+constexpr bool kIsLong = std::is_same_v<T, PowerDifference>;
+
+// The key of two rows of coordinates.
+template <class Ops, class T, int kDim>
+HWY_INLINE typename Ops::Real key_of_rows(const typename Ops::Real* u, const typename Ops::Real* v, double p,
+                                          double scale) {
   static_assert(T::kSums == 1);
   typename Ops::Real s[kDim];
   for (int t = 0; t < kDim; ++t) {
     s[t] = Ops::set(0.0);
-    T::template accumulate<Ops>(&s[t], u(t), v(t), p);
+    T::template accumulate<Ops>(&s[t], u[t], v[t], p);
   }
   return fold<Ops, T, kDim>(s, scale);
+}
+template <class Ops, class T, int kDim>
+HWY_NOINLINE typename Ops::Real long_key_of_rows(const typename Ops::Real* u, const typename Ops::Real* v, double p,
+                                                 double scale) {
+  return key_of_rows<Ops, T, kDim>(u, v, p, scale);
+}
+
+// The same of rows whose coordinates are u(t) and v(t).
+template <class Ops, class T, int kDim, class U, class V>
+HWY_INLINE typename Ops::Real short_key(U&& u, V&& v, double p, double scale) {
+  typename Ops::Real x[kDim], y[kDim];
+  for (int t = 0; t < kDim; ++t) {
+    x[t] = u(t);
+    y[t] = v(t);
+  }
+  if constexpr (kIsLong<T>) return long_key_of_rows<Ops, T, kDim>(x, y, p, scale);
+  return key_of_rows<Ops, T, kDim>(x, y, p, scale);
 }
 
 // What a coordinate of two points adds at least, if the boxes that they are in have this gap.
@@ -59,7 +82,7 @@ struct Least {
 template <>
 struct Least<PowerDifference> {
   template <class Ops>
-  static HWY_INLINE typename Ops::Real of(typename Ops::Real gap, double p) {
+  static HWY_NOINLINE typename Ops::Real of(typename Ops::Real gap, double p) {
     const typename Ops::Real least = Ops::mul(pow<Ops>(gap, Ops::set(p)), Ops::set(kLeastPower));
     return Ops::max(Ops::sub(least, Ops::set(kLeastPowerFloor)), Ops::set(0.0));
   }
@@ -82,33 +105,105 @@ HWY_INLINE unsigned bits_of(SimdOps::Mask mask) {
   return bits[0] & ((1u << kLanes) - 1);
 }
 
-// The rows of a leaf on their way through the tree.
-template <class T, int kDim>
-class LeafSearch {
+// The lists of a leaf's rows, and who may be in them: what a search needs whatever the metric and the dimension are.
+class LeafRows {
  public:
   // by_id: short lists order equal keys. Else they are right where no key comes twice.
-  LeafSearch(const TreeSearch& job, std::int64_t row_leaf, LeafLists& lists, bool by_id)
-      : job_(job),
-        rows_(job.rows.leaf(row_leaf)),
-        lists_(lists),
-        by_id_(by_id),
-        insert_(insert_function(lists.positions(), by_id)) {
-    const double* const numbers = rows_ + kDim * kTreeLeaf;
+  HWY_NOINLINE LeafRows(const Admission& admission, const double* numbers, LeafLists& lists, bool by_id)
+      : lists_(lists), by_id_(by_id), insert_(insert_function(lists.positions(), by_id)) {
     int count = 0;
     for (; count < kTreeLeaf && numbers[count] >= 0; ++count) {
-      admission_[count] = job.admission.of(static_cast<std::int64_t>(numbers[count]));
+      admission_[count] = admission.of(static_cast<std::int64_t>(numbers[count]));
       excluded_[count] = static_cast<double>(admission_[count].excluded);
     }
     std::fill(excluded_ + count, excluded_ + kTreeLeaf, -1);
-    lists_.clear(job.admission.first_cutoff(), count);
+    lists_.clear(admission.first_cutoff(), count);
     last_keys_ = lists_.last_keys();
     last_ids_ = lists_.last_ids();
+    find_greatest();
+  }
+
+  // Whether a key comes twice in a short list.
+  HWY_NOINLINE bool finds_equal_keys() const {
+    const SimdOps::Real none = SimdOps::set(-std::numeric_limits<double>::infinity());
+    for (int i = 0; i < kTreeLeaf; i += kLanes)
+      for (const double* key = lists_.keys(0) + i; key < last_keys_; key += kTreeLeaf) {
+        const SimdOps::Real a = SimdOps::load(key), b = SimdOps::load(key + kTreeLeaf);
+        if (!hn::AllFalse(SimdOps::Tag(), SimdOps::mask_and(SimdOps::equal(a, b), SimdOps::less(none, a)))) return true;
+      }
+    return false;
+  }
+
+ protected:
+  // Whether no point with keys from `bound` and numbers from `smallest` on can belong to any list.
+  bool is_out(double bound, double smallest) const {
+    return bound > greatest_ || (bound == greatest_ && (!by_id_ || loses_ties(smallest)));
+  }
+
+  HWY_NOINLINE void find_greatest() {
+    SimdOps::Real greatest = SimdOps::load(last_keys_);
+    for (int i = kLanes; i < kTreeLeaf; i += kLanes) greatest = SimdOps::max(greatest, SimdOps::load(last_keys_ + i));
+    greatest_ = hn::GetLane(hn::MaxOfLanes(SimdOps::Tag(), greatest));
+  }
+
+  // Puts as many points into the short lists of rows [i, i + kLanes).
+  void insert(int i, const double* keys, const double* ids, std::int64_t count) {
+    insert_(keys, ids, count, lists_.keys(0) + i, lists_.ids(0) + i);
+  }
+
+  // Offers row i those points of a leaf that `near` has a bit for.
+  HWY_NOINLINE void offer(int i, const double* keys, const double* numbers, std::uint32_t near) {
+    HWY_ALIGN double pair_keys[kTreeLeaf * kLanes], pair_ids[kTreeLeaf];
+    const int lane = i % kLanes;
+    const SimdOps::Mask of_row = SimdOps::equal(hn::Iota(SimdOps::Tag(), 0), SimdOps::set(lane));
+    std::int64_t count = 0;
+    for (; near != 0; near &= near - 1) {
+      const int j = std::countr_zero(near);
+      const auto id = static_cast<std::int64_t>(numbers[j]);
+      if (id < 0 || !admission_[i].admits(id)) continue;
+      if (!lists_.are_short()) {
+        lists_.offer(i, {keys[j], id});
+        continue;
+      }
+      const SimdOps::Real of_lanes = SimdOps::select(of_row, SimdOps::set(keys[j]), SimdOps::set(kNoPair));
+      SimdOps::store(of_lanes, pair_keys + count * kLanes);
+      pair_ids[count++] = numbers[j];
+    }
+    if (count > 0) insert(i - lane, pair_keys, pair_ids, count);
+  }
+
+  static constexpr double kNoPair = std::numeric_limits<double>::quiet_NaN();
+
+  LeafLists& lists_;
+  const double *last_keys_, *last_ids_;  // of the lists
+  HWY_ALIGN double excluded_[kTreeLeaf];
+
+ private:
+  HWY_NOINLINE bool loses_ties(double smallest) const {
+    for (int i = 0; i < kTreeLeaf; ++i)
+      if (last_keys_[i] == greatest_ && smallest < last_ids_[i]) return false;
+    return true;
+  }
+
+  const bool by_id_;
+  InsertFunction* const insert_;
+  RowAdmission admission_[kTreeLeaf];
+  double greatest_ = 0;  // of last_keys_
+};
+
+// The rows of a leaf on their way through the tree.
+template <class T, int kDim>
+class LeafSearch : public LeafRows {
+ public:
+  LeafSearch(const TreeSearch& job, std::int64_t row_leaf, LeafLists& lists, bool by_id)
+      : LeafRows(job.admission, job.rows.leaf(row_leaf) + kDim * kTreeLeaf, lists, by_id),
+        job_(job),
+        rows_(job.rows.leaf(row_leaf)) {
     for (int t = 0; t < kDim; ++t) {
       const double* const x = rows_ + t * kTreeLeaf;
       low_[t] = *std::min_element(x, x + kTreeLeaf);
       high_[t] = *std::max_element(x, x + kTreeLeaf);
     }
-    find_greatest();
   }
 
   std::int64_t run() {
@@ -135,27 +230,15 @@ class LeafSearch {
     return evaluated_;
   }
 
-  // Whether a key comes twice in a short list.
-  bool finds_equal_keys() const {
-    const SimdOps::Real none = SimdOps::set(-std::numeric_limits<double>::infinity());
-    for (int i = 0; i < kTreeLeaf; i += kLanes)
-      for (const double* key = lists_.keys(0) + i; key < last_keys_; key += kTreeLeaf) {
-        const SimdOps::Real a = SimdOps::load(key), b = SimdOps::load(key + kTreeLeaf);
-        if (!hn::AllFalse(SimdOps::Tag(), SimdOps::mask_and(SimdOps::equal(a, b), SimdOps::less(none, a)))) return true;
-      }
-    return false;
-  }
-
  private:
   // Leaves that are visited between two looks at the stop flag.
   static constexpr std::int64_t kUnstopped = 256;
-  static constexpr double kNoPair = std::numeric_limits<double>::quiet_NaN();
   // A node: no key of a row and a point of it is below `bound`, no number of a point below `smallest`.
   struct Part {
     std::int64_t node, first, leaves;
     double bound, smallest;
   };
-  Part part(std::int64_t node, std::int64_t first, std::int64_t leaves) const {
+  HWY_NOINLINE Part part(std::int64_t node, std::int64_t first, std::int64_t leaves) const {
     const double* const box = job_.columns.box(node);
     const double bound = box_key<ScalarOps, T, kDim>([&](int t) { return low_[t]; }, [&](int t) { return high_[t]; },
                                                      [&](int t) { return box[t]; },
@@ -163,19 +246,7 @@ class LeafSearch {
     return {node, first, leaves, bound, box[2 * kDim]};
   }
 
-  // Whether no point of it can belong to any list.
-  bool is_out(const Part& part) const {
-    if (part.bound != greatest_ || !by_id_) return part.bound >= greatest_;
-    for (int i = 0; i < kTreeLeaf; ++i)
-      if (last_keys_[i] == greatest_ && part.smallest < last_ids_[i]) return false;
-    return true;
-  }
-
-  void find_greatest() {
-    SimdOps::Real greatest = SimdOps::load(last_keys_);
-    for (int i = kLanes; i < kTreeLeaf; i += kLanes) greatest = SimdOps::max(greatest, SimdOps::load(last_keys_ + i));
-    greatest_ = hn::GetLane(hn::MaxOfLanes(SimdOps::Tag(), greatest));
-  }
+  bool is_out(const Part& part) const { return LeafRows::is_out(part.bound, part.smallest); }
 
   void visit(const double* box, const double* columns) {
     const SimdOps::Real smallest = SimdOps::set(box[2 * kDim]);
@@ -220,7 +291,7 @@ class LeafSearch {
       ids[near] = numbers[j];
       near += !hn::AllFalse(SimdOps::Tag(), hn::Le(key, cutoff));
     }
-    insert_(keys, ids, near, lists_.keys(0) + i, lists_.ids(0) + i);
+    insert(i, keys, ids, near);
   }
 
   // A row with all points of a leaf.
@@ -240,38 +311,10 @@ class LeafSearch {
     if (near != 0) offer(i, keys, columns + kDim * kTreeLeaf, near);
   }
 
-  // Those pairs of a row with points of a leaf that `near` has a bit for.
-  void offer(int i, const double* keys, const double* numbers, std::uint32_t near) {
-    HWY_ALIGN double pair_keys[kTreeLeaf * kLanes], pair_ids[kTreeLeaf];
-    const int lane = i % kLanes;
-    const SimdOps::Mask of_row = SimdOps::equal(hn::Iota(SimdOps::Tag(), 0), SimdOps::set(lane));
-    std::int64_t count = 0;
-    for (; near != 0; near &= near - 1) {
-      const int j = std::countr_zero(near);
-      const auto id = static_cast<std::int64_t>(numbers[j]);
-      if (id < 0 || !admission_[i].admits(id)) continue;
-      if (!lists_.are_short()) {
-        lists_.offer(i, {keys[j], id});
-        continue;
-      }
-      const SimdOps::Real of_lanes = SimdOps::select(of_row, SimdOps::set(keys[j]), SimdOps::set(kNoPair));
-      SimdOps::store(of_lanes, pair_keys + count * kLanes);
-      pair_ids[count++] = numbers[j];
-    }
-    if (count > 0) insert_(pair_keys, pair_ids, count, lists_.keys(0) + i - lane, lists_.ids(0) + i - lane);
-  }
-
   const TreeSearch& job_;
   const double* const rows_;
-  LeafLists& lists_;
-  const bool by_id_;
-  InsertFunction* const insert_;
-  const double *last_keys_, *last_ids_;  // of the lists
   std::int64_t evaluated_ = 0;
   double low_[kDim], high_[kDim];  // of the rows
-  RowAdmission admission_[kTreeLeaf];
-  HWY_ALIGN double excluded_[kTreeLeaf];
-  double greatest_ = 0;  // of last_keys_
 };
 
 // Few rows meet equal keys, or most do: short lists are made without looking at ids as long as that is right.
