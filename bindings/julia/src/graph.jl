@@ -53,19 +53,25 @@ function graph(data::Dataset, queries, k::Integer; leave_out = nothing, control.
 end
 
 """
-    import_graph(idxs, dists = nothing; columns = size(idxs, 2), same_points = true)
+    import_graph(idxs, dists = nothing; columns = size(idxs, 2), same_points = true, metric = nothing, p = nothing, value = nothing)
 
 Another library's result as a graph: `k × n` numbers of neighbours from 1 (0 where a list is shorter) and distances. Of queries
-say `same_points = false`, and how many points could be neighbours.
+say `same_points = false`, and how many points could be neighbours. `metric`, `p` and `value` say what the distances are, as the
+settings of the same names do; files of the graph name them, and `knng check` goes by them. `nothing`: unknown.
 """
 function import_graph(idxs::StridedMatrix{<:Union{Int32,Int64}},
                       dists::Union{Nothing,StridedMatrix{Float32},StridedMatrix{Float64}} = nothing;
-                      columns::Integer = size(idxs, 2), same_points::Bool = true)
-    GC.@preserve idxs dists begin
+                      columns::Integer = size(idxs, 2), same_points::Bool = true,
+                      metric = nothing, p = nothing, value = nothing)
+    g = GC.@preserve idxs dists begin
         ids = Ref(as_rows(idxs))
         values = dists === nothing ? C_NULL : Ref(as_rows(dists))
         make_graph(out -> checked(e -> knng_graph_import(out, ids, values, 1, columns, same_points, e)))
     end
+    told = ("metric" => metric, "p" => p, "value" => value)
+    facts = join("text.$name=$(replace(string(text), '\n' => "\\n"))\n" for (name, text) in told if text !== nothing)
+    isempty(facts) || GC.@preserve g checked(e -> knng_graph_describe(g.handle, facts, C_NULL, C_NULL, e))
+    return g
 end
 
 function shape(g::Graph)

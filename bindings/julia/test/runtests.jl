@@ -93,6 +93,9 @@ end
     end
     again = import_graph(indices(g), distances(g))
     @test indices(again, Int32) == indices(g)
+    named = import_graph(indices(g), distances(g); metric = "minkowski", p = 3)
+    @test graph_text(named, "metric") == "minkowski" && graph_text(named, "p") == "3"
+    @test_throws KnngError import_graph(indices(g), distances(g); metric = "nearness")
     @test minimum(row_numbers(g, "component")) == 1
     @test sum(row_numbers(g, "indegree")) == 200
     @test statistic(g, "rows") == 50
