@@ -26,8 +26,10 @@ static void memory_is_as_planned(void** state) {
   /* In few dimensions devices answer rows, without tiles and lists. */
   test_rows low_rows = rows_normal(KNNG_F32, small_run() ? 500 : 1100, 3, 319),
             low_queries = rows_normal(KNNG_F32, 300, 3, 320);
+  int turn = 0;
   for (int problem = 0; problem < 6; ++problem)
     for (const char* const* set = device_sets(); *set; ++set) {
+      if (!tried(turn++, 4)) continue;
       question q = question_of(problem < 4 ? &rows : &low_rows, &metric_cases[problem == 3 ? 7 : 1], 10);
       if (problem == 1 || problem == 2) q.queries = &queries;
       if (problem == 5) q.queries = &low_queries;
@@ -77,8 +79,10 @@ static void memory_that_others_took(void** state) {
   (void)state;
   if (!fake_devices) skip();
   test_rows rows = rows_normal(KNNG_F32, 700, 20, 324), queries = rows_normal(KNNG_F32, 300, 20, 325);
+  int turn = 0;
   for (int asked = 0; asked < 2; ++asked)
     for (const char* const* set = device_sets(); *set; ++set) {
+      if (!tried(turn++, 2)) continue;
       question q = question_of(&rows, &metric_cases[1], 10);
       if (asked == 1) q.queries = &queries;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
@@ -168,8 +172,10 @@ static void blocks_that_are_cut(void** state) {
   if (!fake_devices) skip(); /* others are at small tiles for no time */
   test_rows rows = rows_normal(KNNG_F32, 700, 301, 327), queries = rows_normal(KNNG_F32, 300, 301, 328);
   setenv("KNNG_FAKE_PAIRS", "40000", 1);
+  int turn = 0;
   for (int with_queries = 0; with_queries < 2; ++with_queries)
     for (const char* const* set = device_sets(); *set; ++set) {
+      if (!tried(turn++, 2)) continue;
       question q = question_of(&rows, &metric_cases[with_queries], 6);
       if (with_queries) q.queries = &queries;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
@@ -311,8 +317,10 @@ static void queries_that_do_not_fit(void** state) {
   test_rows rows = rows_normal(KNNG_F32, 300, 4, 333), queries = rows_normal(KNNG_F32, 700, 4, 334);
   int64_t leave_out[700];
   for (int64_t i = 0; i < 700; ++i) leave_out[i] = i % 3 ? (i * 7) % 300 : -1;
+  int turn = 0;
   for (int left_out = 0; left_out < 2; ++left_out)
     for (const char* const* set = device_sets(); *set; ++set) {
+      if (!tried(turn++, 2)) continue;
       question q = question_of(&rows, &metric_cases[1], 40);
       q.queries = &queries;
       if (left_out) q.leave_out = leave_out;
@@ -342,8 +350,10 @@ static void wider_queries_are_planned_anew(void** state) {
   (void)state;
   static const int32_t types[] = {KNNG_F32, KNNG_F64};
   test_rows rows = rows_normal(KNNG_U8, 200, 2100, 335);
+  int turn = 0;
   for (int t = 0; t < 2; ++t)
     for (const char* const* set = device_sets(); *set; ++set) {
+      if (!tried(turn++, 2)) continue;
       test_rows bytes = rows_normal(KNNG_U8, 40, 2100, 336), wide = rows_normal(types[t], 40, 2100, 336);
       question q = question_of(&rows, &metric_cases[0], 5);
       q.queries = &wide;

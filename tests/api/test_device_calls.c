@@ -70,9 +70,11 @@ static void behave_at(const char* what, const char* call, int n) {
 static int alone(const asked* a) { return strcmp(a->b->device, "cuda:0") == 0; }
 
 static void expect_nothing_left(const asked* a, const char* label) {
+  static int turn;
   assert_int_equal(fake_count("sessions", 0), 0);
   assert_int_equal(fake_count("bytes", 0), 0);
   devices_behave("");
+  if (!tried(turn++, 2)) return;
   knng_error no_failure;
   expect_answer(a->h, &a->q, a->expected, &no_failure, label);
 }
@@ -124,14 +126,31 @@ static int stop_while(const asked* a, const char* call, int n) {
   return stop;
 }
 
+/* The first such call of a session that is not made: all before are tried. In a small run fewer and fewer of them, and
+ * the last between one that is made and one that is not. */
+static int first_not_met(int (*once)(const asked*, const char*, int), const asked* a, const char* call) {
+  int met = 0, step = 1, found = 0;
+  while (met + 1 < most_calls) {
+    if (met + step < most_calls && once(a, call, met + step)) {
+      met += step;
+      if (small_run()) step = found ? (step + 1) / 2 : step + 1;
+    } else if (step == 1) {
+      return met + 1;
+    } else {
+      found = 1;
+      step /= 2;
+    }
+  }
+  return most_calls;
+}
+
 /* For the first such call of a session, the second and so on, until there are no more: each is made and is met. */
 static void at_every_call(int (*once)(const asked*, const char*, int)) {
   for (int b = 0; b < build_count; ++b) {
     asked a;
     ask(&a, &builds[b]);
     for (const char* const* call = builds[b].calls; *call; ++call) {
-      int n = 1;
-      while (n < most_calls && once(&a, *call, n)) ++n;
+      const int n = first_not_met(once, &a, *call);
       if (n == 1 || n == most_calls) fail_msg("%s: %s was met %d times", builds[b].device, *call, n - 1);
       if (alone(&a) && (strcmp(*call, "tile") == 0 || strcmp(*call, "answer") == 0))
         assert_int_equal(n - 1, (int)a.tiles);

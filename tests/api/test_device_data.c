@@ -16,10 +16,12 @@ static void queries_and_ids_to_leave_out(void** state) {
   test_rows rows = rows_positive(KNNG_U8, 141, 11, 305);
   int64_t leave_out[37];
   for (int64_t i = 0; i < 37; ++i) leave_out[i] = i % 3 ? (i * 31) % 141 : -1;
+  int turn = 0;
   for (int t = 0; t < ROW_DTYPES; ++t) {
     test_rows queries = rows_positive(row_dtypes[t], 37, 11, 306);
     for (int m = 0; m < device_metric_count(); ++m)
       for (int left = 0; left < 2; ++left) {
+        if (!tried(turn++, 4)) continue;
         question q = question_of(&rows, &metric_cases[m], m % 2 ? 140 : 8);
         q.queries = &queries;
         q.leave_out = left ? leave_out : NULL;
@@ -58,6 +60,7 @@ static void nasty_data(void** state) {
   static const char* const tiles[] = {"0", "37", NULL};
   static double x[nasty_n * nasty_d];
   static const int32_t dtypes[] = {KNNG_F32, KNNG_F64};
+  int turn = 0;
   for (int set = 0; set < nasty_sets; ++set)
     for (int t = 0; t < 2; ++t) {
       make_nasty(set, x);
@@ -65,6 +68,7 @@ static void nasty_data(void** state) {
       char label[24];
       snprintf(label, sizeof label, "nasty %d", set);
       for (int m = 0; m < device_metric_count(); ++m) {
+        if (!tried(turn++, 3)) continue;
         question q = question_of(&rows, &metric_cases[m], 6);
         check_devices(&q, automatic, zero, label); /* what fp32 cannot hold is refused by both */
         q.value_type = "f64";
@@ -75,6 +79,7 @@ static void nasty_data(void** state) {
   for (int levels = 1; levels < 4; ++levels) { /* full of ties and duplicates */
     test_rows rows = rows_grid(KNNG_I8, 150, 3, levels, 308);
     for (int m = 0; m < device_metric_count(); ++m) {
+      if (!tried(turn++, 3)) continue;
       const question q = question_of(&rows, &metric_cases[m], 12);
       check_devices(&q, device_selectors, tiles, "grid");
     }
@@ -264,9 +269,11 @@ static void fail_with(const rungs* r) {
 
 static void every_rung_of_the_ladder(void** state) {
   (void)state;
+  int turn = 0;
   rungs r = {{0}, 0};
   for (int halvings = 0; halvings <= 14; halvings += 2)
-    for (const char* const* set = device_sets(); *set; ++set) climb(&metric_cases[1], *set, halvings, &r);
+    for (const char* const* set = device_sets(); *set; ++set)
+      if (tried(turn++, 2)) climb(&metric_cases[1], *set, halvings, &r);
   if (!r.reached[1] || !r.reached[2] || (fake_devices && !r.reached[3]) || !r.reached[4] || r.redone_fp32 == 0)
     fail_with(&r);
 }
@@ -274,12 +281,14 @@ static void every_rung_of_the_ladder(void** state) {
 /* Where there are no products the filter is followed by canonical keys of all pairs, if it proves few rows. */
 static void every_rung_without_products(void** state) {
   (void)state;
+  int turn = 0;
   test_rows rows = heaps(400, 0);
   rungs r = {{0}, 0};
   for (int m = 7; m < device_metric_count(); ++m) {
     const question q = question_of(&rows, &metric_cases[m], 5);
     if (is_product(&q.metric) || !has_device_filter(&q)) continue;
-    for (int halvings = 0; halvings <= 16; halvings += 4) climb(&metric_cases[m], device_sets()[0], halvings, &r);
+    for (int halvings = 0; halvings <= 16; halvings += 4)
+      if (tried(turn++, 3)) climb(&metric_cases[m], device_sets()[0], halvings, &r);
   }
   rows_free(&rows);
   if (!r.reached[1] || r.reached[2] || r.reached[3] || (fake_devices && !r.reached[4]) || r.redone_fp32 != 0)

@@ -50,12 +50,12 @@ static void asked_free(asked* a) {
   rows_free(&a->rows);
 }
 
-/* Stops the call at its first report, its second and so on, until it is done before. Returns how often it was stopped;
- * stages: how many a whole call had. */
+/* Stops the call at its first report, its second and so on (later, and in a small run sooner, at every eighth), until
+ * it is done before. Returns how often it was stopped; stages: how many a whole call had. */
 static int stop_at_every_report(const knng* h, const asked* a, int* stages) {
   int stopped = 0;
   knng_graph* g = NULL;
-  for (int at = 1; at <= 200; at += at > 20 ? 8 : 1) {
+  for (int at = 1; at <= 200; at += at > (small_run() ? 5 : 20) ? 8 : 1) {
     witness w;
     memset(&w, 0, sizeof w);
     w.stop_at = at;

@@ -56,8 +56,8 @@ typedef struct engine_case {
   const char *engine, *selector;
 } engine_case;
 
-/* Builds under engines (NULL: all that do the metric) x threads x tiles (small runs: each number of threads with a part
- * of the tiles) and compares each with the oracle; refusal is what is expected without an oracle graph, if the metric
+/* Builds under engines (NULL: all that do the metric) x threads x tiles (small runs: each engine with one of threads x
+ * tiles) and compares each with the oracle; refusal is what is expected without an oracle graph, if the metric
  * does not take the rows. */
 typedef struct tile_size {
   const char *rows, *cols;

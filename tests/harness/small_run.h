@@ -11,4 +11,13 @@ static inline int small_run(void) {
   return value && *value && *value != '0';
 }
 
+/* Whether a test does case number `turn` of a loop: every one; in a small run one of `ways` in a row, at a place that
+ * moves from each such group to the next. The place is the sum of the digits of the group's number in base `ways`, so
+ * that it falls in step with no loop inside or outside. */
+static inline int tried(int turn, int ways) {
+  int place = 0;
+  for (int group = turn / ways; group > 0; group /= ways) place += group % ways;
+  return !small_run() || turn % ways == place % ways;
+}
+
 #endif

@@ -192,6 +192,7 @@ void builds_equal_plain_evaluation(void**) {
               {Kind::blobs, 53, 33, 52, false},
               {Kind::grid, 40, 1, 1, true},
               {Kind::uniform, 2, 3, 1, false}};
+  int turn = 0;
   for (const auto& set : sets) {
     for (const auto& [name, p] : metrics_with_p()) {
       const Metric metric = find_metric(name, std::stod(p));
@@ -203,6 +204,7 @@ void builds_equal_plain_evaluation(void**) {
       const Dataset data = rows.dataset();
       const auto lists = plain_lists(metric, data, data, true, nullptr, set.k);
       for (const Texts& way : kWays) {
+        if (!tried(turn++, 4)) continue;
         Settings settings = with(way);
         settings.set("metric", name);
         settings.set("p", exponent_of(name, p));
@@ -220,6 +222,7 @@ void builds_equal_plain_evaluation(void**) {
 // Rows that equal others are left out and come back: `copies` of each row, in turns and mixed, down to one that all
 // are.
 void duplicates_come_back(void**) {
+  int turn = 0;
   for (const std::int64_t copies : {2, 5, 60})
     for (const auto& [name, p] : metrics_with_p()) {
       const Metric metric = find_metric(name, std::stod(p));
@@ -238,6 +241,7 @@ void duplicates_come_back(void**) {
       for (const std::int64_t k : {1, 3, 13, 59}) {
         const auto lists = plain_lists(metric, data, data, true, nullptr, k);
         for (const char* engine : {"auto", "tiled", "direct"}) {
+          if (!tried(turn++, 3)) continue;
           const Settings settings = with({{"metric", name},
                                           {"p", exponent_of(name, p)},
                                           {"engine", engine},
@@ -303,6 +307,7 @@ void self_first_and_similarities(void**) {
 }
 
 void queries_equal_plain_evaluation(void**) {
+  int turn = 0;
   for (const bool zeros : {false, true}) {
     const Rows<float> rows = make_rows(Kind::grid, 70, 5, zeros, 35), asked = make_rows(Kind::grid, 23, 5, zeros, 36);
     const Dataset data = rows.dataset(), queries = asked.dataset();
@@ -314,6 +319,7 @@ void queries_equal_plain_evaluation(void**) {
           const Metric metric = find_metric(name, 2);
           const auto lists = plain_lists(metric, queries, data, false, left, k);
           for (const Texts& way : kWays) {
+            if (!tried(turn++, 4)) continue;
             Settings settings = with(way);
             settings.set("metric", name);
             settings.set("self", "first");  // has no meaning here
@@ -327,6 +333,7 @@ void queries_equal_plain_evaluation(void**) {
 
 // Large enough for every engine to be chosen.
 void engines_give_the_same_graph(void**) {
+  int turn = 0;
   for (const Kind kind : {Kind::uniform, Kind::grid, Kind::blobs})
     for (const char* name : {"euclidean", "cosine", "correlation", "inner_product"}) {
       const Rows<float> rows = make_rows(kind, 1500, 12, true, 37);
@@ -334,7 +341,7 @@ void engines_give_the_same_graph(void**) {
       const Graph direct = build(data, with({{"metric", name}, {"engine", "direct"}, {"threads", "2"}}), 10);
       for (const CpuEngine& engine : cpu_engines())
         for (const char* tile : {"0", "100", "1024"}) {
-          if (!engine.can_run(find_metric(name, 2), 12)) continue;
+          if (!engine.can_run(find_metric(name, 2), 12) || !tried(turn++, 3)) continue;
           const Graph other =
               build(data, with({{"metric", name}, {"engine", engine.name}, {"tile_cols", tile}, {"threads", "2"}}), 10);
           assert_string_equal(other.text.engine.c_str(), engine.name);
@@ -404,8 +411,10 @@ const Texts kMemoryCases[] = {
     {{"tile_rows", "16"}, {"tile_cols", "32"}, {"threads", "3"}},
 };
 
+// In a small run one of three.
 template <class F>
 void for_memory_cases(F&& f) {
+  int turn = 0;
   // Many rows of few values, few rows of many: prepare, tiles or result have the peak in turn.
   for (const auto& [n, d, k] : {std::tuple{2000, 3, 3}, {300, 700, 2}, {1200, 24, 15}, {40, 3, 39}, {6, 3000, 1}}) {
     const Rows<float> rows = make_rows(Kind::uniform, n, d, false, 41),
@@ -414,6 +423,7 @@ void for_memory_cases(F&& f) {
     for (const char* engine : {"auto", "direct"})
       for (const Dataset* q : {static_cast<const Dataset*>(nullptr), &queries})
         for (Texts texts : kMemoryCases) {
+          if (!tried(turn++, 3)) continue;
           if (std::none_of(texts.begin(), texts.end(), [](const auto& t) { return std::string("threads") == t.first; }))
             texts.emplace_back("threads", "2");
           texts.emplace_back("engine", engine);

@@ -190,9 +190,11 @@ void check_node(const TreeView& tree, std::int64_t node, std::int64_t first, std
 
 void trees_hold_every_point_in_its_boxes(void**) {
   values::Random random(604);
+  int turn = 0;
   for (const std::int64_t n : {1, 2, 31, 32, 33, 64, 65, 100, 1000, 5000, 20'011})
     for (const std::int64_t d : {1, 3, 9, 16})
       for (int way = 0; way < 4; ++way) {
+        if (!tried(turn++, 4)) continue;
         const Rows stored = make_rows("rows", n, d, [&](std::int64_t i, std::int64_t) {
           if (way == 1) return static_cast<double>(random.below(2));
           if (way == 2) return 7.0;
@@ -338,11 +340,11 @@ void assert_nearest(const Found& found, const Lists& all, std::int64_t k) {
 
 void every_target_finds_the_nearest(void**) {
   values::Random random(605);
-  int at = 0;
+  int at = 0, turn = 0;
   for (const Kind& kind : kKinds)
     for (const std::int64_t n : {2, 33, 150, 230})
       for (int way = 0; way < 5; ++way, ++at) {
-        if (small_run() && at % 4 != 0) continue;
+        if (!tried(at, 3)) continue;
         const std::int64_t d = 1 + random.below(kMostDim);
         const Metric metric = find_metric(kind.metric, kind.p);
         const double limit = std::min(largest_magnitude(metric, d), 1e300);
@@ -362,6 +364,7 @@ void every_target_finds_the_nearest(void**) {
         for (const std::int64_t k : {1L, 5L, 10L, 32L, 40L, static_cast<long>(n - 1)}) {
           if (k > n - 1) continue;
           for (const TreeTarget* target : tree_targets()) {
+            if (!tried(turn++, 5)) continue;
             assert_nearest(search_with(*target, columns, columns, true, nullptr, k), graph, k);
             assert_nearest(search_with(*target, columns, queries, false, leave_out.data(), k), query, k);
           }
