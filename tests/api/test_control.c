@@ -74,7 +74,7 @@ static knng* slow_handle(test_rows* rows, int fused) {
 
 static void progress_is_told_to_the_caller(void** state) {
   (void)state;
-  test_rows rows = rows_normal(KNNG_F32, 2000, 32, 62);
+  test_rows rows = rows_normal(KNNG_F32, small_run() ? 600 : 2000, 32, 62);
   knng* h = HANDLE(&rows, "device", "cpu", "metric", "minkowski", "p", "1.7");
   knng_graph *plain = built(h, 5), *g = NULL;
   witness w = new_witness();
@@ -99,7 +99,7 @@ static void progress_is_told_to_the_caller(void** state) {
 }
 
 static void stop_at_every_call(const char* metric, const char* engine) {
-  test_rows rows = rows_normal(KNNG_F32, 600, 32, 63);
+  test_rows rows = rows_normal(KNNG_F32, small_run() ? 250 : 600, 32, 63);
   knng* h = HANDLE(&rows, "device", "cpu", "metric", metric, "engine", engine, "p",
                    strcmp(metric, "minkowski") == 0 ? "1.7" : "auto", "tile_rows", "8", "tile_cols", "8");
   knng_graph* plain = built(h, 5);

@@ -82,7 +82,7 @@ static void memory_that_others_took(void** state) {
   int turn = 0;
   for (int asked = 0; asked < 2; ++asked)
     for (const char* const* set = device_sets(); *set; ++set) {
-      if (!tried(turn++, 2)) continue;
+      if (!tried(turn++, 4)) continue;
       question q = question_of(&rows, &metric_cases[1], 10);
       if (asked == 1) q.queries = &queries;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
@@ -175,7 +175,7 @@ static void blocks_that_are_cut(void** state) {
   int turn = 0;
   for (int with_queries = 0; with_queries < 2; ++with_queries)
     for (const char* const* set = device_sets(); *set; ++set) {
-      if (!tried(turn++, 2)) continue;
+      if (!tried(turn++, 4)) continue;
       question q = question_of(&rows, &metric_cases[with_queries], 6);
       if (with_queries) q.queries = &queries;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;

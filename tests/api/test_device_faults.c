@@ -100,7 +100,9 @@ static void stopped_at_every_report(void** state) {
   if (fake_devices) devices_behave("0:slow;1:slow;2:slow;3:slow");
   asked a;
   ask(&a, heaps(500, 12)); /* climbs the whole ladder */
+  int turn = 0;
   for (const char* const* set = device_sets(); *set; ++set) {
+    if (!tried(turn++, 2)) continue;
     knng* h = handle_for(&a.q, *set, "tiled", "auto", "128");
     int stages = 0;
     assert_true(stop_at_every_report(h, &a, &stages) >= 1);
@@ -258,11 +260,13 @@ static void devices_that_fail(void** state) {
   knng_graph* g = NULL;
   knng* h = handle_for(&a.q, "cuda:2,0,1", "auto", "auto", "32");
   int64_t memory_free = 0;
+  int way = 0;
   for (int turn = 0; turn < (injecting_faults ? 2 : 1); ++turn) { /* the first brings kernels to GPUs */
     if (turn > 0) memory_free = settled_memory_free();
     for (int device = 0; device < 3; ++device)
       for (size_t c = 0; c < sizeof calls / sizeof *calls; ++c)
         for (int memory = 0; memory < 2; ++memory) {
+          if (!tried(way++, 2)) continue;
           char call[32];
           snprintf(call, sizeof call, "%s_at_%s", memory ? "out_of_memory" : "fails", calls[c]);
           expect_failure_of(h, &a.q, device, call, memory ? KNNG_ERR_MEMORY : KNNG_ERR_DEVICE);
@@ -342,9 +346,11 @@ static void guesses_are_proved(void** state) {
   asked a;
   ask(&a, rows_normal(KNNG_F32, 400, 6, 331)); /* k is 5: about one of four columns is looked at */
   static const char* const sets[] = {"cuda:0", "cuda:2,0,1"};
+  int turn = 0;
   for (int set = 0; set < 2; ++set)
     for (int rank = 1; rank <= 64; rank *= 2)
       for (int samples = 0; samples < 2; ++samples) {
+        if (!tried(turn++, 2)) continue;
         char behaviour[120], label[160];
         snprintf(behaviour, sizeof behaviour, "0:guesses=%d;1:guesses=%d;2:guesses=%d%s", rank, rank, rank,
                  samples ? ";0:samples;2:samples" : "");
@@ -373,8 +379,9 @@ static void guesses_are_proved(void** state) {
 static void blocks_that_fail(void** state) {
   (void)state;
   asked a;
-  ask(&a, rows_positive(KNNG_F32, fake_devices && !injecting_faults ? 500 : 4000, 301,
-                        323)); /* enough for some reports, one each ms */
+  /* Enough for some reports, one each ms. */
+  const int64_t n = !fake_devices || injecting_faults ? 4000 : small_run() ? 300 : 500;
+  ask(&a, rows_positive(KNNG_F32, n, 301, 323));
   knng* h = handle_for(&a.q, fake_devices ? "cuda:2,0,1" : "cuda:0", "tiled", "auto", "0");
   give_least_memory(h, a.q.k, 0);
   expect_answer(h, &a.q, a.expected, &a.failure, "blocks");

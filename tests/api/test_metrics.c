@@ -47,11 +47,11 @@ static void positive_values(void** state) {
 static void integers_full_of_ties(void** state) {
   (void)state;
   for (int t = 0; t < ROW_DTYPES; t += small_run() ? 2 : 1) {
-    test_rows rows = rows_grid(row_dtypes[t], 300, 3, 4, 13);
+    test_rows rows = rows_grid(row_dtypes[t], small_run() ? 150 : 300, 3, 4, 13);
     check_all_metrics(&rows, 9);
     /* Many rows of three types that take ways of their own. */
     const int large = row_dtypes[t] == KNNG_F32 || row_dtypes[t] == KNNG_U8 || row_dtypes[t] == KNNG_I64;
-    rows = rows_shuttle(row_dtypes[t], small_run() || !large ? 200 : 700, 14);
+    rows = rows_shuttle(row_dtypes[t], small_run() ? 120 : large ? 700 : 200, 14);
     check_all_metrics(&rows, 12);
   }
 }

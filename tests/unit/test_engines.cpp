@@ -193,7 +193,8 @@ void metrics_without_products(void**) {
 
 // Where it is meant for, the filter leaves almost everything out.
 void the_filter_leaves_out_what_is_far(void**) {
-  const Rows rows = gaussian("gaussian", 1500, 32, 1, 0);
+  const std::int64_t n = small_run() ? 800 : 1500;
+  const Rows rows = gaussian("gaussian", n, 32, 1, 0);
   int turn = 0;
   for (const char* metric : kMetrics) {
     const Rows fit = fit_for(metric, rows);
@@ -204,14 +205,14 @@ void the_filter_leaves_out_what_is_far(void**) {
       assert_true(share > 0.5);
     }
   }
-  assert_true(check(gaussian("bytes", 1500, 32, 30, 128), {"euclidean", KNNG_U8, 5, {"48", "144"}, "1"}) > 0.5);
-  assert_true(check(gaussian("bytes", 1500, 32, 30, 0), {"inner_product", KNNG_I8, 5, {"48", "144"}, "1"}) > 0.5);
+  assert_true(check(gaussian("bytes", n, 32, 30, 128), {"euclidean", KNNG_U8, 5, {"48", "144"}, "1"}) > 0.5);
+  assert_true(check(gaussian("bytes", n, 32, 30, 0), {"inner_product", KNNG_I8, 5, {"48", "144"}, "1"}) > 0.5);
 }
 
 // Columns of the sample are near each other and far from all others: what is guessed from them is too low for their
 // lists, which are redone.
 void guesses_that_are_too_low_are_redone(void**) {
-  constexpr std::int64_t n = 1500, d = 6;
+  const std::int64_t n = small_run() ? 800 : 1500, d = 6;
   const std::vector<std::int64_t> nothing(static_cast<std::size_t>(n), 0);
   const ColumnSample sample(n, 1, nothing.data(), nothing.data(), nullptr);
   assert_true(sample.size() >= 32);
@@ -308,19 +309,19 @@ void every_scale(void**) {
   const auto check_in_turn = [&](const Rows& rows, const char* metric, std::int32_t dtype) {
     if (tried(turn++, 2)) check(fit_for(metric, rows), {metric, dtype, 7, {"48", "48"}, "1"});
   };
+  const std::int64_t n = small_run() ? 150 : 300;
   for (const double scale : {1e-310, 1e-200, 0x1p-537, 1e-160, 1e-150, 1e-30, 1e30, 1e150}) {
-    const Rows rows = gaussian("scaled", 300, 9, scale, 0);
+    const Rows rows = gaussian("scaled", n, 9, scale, 0);
     for (const char* metric : kMetrics) check_in_turn(rows, metric, KNNG_F64);
   }
   for (const double scale : {1e-42, 1e-30, 1e-20, 1e15}) {
-    const Rows rows = gaussian("scaled", 300, 9, scale, 0);
+    const Rows rows = gaussian("scaled", n, 9, scale, 0);
     for (const char* metric : kMetrics)
       for (const std::int32_t dtype : {KNNG_F32, KNNG_BF16}) check_in_turn(rows, metric, dtype);
   }
   values::Random random(23);
-  const Rows nasty =
-      make_rows("nasty", 300, 4, [&](std::int64_t, std::int64_t) { return values::nasty(random, 1e150); });
-  const Rows mixed = make_rows("small among large", 300, 6, [&](std::int64_t i, std::int64_t) {
+  const Rows nasty = make_rows("nasty", n, 4, [&](std::int64_t, std::int64_t) { return values::nasty(random, 1e150); });
+  const Rows mixed = make_rows("small among large", n, 6, [&](std::int64_t i, std::int64_t) {
     return std::ldexp(points::normal(random), i % 50 == 0 ? 400 : -100);
   });
   for (const char* metric : kMetrics)

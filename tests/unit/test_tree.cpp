@@ -344,7 +344,7 @@ void every_target_finds_the_nearest(void**) {
   for (const Kind& kind : kKinds)
     for (const std::int64_t n : {2, 33, 150, 230})
       for (int way = 0; way < 5; ++way, ++at) {
-        if (!tried(at, 3)) continue;
+        if (!tried(at, 6)) continue;
         const std::int64_t d = 1 + random.below(kMostDim);
         const Metric metric = find_metric(kind.metric, kind.p);
         const double limit = std::min(largest_magnitude(metric, d), 1e300);
