@@ -21,7 +21,7 @@ static void queries_and_ids_to_leave_out(void** state) {
     test_rows queries = rows_positive(row_dtypes[t], 37, 11, 306);
     for (int m = 0; m < device_metric_count(); ++m)
       for (int left = 0; left < 2; ++left) {
-        if (!tried(turn++, 4)) continue;
+        if (!tried(turn++, 8)) continue;
         question q = question_of(&rows, &metric_cases[m], m % 2 ? 140 : 8);
         q.queries = &queries;
         q.leave_out = left ? leave_out : NULL;
@@ -68,7 +68,7 @@ static void nasty_data(void** state) {
       char label[24];
       snprintf(label, sizeof label, "nasty %d", set);
       for (int m = 0; m < device_metric_count(); ++m) {
-        if (!tried(turn++, 3)) continue;
+        if (!tried(turn++, 5)) continue;
         question q = question_of(&rows, &metric_cases[m], 6);
         check_devices(&q, automatic, zero, label); /* what fp32 cannot hold is refused by both */
         q.value_type = "f64";
@@ -79,7 +79,7 @@ static void nasty_data(void** state) {
   for (int levels = 1; levels < 4; ++levels) { /* full of ties and duplicates */
     test_rows rows = rows_grid(KNNG_I8, 150, 3, levels, 308);
     for (int m = 0; m < device_metric_count(); ++m) {
-      if (!tried(turn++, 3)) continue;
+      if (!tried(turn++, 5)) continue;
       const question q = question_of(&rows, &metric_cases[m], 12);
       check_devices(&q, device_selectors, tiles, "grid");
     }
@@ -135,7 +135,7 @@ static void bytes_of_many_dimensions(void** state) {
   (void)state;
   static const char *const edges[] = {"50", NULL}, *const both[] = {"0", "50", NULL};
   static const metric_case metrics[] = {{"sqeuclidean", "2", 1}, {"euclidean", "2", 1}, {"inner_product", "2", 1}};
-  const int64_t n = fake_devices ? 96 : 1100, d = 2051;
+  const int64_t n = !fake_devices ? 1100 : small_run() ? 64 : 96, d = 2051;
   int64_t leave_out[37];
   for (int64_t i = 0; i < 37; ++i) leave_out[i] = i % 3 ? (i * 31) % n : -1;
   for (int m = 0; m < 3; ++m)
@@ -165,10 +165,11 @@ static void bools_of_many_dimensions(void** state) {
   (void)state;
   static const char* const edges[] = {"50", NULL};
   static const metric_case metrics[] = {{"sqeuclidean", "2", 1}, {"euclidean", "2", 1}, {"inner_product", "2", 1}};
-  const int64_t n = fake_devices ? 96 : 1100, d = 2051;
+  const int64_t n = !fake_devices ? 1100 : small_run() ? 64 : 96, d = 2051;
   test_rows rows = rows_normal(KNNG_BOOL, n, d, 326), queries = rows_normal(KNNG_BOOL, 37, d, 327),
             others = rows_grid(KNNG_U8, 37, d, 2, 328);
   for (int m = 0; m < 3; ++m) {
+    if (small_run() && m == 1) continue;
     question q = question_of(&rows, &metrics[m], 5);
     check_devices(&q, automatic, edges, "bools");
     q.queries = &queries;

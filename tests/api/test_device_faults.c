@@ -379,9 +379,8 @@ static void guesses_are_proved(void** state) {
 static void blocks_that_fail(void** state) {
   (void)state;
   asked a;
-  /* Enough for some reports, one each ms. */
-  const int64_t n = !fake_devices || injecting_faults ? 4000 : small_run() ? 300 : 500;
-  ask(&a, rows_positive(KNNG_F32, n, 301, 323));
+  ask(&a, rows_positive(KNNG_F32, fake_devices && !injecting_faults ? 500 : 4000, 301,
+                        323)); /* enough for some reports, one each ms */
   knng* h = handle_for(&a.q, fake_devices ? "cuda:2,0,1" : "cuda:0", "tiled", "auto", "0");
   give_least_memory(h, a.q.k, 0);
   expect_answer(h, &a.q, a.expected, &a.failure, "blocks");
