@@ -79,7 +79,7 @@ static void nasty_data(void** state) {
   for (int levels = 1; levels < 4; ++levels) { /* full of ties and duplicates */
     test_rows rows = rows_grid(KNNG_I8, 150, 3, levels, 308);
     for (int m = 0; m < device_metric_count(); ++m) {
-      if (!tried(turn++, 5)) continue;
+      if (!tried(turn++, 2)) continue;
       const question q = question_of(&rows, &metric_cases[m], 12);
       check_devices(&q, device_selectors, tiles, "grid");
     }
