@@ -43,8 +43,7 @@ static void every_format_within_less_than_its_size(void** state) {
     if (small_run() && f % 3 != 2) continue;
     test_rows rows = rows_positive(files[f].dtype, 400, 301, 501 + f);
     write_rows(files[f].path, &rows);
-    /* The first of them need no pow(), which takes long under sanitizers. */
-    question q = question_of(&rows, &metric_cases[f % (small_run() ? 11 : METRIC_CASES)], 5);
+    question q = question_of(&rows, &metric_cases[f % (small_run() ? 11 : METRIC_CASES)], 5); /* 11: no pow() */
     knng_error failure;
     knng_graph* expected = answer_of_cpu(&q, &failure);
     for (const char* const* set = device_sets(); *set; ++set) {
