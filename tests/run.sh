@@ -51,7 +51,7 @@ fi
 
 minutes() { echo "Testing: about $1 minutes on two idle cores"; }
 case $label in
-  '') minutes 4 && set -- -LE '^slow$' ;;
+  '') minutes 10 && set -- -LE '^slow$' ;;
   quick) minutes 3 && set -- -LE '^slow$' && export KNNG_TEST_SMALL=1 ;;
   slow) minutes 15 && set -- -L '^slow$' ;;
   *) set -- -L "^$label\$" ;;
