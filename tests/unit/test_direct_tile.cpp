@@ -151,6 +151,14 @@ class Case {
         assert_int_equal(bits(by_row_key), bits(expected));
         assert_int_equal(bits(by_column_key), bits(expected));
       }
+    check_keys_by_column_alone(tile);
+  }
+  // Where columns have no lists.
+  void check_keys_by_column_alone(const DirectTile& tile) {
+    const std::vector<double> both = by_column;
+    write_keys(tile, false);
+    assert_memory_equal(both.data(), by_column.data(), both.size() * sizeof both[0]);
+    assert_true(std::all_of(by_row.begin(), by_row.end(), [](double key) { return std::isnan(key); }));
   }
 
   // Lists that start at the cut-offs take what comes first by key and number, one more than k.
@@ -215,14 +223,15 @@ class Case {
                                                            column_flags[static_cast<std::size_t>(j)] != 0);
     return directionless ? 1.0 : key(i, j);
   }
-  void write_keys(const DirectTile& tile) {
+  void write_keys(const DirectTile& tile, bool with_rows = true) {
     const std::vector<double> packed_rows = pack(tile, rows_, strip.row_count);
     const std::vector<double> packed_columns = pack(tile, columns_, strip.column_count);
     by_row.assign(static_cast<std::size_t>(column_stride() * row_stride()), std::nan(""));
     by_column = by_row;
     strip.rows = packed_rows.data();
     strip.columns = packed_columns.data();
-    tile.keys[static_cast<int>(metric_.term)](strip, by_row.data(), row_stride(), by_column.data(), column_stride());
+    tile.keys[static_cast<int>(metric_.term)](strip, with_rows ? by_row.data() : nullptr, row_stride(),
+                                              by_column.data(), column_stride());
   }
 
   static std::size_t padded(std::int64_t points) { return static_cast<std::size_t>(round_up(points, kPanelRows)); }

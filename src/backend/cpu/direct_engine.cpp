@@ -10,10 +10,6 @@
 namespace libknng {
 namespace {
 
-bool takes_all_keys(const TileGrid& grid, std::int64_t k) {
-  return grid.square && ListingWorker::pays(grid.columns, k);
-}
-
 // Worker: run(tile), made by make(member).
 template <class Make>
 void run_tiles(const CpuProblem& problem, Monitor& monitor, Make&& make) {
@@ -35,7 +31,7 @@ void run_tiles(const CpuProblem& problem, Monitor& monitor, Make&& make) {
 std::int64_t direct_workspace_bytes(const Metric&, std::int32_t, const Selector*, std::int64_t k, const TileGrid& grid,
                                     std::int64_t dim) {
   return DirectWorkspace::bytes(grid.tile_rows, grid.tile_cols, dim) +
-         (takes_all_keys(grid, k) ? ListingWorker::bytes(grid.tile_rows, grid.tile_cols, k) : 0);
+         (ListingWorker::pays(grid, k) ? ListingWorker::bytes(grid, k) : 0);
 }
 
 CpuCounts run_direct(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {
@@ -46,7 +42,7 @@ CpuCounts run_direct(const CpuProblem& problem, NeighbourLists& lists, Budget* b
     spaces.emplace_back(grid.tile_rows, grid.tile_cols, problem.rows.dim(), budget);
   SharedLists shared(lists, grid.rows);
   const auto space = [&](int member) -> DirectWorkspace& { return spaces[static_cast<std::size_t>(member)]; };
-  if (takes_all_keys(grid, lists.k())) {
+  if (ListingWorker::pays(grid, lists.k())) {
     std::vector<ListingWorker> workers;
     workers.reserve(spaces.size());
     for (int i = 0; i < problem.team.size(); ++i) workers.emplace_back(problem, lists.k(), space(i), budget);

@@ -248,13 +248,13 @@ void all_keys(const DirectStrip& strip, double* by_row, std::int64_t row_stride,
     if (square && column <= row + kPanelRows - 1 + strip.diagonal)
       for (int pair = 0; pair < kPairs; ++pair)
         if (column + pair % kPanelRows <= row + pair / kPanelRows + strip.diagonal) keys[pair] = kNoPair;
-    double* const rows = by_row + row * row_stride + column;
     double* const columns = by_column + column * column_stride + row;
     for (int i = 0; i < kPanelRows; ++i)
-      for (int j = 0; j < kPanelRows; ++j) {
-        rows[i * row_stride + j] = keys[i * kPanelRows + j];
-        columns[j * column_stride + i] = keys[i * kPanelRows + j];
-      }
+      for (int j = 0; j < kPanelRows; ++j) columns[j * column_stride + i] = keys[i * kPanelRows + j];
+    if (!by_row) return;
+    double* const rows = by_row + row * row_stride + column;
+    for (int i = 0; i < kPanelRows; ++i)
+      for (int j = 0; j < kPanelRows; ++j) rows[i * row_stride + j] = keys[i * kPanelRows + j];
   });
 }
 

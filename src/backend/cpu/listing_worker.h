@@ -1,6 +1,6 @@
 // One thread's part of the direct engine where most pairs of a tile find a place in a list at first: all keys of a
-// strip of the tile are written down, and lists of its rows and columns take them side by side, without a branch on
-// what they are. Of a graph, and for short lists.
+// strip of the tile are written down, and lists of its rows, in a graph of its columns too, take them side by side,
+// without a branch on what they are. For short lists.
 #pragma once
 
 #include "backend/cpu/direct_tile.h"
@@ -15,14 +15,15 @@ class ListingWorker {
  public:
   ListingWorker(const CpuProblem& problem, std::int64_t k, DirectWorkspace& space, Budget* budget);
   // Beside the workspace.
-  static std::int64_t bytes(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t k);
+  static std::int64_t bytes(const TileGrid& grid, std::int64_t k);
   // Whether it is faster than comparing each pair with cut-offs.
-  static bool pays(std::int64_t columns, std::int64_t k);
+  static bool pays(const TileGrid& grid, std::int64_t k);
 
   void run(const Tile& t, SharedLists& lists);
 
  private:
-  void run_strip(const Tile& t, std::int64_t first, SideLists& of_columns);
+  void run_strip(const Tile& t, std::int64_t first, SideLists* of_columns);
+  void leave_out(const Tile& t, std::int64_t first, std::int64_t rows);
   void open(SideLists& side, std::int64_t first, std::int64_t count, SharedLists& lists);
   static void hand_over(SideLists& side, std::int64_t first, std::int64_t count, SharedLists& lists);
 
@@ -31,7 +32,7 @@ class ListingWorker {
   DirectWorkspace& space_;
   SideLists rows_, columns_;
   InsertFunction* insert_;
-  Buffer<double> by_row_, by_column_;
+  Buffer<double> by_row_, by_column_;  // keys of a strip; by row only for lists of columns
   std::int64_t packed_row_block_ = -1;
 };
 
