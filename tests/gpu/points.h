@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/cuda/rows/prepare.cuh"
+#include "core/dtype.h"
 #include "tests/gpu/gpu.cuh"
 #include "tests/unit/values.h"
 

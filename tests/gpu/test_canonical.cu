@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "backend/cuda/rows/row_source.cuh"
 #include "metric/elementary.h"
 #include "tests/gpu/points.h"
 #include "tests/unit/elementary_arguments.h"

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/dtype.h"
 #include "plan/integer_products.h"
 #include "tests/gpu/seam_team.h"
 

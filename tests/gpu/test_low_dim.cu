@@ -10,6 +10,7 @@
 #include "backend/cuda/session/session_memory.cuh"
 #include "backend/cuda/tree/point_tree.cuh"
 #include "backend/seam.h"
+#include "core/dtype.h"
 #include "tests/gpu/points.h"
 
 extern "C" const knng_backend_seam* knng_cuda_entry();

@@ -2,6 +2,8 @@
 // from products by integer arithmetic: no bound is needed. Knows nothing of tiles.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/rows/rows.cuh"

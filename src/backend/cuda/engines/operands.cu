@@ -11,6 +11,7 @@
 #include "backend/cuda/engines/integer_operands.cuh"
 #include "backend/cuda/engines/median.cuh"
 #include "backend/cuda/rows/prepare.cuh"
+#include "backend/cuda/rows/row_source.cuh"
 #include "prepare/drawn_columns.h"
 
 namespace libknng::cuda {

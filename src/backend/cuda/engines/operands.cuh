@@ -3,6 +3,8 @@
 // which need no bound (integer_operands.cuh). Knows nothing of tiles.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/base/array_source.cuh"
@@ -57,7 +59,7 @@ constexpr std::int64_t terms_of(std::int64_t dim, Precision p) {
 }
 // Values from one point to the next.
 constexpr std::int64_t stride_of(std::int64_t dim, Precision p) { return pieces_of(p) * pitch_of(dim, p); }
-// Of bytes a tile takes columns by so many (product.cu): it may read points that are behind the last.
+// Of bytes a tile takes columns by so many (product.cpp): it may read points that are behind the last.
 constexpr std::int64_t kColumnGrain = 4;
 constexpr std::int64_t points_behind(Precision p) { return p == Precision::int8 ? kColumnGrain - 1 : 0; }
 constexpr std::int64_t operand_bytes(std::int64_t count, std::int64_t dim, Precision p) {

@@ -2,9 +2,12 @@
 // with all columns of another (refine/sum_bound.h). Knows nothing of lists.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/rows/rows.cuh"
+#include "core/dtype.h"
 #include "metric/metric.h"
 #include "refine/sum_bound.h"
 

@@ -61,7 +61,8 @@ struct Unit {
 __host__ __device__ inline int units(const FusedJob& job) { return row_blocks(job) * column_units(job); }
 __device__ inline Unit unit_of(const FusedJob& job, int u) {
   const int blocks = row_blocks(job), chunk = u / blocks, first = chunk * job.unit_columns;
-  return {u % blocks, first, min(job.unit_columns, job.rows.columns - first)};
+  const int left = job.rows.columns - first;
+  return {u % blocks, first, left < job.unit_columns ? left : job.unit_columns};
 }
 __device__ inline bool is_wanted(const FusedJob& job, int u) {
   if (job.pass == 0) return true;

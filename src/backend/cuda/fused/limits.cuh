@@ -2,6 +2,8 @@
 // room for. Knows nothing of products.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/select/merge.cuh"
 

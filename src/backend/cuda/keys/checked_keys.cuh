@@ -2,6 +2,8 @@
 // keys of lists, so that no block comes a second time. Knows nothing of lists.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <span>
 

@@ -8,6 +8,7 @@
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/keys/lane_order.cuh"
 #include "backend/cuda/rows/canonical.cuh"
+#include "backend/cuda/rows/row_source.cuh"
 
 namespace libknng::cuda {
 namespace {

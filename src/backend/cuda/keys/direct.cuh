@@ -2,6 +2,8 @@
 // made canonical and laid out as the tile reads them (DirectOperand), once for many tiles. Knows nothing of lists.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <functional>
 

@@ -2,6 +2,8 @@
 // of why a row came here.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <functional>
 

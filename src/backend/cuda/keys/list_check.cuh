@@ -2,6 +2,8 @@
 // get comes before its last. Knows nothing of how keys or lists were made.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/seam.h"

@@ -2,6 +2,8 @@
 // block. Knows nothing of how they come.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/rows/rows.cuh"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "backend/cuda/rows/canonical.cuh"
-#include "backend/cuda/rows/rows.cuh"
+#include "backend/cuda/rows/row_source.cuh"
 #include "metric/metric.h"
 
 namespace libknng::cuda {

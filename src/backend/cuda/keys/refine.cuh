@@ -2,6 +2,8 @@
 // (DESIGN: refine and prove). Knows nothing of how candidates were found.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <optional>
 

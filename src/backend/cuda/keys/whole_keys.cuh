@@ -2,6 +2,8 @@
 // out for it, as direct_tile() wants. Knows nothing of lists.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/keys/direct.cuh"

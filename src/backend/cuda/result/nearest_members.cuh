@@ -2,6 +2,8 @@
 // is for the rows that are wanted, however large the groups are. Knows nothing of how groups were found or of results.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/result/result.cuh"

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/base/block_sort.cuh"
 #include "backend/cuda/base/check.cuh"
+#include "core/dtype.h"
 #include "metric/report.h"
 
 namespace libknng::cuda {

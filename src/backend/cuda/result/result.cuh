@@ -3,6 +3,8 @@
 // from. As exec/emit.cpp for the host.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/rows/rows.cuh"

@@ -6,6 +6,7 @@
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/orderable.cuh"
 #include "backend/cuda/rows/canonical.cuh"
+#include "backend/cuda/rows/row_source.cuh"
 
 namespace libknng::cuda {
 namespace {

@@ -2,6 +2,8 @@
 // canonical_rows.cpp: constants, ranks, and the first value that the metric refuses. Knows nothing of pairs.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/rows/rows.cuh"

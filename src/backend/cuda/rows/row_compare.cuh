@@ -2,6 +2,8 @@
 // may be equal.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/rows/rows.cuh"

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/rows/row_source.cuh"
 
 namespace libknng::cuda {
 namespace {

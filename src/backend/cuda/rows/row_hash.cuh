@@ -3,6 +3,8 @@
 // duplicates.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/rows/rows.cuh"

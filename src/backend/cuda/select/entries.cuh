@@ -1,6 +1,8 @@
 // What the table of selectors consists of: each selector's own file defines its lines.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include "backend/cuda/select/select.cuh"
 
 namespace libknng::cuda {

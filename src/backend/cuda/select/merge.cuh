@@ -2,6 +2,8 @@
 // Knows nothing of tiles; what the bounds b are, the plan knows.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <optional>
 
 #include "backend/cuda/select/select.cuh"

@@ -1,6 +1,8 @@
 // What the two sides of `quick` share: how much is collected, how much is sampled, and how a list comes out.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include "backend/cuda/select/kth_smallest.cuh"
 #include "backend/cuda/select/lists.cuh"
 

@@ -2,6 +2,8 @@
 // that cannot tell neighbours from their rivals. Nothing that is returned depends on it.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "backend/cuda/select/merge.cuh"

@@ -3,6 +3,8 @@
 // made.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <functional>
 

@@ -4,8 +4,8 @@
 
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/engines/engine.h"
-#include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/session/session_memory.cuh"
+#include "metric/canonical.h"
 
 namespace libknng::cuda {
 namespace {
@@ -31,17 +31,6 @@ constexpr double kSlowDoubles = 4;
 constexpr std::int64_t kBlockOfKeys = 64 * 64, kBlockOfHeavyKeys = 32 * 32;
 // Rows that keep it busy while they are refined.
 constexpr std::int64_t kFewestRefined = 8;
-
-// Kernels and rates call the same terms heavy.
-template <class T>
-constexpr bool agrees(Term term) {
-  return kHeavyTerm<T> == is_heavy(term);
-}
-static_assert(agrees<SquaredDifference>(Term::squared_difference) && agrees<Product>(Term::product) &&
-              agrees<AbsoluteDifference>(Term::absolute_difference) &&
-              agrees<LargestDifference>(Term::largest_difference) && agrees<PowerDifference>(Term::power_difference) &&
-              agrees<Canberra>(Term::canberra) && agrees<BrayCurtis>(Term::bray_curtis) &&
-              agrees<JensenShannon>(Term::jensen_shannon));
 
 struct Device {
   explicit Device(std::int32_t device) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cuda/rows/caller_memory.cuh"
+#include "core/dtype.h"
 
 namespace libknng::cuda {
 namespace {
