@@ -1,4 +1,4 @@
-// Canonical keys of a row with several columns by one warp. Knows nothing of lists.
+// Canonical keys of one or several rows with several columns by one warp. Knows nothing of lists.
 #pragma once
 
 #include <cstdint>
@@ -26,26 +26,27 @@ inline constexpr int kPairsOfList = kHeavyTerm<T>                               
                                                                                                  : 8;
 
 // What a lane needs of one coordinate: as it lies in memory, so that it can be on its way while others are used.
-template <class Column, int kPairs>
+template <class Column, int kRows, int kPairs>
 struct Coordinate {
-  double x;
+  double x[kRows];
   decltype(std::declval<Column>().loaded(0)) y[kPairs];
 };
 
-// Keys of row u with columns ids[j], all of the warp: lane_of_pair<kPairs>(j) gets that of pair j. One value of u
-// serves all pairs.
-template <class T, int kPairs, class Row, class Source>
-__device__ double keys_of(const Source& columns, const Row& u, const std::uint32_t (&ids)[kPairs],
-                          const PairTerms& terms) {
-  double s[kPairs][T::kSums] = {};
-  decltype(columns.row(0)) rows[kPairs];
+// Keys of rows u[r] with columns ids[j], all of the warp: in keys[r] lane_of_pair<kPairs>(j) gets that of pair j. A
+// value serves all pairs that it is in.
+template <class T, int kRows, int kPairs, class Row, class Source>
+__device__ void keys_of(const Source& columns, const Row (&u)[kRows], const std::uint32_t (&ids)[kPairs],
+                        const PairTerms& terms, double (&keys)[kRows]) {
+  double s[kRows][kPairs][T::kSums] = {};
+  decltype(columns.row(0)) others[kPairs];
 #pragma unroll
-  for (int j = 0; j < kPairs; ++j) rows[j] = columns.row(ids[j]);
-  Coordinate<decltype(columns.row(0)), kPairs> next;
+  for (int j = 0; j < kPairs; ++j) others[j] = columns.row(ids[j]);
+  Coordinate<decltype(columns.row(0)), kRows, kPairs> next;
   const auto load = [&](std::int64_t t) {
-    next.x = u[t];
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) next.y[j] = rows[j].loaded(t);
+    for (int r = 0; r < kRows; ++r) next.x[r] = u[r][t];
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) next.y[j] = others[j].loaded(t);
   };
   const std::int64_t last = terms.dim - 1;
   std::int64_t t = threadIdx.x % kCanonicalLanes;
@@ -57,17 +58,34 @@ __device__ double keys_of(const Source& columns, const Row& u, const std::uint32
     t += kCanonicalLanes;
     load(min(t, last));
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) T::template accumulate<ScalarOps>(s[j], now.x, rows[j].value(now.y[j]), terms.p);
-  }
-  double sums[T::kSums];
+    for (int j = 0; j < kPairs; ++j) {
+      const double y = others[j].value(now.y[j]);
 #pragma unroll
-  for (int i = 0; i < T::kSums; ++i) {
-    double of_pairs[kPairs];
-#pragma unroll
-    for (int j = 0; j < kPairs; ++j) of_pairs[j] = s[j][i];
-    sums[i] = fold_pairs<T, kPairs>(of_pairs);
+      for (int r = 0; r < kRows; ++r) T::template accumulate<ScalarOps>(s[r][j], now.x[r], y, terms.p);
+    }
   }
-  return T::template finish<ScalarOps>(sums, terms.scale);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    double sums[T::kSums];
+#pragma unroll
+    for (int i = 0; i < T::kSums; ++i) {
+      double of_pairs[kPairs];
+#pragma unroll
+      for (int j = 0; j < kPairs; ++j) of_pairs[j] = s[r][j][i];
+      sums[i] = fold_pairs<T, kPairs>(of_pairs);
+    }
+    keys[r] = T::template finish<ScalarOps>(sums, terms.scale);
+  }
+}
+
+// Of one row.
+template <class T, int kPairs, class Row, class Source>
+__device__ double keys_of(const Source& columns, const Row& u, const std::uint32_t (&ids)[kPairs],
+                          const PairTerms& terms) {
+  const Row rows[1] = {u};
+  double keys[1];
+  keys_of<T>(columns, rows, ids, terms, keys);
+  return keys[0];
 }
 
 // Calls f with the RowSource of the view and the metric's term, where they occur together.
