@@ -65,6 +65,12 @@ std::int64_t side_of(std::int64_t pairs) {
   return whole_grains(static_cast<std::int64_t>(std::sqrt(static_cast<double>(pairs))));
 }
 
+// No larger side, with which as many tiles are about alike. Lists of a last tile that is much smaller would have seen
+// little when they meet a large one, and take from it what does not last.
+std::int64_t even_side(std::int64_t points, std::int64_t side) {
+  return std::min(side, round_up(ceil_div(points, ceil_div(points, side)), kGrain));
+}
+
 // As was asked for, or as large as pays, if there is memory for it.
 Sides largest_tile(const Problem& p) {
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
@@ -73,7 +79,9 @@ Sides largest_tile(const Problem& p) {
     const double across = p.one_tile_will_do ? 1 : std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
     const std::int64_t rounded_up = p.rows + (p.one_tile_will_do ? kGrain : 0);
     const double side = static_cast<double>(rounded_up) / across;
-    if (!rows) rows = std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, side_of(p.most_pairs));
+    if (!rows)
+      rows = even_side(p.rows,
+                       std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, side_of(p.most_pairs)));
     rows = std::min(rows, p.rows);
     return {rows, rows};
   }
@@ -258,7 +266,7 @@ DevicePlan plan_in_slices(const Problem& p, std::int64_t capacity) {
 TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
   if (grid.tile_rows * grid.tile_cols <= pairs) return grid;
   if (grid.square) {
-    grid.tile_rows = grid.tile_cols = std::min(grid.tile_rows, side_of(pairs));
+    grid.tile_rows = grid.tile_cols = even_side(grid.rows, std::min(grid.tile_rows, side_of(pairs)));
   } else {
     grid.tile_rows = std::min(grid.tile_rows, std::max(kQueriesTogether, side_of(pairs)));
     grid.tile_cols = std::min(grid.tile_cols, whole_grains(pairs / grid.tile_rows));

@@ -284,6 +284,11 @@ void tiles_end_soon(void**) {
     assert_true(soon.rows == free.rows && soon.columns == free.columns && soon.square == free.square);
     assert_true(soon.tile_rows <= free.tile_rows && soon.tile_cols <= free.tile_cols);
     assert_true(!soon.square || soon.tile_rows == soon.tile_cols);
+    // Those of a graph that are cut are about alike, down to the last.
+    if (soon.square && soon.tile_rows < free.tile_rows) {
+      const std::int64_t blocks = ceil_div(soon.rows, soon.tile_rows);
+      assert_true(soon.tile_rows < ceil_div(soon.rows, blocks) + smallest);
+    }
     assert_true(soon.tile_rows * soon.tile_cols <= pairs || (soon.tile_rows <= smallest && soon.tile_cols <= smallest));
     // Bands of many rows are not cut for few columns, nor for want of time where fewer columns do.
     if (!soon.square && soon.tile_rows < free.tile_rows)
