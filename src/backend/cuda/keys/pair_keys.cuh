@@ -26,27 +26,28 @@ inline constexpr int kPairsOfList = kHeavyTerm<T>                               
                                                                                                  : 8;
 
 // What a lane needs of one coordinate: as it lies in memory, so that it can be on its way while others are used.
-template <class Column, int kRows, int kPairs>
+template <class Column, int kRows, int kColumns>
 struct Coordinate {
   double x[kRows];
-  decltype(std::declval<Column>().loaded(0)) y[kPairs];
+  decltype(std::declval<Column>().loaded(0)) y[kColumns];
 };
 
-// Keys of rows u[r] with columns ids[j], all of the warp: in keys[r] lane_of_pair<kPairs>(j) gets that of pair j. A
-// value serves all pairs that it is in.
-template <class T, int kRows, int kPairs, class Row, class Source>
-__device__ void keys_of(const Source& columns, const Row (&u)[kRows], const std::uint32_t (&ids)[kPairs],
-                        const PairTerms& terms, double (&keys)[kRows]) {
-  double s[kRows][kPairs][T::kSums] = {};
-  decltype(columns.row(0)) others[kPairs];
+// Keys of rows u[r] with columns ids[j], all of the warp: lane_of_pair<kRows kColumns>(r kColumns + j) gets that of
+// these two. A value serves all pairs that it is in.
+template <class T, int kRows, int kColumns, class Row, class Source>
+__device__ double keys_of(const Source& columns, const Row (&u)[kRows], const std::uint32_t (&ids)[kColumns],
+                          const PairTerms& terms) {
+  constexpr int kPairs = kRows * kColumns;
+  double s[kPairs][T::kSums] = {};
+  decltype(columns.row(0)) others[kColumns];
 #pragma unroll
-  for (int j = 0; j < kPairs; ++j) others[j] = columns.row(ids[j]);
-  Coordinate<decltype(columns.row(0)), kRows, kPairs> next;
+  for (int j = 0; j < kColumns; ++j) others[j] = columns.row(ids[j]);
+  Coordinate<decltype(columns.row(0)), kRows, kColumns> next;
   const auto load = [&](std::int64_t t) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r) next.x[r] = u[r][t];
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) next.y[j] = others[j].loaded(t);
+    for (int j = 0; j < kColumns; ++j) next.y[j] = others[j].loaded(t);
   };
   const std::int64_t last = terms.dim - 1;
   std::int64_t t = threadIdx.x % kCanonicalLanes;
@@ -58,24 +59,21 @@ __device__ void keys_of(const Source& columns, const Row (&u)[kRows], const std:
     t += kCanonicalLanes;
     load(min(t, last));
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) {
+    for (int j = 0; j < kColumns; ++j) {
       const double y = others[j].value(now.y[j]);
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) T::template accumulate<ScalarOps>(s[r][j], now.x[r], y, terms.p);
+      for (int r = 0; r < kRows; ++r) T::template accumulate<ScalarOps>(s[r * kColumns + j], now.x[r], y, terms.p);
     }
   }
+  double sums[T::kSums];
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    double sums[T::kSums];
+  for (int i = 0; i < T::kSums; ++i) {
+    double of_pairs[kPairs];
 #pragma unroll
-    for (int i = 0; i < T::kSums; ++i) {
-      double of_pairs[kPairs];
-#pragma unroll
-      for (int j = 0; j < kPairs; ++j) of_pairs[j] = s[r][j][i];
-      sums[i] = fold_pairs<T, kPairs>(of_pairs);
-    }
-    keys[r] = T::template finish<ScalarOps>(sums, terms.scale);
+    for (int pair = 0; pair < kPairs; ++pair) of_pairs[pair] = s[pair][i];
+    sums[i] = fold_pairs<T, kPairs>(of_pairs);
   }
+  return T::template finish<ScalarOps>(sums, terms.scale);
 }
 
 // Of one row.
@@ -83,9 +81,7 @@ template <class T, int kPairs, class Row, class Source>
 __device__ double keys_of(const Source& columns, const Row& u, const std::uint32_t (&ids)[kPairs],
                           const PairTerms& terms) {
   const Row rows[1] = {u};
-  double keys[1];
-  keys_of<T>(columns, rows, ids, terms, keys);
-  return keys[0];
+  return keys_of<T>(columns, rows, ids, terms);
 }
 
 // Calls f with the RowSource of the view and the metric's term, where they occur together.

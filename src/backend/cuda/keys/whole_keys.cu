@@ -11,7 +11,8 @@ namespace libknng::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kColumnsOfBlock = kThreads;  // each warp has as many as lanes
+// As few as make enough blocks of some ten thousand columns for all multiprocessors.
+constexpr int kColumnsOfWarp = 8, kColumnsOfBlock = kThreads / kCanonicalLanes * kColumnsOfWarp;
 
 // Rows that a block has: values of columns are read once for all of them.
 template <class T>
@@ -33,40 +34,31 @@ std::int64_t row_blocks(std::int64_t rows) {
   return (rows + kRowsOfBlock<T> - 1) / kRowsOfBlock<T>;
 }
 
-// A block has some rows and as many columns as threads, a warp 32 of them. Blocks side by side have the same columns.
+// A block has some rows, and a few columns for each of its warps. Blocks side by side have the same columns.
 template <class Source, class T>
 __global__ void __launch_bounds__(kThreads) keys_of_rows(Source columns, Part p, unsigned blocks_of_rows) {
-  constexpr int kPairs = kPairsTogether<T>, kRows = kRowsOfBlock<T>;
-  const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes, warp = static_cast<int>(threadIdx.x) - lane;
+  constexpr int kRows = kRowsOfBlock<T>, kTogether = kPairsTogether<T>, kLanes = kCanonicalLanes / (kRows * kTogether);
+  const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes,
+            warp = static_cast<int>(threadIdx.x) / kCanonicalLanes;
   const std::int64_t row = std::int64_t{kRows} * (blockIdx.x % blocks_of_rows);
-  const std::int64_t base = std::int64_t{blockIdx.x / blocks_of_rows} * kColumnsOfBlock + warp;
-  const std::int64_t first = p.first + base, last = p.end - 1;
-  if (first > last) return;
-  // Lanes beyond the last column, and places beyond the last row, repeat it: their keys go nowhere.
-  const auto column = static_cast<std::uint32_t>(min(first + lane, last));
+  const std::int64_t base = std::int64_t{blockIdx.x / blocks_of_rows} * kColumnsOfBlock + warp * kColumnsOfWarp;
+  const std::int64_t last = p.end - 1;
+  // Places beyond the last row or column repeat it: their keys go nowhere.
   const double* u[kRows];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) u[r] = p.u + min(row + r, p.rows - 1) * p.terms.dim;
-  double keys[kRows] = {};
-  for (int group = 0; group < kCanonicalLanes; group += kPairs) {
-    std::uint32_t together[kPairs];
+  for (int done = 0; done < kColumnsOfWarp; done += kTogether) {
+    const std::int64_t first = p.first + base + done;
+    if (first > last) return;
+    std::uint32_t together[kTogether];
 #pragma unroll
-    for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, column, group + j);
-    double folded[kRows];
-    keys_of<T>(columns, u, together, p.terms, folded);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const double given = __shfl_sync(kWarp, folded[r], lane_of_pair<kPairs>(lane - group));
-      if (lane >= group && lane < group + kPairs) keys[r] = given;
-    }
-  }
-  if (first + lane > last) return;
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    if (row + r >= p.rows) return;
+    for (int j = 0; j < kTogether; ++j) together[j] = static_cast<std::uint32_t>(min(first + j, last));
+    double key = keys_of<T>(columns, u, together, p.terms);
+    const std::int64_t r = row + lane / kLanes / kTogether, j = lane / kLanes % kTogether;
+    if (lane % kLanes != 0 || r >= p.rows || first + j > last) continue;
     if constexpr (Source::kDirections)
-      if (columns.directionless(column) || p.row_constants[p.list[row + r]].factor == 0) keys[r] = kNoDirectionKey;
-    p.keys[(row + r) * p.ld + base + lane] = keys[r];
+      if (columns.directionless(first + j) || p.row_constants[p.list[r]].factor == 0) key = kNoDirectionKey;
+    p.keys[r * p.ld + base + done + j] = key;
   }
 }
 
