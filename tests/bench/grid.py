@@ -4,10 +4,13 @@
     /usr/bin/python3 tests/bench/grid.py -b .build
     /usr/bin/python3 tests/bench/grid.py -b .build --cells 50:8:5,200:2:10 --calls 2000 --json small.json
     /usr/bin/python3 tests/bench/grid.py -b .build -n 1000000 -d 2,3 -k 10 --data uniform,clusters,line,lattice,equal
+    python3 tests/bench/grid.py -b .build --on cuda:0 -n 1000,10000,100000 -d 2,8,32,128,512,2048 -k 1,10,100,1000
 
 A call is all there is from a float32 array to all lists: libknng's handle is made, rows are borrowed, the graph is
 built and viewed, and both are destroyed; the others make their tree or index and search all rows for k + 1, since they
 find the row itself too. libknng is called through ctypes, with device=cpu and its proof; the others prove nothing.
+With --on rows are a tensor of PyTorch on that GPU, the graph stays there, and the peers are PyTorch (a product and
+topk(), as many rows at a time as make 2^28 pairs) and, where it is installed, FAISS for GPUs.
 
 Whoever has its turn makes some calls in a row, after a pause in which the threads of the one before fall asleep. Calls
 take one of several inputs of the cell's shape after the other, the same for all: with a single small one a processor
@@ -39,6 +42,8 @@ PAUSE = 0.03  # seconds between turns: OpenBLAS's threads look for work about as
 TURN_CALLS, TURN_SECONDS = 20, 0.02
 MOST_INPUTS, INPUT_VALUES = 16, 1 << 22  # of a cell: fewer where rows are large and many, but 2
 NAMES = ("faiss", "sklearn", "sklearn-tree", "scipy", "nanoflann")
+GPU_NAMES = ("torch", "faiss-gpu")
+TORCH_PAIRS = 1 << 28  # of a product in memory
 
 
 def numbers(text):
@@ -54,7 +59,8 @@ def arguments():
     parser.add_argument("-k", type=numbers, default=[1, 10, 100], help="neighbours; those above n - 1 are left out")
     parser.add_argument("--cells", help="N:D:K, separated by commas, in place of the grid")
     parser.add_argument("--data", default="uniform", help=f"separated by commas: {', '.join(DATA)}")
-    parser.add_argument("--peers", default=",".join(NAMES), help="which, separated by commas (default: %(default)s)")
+    parser.add_argument("--on", metavar="cuda:N", help="rows and graphs are on that GPU")
+    parser.add_argument("--peers", help=f"which, separated by commas: {', '.join(NAMES)}; with --on {', '.join(GPU_NAMES)}")
     parser.add_argument("--threads", type=int, default=0, help="of all; 0: as many as there are cores for this process")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of libknng's")
     parser.add_argument("--seconds", type=float, default=1, help="of a cell's turns, beyond three calls of each")
@@ -120,9 +126,12 @@ class Libknng:
 
     def __init__(self, x, k, settings=()):
         self.k, self.rows, self.x = k, len(x), x
-        self.matrix = ctypes.byref(c.Matrix(dtype=0x220, space=1, rows=len(x), cols=x.shape[1], row_stride=x.shape[1],
-                                            col_stride=1, data=x.ctypes.data))
-        self.settings = [tuple(s.encode().split(b"=", 1)) for s in ("device=cpu", "metric=sqeuclidean", *settings)]
+        place = {"space": 2, "device": x.device.index, "data": x.data_ptr()} if ARGS.on else {"space": 1,
+                                                                                            "data": x.ctypes.data}
+        self.matrix = ctypes.byref(c.Matrix(dtype=0x220, rows=len(x), cols=x.shape[1], row_stride=x.shape[1],
+                                            col_stride=1, **place))
+        where = (f"device={ARGS.on}", "graph=device") if ARGS.on else ("device=cpu",)
+        self.settings = [tuple(s.encode().split(b"=", 1)) for s in (*where, "metric=sqeuclidean", *settings)]
         self.handle, self.graph = ctypes.c_void_p(), ctypes.c_void_p()
         self.ids, self.values = c.Matrix(), c.Matrix()
 
@@ -219,23 +228,71 @@ def nanoflann_tree(x, k):
     return call if d <= TREE_DIMS else None
 
 
-PEERS = dict(zip(NAMES, (faiss_knn, sklearn_brute, sklearn_tree, scipy_tree, nanoflann_tree)))
+def torch_topk(x, k):
+    import torch
+
+    n = len(x)
+    together = max(1, TORCH_PAIRS // n)
+
+    def call():
+        squares = (x * x).sum(1)
+        parts = []
+        for first in range(0, n, together):
+            rows = x[first:first + together]
+            keys = torch.addmm(squares[None, :], rows, x.T, alpha=-2)
+            values, ids = torch.topk(keys, k + 1, dim=1, largest=False)
+            parts.append((values.add_(squares[first:first + together, None]), ids))
+        torch.cuda.synchronize()
+        return parts
+
+    return call if k < n else None
+
+
+def faiss_gpu(x, k):
+    import faiss
+    import faiss.contrib.torch_utils
+    import torch
+
+    resources = faiss.StandardGpuResources()
+
+    def call():
+        found = faiss.knn_gpu(resources, x, x, k + 1)
+        torch.cuda.synchronize()
+        return found
+
+    return call if k < 2048 else None
+
+
+PEERS = dict(zip(NAMES + GPU_NAMES,
+                 (faiss_knn, sklearn_brute, sklearn_tree, scipy_tree, nanoflann_tree, torch_topk, faiss_gpu)))
 NANOFLANN = None
+
+
+def placed(x):
+    """The rows where they are to be."""
+    if not ARGS.on:
+        return x
+    import torch
+
+    tensor = torch.from_numpy(x).to(ARGS.on)
+    torch.cuda.synchronize()
+    return tensor
 
 
 def present_peers(folder):
     """Those asked for that are here, with a word on the others."""
     global NANOFLANN
     found = []
-    for name in ARGS.peers.split(","):
-        if name not in PEERS:
-            sys.exit(f"--peers {name}: it takes {', '.join(NAMES)}")
+    names = GPU_NAMES if ARGS.on else NAMES
+    for name in ARGS.peers.split(",") if ARGS.peers else names:
+        if name not in names:
+            sys.exit(f"--peers {name}: it takes {', '.join(names)}")
         try:
             if name == "nanoflann":
                 NANOFLANN = nanoflann_library(folder)
-            PEERS[name](np.zeros((4, 2), np.float32), 1)
+            PEERS[name](placed(np.zeros((4, 2), np.float32)), 1)
             found.append(name)
-        except (ImportError, OSError) as error:
+        except (ImportError, OSError, AttributeError) as error:
             print(f"left out    {name}: {error}")
     return found
 
@@ -290,7 +347,7 @@ def summary(times):
 
 def measure(data, n, d, k, peers):
     count = max(2, min(MOST_INPUTS, INPUT_VALUES // (n * d)))
-    inputs = [DATA[data](np.random.default_rng(seed), n, d) for seed in range(1, count + 1)]
+    inputs = [placed(DATA[data](np.random.default_rng(seed), n, d)) for seed in range(1, count + 1)]
     ours = [Libknng(x, k, ARGS.set) for x in inputs]
     cell = {"data": data, "n": n, "d": d, "k": k, "inputs": count, "engine": ours[0].engine()}
     calls, firsts = {"libknng": rotating(ours)}, {}
@@ -304,7 +361,7 @@ def measure(data, n, d, k, peers):
             del calls[name]
     cell["first"] = firsts
     cell["times"] = {name: summary(t) for name, t in take_turns(calls).items()}
-    if 8 * k > n:
+    if 8 * k > n and not ARGS.on:
         direct = Libknng(inputs[0], 1, ("engine=direct",))
         first_calls(direct)
         cell["floor"] = min(timed(direct) for _ in range(3)) * ours[0].listed_share()
@@ -348,7 +405,7 @@ def row(cell, peers):
 
 def versions():
     found = {"libknng": text_of_version(lib.knng_version()), "python": platform.python_version()}
-    for name in ("numpy", "scipy", "sklearn", "faiss"):
+    for name in ("numpy", "scipy", "sklearn", "faiss", "torch"):
         if name in sys.modules:
             found[name] = sys.modules[name].__version__
     if "faiss" in found:
@@ -367,7 +424,8 @@ def hardware():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         info = dict(line.split(":", 1) for line in file.read().split("\n\n")[0].splitlines() if ":" in line)
     info = {key.strip(): value.strip() for key, value in info.items()}
-    return (f"{info.get('model name', platform.machine())} (family {info.get('cpu family')}, model "
+    gpu = f"{sys.modules['torch'].cuda.get_device_name(ARGS.on)}; " if ARGS.on else ""
+    return (f"{gpu}{info.get('model name', platform.machine())} (family {info.get('cpu family')}, model "
             f"{info.get('model')}), {len(os.sched_getaffinity(0))} cores, {platform.platform()}")
 
 
