@@ -175,7 +175,7 @@ static void devices_that_answer_rows(void** state) {
   (void)state;
   if (!fake_devices) skip();
   asked a;
-  ask(&a, rows_normal(KNNG_F32, 300, 3, 318));
+  ask(&a, rows_normal(KNNG_F32, 300, 2, 318));
   knng_graph* g = NULL;
   setenv("KNNG_FAKE_TILE_MS", "50", 1);
   for (const char* const* set = device_sets(); *set; ++set) {

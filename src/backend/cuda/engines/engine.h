@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,12 +74,16 @@ inline constexpr std::array<knng_backend_rung, 1> kKeyRungs = {{{KNNG_RUNG_FP64,
 // What exact products do not prove is for want of room in lists, and no other precision does.
 inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILTER, KNNG_UNIT_BYTES, "bytes"}}};
 
-// Beyond so many dimensions few boxes of points can be left out, and a filter of all pairs is faster.
-inline constexpr std::int64_t kBoxesPay = 8;
-// Up to so many dimensions and neighbours products are compared in registers; where more than a few neighbours are
-// wanted, only among so many points, since lists that are young accept much (docs/internals/benchmarks.md, "One GPU").
+// By dimension: so many points of a graph make leaving boxes of them out faster than products of all pairs
+// (docs/internals/benchmarks.md, "Which engine on a GPU"). The more dimensions, the fewer boxes can be left out, and
+// what that saves grows with the points. Metrics that have sums in place of products take boxes up to the last
+// dimension here for any number of points, and those without a filter in any dimension.
+inline constexpr std::int64_t kPointsForBoxes[] = {0, 0, 0, 10'000, 25'000, 70'000, 200'000, 700'000, 1'500'000};
+inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
+// Up to so many dimensions and neighbours products are compared in registers. Where more than a few neighbours are
+// wanted, lists that are young accept much: among few points that costs little, and among many it ends soon.
 inline constexpr std::int64_t kRegistersPay = 1024, kMostInRegisters = 1024;
-inline constexpr std::int64_t kFewNeighbours = 16, kManyPoints = std::int64_t{1} << 18;
+inline constexpr std::int64_t kFewNeighbours = 32, kFewPoints = 20'000, kManyPoints = std::int64_t{1} << 17;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
@@ -113,9 +118,15 @@ inline bool has_filter(const knng_backend_problem& p) {
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
 inline bool registers_pay(const knng_backend_problem& p) {
   if (p.columns.dim > kRegistersPay || p.k > kMostInRegisters) return false;
-  return p.k <= kFewNeighbours || p.columns.count >= kManyPoints;
+  return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
 }
-inline bool boxes_pay(const knng_backend_problem& p) { return p.columns.dim <= kBoxesPay || !has_filter(p); }
+inline bool boxes_pay(const knng_backend_problem& p) {
+  if (!has_filter(p)) return true;
+  if (p.columns.dim > kBoxesPay) return false;
+  const auto points = static_cast<double>(kPointsForBoxes[p.columns.dim]);
+  const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
+  return !multiplies(p) || pairs >= points * points;
+}
 
 }  // namespace engine_lines
 

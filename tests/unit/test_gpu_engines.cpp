@@ -1,0 +1,78 @@
+// Which engine does a problem on GPUs if none was asked for (backend/cuda/engines/engine.h): the one that was fastest
+// where all were measured (docs/internals/benchmarks.md, "Which engine on a GPU").
+#include <cstring>
+
+#include "backend/cuda/engines/engine.h"
+#include "harness/cmocka.h"
+
+namespace {
+
+using libknng::Term;
+
+knng_backend_problem problem_of(std::int64_t rows, std::int64_t columns, std::int64_t dim, std::int64_t k,
+                                Term term = Term::squared_difference) {
+  knng_backend_problem p{};
+  p.rows.count = rows;
+  p.columns.count = columns;
+  p.rows.dim = p.columns.dim = dim;
+  p.rows.dtype = p.columns.dtype = KNNG_F32;
+  p.metric.term = static_cast<std::int32_t>(term);
+  p.metric.scale = 1;
+  p.square = rows == columns ? 1 : 0;
+  p.k = k;
+  return p;
+}
+
+// As the planner asks: who answers rows comes first.
+const char* choice(knng_backend_problem p) {
+  for (const std::int32_t by_rows : {1, 0}) {
+    p.by_rows = by_rows;
+    if (const libknng::cuda::GpuEngine* engine = libknng::cuda::find_engine(p, nullptr)) return engine->name;
+  }
+  return "none";
+}
+
+struct Cell {
+  std::int64_t n, dim, k;
+  const char* fastest;
+};
+
+void graphs(void**) {
+  constexpr Cell kCells[] = {{1'000, 2, 10, "tree"},      {10'000, 2, 100, "tree"},     {300'000, 2, 300, "tree"},
+                             {3'000, 3, 64, "fused"},     {30'000, 3, 100, "tree"},     {10'000, 4, 10, "fused"},
+                             {30'000, 4, 32, "tree"},     {10'000, 5, 300, "fused"},    {100'000, 5, 32, "tree"},
+                             {100'000, 6, 10, "fused"},   {300'000, 6, 100, "tree"},    {300'000, 7, 10, "fused"},
+                             {300'000, 8, 100, "fused"},  {2'000'000, 8, 10, "tree"},   {2'000'000, 9, 10, "fused"},
+                             {10'000, 128, 300, "fused"}, {30'000, 128, 32, "fused"},   {30'000, 128, 300, "tiled"},
+                             {100'000, 32, 100, "tiled"}, {300'000, 512, 300, "fused"}, {300'000, 2'048, 10, "tiled"}};
+  for (const Cell& cell : kCells) {
+    const char* const chosen = choice(problem_of(cell.n, cell.n, cell.dim, cell.k));
+    if (std::strcmp(chosen, cell.fastest) != 0)
+      print_message("%lld x %lld, k = %lld: %s, not %s\n", static_cast<long long>(cell.n),
+                    static_cast<long long>(cell.dim), static_cast<long long>(cell.k), chosen, cell.fastest);
+    assert_string_equal(chosen, cell.fastest);
+  }
+}
+
+// Queries count by their pairs.
+void queries(void**) {
+  assert_string_equal(choice(problem_of(100, 1'000'000, 3, 10)), "tree");
+  assert_string_equal(choice(problem_of(100, 100'000, 3, 10)), "fused");
+  assert_string_equal(choice(problem_of(100'000, 1'000'000, 6, 10)), "tree");
+}
+
+// Sums take as long for few points as boxes, and there is nothing beside canonical keys without either.
+void metrics_without_products(void**) {
+  for (const std::int64_t n : {1'000, 100'000}) {
+    assert_string_equal(choice(problem_of(n, n, 8, 10, Term::absolute_difference)), "tree");
+    assert_string_equal(choice(problem_of(n, n, 9, 10, Term::absolute_difference)), "tiled");
+  }
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(queries),
+                              cmocka_unit_test(metrics_without_products)};
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
