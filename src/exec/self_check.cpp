@@ -12,8 +12,10 @@
 namespace libknng {
 namespace {
 
-std::int64_t tile_rows_of(std::int64_t checked, std::int64_t tile_rows) {
-  return std::min(tile_rows, round_up(checked, kPanelRows));
+// The engine that evaluates all keys, and its tiles.
+const CpuEngine& engine() { return cpu_engines().back(); }
+TileGrid grid_of(std::int64_t checked, std::int64_t columns, std::int64_t tile_rows, std::int64_t tile_cols) {
+  return {checked, columns, std::min(tile_rows, round_up(checked, kPanelRows)), tile_cols, false};
 }
 
 bool same_bits(double a, double b) noexcept {
@@ -51,9 +53,10 @@ std::int64_t check_bytes(const Task& task, std::int64_t checked, std::int64_t di
                      checked_add(prepared, NeighbourLists::bytes(checked, k), "check_rows"), "check_rows");
 }
 
-std::int64_t check_thread_bytes(std::int64_t checked, std::int64_t tile_rows, std::int64_t tile_cols,
-                                std::int64_t dim) {
-  return checked == 0 ? 0 : DirectWorkspace::bytes(tile_rows_of(checked, tile_rows), tile_cols, dim);
+std::int64_t check_thread_bytes(const Metric& metric, std::int64_t checked, std::int64_t columns, std::int64_t dim,
+                                std::int64_t k, std::int64_t tile_rows, std::int64_t tile_cols) {
+  if (checked == 0) return 0;
+  return engine().workspace_bytes(metric, 0, nullptr, k, grid_of(checked, columns, tile_rows, tile_cols), dim);
 }
 
 void check_rows(const Request& request, const Task& task, const TaskPlan& plan, ThreadTeam& team, std::int64_t checked,
@@ -69,9 +72,9 @@ void check_rows(const Request& request, const Task& task, const TaskPlan& plan, 
   const Dataset picked(request.points(), listed);
   const CanonicalRows rows(picked, task.metric, team, budget, beside, graph.square ? "rows" : "q");
   NeighbourLists lists(checked, graph.k(), budget, request.admission.first_cutoff());
-  const TileGrid grid{checked, columns.rows(), tile_rows_of(checked, plan.grid.tile_rows), plan.grid.tile_cols, false};
-  cpu_engines().back().run({rows, columns, task.metric, grid, team, request.admission.picked(listed.data())}, lists,
-                           budget, beside);
+  const TileGrid grid = grid_of(checked, columns.rows(), plan.grid.tile_rows, plan.grid.tile_cols);
+  engine().run({rows, columns, task.metric, grid, team, request.admission.picked(listed.data())}, lists, budget,
+               beside);
   Buffer<double> u(graph.self_first && task.metric.term == Term::product ? rows.dim() : 0, budget);
   for (std::int64_t s = 0; s < checked; ++s) {
     const Neighbour* list = lists.sort(s);

@@ -22,6 +22,7 @@ void check_rows(const Request& request, const Task& task, const TaskPlan& plan, 
 
 // Host memory of that beside columns and graph: for all threads, and for each.
 std::int64_t check_bytes(const Task& task, std::int64_t checked, std::int64_t dim, std::int64_t k);
-std::int64_t check_thread_bytes(std::int64_t checked, std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim);
+std::int64_t check_thread_bytes(const Metric& metric, std::int64_t checked, std::int64_t columns, std::int64_t dim,
+                                std::int64_t k, std::int64_t tile_rows, std::int64_t tile_cols);
 
 }  // namespace libknng

@@ -78,8 +78,9 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
             ? 0
             : rows_to_check(task.check_rows, problem.rows, pairs_of(problem), problem.columns, engine.pairs_per_key);
     problem.check_bytes = check_bytes(task, checked, problem.dim, k);
-    problem.check_thread_bytes = [checked, dim = problem.dim](std::int64_t tile_rows, std::int64_t tile_cols) {
-      return check_thread_bytes(checked, tile_rows, tile_cols, dim);
+    problem.check_thread_bytes = [checked, k, &task, columns = problem.columns, dim = problem.dim](
+                                     std::int64_t tile_rows, std::int64_t tile_cols) {
+      return check_thread_bytes(task.metric, checked, columns, dim, k, tile_rows, tile_cols);
     };
     problem.workspace_bytes = [&engine, &task, dtype, with, k, dim = problem.dim,
                                grid = TileGrid{problem.rows, problem.columns, 1, 1, problem.square}](

@@ -409,6 +409,7 @@ const Texts kMemoryCases[] = {
     {{"metric", "cosine"}},
     {{"metric", "spearman"}, {"value_type", "f64"}},
     {{"metric", "jensenshannon"}},
+    {{"metric", "manhattan"}},
     {{"tile_rows", "16"}, {"tile_cols", "32"}, {"threads", "3"}},
 };
 
@@ -416,8 +417,9 @@ const Texts kMemoryCases[] = {
 template <class F>
 void for_memory_cases(F&& f) {
   int turn = 0;
-  // Many rows of few values, few rows of many: prepare, tiles or result have the peak in turn.
-  for (const auto& [n, d, k] : {std::tuple{2000, 3, 3}, {300, 700, 2}, {1200, 24, 15}, {40, 3, 39}, {6, 3000, 1}}) {
+  // Many rows of few values, few rows of many, hardly any: prepare, tiles, result or check have the peak in turn.
+  for (const auto& [n, d, k] :
+       {std::tuple{2000, 3, 3}, {300, 700, 2}, {1200, 24, 15}, {40, 3, 39}, {6, 3000, 1}, {4, 1, 3}}) {
     const Rows<float> rows = make_rows(Kind::uniform, n, d, false, 41),
                       asked = make_rows(Kind::uniform, 60, d, false, 42);
     const Dataset data = rows.dataset(), queries = asked.dataset();
@@ -447,10 +449,12 @@ void peak_is_what_was_planned(void**) {
   int wrong = 0;
   for_memory_cases([&](const Dataset& data, const Dataset* queries, const Texts& texts, std::int64_t k) {
     const Memory m = memory_of(data, queries, texts, k);
+    assert_true(m.peak <= m.planned);
+    if (data.rows() < 6) return;  // a tree's plan has room that so few do not fill
     const Settings settings = with(texts);
     const bool exact = settings.is(Setting::engine, "direct") && settings.is(Setting::self, "exclude");
     const std::int64_t slack = exact ? 0 : 8 * data.dim() * settings.integer(Setting::threads);
-    if (m.peak <= m.planned && m.peak >= m.planned - slack) return;
+    if (m.peak >= m.planned - slack) return;
     describe(data, queries, texts, k, m);
     ++wrong;
   });
