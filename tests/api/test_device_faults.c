@@ -175,11 +175,11 @@ static void devices_that_answer_rows(void** state) {
   (void)state;
   if (!fake_devices) skip();
   asked a;
-  ask(&a, rows_normal(KNNG_F32, 300, 2, 318));
+  ask(&a, rows_normal(KNNG_F32, 300, 3, 318));
   knng_graph* g = NULL;
   setenv("KNNG_FAKE_TILE_MS", "50", 1);
   for (const char* const* set = device_sets(); *set; ++set) {
-    knng* h = handle_for(&a.q, *set, "auto", "auto", "16");
+    knng* h = handle_for(&a.q, *set, "tree", "auto", "16");
     const int64_t slow = fake_count("tiles", 0), next = fake_count("tiles", 1);
     devices_behave("0:slow");
     expect_ok(answer(h, &a.q, NULL, &g), "rows");

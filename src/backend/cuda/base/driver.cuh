@@ -23,4 +23,11 @@ Function driver_function(const char* name, unsigned version) {
   return reinterpret_cast<Function>(there ? found : nullptr);
 }
 
+// Of the current context: no other has it, had it or will have it. 0: the driver does not say.
+inline unsigned long long context_id() {
+  static const auto ask = driver_function<PFN_cuCtxGetId_v12000>("cuCtxGetId", 12000);
+  unsigned long long id = 0;
+  return ask && ask(nullptr, &id) == CUDA_SUCCESS ? id : 0;
+}
+
 }  // namespace libknng::cuda

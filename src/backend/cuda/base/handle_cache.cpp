@@ -7,16 +7,6 @@
 #include "backend/cuda/base/driver.cuh"
 
 namespace libknng::cuda {
-namespace {
-
-// Of the current context: no other has it, had it or will have it. 0: the driver does not say.
-unsigned long long context_id() {
-  static const auto ask = driver_function<PFN_cuCtxGetId_v12000>("cuCtxGetId", 12000);
-  unsigned long long id = 0;
-  return ask && ask(nullptr, &id) == CUDA_SUCCESS ? id : 0;
-}
-
-}  // namespace
 
 struct HandleCache::Tools {
   const unsigned long long context = context_id();

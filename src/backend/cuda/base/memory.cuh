@@ -138,6 +138,7 @@ class Pool {
     // What the pool keeps for others may be what is missing.
     stream.wait();
     trim();
+    MemoryPool::empty_kept();
     return map_memory(device_, bytes);
   }
 
@@ -153,6 +154,10 @@ class Pool {
 struct DeviceContext {
   DeviceContext(int number, std::int64_t limit, bool maps = false, std::span<const std::int32_t> beside = {})
       : device(number), pool(number, limit, maps, beside) {}
+  // A pool that is kept gives back what is free by then.
+  ~DeviceContext() { cudaStreamSynchronize(stream); }
+  DeviceContext(const DeviceContext&) = delete;
+  DeviceContext& operator=(const DeviceContext&) = delete;
   const int device;
   Pool pool;
   Stream stream;

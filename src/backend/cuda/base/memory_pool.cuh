@@ -1,5 +1,7 @@
-// A pool of a device's memory, owned: what is freed goes to the next array, until the pool ends. Other devices may read
-// it where they can; access between whole devices is not enabled. Knows nothing of who counts bytes.
+// A pool of a device's memory, owned: what is freed goes to the next array, until the pool ends. Pools that no other
+// device reads are kept then, with a little memory, for whoever wants one next: to make one and its first array takes
+// as long as a graph of some thousand points. Other devices may read a pool where they can; access between whole
+// devices is not enabled. Knows nothing of who counts bytes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,7 +19,8 @@ class MemoryPool {
  public:
   // readers: devices that may read it; those that cannot are passed over.
   explicit MemoryPool(int device, std::span<const std::int32_t> readers = {});
-  ~MemoryPool() { cudaMemPoolDestroy(pool_); }
+  // What was freed on streams that are done is given back to the system, all but what is kept.
+  ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
@@ -25,13 +28,18 @@ class MemoryPool {
   void* take(std::int64_t bytes, cudaStream_t stream);
   // Gives what is free back to the system; what was freed on a stream that is done.
   void trim();
+  // Gives back what pools hold that are kept on the current device.
+  static void empty_kept();
   // Whether kernels of that other device read what is taken.
   bool is_read_by(int device) const noexcept;
 
  private:
+  void create();
   bool let_read(int reader) noexcept;
 
   const int device_;
+  const bool is_shared_;
+  const unsigned long long context_;
   cudaMemPool_t pool_ = nullptr;
   std::vector<int> readers_;
 };

@@ -78,12 +78,15 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 // (docs/internals/benchmarks.md, "Which engine on a GPU"). The more dimensions, the fewer boxes can be left out, and
 // what that saves grows with the points. Metrics that have sums in place of products take boxes up to the last
 // dimension here for any number of points, and those without a filter in any dimension.
-inline constexpr std::int64_t kPointsForBoxes[] = {0, 0, 0, 10'000, 25'000, 70'000, 200'000, 700'000, 1'500'000};
+inline constexpr std::int64_t kPointsForBoxes[] = {2'000,  2'000,   2'000,   10'000,   25'000,
+                                                   70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 // Up to so many dimensions and neighbours products are compared in registers. Where more than a few neighbours are
-// wanted, lists that are young accept much: among few points that costs little, and among many it ends soon.
+// wanted, lists that are young accept much: among few points that costs little, and among many it ends soon. Among
+// fewer still one tile in memory takes fewer launches.
 inline constexpr std::int64_t kRegistersPay = 1024, kMostInRegisters = 1024;
-inline constexpr std::int64_t kFewNeighbours = 32, kFewPoints = 20'000, kManyPoints = std::int64_t{1} << 17;
+inline constexpr std::int64_t kFewNeighbours = 32;
+inline constexpr std::int64_t kFewestPoints = 2'000, kFewPoints = 20'000, kManyPoints = std::int64_t{1} << 17;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
@@ -117,7 +120,7 @@ inline bool has_filter(const knng_backend_problem& p) {
 }
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
 inline bool registers_pay(const knng_backend_problem& p) {
-  if (p.columns.dim > kRegistersPay || p.k > kMostInRegisters) return false;
+  if (p.columns.dim > kRegistersPay || p.k > kMostInRegisters || p.columns.count < kFewestPoints) return false;
   return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
 }
 inline bool boxes_pay(const knng_backend_problem& p) {
