@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "core/text.h"
 #include "io/file.h"
@@ -140,7 +141,15 @@ std::string objection_to_counts(const Graph& g, std::int64_t proved, std::int64_
   return "";
 }
 
-std::string at_row(std::int64_t row, const char* what) { return "row " + std::to_string(row) + " " + what; }
+// What is wrong with the marks of a row, or with its ids taken together. null: nothing.
+const char* objection_to_row(const Graph& g, std::int64_t i, Buffer<std::int64_t>& scratch) {
+  const std::int64_t* const row = g.ids.data() + i * g.width;
+  if (has_repeats(row, scratch)) return "a row has an id twice";
+  if (g.self_first && row[0] != i) return "a row does not start with itself, although it is marked self_first";
+  if (g.ties[i] > 1) return "a row has a mark for ties that is neither 0 nor 1";
+  if (g.proof[i] > static_cast<std::uint8_t>(Proof::fp64)) return "a row has an unknown kind of proof";
+  return nullptr;
+}
 
 }  // namespace
 
@@ -173,35 +182,33 @@ std::string read_facts(std::string_view lines, Graph& g) {
   return "";
 }
 
-std::string graph_objection(const Graph& g, const Work& work) {
-  if (g.columns < 1) return "it has no columns";
-  if (g.square && g.rows != g.columns) return "it is marked square, but has other counts of rows and columns";
-  if (g.self_first && (!g.square || g.width < 2)) return "it is marked self_first, which it cannot be";
+Objection graph_objection(const Graph& g, const Work& work) {
+  if (g.columns < 1) return {"it has no columns"};
+  if (g.square && g.rows != g.columns) return {"it is marked square, but has other counts of rows and columns"};
+  if (g.self_first && (!g.square || g.width < 2)) return {"it is marked self_first, which it cannot be"};
   for (int i = 0; i < kStats; ++i)
     if (const auto s = static_cast<Stat>(i); !possible(s, g))
-      return std::string("its statistic ") + stat_table()[static_cast<std::size_t>(i)].name + "=" +
-             number_text(g.stats[s]) + " is none that such a graph can have";
-  if (std::string text = objection_to_texts(g); !text.empty()) return text;
+      return {std::string("its statistic ") + stat_table()[static_cast<std::size_t>(i)].name + "=" +
+              number_text(g.stats[s]) + " is none that such a graph can have"};
+  if (std::string text = objection_to_texts(g); !text.empty()) return {std::move(text)};
   work.begin("check", g.rows);
   Buffer<std::int64_t> scratch(g.width, work.budget);
   std::int64_t proved = 0, tied = 0;
   for (std::int64_t i = 0; i < g.rows; ++i) {
     const std::int64_t* const row = g.ids.data() + i * g.width;
     for (std::int64_t t = 0; t < g.width; ++t) {
-      if (row[t] < -1 || row[t] >= g.columns) return at_row(i, "has an id outside [-1, columns)");
+      const Where entry{.row = i, .col = t};
+      if (row[t] < -1 || row[t] >= g.columns) return {"an id is outside [-1, columns)", entry};
       const double value = g.value(i * g.width + t);
-      if (std::isnan(value)) return at_row(i, "has a value that is NaN");
-      if (row[t] == -1 && value != HUGE_VAL) return at_row(i, "has a value without a neighbour that is not +inf");
+      if (std::isnan(value)) return {"a value is NaN", entry};
+      if (row[t] == -1 && value != HUGE_VAL) return {"a value without a neighbour is not +inf", entry};
     }
-    if (has_repeats(row, scratch)) return at_row(i, "has an id twice");
-    if (g.self_first && row[0] != i) return at_row(i, "does not start with itself, although it is marked self_first");
-    if (g.ties[i] > 1) return at_row(i, "has a mark for ties that is neither 0 nor 1");
-    if (g.proof[i] > static_cast<std::uint8_t>(Proof::fp64)) return at_row(i, "has an unknown kind of proof");
+    if (const char* const what = objection_to_row(g, i, scratch)) return {what, {.row = i}};
     proved += g.proof[i] != static_cast<std::uint8_t>(Proof::none) ? 1 : 0;
     tied += g.ties[i];
     work.row_done();
   }
-  return objection_to_counts(g, proved, tied);
+  return {objection_to_counts(g, proved, tied)};
 }
 
 }  // namespace libknng
