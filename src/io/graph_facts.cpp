@@ -49,6 +49,13 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
+// A whole number must be one that a double is, not merely near.
+bool read_statistic(std::string_view text, double& x) {
+  std::int64_t whole = 0;
+  return read_number(text, x) &&
+         (!read_number(text, whole) || std::fabs(x) >= 0x1p63 || static_cast<std::int64_t>(x) == whole);
+}
+
 bool read_fact(std::string_view name, std::string_view value, Graph& g) {
   constexpr std::string_view kText = "text.", kStat = "stat.";
   if (name == "columns") {
@@ -66,7 +73,7 @@ bool read_fact(std::string_view name, std::string_view value, Graph& g) {
   } else if (name.starts_with(kStat)) {
     for (int i = 0; i < kStats; ++i)
       if (name.substr(kStat.size()) == stat_table()[static_cast<std::size_t>(i)].name)
-        return read_number(value, g.stats[static_cast<Stat>(i)]);
+        return read_statistic(value, g.stats[static_cast<Stat>(i)]);
   }
   return true;  // from a later version
 }
@@ -78,14 +85,15 @@ bool has_repeats(const std::int64_t* row, Buffer<std::int64_t>& scratch) {
   return std::adjacent_find(first, scratch.end()) != scratch.end();
 }
 
-// Numbers that a statistic of this graph can be. All but times are whole; each is one that an int64_t can hold.
+// Numbers that a statistic of this graph can be. All but times are whole; each is one that an int64_t can hold. None is
+// negative, and no zero either.
 struct Range {
   double least, most;
   bool whole;
 };
 
 Range range_of(Stat s, const Graph& g) {
-  constexpr double kAny = 0x1p62;
+  constexpr double kMostBytes = 0x1p53, kMostSeconds = 1e10;  // beyond what a machine has, and beyond 300 years
   const auto rows = static_cast<double>(g.rows), columns = static_cast<double>(g.columns);
   switch (s) {
     case Stat::rows: return {rows, rows, true};
@@ -109,15 +117,16 @@ Range range_of(Stat s, const Graph& g) {
     case Stat::seconds_refine:
     case Stat::seconds_emit:
     case Stat::seconds_check:
-    case Stat::seconds_total: return {0, kAny, false};
-    default: return {0, kAny, true};
+    case Stat::seconds_total: return {0, kMostSeconds, false};
+    default: return {0, kMostBytes, true};
   }
 }
 
 bool possible(Stat s, const Graph& g) {
   const Range range = range_of(s, g);
   const double x = g.stats[s];
-  return x >= range.least && x <= range.most && (!range.whole || x == std::floor(x));  // NaN is in no range
+  // NaN is in no range.
+  return x >= range.least && x <= range.most && !std::signbit(x) && (!range.whole || x == std::floor(x));
 }
 
 // Texts that others decide by: the metric must be one of ours, and `self` must be what the lists have. Older files lack

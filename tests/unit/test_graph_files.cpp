@@ -47,7 +47,9 @@ Graph full_sample() {
     if (const auto s = static_cast<Stat>(i); s != Stat::rows && s != Stat::columns && s != Stat::bound_violations)
       g.stats[s] =
           std::string(stat_table()[static_cast<std::size_t>(i)].name).starts_with("seconds_") ? i / 7.0 : i % 4;
-  g.stats[Stat::bytes_host_peak] = 0x1p60 + 512;
+  g.stats[Stat::bytes_host_peak] = 0x1p53 - 1;
+  g.stats[Stat::bytes_device_peak] = 0x1p53;
+  g.stats[Stat::seconds_total] = 1e10;
   g.stats[Stat::proved] = 2;
   g.stats[Stat::ties_at_k] = 1;
   g.text.metric = "minkowski";
@@ -309,6 +311,10 @@ void facts(void**) {
   assert_string_equal(g.text.metric.c_str(), "a=b");
   assert_string_equal(read_facts("text.metric=a\\nforged b\x1b[2J\u202ec\n", g).c_str(), "");
   assert_string_equal(g.text.metric.c_str(), "a?forged b?[2J?c");
+  assert_string_equal(read_facts("stat.pairs=1152921504606847488\nstat.keys=1e18\n", g).c_str(), "");
+  assert_true(g.stats[Stat::pairs] == 0x1p60 + 512 && g.stats[Stat::keys] == 1e18);
+  for (const char* lines : {"stat.bytes_host_peak=9007199254740993\n", "stat.bytes_host_peak=1152921504606847489\n"})
+    assert_non_null(std::strstr(read_facts(lines, g).c_str(), "bytes_host_peak"));
   for (const char* lines : {"x", "x=1", "\n", "stat.rows=\n", "stat.rows=1x\n", "square=2\n", "columns=1.5\n"})
     assert_true(!read_facts(lines, g).empty());
 }
@@ -354,6 +360,16 @@ void statistics(void**) {
       {Stat::proved, 3},
       {Stat::proved, 1},
       {Stat::ties_at_k, 2},
+      {Stat::bytes_host_peak, 1e18},
+      {Stat::bytes_host_peak, 0x1p53 + 2},
+      {Stat::bytes_device_peak, 1e18},
+      {Stat::bytes_device_peak, 4096.5},
+      {Stat::seconds_total, 1e18},
+      {Stat::seconds_total, 10000000001},
+      {Stat::seconds_prepare, 1e11},
+      {Stat::seconds_total, -0.0},
+      {Stat::bytes_host_peak, -0.0},
+      {Stat::checked, -0.0},
   };
   for (const Case& c : cases)
     for (const char* name : {"g.knng", "g.npz"}) {
