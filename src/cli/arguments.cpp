@@ -233,25 +233,50 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
-// -k=3 as -k3: the parser would take "=3" for the value. And -metric would be -m with the value "etric".
+// Whether there is the option, of a command or of none, as one that takes a value or as one that takes none.
+bool has_option(const CLI::App& app, const std::string& option, bool with_value) {
+  auto owners = app.get_subcommands([](const CLI::App*) { return true; });
+  owners.push_back(&app);
+  return std::any_of(owners.begin(), owners.end(), [&](const CLI::App* owner) {
+    const CLI::Option* const found = owner->get_option_no_throw(option);
+    return found != nullptr && (found->get_items_expected_max() > 0) == with_value;
+  });
+}
+
+// Of a word such as -k=3: whether it is short options, flags but for the last, and '='. -ok=3 is not: it is -o with the
+// value "k=3".
+bool is_short_with_equals(const CLI::App& app, const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals < 2) return false;
+  for (std::size_t i = 1; i + 1 < equals; ++i)
+    if (!has_option(app, {'-', word[i]}, false)) return false;
+  const std::string last = {'-', word[equals - 1]};
+  return has_option(app, last, false) || has_option(app, last, true);
+}
+
+// -k=3 as -k 3: the parser would take "=3" for the value, and a bundle of short options for what it is not. And -metric
+// would be -m with the value "etric".
 std::vector<std::string> words_of(int argc, char** argv, const CLI::App& app) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  const auto has = [&](const std::string& option, int values) {
-    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-    return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* sub) {
-      const CLI::Option* const found = sub->get_option_no_throw(option);
-      return found != nullptr && found->get_items_expected_max() >= values;
-    });
-  };
-  for (std::string& word : words) {
-    if (word == "--") break;
-    if (word.size() < 3 || word[0] != '-' || word[1] == '-') continue;
-    if (word[2] == '=' && has(word.substr(0, 2), 1)) {
-      if (word.size() == 3) throw Failure(kUsage, word + ": there is no value behind it");
-      word.erase(2, 1);
-    } else if (has("-" + word, 0)) {
-      throw Failure(kUsage, print("unknown option '%s'; did you mean '-%s'?", word.c_str(), word.c_str()));
+  std::vector<std::string> words;
+  bool options = true;  // until --
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i], name = word.substr(0, word.find('='));
+    options = options && word != "--";
+    const bool is_short = options && name.size() > 1 && name[0] == '-' && name[1] != '-';
+    if (is_short && name.size() > 2 && (has_option(app, "-" + name, false) || has_option(app, "-" + name, true)))
+      throw Failure(kUsage, print("unknown option '%s'; did you mean '-%s'?", name.c_str(), name.c_str()));
+    if (options && word != name && has_option(app, name, false))
+      throw Failure(kUsage, word + ": " + name + " takes no value");
+    if (!is_short || !is_short_with_equals(app, word)) {
+      words.push_back(word);
+      continue;
     }
+    const std::string option = {'-', name.back()}, value = word.substr(name.size() + 1);
+    if (!has_option(app, option, true)) throw Failure(kUsage, word + ": " + option + " takes no value");
+    if (value.empty()) throw Failure(kUsage, word + ": there is no value behind it");
+    if (name.size() > 2) throw Failure(kUsage, word + ": '=' goes behind one option, as in " + option + "=" + value);
+    words.push_back(option);
+    words.push_back(value);
   }
   return words;
 }

@@ -66,10 +66,10 @@ void make_settings_of(GraphText& text) {
   if (text.metric == "minkowski" && (text.p.empty() || text.p == "auto")) text.p = std::string("2");
 }
 
-std::string objection_to(const Graph& told, const Graph& g) {
+Objection objection_to(const Graph& told, const Graph& g) {
   if (told.columns != g.columns || told.square != g.square || told.self_first != g.self_first)
-    return "columns, square and self_first are not those of the graph";
-  if (!told.text.p.empty() && told.text.metric != "minkowski") return "p goes with metric minkowski alone";
+    return {"columns, square and self_first are not those of the graph"};
+  if (!told.text.p.empty() && told.text.metric != "minkowski") return {"p goes with metric minkowski alone"};
   return graph_objection(told);
 }
 
@@ -90,13 +90,13 @@ void describe_graph(Graph& g, const char* facts, const MatrixView* ties, const M
   told.text = g.text;
   told.ties = marks(ties, g.ties, "ties");
   told.proof = marks(proof, g.proof, "proof");
-  std::string objection = read_facts(facts, told);
-  if (objection.empty()) {
+  Objection objection{read_facts(facts, told)};
+  if (objection.text.empty()) {
     make_settings_of(told.text);
     const Loan lists(g, told);
     objection = objection_to(told, g);
   }
-  if (!objection.empty()) fail(KNNG_ERR_DATA, "facts", "facts: %s", objection.c_str());
+  if (!objection.text.empty()) fail(KNNG_ERR_DATA, "facts", objection.where, "facts: %s", objection.text.c_str());
   std::swap(g.stats, told.stats);
   std::swap(g.text, told.text);
   std::swap(g.ties, told.ties);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "core/text.h"
 #include "io/file.h"
@@ -48,6 +49,13 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
+// A whole number must be one that a double is, not merely near.
+bool read_statistic(std::string_view text, double& x) {
+  std::int64_t whole = 0;
+  return read_number(text, x) &&
+         (!read_number(text, whole) || std::fabs(x) >= 0x1p63 || static_cast<std::int64_t>(x) == whole);
+}
+
 bool read_fact(std::string_view name, std::string_view value, Graph& g) {
   constexpr std::string_view kText = "text.", kStat = "stat.";
   if (name == "columns") {
@@ -65,7 +73,7 @@ bool read_fact(std::string_view name, std::string_view value, Graph& g) {
   } else if (name.starts_with(kStat)) {
     for (int i = 0; i < kStats; ++i)
       if (name.substr(kStat.size()) == stat_table()[static_cast<std::size_t>(i)].name)
-        return read_number(value, g.stats[static_cast<Stat>(i)]);
+        return read_statistic(value, g.stats[static_cast<Stat>(i)]);
   }
   return true;  // from a later version
 }
@@ -77,14 +85,15 @@ bool has_repeats(const std::int64_t* row, Buffer<std::int64_t>& scratch) {
   return std::adjacent_find(first, scratch.end()) != scratch.end();
 }
 
-// Numbers that a statistic of this graph can be. All but times are whole; each is one that an int64_t can hold.
+// Numbers that a statistic of this graph can be. All but times are whole; each is one that an int64_t can hold. None is
+// negative, and no zero either.
 struct Range {
   double least, most;
   bool whole;
 };
 
 Range range_of(Stat s, const Graph& g) {
-  constexpr double kAny = 0x1p62;
+  constexpr double kMostBytes = 0x1p53, kMostSeconds = 1e10;  // beyond what a machine has, and beyond 300 years
   const auto rows = static_cast<double>(g.rows), columns = static_cast<double>(g.columns);
   switch (s) {
     case Stat::rows: return {rows, rows, true};
@@ -108,15 +117,16 @@ Range range_of(Stat s, const Graph& g) {
     case Stat::seconds_refine:
     case Stat::seconds_emit:
     case Stat::seconds_check:
-    case Stat::seconds_total: return {0, kAny, false};
-    default: return {0, kAny, true};
+    case Stat::seconds_total: return {0, kMostSeconds, false};
+    default: return {0, kMostBytes, true};
   }
 }
 
 bool possible(Stat s, const Graph& g) {
   const Range range = range_of(s, g);
   const double x = g.stats[s];
-  return x >= range.least && x <= range.most && (!range.whole || x == std::floor(x));  // NaN is in no range
+  // NaN is in no range.
+  return x >= range.least && x <= range.most && !std::signbit(x) && (!range.whole || x == std::floor(x));
 }
 
 // Texts that others decide by: the metric must be one of ours, and `self` must be what the lists have. Older files lack
@@ -140,7 +150,15 @@ std::string objection_to_counts(const Graph& g, std::int64_t proved, std::int64_
   return "";
 }
 
-std::string at_row(std::int64_t row, const char* what) { return "row " + std::to_string(row) + " " + what; }
+// What is wrong with the marks of a row, or with its ids taken together. null: nothing.
+const char* objection_to_row(const Graph& g, std::int64_t i, Buffer<std::int64_t>& scratch) {
+  const std::int64_t* const row = g.ids.data() + i * g.width;
+  if (has_repeats(row, scratch)) return "a row has an id twice";
+  if (g.self_first && row[0] != i) return "a row does not start with itself, although it is marked self_first";
+  if (g.ties[i] > 1) return "a row has a mark for ties that is neither 0 nor 1";
+  if (g.proof[i] > static_cast<std::uint8_t>(Proof::fp64)) return "a row has an unknown kind of proof";
+  return nullptr;
+}
 
 }  // namespace
 
@@ -173,35 +191,33 @@ std::string read_facts(std::string_view lines, Graph& g) {
   return "";
 }
 
-std::string graph_objection(const Graph& g, const Work& work) {
-  if (g.columns < 1) return "it has no columns";
-  if (g.square && g.rows != g.columns) return "it is marked square, but has other counts of rows and columns";
-  if (g.self_first && (!g.square || g.width < 2)) return "it is marked self_first, which it cannot be";
+Objection graph_objection(const Graph& g, const Work& work) {
+  if (g.columns < 1) return {"it has no columns"};
+  if (g.square && g.rows != g.columns) return {"it is marked square, but has other counts of rows and columns"};
+  if (g.self_first && (!g.square || g.width < 2)) return {"it is marked self_first, which it cannot be"};
   for (int i = 0; i < kStats; ++i)
     if (const auto s = static_cast<Stat>(i); !possible(s, g))
-      return std::string("its statistic ") + stat_table()[static_cast<std::size_t>(i)].name + "=" +
-             number_text(g.stats[s]) + " is none that such a graph can have";
-  if (std::string text = objection_to_texts(g); !text.empty()) return text;
+      return {std::string("its statistic ") + stat_table()[static_cast<std::size_t>(i)].name + "=" +
+              number_text(g.stats[s]) + " is none that such a graph can have"};
+  if (std::string text = objection_to_texts(g); !text.empty()) return {std::move(text)};
   work.begin("check", g.rows);
   Buffer<std::int64_t> scratch(g.width, work.budget);
   std::int64_t proved = 0, tied = 0;
   for (std::int64_t i = 0; i < g.rows; ++i) {
     const std::int64_t* const row = g.ids.data() + i * g.width;
     for (std::int64_t t = 0; t < g.width; ++t) {
-      if (row[t] < -1 || row[t] >= g.columns) return at_row(i, "has an id outside [-1, columns)");
+      const Where entry{.row = i, .col = t};
+      if (row[t] < -1 || row[t] >= g.columns) return {"an id is outside [-1, columns)", entry};
       const double value = g.value(i * g.width + t);
-      if (std::isnan(value)) return at_row(i, "has a value that is NaN");
-      if (row[t] == -1 && value != HUGE_VAL) return at_row(i, "has a value without a neighbour that is not +inf");
+      if (std::isnan(value)) return {"a value is NaN", entry};
+      if (row[t] == -1 && value != HUGE_VAL) return {"a value without a neighbour is not +inf", entry};
     }
-    if (has_repeats(row, scratch)) return at_row(i, "has an id twice");
-    if (g.self_first && row[0] != i) return at_row(i, "does not start with itself, although it is marked self_first");
-    if (g.ties[i] > 1) return at_row(i, "has a mark for ties that is neither 0 nor 1");
-    if (g.proof[i] > static_cast<std::uint8_t>(Proof::fp64)) return at_row(i, "has an unknown kind of proof");
+    if (const char* const what = objection_to_row(g, i, scratch)) return {what, {.row = i}};
     proved += g.proof[i] != static_cast<std::uint8_t>(Proof::none) ? 1 : 0;
     tied += g.ties[i];
     work.row_done();
   }
-  return objection_to_counts(g, proved, tied);
+  return {objection_to_counts(g, proved, tied)};
 }
 
 }  // namespace libknng

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.h"
 #include "core/work.h"
 #include "graph/graph.h"
 
@@ -18,9 +19,15 @@ std::string write_facts(const Graph& g);
 // Returns "", or what is wrong with the lines.
 std::string read_facts(std::string_view lines, Graph& g);
 
-// "" if the graph holds together, else what is wrong: ids in [-1, columns), no id twice in a row, no NaN, +inf exactly
-// where there is no neighbour, flags that fit, marks that exist, statistics that such a graph can have. For graphs that
-// come from files. Takes the memory of one list beside the graph.
-std::string graph_objection(const Graph& g, const Work& work = {});
+// What is wrong with a graph, and in which row and column of its lists. Without text: nothing.
+struct Objection {
+  std::string text;
+  Where where = {};
+};
+
+// None if the graph holds together, else what is wrong: ids in [-1, columns), no id twice in a row, no NaN, +inf
+// exactly where there is no neighbour, flags that fit, marks that exist, statistics that such a graph can have. For
+// graphs that come from files. Takes the memory of one list beside the graph.
+Objection graph_objection(const Graph& g, const Work& work = {});
 
 }  // namespace libknng

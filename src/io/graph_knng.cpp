@@ -125,13 +125,13 @@ class GraphFileReader {
                    {"facts", facts.data()}});
     file_.require_unchanged();
     g.stats[Stat::rows] = static_cast<double>(g.rows);
-    std::string objection =
-        read_facts({reinterpret_cast<const char*>(facts.data()), static_cast<std::size_t>(facts.size())}, g);
-    if (objection.empty() && (g.columns != header_.columns || g.square != ((header_.flags & kSquare) != 0) ||
-                              g.self_first != ((header_.flags & kSelfFirst) != 0)))
-      objection = "its header and its facts contradict each other";
-    if (objection.empty()) objection = graph_objection(g, work_);
-    if (!objection.empty()) refuse(objection.c_str());
+    Objection objection{
+        read_facts({reinterpret_cast<const char*>(facts.data()), static_cast<std::size_t>(facts.size())}, g)};
+    if (objection.text.empty() && (g.columns != header_.columns || g.square != ((header_.flags & kSquare) != 0) ||
+                                   g.self_first != ((header_.flags & kSelfFirst) != 0)))
+      objection.text = "its header and its facts contradict each other";
+    if (objection.text.empty()) objection = graph_objection(g, work_);
+    if (!objection.text.empty()) refuse(objection.text.c_str(), objection.where);
     return g;
   }
 
@@ -141,8 +141,8 @@ class GraphFileReader {
     void* data;
   };
 
-  [[noreturn]] void refuse(const char* why) const {
-    fail(KNNG_ERR_FORMAT, "path", "%s is no valid .knng file: %s", shown(file_.path()).c_str(), why);
+  [[noreturn]] void refuse(const char* why, const Where& where = {}) const {
+    fail(KNNG_ERR_FORMAT, "path", where, "%s is no valid .knng file: %s", shown(file_.path()).c_str(), why);
   }
   std::int64_t claimed(std::int64_t a, std::int64_t b) const {
     std::int64_t product = 0;

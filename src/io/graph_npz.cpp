@@ -141,14 +141,15 @@ Graph load_npz(const std::string& path, const Work& work) {
   Graph g = adopt_from_file(read_lists(zip, path, work), path, work);
   if (zip.has(kTies)) g.ties = read_bytes(zip, kTies, g.rows, work);
   if (zip.has(kProof)) g.proof = read_bytes(zip, kProof, g.rows, work);
-  std::string objection;
+  Objection objection;
   if (zip.has(kText)) {
     const Buffer<std::uint8_t> text = read_bytes(zip, kText, -1, work);
-    objection = read_facts({reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(text.size())}, g);
+    objection.text = read_facts({reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(text.size())}, g);
   }
-  if (objection.empty()) objection = graph_objection(g, work);
-  if (!objection.empty())
-    fail(KNNG_ERR_FORMAT, "path", "%s holds no graph: %s", shown(path).c_str(), objection.c_str());
+  if (objection.text.empty()) objection = graph_objection(g, work);
+  if (!objection.text.empty())
+    fail(KNNG_ERR_FORMAT, "path", objection.where, "%s holds no graph: %s", shown(path).c_str(),
+         objection.text.c_str());
   return g;
 }
 

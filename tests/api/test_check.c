@@ -1,4 +1,4 @@
-/* knng_check: finds every kind of difference, and none where there is none. */
+/* knng_check and check_rows: they find every kind of difference, and none where there is none. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,12 +125,80 @@ static void other_shapes_are_refused(void** state) {
   rows_free(&fewer);
 }
 
+/* Points on a line, each nearer to the one before than to the one behind. Every second one twice, if asked for. */
+static void on_a_line(float* x, int64_t d, int twice) {
+  memset(x, 0, (size_t)(n * d) * sizeof *x);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t place = twice ? i / 2 : i;
+    x[i * d] = (float)(place * (place + 5));
+  }
+}
+
+typedef struct meddler {
+  float *moved, to; /* a coordinate of a row, and where it goes */
+  int searched, moves;
+} meddler;
+
+/* Moves a row when lists have been made and their check begins. That is against knng_borrow()'s rules, and has the
+ * effect of a search that has missed a row: what is listed is not what the rows say. */
+static int32_t move_a_row(void* user, const char* stage, double done, double total) {
+  (void)done, (void)total;
+  meddler* m = user;
+  if (strcmp(stage, "distances") == 0) m->searched = 1; /* queries are looked at before, by a stage of that name, too */
+  if (!m->searched || strcmp(stage, "check") != 0) return 0;
+  *m->moved = m->to;
+  ++m->moves;
+  return 0;
+}
+
+/* The status of a build, or of a query with two rows, while the last row goes to where row 40 is. */
+static knng_status meddled(const char* engine, const char* check_rows, int twice, int asks, meddler* m,
+                           knng_graph** g) {
+  enum { d = 16 };
+  static float x[n * d];
+  on_a_line(x, d, twice);
+  knng* h = HANDLE(NULL, "device", "cpu", "engine", engine, "check_rows", check_rows);
+  const knng_matrix rows = knng_packed(KNNG_F32, n, d, x);
+  expect_ok(knng_borrow(h, &rows, NULL, NULL), "borrow");
+  *m = (meddler){&x[(n - 1) * d], x[40 * d], 0, 0};
+  /* So little is done by the calling thread, which calls progress where a stage begins: nothing runs meanwhile. */
+  const knng_control c = {sizeof c, 0, move_a_row, NULL, m, NULL, 0};
+  float q[2 * d] = {0};
+  q[0] = x[7 * d], q[d] = x[40 * d];
+  const knng_matrix queries = knng_packed(KNNG_F32, 2, d, q);
+  const knng_status status =
+      asks ? knng_query(h, &queries, NULL, 0, 3, &c, g, &reported) : knng_build(h, twice ? 2 : 1, &c, g, &reported);
+  knng_destroy(h);
+  return status;
+}
+
+static void a_build_that_lists_the_wrong_row_fails(void** state) {
+  (void)state;
+  static const char* const engines[] = {"fused", "tiled", "tree"};
+  for (size_t e = 0; e < sizeof engines / sizeof *engines; ++e)
+    for (int variant = 0; variant < 4; ++variant) {
+      const int asks = variant & 1, twice = variant & 2;
+      meddler m;
+      knng_graph* g = NULL;
+      EXPECT_ERROR(meddled(engines[e], "160", twice, asks, &m, &g), KNNG_ERR_CHECK, "check_rows");
+      assert_null(g);
+      assert_int_equal(m.moves, 1);
+      assert_string_equal(reported.argument, "check_rows");
+      assert_int_equal(reported.row, asks ? 1 : 40);
+      /* Nothing else sees it. */
+      expect_ok(meddled(engines[e], "0", twice, asks, &m, &g), engines[e]);
+      assert_true(m.searched && m.moves == 0);
+      knng_graph_destroy(g);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(right_graphs_pass),
       cmocka_unit_test(every_difference_is_found),
       cmocka_unit_test(the_log_tells_what_differs),
       cmocka_unit_test(other_shapes_are_refused),
+      cmocka_unit_test(a_build_that_lists_the_wrong_row_fails),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

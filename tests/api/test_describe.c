@@ -146,7 +146,12 @@ static void what_it_cannot_be_is_refused(void** state) {
                                          {"stat.rows=4\n", "rows"},
                                          {"stat.duplicates=-1\n", "duplicates=-1"},
                                          {"stat.duplicates=4\n", "duplicates=4"},
+                                         {"stat.duplicates=-0\n", "duplicates=-0"},
                                          {"stat.seconds_total=nan\n", "seconds_total"},
+                                         {"stat.seconds_total=1e18\n", "seconds_total=1e+18"},
+                                         {"stat.bytes_host_peak=1e18\n", "bytes_host_peak"},
+                                         {"stat.bytes_host_peak=9007199254740993\n", "bytes_host_peak"},
+                                         {"stat.bytes_device_peak=-0\n", "bytes_device_peak=-0"},
                                          {"text.metric=cosine\nstat.proved=3\n", "proved"}};
   for (size_t w = 0; w < sizeof wrong / sizeof *wrong; ++w) {
     EXPECT_ERROR(knng_graph_describe(g, wrong[w][0], NULL, NULL, &reported), KNNG_ERR_DATA, "facts: ", wrong[w][1]);
@@ -166,7 +171,9 @@ static void what_it_cannot_be_is_refused(void** state) {
   unsigned char mark[] = {0, 5, 2};
   knng_matrix marks = knng_packed(KNNG_U8, 3, 1, mark);
   EXPECT_ERROR(knng_graph_describe(g, "", &marks, NULL, &reported), KNNG_ERR_DATA, "row 1", "ties");
+  assert_int_equal(reported.row, 1);
   EXPECT_ERROR(knng_graph_describe(g, "", NULL, &marks, &reported), KNNG_ERR_DATA, "row 1", "proof");
+  assert_int_equal(reported.row, 1);
   mark[1] = 1;
   EXPECT_ERROR(knng_graph_describe(g, "stat.proved=1\n", NULL, &marks, &reported), KNNG_ERR_DATA, "proved");
   marks.rows = 2;

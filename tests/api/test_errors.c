@@ -76,7 +76,6 @@ static void messages_belong_to_their_thread(void** state) {
   assert_string_equal(knng_last_error(), mine);
 }
 
-/* What is no knng_error is not written to, and nothing is done. */
 static void expect_limit(knng_status status, const char* argument, int64_t given, int64_t limit) {
   assert_int_equal(status, KNNG_ERR_RANGE);
   assert_string_equal(reported.argument, argument);
@@ -104,6 +103,7 @@ static void limits_are_the_nearest(void** state) {
   knng_destroy(h);
 }
 
+/* What is no knng_error is not written to, and nothing is done. */
 static void an_error_without_its_size_is_refused(void** state) {
   (void)state;
   const uint32_t sizes[] = {0, 4, 7, 5000, 0x5a5a5a5a};

@@ -335,7 +335,24 @@ refused 2 '--value similarity goes with metric=cosine' "$knng" build x.npy -k 3 
 expect 0 "$knng" build x.npy -k=7 -m=minkowski -p=3 -o=equals.npz -q
 expect 0 "$knng" check equals.npz x.npy -m=minkowski -p=3 -q
 refused 2 'k=-1' "$knng" build x.npy -k=-1
+refused 2 '-k=-3x: it takes a whole number' "$knng" build x.npy -k=-3x
+refused 2 '-k=-q: it takes a whole number' "$knng" build x.npy -k=-q
 refused 2 '-o=: there is no value behind it' "$knng" build x.npy -k 3 -o=
+refused 2 '-k: options come behind the command, build' "$knng" -k=3 build x.npy
+refused 2 '-m: options come behind the command, build' "$knng" -m=cosine build x.npy -k 3
+refused 2 "info has no option '-k'" "$knng" info x.npy -k=3
+refused 2 '-q=1: -q takes no value' "$knng" build x.npy -k 3 -q=1
+refused 2 '-q=: -q takes no value' "$knng" build x.npy -k 3 -q=
+refused 2 '-hq=1: -q takes no value' "$knng" build x.npy -k 3 -hq=1
+refused 2 '--quiet=0: --quiet takes no value' "$knng" build x.npy -k 3 --quiet=0
+refused 2 '--version=1: --version takes no value' "$knng" --version=1
+refused 2 "-qo=a.npz: '=' goes behind one option, as in -o=a.npz" "$knng" build x.npy -k 3 -qo=a.npz
+refused 2 "unknown option '-output'; did you mean '--output'?" "$knng" build x.npy -k 3 -output=a.npz
+if [ -e =a.npz ] || [ -e utput=a.npz ]; then die "a file was written by a word that is refused"; fi
+expect 0 "$knng" build x.npy -qk7 -oa=b.npz
+[ -e a=b.npz ] || die "-oa=b.npz is no file a=b.npz"
+expect 0 "$knng" build -qk 7 -- x.npy
+refused 4 '-k=3' "$knng" build -k 7 -- -k=3
 refused 2 'KEY=VALUE' "$knng" build x.npy -k 3 --set metric
 refused 2 '-p 3 goes with metric=minkowski; metric=euclidean has no exponent' "$knng" build x.npy -k 3 -p 3
 refused 2 '-p 3 goes with metric=minkowski; metric=cosine has no exponent' "$knng" check cosine.knng x.npy -p 3

@@ -45,6 +45,17 @@ while read -r code; do
 done <codes
 diff manual_codes guide_codes >out || die "exit codes of the manual page (<) and of errors.md (>) differ"
 
+# The variables that the library has for its settings, and no other, are in the manual page and in the guide.
+expect 0 "$knng" settings
+sed -n 's/^ *default from \(KNNG_[A-Z_]*\),.*/\1/p' out | sort >variables
+[ "$(wc -l <variables)" -ge 8 ] || die "few settings have a variable: $(cat variables)"
+variables_of() { grep -oE 'KNNG_[A-Z_]+' | sort -u; }
+sed -n '/^\.SH ENVIRONMENT/,/^\.SH EXAMPLES/p' manual | variables_of >manual_variables
+sed -n '/^Settings that say where/,/^$/p' "$source_root/docs/guide/settings.md" | variables_of >guide_variables
+for page in manual guide; do
+  diff variables "${page}_variables" >out || die "variables of the library (<) and of the $page (>) differ"
+done
+
 if command -v man >/dev/null 2>&1 && command -v groff >/dev/null 2>&1; then
   man --warnings -l "$source_root/docs/knng.1" >/dev/null 2>err
   [ ! -s err ] || die "the manual page has warnings"

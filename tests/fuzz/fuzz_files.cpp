@@ -78,7 +78,7 @@ void read_all_rows(const std::string& path) {
 
 void read_graph(const std::string& path) {
   const Graph g = load_graph(path);
-  require(graph_objection(g).empty(), "a graph that does not hold together");
+  require(graph_objection(g).text.empty(), "a graph that does not hold together");
   require(g.entries() == g.rows * g.width && g.ties.size() == g.rows && g.proof.size() == g.rows, "wrong sizes");
 }
 

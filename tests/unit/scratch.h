@@ -70,7 +70,8 @@ inline std::string read(const std::string& path) {
 struct Outcome {
   std::int32_t code = KNNG_OK;
   std::string message;
-  std::int64_t limit = -1;
+  std::string reason;  // the message without row and column
+  std::int64_t limit = -1, row = -1, col = -1;
   bool says(const char* part) const { return message.find(part) != std::string::npos; }
 };
 
@@ -81,7 +82,8 @@ Outcome outcome(Call&& call) {
     call();
     return {};
   } catch (const libknng::Error& e) {
-    return {e.code(), e.what(), e.info().limit};
+    const knng_error& info = e.info();
+    return {e.code(), e.what(), info.reason, info.limit, info.row, info.col};
   }
 }
 
