@@ -67,6 +67,9 @@ void make_plan(const Arguments& a, Progress& progress, Trial& trial) {
     const Handle q = make_handle(a.settings);
     read_files(q.get(), {a.queries}, progress);
     const Shape s = shape(q.get());
+    knng_graph* none = nullptr;
+    if (s.dim != trial.rows.dim)  // refused, in the library's words
+      check(knng_query_file(h.get(), a.queries.c_str(), a.k, nullptr, &none, error()));
     queries = s.rows;
     query_bytes = bytes_of(s);
     if (trial.limit < least_to_hold(bytes_of(trial.rows) + query_bytes)) query_bytes += kStaying * s.rows;
@@ -128,8 +131,8 @@ Enough beyond(const Arguments& a, Trial trial) {
 
 // Found from below: rows stay in their files under a small limit, and take other plans. Known::needed where it
 // takes more than kAside to know it.
-Enough find_enough(const Arguments& a, Progress& progress) {
-  Trial trial = try_under(1, a, progress);
+Enough find_enough(std::int64_t from, const Arguments& a, Progress& progress) {
+  Trial trial = try_under(from, a, progress);
   while (!trial.works() && trial.needed <= kAside) trial = try_under(trial.needed, a, progress);
   if (!trial.works() && trial.planned) {
     if (least_to_hold(bytes_of(trial.rows)) <= kAside) trial = try_under(kAside, a, progress);
@@ -138,14 +141,14 @@ Enough find_enough(const Arguments& a, Progress& progress) {
   if (!trial.works()) return {trial.needed, Known::needed};
   if (!trial.planned) return {trial.limit, Known::works};
   // Rows that are held take less than rows that stay, but stay under a limit that is too near to their size.
-  std::int64_t too_little = trial.needed - 1;
+  std::int64_t too_little = trial.needed - 1, between = trial.needed;
   while (too_little + 1 < trial.limit) {
-    const std::int64_t between = too_little < trial.needed ? trial.needed : too_little + (trial.limit - too_little) / 2;
     const Trial less = try_under(between, a, progress);
     if (less.works())
       trial = less;
     else
       too_little = between;
+    between = too_little + (trial.limit - too_little) / 2;
   }
   return that_works(a, trial);
 }
@@ -171,7 +174,9 @@ Failure with_enough(const Failure& why, const Arguments& a) {
   const bool plans = a.command != Command::info && a.command != Command::check;
   if (plans && of_plan(why) && file_bytes(a) > kReadAgain) return saying(would_do(why.limit()));
   Progress progress(a.quiet);
-  const Enough enough = find_enough(a, progress);
+  Enough enough = find_enough(1, a, progress);
+  // A check holds rows, under more than it works with where they stay in their file.
+  if (enough.known == Known::works && enough.limit <= given) enough = find_enough(given, a, progress);
   if (enough.known == Known::smallest) return saying(smallest(enough.limit));
   if (enough.known == Known::works) return saying(would_do(enough.limit));
   if (of_plan(why)) return plans ? saying(would_do(why.limit())) : why;
