@@ -49,13 +49,38 @@ constexpr std::int64_t kStaying = 8;
 struct Trial {
   std::int64_t limit = 0;
   std::int64_t needed = 0;  // at least: the limit or less if the command works under it
-  bool planned = false;     // there was room for the rows; they are:
-  Shape rows{};
+  Shape rows{};             // if there was room for them
+  bool planned = false;     // there was, and for queries
   bool on_device = false;
 
   bool works() const { return needed <= limit; }
-  bool holds_rows() const { return planned && limit >= least_to_hold(bytes_of(rows)); }
+  bool holds_rows() const { return limit >= least_to_hold(bytes_of(rows)); }
 };
+
+Arguments under(std::int64_t limit, Arguments a) {
+  a.settings.push_back({"max_host_bytes", std::to_string(limit), ""});
+  return a;
+}
+
+// The queries, read beside the rows of h.
+Shape read_queries(const knng* h, const Arguments& a, Progress& progress, const Trial& trial) {
+  const std::int64_t bytes = bytes_of(trial.rows), staying = kStaying * trial.rows.rows;
+  // Between their size and what surely holds them the rows may be either.
+  const std::int64_t rows = trial.holds_rows() ? bytes : trial.limit < bytes ? staying : std::max(bytes, staying);
+  const std::int64_t room = std::max<std::int64_t>(trial.limit - rows, 1);
+  const Handle q = make_handle(under(room, a).settings);
+  try {
+    read_files(q.get(), {a.queries}, progress);
+  } catch (const Failure& why) {
+    if (!by_host_limit(why)) throw;
+    throw Failure(kMemory, why.what(), why.setting(), why.limit() + rows);
+  }
+  const Shape queries = shape(q.get());
+  knng_graph* none = nullptr;
+  if (queries.dim != trial.rows.dim)  // refused, in the library's words
+    check(knng_query_file(h, a.queries.c_str(), a.k, nullptr, &none, error()));
+  return queries;
+}
 
 // The plan, with the rows of a query, which the library counts beside it.
 void make_plan(const Arguments& a, Progress& progress, Trial& trial) {
@@ -64,12 +89,7 @@ void make_plan(const Arguments& a, Progress& progress, Trial& trial) {
   trial.rows = shape(h.get());
   std::int64_t queries = a.query_rows, query_bytes = 0;
   if (a.command == Command::query) {
-    const Handle q = make_handle(a.settings);
-    read_files(q.get(), {a.queries}, progress);
-    const Shape s = shape(q.get());
-    knng_graph* none = nullptr;
-    if (s.dim != trial.rows.dim)  // refused, in the library's words
-      check(knng_query_file(h.get(), a.queries.c_str(), a.k, nullptr, &none, error()));
+    const Shape s = read_queries(h.get(), a, progress, trial);
     queries = s.rows;
     query_bytes = bytes_of(s);
     if (trial.limit < least_to_hold(bytes_of(trial.rows) + query_bytes)) query_bytes += kStaying * s.rows;
@@ -81,8 +101,7 @@ void make_plan(const Arguments& a, Progress& progress, Trial& trial) {
 }
 
 Trial try_under(std::int64_t limit, const Arguments& a, Progress& progress) {
-  Arguments limited = a;
-  limited.settings.push_back({"max_host_bytes", std::to_string(limit), ""});
+  const Arguments limited = under(limit, a);
   Trial trial{.limit = limit};
   try {
     if (a.command == Command::info)
