@@ -76,6 +76,7 @@ void rehearse_check(const Arguments& a, Progress& progress) {
   knng_control control = progress.control();
   control.interval_ms = 1;
   control.progress = when_it_compares;
+  control.log = nullptr;
   std::int64_t first_wrong = -1;
   on_signal(OnSignal::stop, [&] {
     const knng_status status = knng_check(h.get(), g.get(), a.sample, &control, &first_wrong, error());
