@@ -1,11 +1,13 @@
 #include "budget.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
-#include "failure.h"
+#include "commands.h"
 #include "read.h"
 
 namespace cli {
@@ -13,6 +15,11 @@ namespace {
 
 // What a process takes beside the memory that --max-memory counts: nobody who sets it will miss as much.
 constexpr std::int64_t kAside = std::int64_t{32} << 20;
+// Files of more bytes are not read again only to say it better.
+constexpr std::int64_t kReadAgain = std::int64_t{1} << 30;
+
+// The library says so of a plan, whose limit then works, but is the smallest only where rows are where they are.
+constexpr std::string_view kSmallest = "the smallest that works is ";
 
 // INT64_MAX where it is not known.
 std::int64_t machine_memory() {
@@ -21,101 +28,186 @@ std::int64_t machine_memory() {
 }
 
 bool by_host_limit(const Failure& why) { return why.exit_code() == kMemory && why.setting() == "max_host_bytes"; }
-
-// What is missing under `limit`: at least as much is needed, for the rows or, where these have room, for all. Where
-// nothing is, the smallest that this plan would do with, `limit` or less. read: the rows, if they have room.
-std::int64_t needed_under(std::int64_t limit, const Arguments& a, Progress& progress, Shape& read) {
-  Settings settings = a.settings;
-  settings.push_back({"max_host_bytes", std::to_string(limit), ""});
-  const Handle h = make_handle(settings);
-  try {
-    read_files(h.get(), a.data, progress);
-    read = shape(h.get());
-    std::int64_t queries = a.query_rows, query_bytes = 0;
-    if (a.command == Command::query) {
-      const Handle q = make_handle(settings);
-      read_files(q.get(), {a.queries}, progress);
-      const Shape s = shape(q.get());
-      queries = s.rows;
-      query_bytes = s.rows * (s.dim * ((s.dtype & 0xff) / 8) + 8);  // 8: should they, too, stay in their file
-    }
-    return plan(h.get(), queries, a.k).smallest_host + query_bytes;
-  } catch (const Failure& why) {
-    if (!by_host_limit(why) || why.limit() > kAside) throw;
-    return why.limit();
-  }
-}
-
-// The smallest limit that works for the rows of one file, where `enough` does by a plan with the rows read under
-// `limit`. Rows that stayed in their file take 8 bytes each. Limits of which they fill three quarters or less hold them
-// instead, without these bytes.
-std::int64_t smallest_for_file(std::int64_t enough, std::int64_t limit, const Arguments& a, Progress& progress,
-                               Shape rows) {
-  const std::int64_t bytes = rows.rows * rows.dim * ((rows.dtype & 0xff) / 8), least_to_hold = (bytes + 2) / 3 * 4;
-  if (limit >= least_to_hold) return enough;
-  // Under a limit above their size the file's format decides whether they stayed.
-  const std::int64_t held = limit < bytes ? enough - 8 * rows.rows : needed_under(least_to_hold, a, progress, rows);
-  return std::min(enough, std::max(held, least_to_hold));
-}
-
-// A limit under which the whole command works; and whether it is the smallest.
-struct Enough {
-  std::int64_t limit;
-  bool is_smallest;
-};
-
-// Found from below: rows stay in their files under a small limit, and take other plans.
-Enough enough_for(std::int64_t limit, const Arguments& a, Progress& progress) {
-  const bool query = a.command == Command::query;
-  for (;;) {
-    Shape rows;
-    const std::int64_t needed = needed_under(limit, a, progress, rows);
-    if (needed <= limit) {
-      const bool less = needed < limit && needed_under(needed, a, progress, rows) <= needed;
-      return {less ? needed : limit, !query};
-    }
-    if (needed > kAside) {
-      if (query || a.data.size() > 1) return {needed, false};
-      return {smallest_for_file(needed, limit, a, progress, rows), true};
-    }
-    limit = needed;
-  }
-}
+bool of_plan(const Failure& why) { return std::string_view(why.what()).find(kSmallest) != std::string_view::npos; }
 
 std::string too_small(const char* name, std::int64_t limit) {
   return std::string(name) + "=" + std::to_string(limit) + " is too small: ";
 }
 
-std::string smallest(std::int64_t bytes) { return "the smallest that works is " + std::to_string(bytes); }
+std::string smallest(std::int64_t bytes) { return std::string(kSmallest) + std::to_string(bytes); }
+std::string would_do(std::int64_t bytes) { return std::to_string(bytes) + " would do"; }
+
+std::int64_t bytes_of(const Shape& s) { return s.rows * s.dim * ((s.dtype & 0xff) / 8); }
+
+// The least limit under which so many bytes of rows are held: three quarters of it. Under less they stay in files, if
+// these let them.
+std::int64_t least_to_hold(std::int64_t bytes) { return (bytes + 2) / 3 * 4; }
+// What a row that stays in its file takes.
+constexpr std::int64_t kStaying = 8;
+
+// The command under a limit.
+struct Trial {
+  std::int64_t limit = 0;
+  std::int64_t needed = 0;  // at least: the limit or less if the command works under it
+  Shape rows{};             // if there was room for them
+  bool planned = false;     // there was, and for queries
+  bool on_device = false;
+
+  bool works() const { return needed <= limit; }
+  bool holds_rows() const { return limit >= least_to_hold(bytes_of(rows)); }
+};
+
+Arguments under(std::int64_t limit, Arguments a) {
+  a.settings.push_back({"max_host_bytes", std::to_string(limit), ""});
+  return a;
+}
+
+// The queries, read beside the rows of h.
+Shape read_queries(const knng* h, const Arguments& a, Progress& progress, const Trial& trial) {
+  const std::int64_t bytes = bytes_of(trial.rows), staying = kStaying * trial.rows.rows;
+  // Between their size and what surely holds them the rows may be either.
+  const std::int64_t rows = trial.holds_rows() ? bytes : trial.limit < bytes ? staying : std::max(bytes, staying);
+  const std::int64_t room = std::max<std::int64_t>(trial.limit - rows, 1);
+  const Handle q = make_handle(under(room, a).settings);
+  try {
+    read_files(q.get(), {a.queries}, progress);
+  } catch (const Failure& why) {
+    if (!by_host_limit(why)) throw;
+    throw Failure(kMemory, why.what(), why.setting(), why.limit() + rows);
+  }
+  const Shape queries = shape(q.get());
+  knng_graph* none = nullptr;
+  if (queries.dim != trial.rows.dim)  // refused, in the library's words
+    check(knng_query_file(h, a.queries.c_str(), a.k, nullptr, &none, error()));
+  return queries;
+}
+
+// The plan, with the rows of a query, which the library counts beside it.
+void make_plan(const Arguments& a, Progress& progress, Trial& trial) {
+  const Handle h = make_handle(a.settings);
+  read_files(h.get(), a.data, progress);
+  trial.rows = shape(h.get());
+  std::int64_t queries = a.query_rows, query_bytes = 0;
+  if (a.command == Command::query) {
+    const Shape s = read_queries(h.get(), a, progress, trial);
+    queries = s.rows;
+    query_bytes = bytes_of(s);
+    if (trial.limit < least_to_hold(bytes_of(trial.rows) + query_bytes)) query_bytes += kStaying * s.rows;
+  }
+  const knng_plan p = plan(h.get(), queries, a.k);
+  trial.needed = p.smallest_host + query_bytes;
+  trial.planned = true;
+  trial.on_device = p.device_bytes > 0;
+}
+
+Trial try_under(std::int64_t limit, const Arguments& a, Progress& progress) {
+  const Arguments limited = under(limit, a);
+  Trial trial{.limit = limit};
+  try {
+    if (a.command == Command::info)
+      rehearse_info(limited, progress);
+    else if (a.command == Command::check)
+      rehearse_check(limited, progress);
+    else
+      make_plan(limited, progress, trial);
+  } catch (const Failure& why) {
+    if (!by_host_limit(why)) throw;
+    trial.needed = std::max(why.limit(), limit + 1);
+  }
+  return trial;
+}
+
+// A limit, and what is known of it.
+enum class Known { smallest, works, needed };
+struct Enough {
+  std::int64_t limit;
+  Known known;
+};
+
+// Rows of one file are either held or not, so that the smallest is the smaller of two. Of more files some may be held:
+// but on the CPU no limit works that is less than what is needed where all are.
+Enough that_works(const Arguments& a, const Trial& trial) {
+  const bool one_file = a.data.size() == 1;
+  const bool all_held = !trial.on_device && trial.holds_rows() && trial.needed == trial.limit;
+  const bool exact = a.command == Command::build || a.command == Command::estimate;
+  return {trial.limit, exact && (one_file || all_held) ? Known::smallest : Known::works};
+}
+
+// Without reading under the limit itself, which is too much for a message: `trial` has room for the rows, not for the
+// plan.
+Enough beyond(const Arguments& a, Trial trial) {
+  const std::int64_t bytes = bytes_of(trial.rows), to_hold = least_to_hold(bytes), staying = kStaying * trial.rows.rows;
+  if (trial.holds_rows()) {
+    trial.limit = trial.needed;
+    return that_works(a, trial);
+  }
+  // Under a limit above their size the file's format decides whether they stayed.
+  if (a.data.size() > 1 || a.command == Command::query || trial.limit >= bytes) return {trial.needed, Known::works};
+  if (!trial.on_device) return {std::min(trial.needed, std::max(trial.needed - staying, to_hold)), Known::smallest};
+  if (trial.needed < to_hold) return {trial.needed, Known::smallest};
+  return {std::max(trial.needed - staying + bytes, to_hold), Known::works};
+}
+
+// Found from below: rows stay in their files under a small limit, and take other plans. Known::needed where it
+// takes more than kAside to know it.
+Enough find_enough(std::int64_t from, const Arguments& a, Progress& progress) {
+  Trial trial = try_under(from, a, progress);
+  while (!trial.works() && trial.needed <= kAside) trial = try_under(trial.needed, a, progress);
+  if (!trial.works() && trial.planned) {
+    if (least_to_hold(bytes_of(trial.rows)) <= kAside) trial = try_under(kAside, a, progress);
+    if (!trial.works()) return beyond(a, trial);
+  }
+  if (!trial.works()) return {trial.needed, Known::needed};
+  if (!trial.planned) return {trial.limit, Known::works};
+  // Rows that are held take less than rows that stay, but stay under a limit that is too near to their size.
+  std::int64_t too_little = trial.needed - 1, between = trial.needed;
+  while (too_little + 1 < trial.limit) {
+    const Trial less = try_under(between, a, progress);
+    if (less.works())
+      trial = less;
+    else
+      too_little = between;
+    between = too_little + (trial.limit - too_little) / 2;
+  }
+  return that_works(a, trial);
+}
+
+std::int64_t file_bytes(const Arguments& a) {
+  std::int64_t bytes = 0;
+  for (const std::string& path : a.data) {
+    struct stat file {};
+    if (stat(path.c_str(), &file) == 0) bytes += file.st_size;
+  }
+  return bytes;
+}
 
 }  // namespace
 
-double read_for_work(knng* h, const Arguments& a, Progress& progress) {
-  try {
-    return read_files(h, a.data, progress);
-  } catch (const Failure& why) {
-    if (!by_host_limit(why)) throw;
-    const std::int64_t given = limit_of(h, "max_host_bytes");
-    Enough enough{};
-    try {
-      enough = enough_for(given, a, progress);
-    } catch (const Failure& other) {
-      if (!by_host_limit(other)) throw;
-      throw Failure(kMemory,
-                    std::string(why.what()) + " for the rows alone; 'knng estimate' without it says how much in all",
-                    why.setting());
-    }
-    throw Failure(kMemory,
-                  too_small("max_host_bytes", given) +
-                      (enough.is_smallest ? smallest(enough.limit) : std::to_string(enough.limit) + " would do"),
-                  why.setting());
-  }
+Failure with_enough(const Failure& why, const Arguments& a) {
+  if (!by_host_limit(why)) return why;
+  const std::int64_t given = host_limit(a);
+  if (given == 0) return why;
+  const auto saying = [&](const std::string& what) {
+    return Failure(kMemory, too_small("max_host_bytes", given) + what, why.setting());
+  };
+  const bool plans = a.command != Command::info && a.command != Command::check;
+  if (plans && of_plan(why) && file_bytes(a) > kReadAgain) return saying(would_do(why.limit()));
+  Progress progress(a.quiet);
+  Enough enough = find_enough(1, a, progress);
+  // A check holds rows, under more than it works with where they stay in their file.
+  if (enough.known == Known::works && enough.limit <= given) enough = find_enough(given, a, progress);
+  if (enough.known == Known::smallest) return saying(smallest(enough.limit));
+  if (enough.known == Known::works) return saying(would_do(enough.limit));
+  if (of_plan(why)) return plans ? saying(would_do(why.limit())) : why;
+  return saying("at least " + std::to_string(std::max(enough.limit, why.limit())) + " bytes are needed" +
+                (plans ? " for the rows alone; 'knng estimate' without it says how much in all" : ""));
 }
 
 void require_fit(const knng* h, const knng_plan& p) {
   const std::int64_t host = limit_of(h, "max_host_bytes"), device = limit_of(h, "max_device_bytes");
   if (host > 0 && p.host_bytes > host)
-    throw Failure(kMemory, too_small("max_host_bytes", host) + smallest(p.smallest_host), "max_host_bytes");
+    throw Failure(kMemory, too_small("max_host_bytes", host) + smallest(p.smallest_host), "max_host_bytes",
+                  p.smallest_host);
   if (device > 0 && p.device_bytes > device)
     throw Failure(kMemory, too_small("max_device_bytes", device) + smallest(p.smallest_device), "max_device_bytes");
 }
@@ -140,7 +232,7 @@ void require_report_room(const knng_graph* g, std::int64_t limit) {
   if (__builtin_mul_overflow(columns, kColumn, &all) || __builtin_add_overflow(std::max(all, rows * kRow), graph, &all))
     all = INT64_MAX;
   if (limit > 0 && all > limit)
-    throw Failure(kMemory, too_small("max_host_bytes", limit) + smallest(all), "max_host_bytes");
+    throw Failure(kMemory, too_small("max_host_bytes", limit) + smallest(all), "max_host_bytes", all);
   if (all > machine_memory())
     throw Failure(kMemory, std::to_string(all) + " bytes are needed to report on " + std::to_string(columns) +
                                " columns, this machine has " + std::to_string(machine_memory()));

@@ -4,14 +4,15 @@
 #include <knng.h>
 
 #include "arguments.h"
+#include "failure.h"
 #include "library.h"
-#include "progress.h"
 
 namespace cli {
 
-// Adds a.data to h, for a build or a query. Where --max-memory has no room even for that, the failure says with
-// how much the whole command works, if that can be known in little memory. Returns the seconds that it took.
-double read_for_work(knng* h, const Arguments& a, Progress& progress);
+// What is said in place of `why`, which ended the command: where max_host_bytes was too small, a limit under which the
+// whole command works, and whether that is the smallest, if both can be known in little memory. Else `why` as it is, or
+// that at least so much is needed. Reads the command's files again. Throws Failure if they have another fault.
+Failure with_enough(const Failure& why, const Arguments& a);
 
 // Throw Failure (kMemory), with what would do: if the plan is above a limit of h; if this machine has less.
 void require_fit(const knng* h, const knng_plan& p);

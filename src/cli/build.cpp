@@ -1,10 +1,10 @@
 // knng build: the graph of all rows.
-#include "budget.h"
 #include "commands.h"
 #include "failure.h"
 #include "interrupt.h"
 #include "output.h"
 #include "progress.h"
+#include "read.h"
 #include "report.h"
 #include "result.h"
 
@@ -14,7 +14,7 @@ int run_build(const Arguments& a) {
   const Handle h = make_handle(a.settings);
   if (!a.out.empty()) on_signal(OnSignal::finish, [&] { require_writable(a); });
   Progress progress(a.quiet);
-  const double read_seconds = read_for_work(h.get(), a, progress);
+  const double read_seconds = read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());
   const bool report = a.report || a.out.empty();  // a graph that is not kept is built to be reported on
   if (report) report_plan(h.get(), 0, a.k);

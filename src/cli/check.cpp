@@ -1,6 +1,7 @@
 // knng check: a graph from anywhere against the library's plain fp64 evaluation of its data.
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "commands.h"
 #include "failure.h"
@@ -32,6 +33,11 @@ std::string measure(const knng* h) {
   return words;
 }
 
+// The names of stages are for people: by another name the check would only run to its end.
+std::int32_t when_it_compares(void*, const char* stage, double done, double) {
+  return std::string_view(stage) == "check" && done > 0 ? 1 : 0;
+}
+
 }  // namespace
 
 int run_check(const Arguments& a) {
@@ -61,6 +67,21 @@ int run_check(const Arguments& a) {
     std::printf("wrong: %srow %lld is the first that differs (%s)\n", among.c_str(),
                 static_cast<long long>(first_wrong), measured.c_str());
   return kDiffers;
+}
+
+void rehearse_check(const Arguments& a, Progress& progress) {
+  const Graph g = read_graph(a, progress);
+  const Handle h = make_handle(a.settings, graph_settings(g.get()));
+  read_files(h.get(), a.data, progress);
+  knng_control control = progress.control();
+  control.interval_ms = 1;
+  control.progress = when_it_compares;
+  control.log = nullptr;
+  std::int64_t first_wrong = -1;
+  on_signal(OnSignal::stop, [&] {
+    const knng_status status = knng_check(h.get(), g.get(), a.sample, &control, &first_wrong, error());
+    if (status != KNNG_ERR_CANCELLED) check(status);
+  });
 }
 
 }  // namespace cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arguments.h"
+#include "progress.h"
 
 namespace cli {
 
@@ -12,5 +13,9 @@ int run_check(const Arguments& a);
 int run_estimate(const Arguments& a);
 int run_devices();
 int run_settings();
+
+// What takes memory in the commands, without results. Throw Failure as they would.
+void rehearse_info(const Arguments& a, Progress& progress);
+void rehearse_check(const Arguments& a, Progress& progress);
 
 }  // namespace cli

@@ -16,7 +16,7 @@ namespace {
 void line(const char* name, const std::string& value) { std::printf("%-18s %s\n", name, value.c_str()); }
 void line(const char* name, std::int64_t value) { line(name, std::to_string(value)); }
 
-bool ends_with(std::string_view path, std::string_view suffix) { return path.ends_with(suffix); }
+bool names_graph(std::string_view path) { return path.ends_with(".npz") || path.ends_with(".knng"); }
 
 // One line for each neighbour, the nearest first: row, neighbour, value, with as many digits as its bits need.
 void print_list(const knng_matrix& ids, const knng_matrix& values, std::int64_t row) {
@@ -53,7 +53,7 @@ void describe_graph(const Arguments& a) {
     line(name, number(stat(g.get(), name)));
   if (!a.report) return;
   std::fflush(stdout);
-  require_report_room(g.get(), limit_of(make_handle(a.settings).get(), "max_host_bytes"));
+  require_report_room(g.get(), host_limit(a));
   report_shape(g.get());
 }
 
@@ -73,11 +73,20 @@ void describe_data(const Arguments& a) {
 }  // namespace
 
 int run_info(const Arguments& a) {
-  if (ends_with(a.graph, ".npz") || ends_with(a.graph, ".knng"))
+  if (names_graph(a.graph))
     describe_graph(a);
   else
     describe_data(a);
   return kDone;
+}
+
+void rehearse_info(const Arguments& a, Progress& progress) {
+  if (!names_graph(a.graph)) {
+    read_files(make_handle(a.settings).get(), {a.graph}, progress);
+    return;
+  }
+  const Graph g = read_graph(a, progress);
+  if (a.report) require_report_room(g.get(), host_limit(a));
 }
 
 }  // namespace cli

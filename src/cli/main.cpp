@@ -8,6 +8,7 @@
 #include <new>
 
 #include "arguments.h"
+#include "budget.h"
 #include "commands.h"
 #include "failure.h"
 #include "interrupt.h"
@@ -30,9 +31,17 @@ int run_command(const cli::Arguments& a) {
   return cli::kDefect;
 }
 
-int run(const cli::Arguments& a) {
+int run_or_tell_enough(const cli::Arguments& a) {
   try {
     return run_command(a);
+  } catch (const cli::Failure& e) {
+    throw cli::with_enough(e, a);
+  }
+}
+
+int run(const cli::Arguments& a) {
+  try {
+    return run_or_tell_enough(a);
   } catch (const cli::Failure& e) {
     throw cli::Failure(e.exit_code(), cli::as_typed(e.what(), e.setting(), a.settings));
   }

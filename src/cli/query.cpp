@@ -1,10 +1,10 @@
 // knng query: the nearest rows of a data set for the rows of another file.
-#include "budget.h"
 #include "commands.h"
 #include "failure.h"
 #include "interrupt.h"
 #include "output.h"
 #include "progress.h"
+#include "read.h"
 #include "report.h"
 #include "result.h"
 
@@ -14,7 +14,7 @@ int run_query(const Arguments& a) {
   const Handle h = make_handle(a.settings);
   on_signal(OnSignal::finish, [&] { require_writable(a); });
   Progress progress(a.quiet);
-  const double read_seconds = read_for_work(h.get(), a, progress);
+  const double read_seconds = read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());
 
   progress.expect(0, "");  // how many queries there are is known only when they are read

@@ -20,6 +20,10 @@ Settings memory_settings(const Arguments& a) {
 
 }  // namespace
 
+std::int64_t host_limit(const Arguments& a) {
+  return limit_of(make_handle(memory_settings(a)).get(), "max_host_bytes");
+}
+
 double read_files(knng* h, const std::vector<std::string>& paths, Progress& progress) {
   const auto start = std::chrono::steady_clock::now();
   for (const std::string& path : paths) {
@@ -34,7 +38,7 @@ double read_files(knng* h, const std::vector<std::string>& paths, Progress& prog
 
 Graph read_graph(const Arguments& a, Progress& progress) {
   progress.expect(0, "");
-  const std::int64_t limit = limit_of(make_handle(memory_settings(a)).get(), "max_host_bytes");
+  const std::int64_t limit = host_limit(a);
   Graph g;
   on_signal(OnSignal::stop, [&] { g = load_graph(a.graph, progress.control(), limit); });
   progress.clear();

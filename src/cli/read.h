@@ -1,6 +1,7 @@
 // Data files into a handle and graphs, with progress.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "progress.h"
 
 namespace cli {
+
+// The command's --max-memory; 0: none.
+std::int64_t host_limit(const Arguments& a);
 
 // Adds the files one after the other. Returns the seconds that it took.
 double read_files(knng* h, const std::vector<std::string>& paths, Progress& progress);
