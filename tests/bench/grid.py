@@ -60,7 +60,8 @@ def arguments():
     parser.add_argument("--cells", help="N:D:K, separated by commas, in place of the grid")
     parser.add_argument("--data", default="uniform", help=f"separated by commas: {', '.join(DATA)}")
     parser.add_argument("--on", metavar="cuda:N", help="rows and graphs are on that GPU")
-    parser.add_argument("--peers", help=f"which, separated by commas: {', '.join(NAMES)}; with --on {', '.join(GPU_NAMES)}")
+    parser.add_argument("--peers", help=f"which, separated by commas, or none: {', '.join(NAMES)}; with --on "
+                                        f"{', '.join(GPU_NAMES)}")
     parser.add_argument("--threads", type=int, default=0, help="of all; 0: as many as there are cores for this process")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of libknng's")
     parser.add_argument("--seconds", type=float, default=1, help="of a cell's turns, beyond three calls of each")
@@ -284,7 +285,7 @@ def present_peers(folder):
     global NANOFLANN
     found = []
     names = GPU_NAMES if ARGS.on else NAMES
-    for name in ARGS.peers.split(",") if ARGS.peers else names:
+    for name in () if ARGS.peers == "none" else ARGS.peers.split(",") if ARGS.peers else names:
         if name not in names:
             sys.exit(f"--peers {name}: it takes {', '.join(names)}")
         try:

@@ -23,11 +23,20 @@ Function driver_function(const char* name, unsigned version) {
   return reinterpret_cast<Function>(there ? found : nullptr);
 }
 
-// Of the current context: no other has it, had it or will have it. 0: the driver does not say.
+// Of the current context: no other has it, had it or will have it. A thread without one gets that of its device, as
+// from any call that needs one. 0: the driver does not say.
 inline unsigned long long context_id() {
+  static const auto current = driver_function<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent", 4000);
   static const auto ask = driver_function<PFN_cuCtxGetId_v12000>("cuCtxGetId", 12000);
+  CUcontext context = nullptr;
+  if (!current || !ask || current(&context) != CUDA_SUCCESS) return 0;
+  int device = 0;
+  if (!context && (cudaGetDevice(&device) != cudaSuccess || cudaSetDevice(device) != cudaSuccess)) {
+    cudaGetLastError();
+    return 0;
+  }
   unsigned long long id = 0;
-  return ask && ask(nullptr, &id) == CUDA_SUCCESS ? id : 0;
+  return ask(nullptr, &id) == CUDA_SUCCESS ? id : 0;
 }
 
 }  // namespace libknng::cuda
