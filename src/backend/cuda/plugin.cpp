@@ -268,7 +268,9 @@ std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* devi
 }
 
 std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error* error) {
-  return guard(device, error, [&] { cuda::check(cudaStreamSynchronize(reinterpret_cast<cudaStream_t>(stream))); });
+  const auto of_caller =
+      reinterpret_cast<cudaStream_t>(stream);  // NOLINT(performance-no-int-to-ptr): as callers give it
+  return guard(device, error, [&] { cuda::check(cudaStreamSynchronize(of_caller)); });
 }
 
 std::int32_t find_invalid(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,

@@ -77,7 +77,7 @@ void* map_memory(int device, std::int64_t bytes) {
   }
   driver().release(memory);  // it stays as long as it is mapped
   require(result);
-  return reinterpret_cast<void*>(address);
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): the driver's addresses are numbers
 }
 
 void unmap_memory(void* memory, std::int64_t bytes) noexcept {

@@ -29,7 +29,7 @@ inline constexpr double kLostOnHopper =
 // Older chips, and those that nobody has described: groups of 4 at least, no bit more than fp32's.
 inline constexpr double kLostBefore = std::max(lost_by_groups_of(4, 0x1p-23), kLostByFusedOperations);
 static_assert(kLostOnHopper == 17 * 0x1p-24 && kLostBefore == 56 * 0x1p-24);
-static_assert((3 * kLargestFilterDim / 16 + 2) * kLostBefore < 1);  // in two pieces three terms a coordinate
+static_assert((3.0 * kLargestFilterDim / 16 + 2) * kLostBefore < 1);  // in two pieces three terms a coordinate
 
 // What the bound and the probe (refine/unit_probe.h) take a chip's tensor cores to be. A problem on several devices has
 // the largest of each constant that bounds are made of, `lost` and `shortest`.

@@ -1,6 +1,7 @@
 #include "backend/cuda/fused/all_pairs.cuh"
 
-#include <cstring>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <span>
 
@@ -117,7 +118,7 @@ std::vector<float> all_products(const FusedPoints& points, Kernel kernel, int mu
   std::vector<float> of_columns(products.size(), kNone);
   columns.read([&](int c, int r) -> float& { return of_columns[at(r, c)]; }, context);
   for (std::size_t i = 0; i < products.size(); ++i)
-    if (std::memcmp(&products[i], &of_columns[i], sizeof(float)) != 0) products[i] = kNone;
+    if (std::bit_cast<std::uint32_t>(products[i]) != std::bit_cast<std::uint32_t>(of_columns[i])) products[i] = kNone;
   return products;
 }
 
