@@ -425,7 +425,11 @@ def hardware():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         info = dict(line.split(":", 1) for line in file.read().split("\n\n")[0].splitlines() if ":" in line)
     info = {key.strip(): value.strip() for key, value in info.items()}
-    gpu = f"{sys.modules['torch'].cuda.get_device_name(ARGS.on)}; " if ARGS.on else ""
+    gpu = ""
+    if ARGS.on:
+        import torch
+
+        gpu = f"{torch.cuda.get_device_name(ARGS.on)}; "
     return (f"{gpu}{info.get('model name', platform.machine())} (family {info.get('cpu family')}, model "
             f"{info.get('model')}), {len(os.sched_getaffinity(0))} cores, {platform.platform()}")
 
