@@ -266,15 +266,18 @@ std::vector<std::string> words_of(int argc, char** argv, const CLI::App& app) {
     if (is_short && name.size() > 2 && (has_option(app, "-" + name, false) || has_option(app, "-" + name, true)))
       throw Failure(kUsage, print("unknown option '%s'; did you mean '-%s'?", name.c_str(), name.c_str()));
     if (options && word != name && has_option(app, name, false))
-      throw Failure(kUsage, word + ": " + name + " takes no value");
+      throw Failure(kUsage, print("%s: %s takes no value", word.c_str(), name.c_str()));
     if (!is_short || !is_short_with_equals(app, word)) {
       words.push_back(word);
       continue;
     }
     const std::string option = {'-', name.back()}, value = word.substr(name.size() + 1);
-    if (!has_option(app, option, true)) throw Failure(kUsage, word + ": " + option + " takes no value");
+    if (!has_option(app, option, true))
+      throw Failure(kUsage, print("%s: %s takes no value", word.c_str(), option.c_str()));
     if (value.empty()) throw Failure(kUsage, word + ": there is no value behind it");
-    if (name.size() > 2) throw Failure(kUsage, word + ": '=' goes behind one option, as in " + option + "=" + value);
+    if (name.size() > 2)
+      throw Failure(kUsage,
+                    print("%s: '=' goes behind one option, as in %s=%s", word.c_str(), option.c_str(), value.c_str()));
     words.push_back(option);
     words.push_back(value);
   }
