@@ -330,7 +330,7 @@ void conversions() {
     if (std::isnan(wide[e])) wide[e] = kInfinity;
     // Halfway between neighbours of the narrow types, or just beside.
     const double steps = static_cast<double>(2048 + below(4096)) + (below(2) ? 0.5 : 0.25);
-    near[e] = std::ldexp(steps + (below(3) - 1) * 0x1p-38, static_cast<int>(below(300)) - 170);
+    near[e] = std::ldexp(steps + static_cast<double>(below(3) - 1) * 0x1p-38, static_cast<int>(below(300)) - 170);
     const auto lower = static_cast<std::uint32_t>(bits);
     std::memcpy(&single[e], &lower, sizeof lower);
     if (std::isnan(single[e])) single[e] = -std::numeric_limits<float>::infinity();
