@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     job.column_limits = column_limits.get();
     job.rows_again = again.get();
     job.columns_again = again.get() + lists;
-    job.unit_columns = std::min(kUnitColumns, side);
+    cut_into_units(job, properties.multiProcessorCount);
     job.overflown = overflown.get();
     const auto tflops = [&](float ms) { return 2e-9 * side * side * terms / static_cast<double>(ms); };
     // Products are about normal, of variance `terms`; a pair is taken where -2 acc is below the cut-off.

@@ -119,9 +119,14 @@ struct SideResult {
   std::vector<float> cutoffs, dropped;
 };
 
+// How a launch is cut into units.
+struct Cut {
+  int unit_columns, band;
+};
+
 class Run {
  public:
-  Run(const Case& c, const NamedKernel& kernel, int multiprocessors, int unit_columns)
+  Run(const Case& c, const NamedKernel& kernel, int multiprocessors, const Cut& cut)
       : case_(c),
         a_(c.a),
         b_(c.b),
@@ -163,7 +168,8 @@ class Run {
     job.column_limits = limits_[1].get();
     job.rows_again = again_[0].get();
     job.columns_again = again_[1].get();
-    job.unit_columns = unit_columns;
+    job.unit_columns = cut.unit_columns;
+    job.band = cut.band;
     job.overflown = overflown_.get();
     const auto lists = [&](int s) {
       return ListsOfSide{
@@ -263,8 +269,8 @@ void expect_list(const Case& c, const SideResult& got, int s, int list, const st
                   side, list, static_cast<double>(p.first));
 }
 
-void expect_case(const Case& c, const NamedKernel& kernel, int multiprocessors, int unit_columns) {
-  const Run run(c, kernel, multiprocessors, unit_columns);
+void expect_case(const Case& c, const NamedKernel& kernel, int multiprocessors, const Cut& cut) {
+  const Run run(c, kernel, multiprocessors, cut);
   const std::string what = std::string(kernel.name) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns) +
                            " x " + std::to_string(c.terms) + (c.both ? " both" : " rows") + " room " +
                            std::to_string(c.capacity);
@@ -330,14 +336,14 @@ int main() {
         for (const bool both : {true, false}) {
           ++seed;
           expect_case(make_case(rows, columns, d, both, 2000, 3, seed), kernel, properties.multiProcessorCount,
-                      seed % 2 == 0 ? kBlockColumns : 3 * kBlockColumns);
+                      {seed % 2 == 0 ? kBlockColumns : 3 * kBlockColumns, 1 + static_cast<int>(seed % 5)});
         }
       }
     // Lists with too little room; few blocks, so that each takes many units.
     for (const int capacity : {4, 8, 40})
       for (const bool both : {true, false})
         expect_case(make_case(small ? 150 : 700, small ? 300 : 900, 32, both, capacity, 3, seed++), kernel, 3,
-                    kBlockColumns);
+                    {kBlockColumns, 1 + static_cast<int>(seed % 3)});
     attack_kernel(kernel, properties);
     std::printf("%s: %lld checks so far\n", kernel.name, gpu::checks);
   }

@@ -14,8 +14,6 @@ namespace {
 // The side of tiles in memory where all go there.
 constexpr std::int64_t kWholeSide = 16384;
 constexpr std::int64_t kGrain = 128;
-// Units of work that a multiprocessor should get, so that all end together.
-constexpr std::int64_t kUnitsEach = 8;
 
 bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; }
@@ -133,9 +131,7 @@ void FusedTiles::find(TileSearch& search) {
   job.rows_again = space.rows_again;
   job.columns_again = space.columns_again;
   job.overflown = space.overflown;
-  const std::int64_t enough =
-      up_to_whole(area.columns * row_blocks(job) / (kUnitsEach * multiprocessors_) + 1, kBlockColumns);
-  job.unit_columns = static_cast<int>(std::min<std::int64_t>(enough, kUnitColumns));
+  cut_into_units(job, multiprocessors_);
   const ListsOfSide rows{search.row_lists, search.row_bounds}, columns{search.column_lists, search.column_bounds};
   cudaStream_t stream = in_.context.stream;
   start_limits(job, stream);

@@ -104,7 +104,7 @@ std::vector<float> all_products(const FusedPoints& points, Kernel kernel, int mu
   job.column_limits = columns.limits();
   job.rows_again = rows.again();
   job.columns_again = columns.again();
-  job.unit_columns = kBlockColumns;
+  cut_into_units(job, multiprocessors);
   job.overflown = overflown.data();
   start_limits(job, context.stream);
   kernel(job, multiprocessors, context.stream);

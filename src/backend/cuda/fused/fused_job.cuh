@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,7 +25,7 @@ struct alignas(8) ListLimit {
 // Rows and columns of a block's tile; limits are padded to multiples of it, so that tiles can be read whole.
 inline constexpr int kBlockRows = 256, kBlockColumns = 128;
 // Columns of a unit of work at most: those of all units at a time stay in the L2 cache.
-inline constexpr int kUnitColumns = 16384;
+inline constexpr std::int64_t kUnitColumns = 16384;
 // A pass more for lists that found more than they have room for, and one more; then what is lost is remembered.
 inline constexpr int kPasses = 3;
 
@@ -42,6 +43,7 @@ struct FusedJob {
   // at in the first pass.
   std::uint8_t *rows_again, *columns_again;
   int unit_columns;     // a multiple of kBlockColumns
+  int band;             // blocks of rows whose units come together
   unsigned* overflown;  // kPasses: lists that found more than there is room for, by pass
   int pass;
 };
@@ -53,24 +55,34 @@ __host__ __device__ constexpr int column_units(const FusedJob& job) {
   return (job.rows.columns + job.unit_columns - 1) / job.unit_columns;
 }
 
-// Block `b` of the persistent blocks of a launch takes units b, b + blocks, ...: all rows under some columns, then the
-// next columns.
+// Block `b` of the persistent blocks of a launch takes units b, b + blocks, ...: a band of rows under some columns,
+// then under the next columns, then the next band. What is multiplied at a time stays in the L2 cache.
 struct Unit {
-  int row_block, first_column, columns;
+  int row_block, column_unit, first_column, columns;
 };
 __host__ __device__ inline int units(const FusedJob& job) { return row_blocks(job) * column_units(job); }
 __device__ inline Unit unit_of(const FusedJob& job, int u) {
-  const int blocks = row_blocks(job), chunk = u / blocks, first = chunk * job.unit_columns;
-  const int left = job.rows.columns - first;
-  return {u % blocks, first, left < job.unit_columns ? left : job.unit_columns};
+  const int of_band = job.band * column_units(job), first_block = u / of_band * job.band;
+  const int blocks = std::min(job.band, row_blocks(job) - first_block), place = u % of_band;
+  const int column_unit = place / blocks, first = column_unit * job.unit_columns;
+  return {first_block + place % blocks, column_unit, first, std::min(job.rows.columns - first, job.unit_columns)};
 }
-__device__ inline bool is_wanted(const FusedJob& job, int u) {
-  if (job.pass == 0) return true;
-  const int blocks = row_blocks(job);
-  return job.rows_again[u % blocks] != 0 || job.columns_again[u / blocks] != 0;
+__device__ inline bool is_wanted(const FusedJob& job, const Unit& unit) {
+  return job.pass == 0 || job.rows_again[unit.row_block] != 0 || job.columns_again[unit.column_unit] != 0;
 }
 // Whether the pass has anything to do.
 __device__ inline bool is_needed(const FusedJob& job) { return job.pass == 0 || job.overflown[job.pass - 1] != 0; }
+
+// Sets how the launch is cut: each multiprocessor gets several units, so that all end together. Where the rows of all
+// of them fit into half of a cache of 40 MB, columns pass by these; else both have to be few.
+inline void cut_into_units(FusedJob& job, int multiprocessors) {
+  constexpr std::int64_t kUnitsEach = 8, kCached = 20 << 20, kBand = 16, kBandColumns = 1024;
+  const bool cached = multiprocessors * kBlockRows * job.stride * 2 <= kCached;
+  const std::int64_t blocks = row_blocks(job), enough = job.rows.columns * blocks / (kUnitsEach * multiprocessors) + 1;
+  job.unit_columns = static_cast<int>(
+      std::min((enough + kBlockColumns - 1) / kBlockColumns * kBlockColumns, cached ? kUnitColumns : kBandColumns));
+  job.band = static_cast<int>(cached ? blocks : std::min(blocks, kBand));
+}
 
 // The kernels. Launch failures are CudaErrors.
 bool can_run_hopper(int compute_major);

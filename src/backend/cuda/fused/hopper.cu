@@ -74,8 +74,8 @@ __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, con
   constexpr int kStageBytes = kColumnsBytes + (kRowsStay ? 0 : kRowsBytes);
   Turn stage, slot, unit;
   for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
-    if (!is_wanted(job, u)) continue;
     const Unit at = unit_of(job, u);
+    if (!is_wanted(job, at)) continue;
     const int first_row = at.row_block * kBlockRows;
     const auto bring_rows = [&](std::byte* to, int block, Barrier* there) {
       copy_box(to, rows, block * kTerms, first_row, there);
@@ -119,8 +119,8 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
   Found found;
   if (kRowsStay && consumer == 1) arrive_named(kTurn, kConsumerThreads);
   for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
-    if (!is_wanted(job, u)) continue;
     const Unit at = unit_of(job, u);
+    if (!is_wanted(job, at)) continue;
     const int first_row = at.row_block * kBlockRows;
     sender.begin({row_base, first_row, at.first_column});
     ListLimit limits[2][2];  // of slabs and halves

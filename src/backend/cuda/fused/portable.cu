@@ -133,8 +133,8 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
   constexpr int kHalves = kBlockRows / kRows;
   for (int work = static_cast<int>(blockIdx.x); work < units(job) * kHalves; work += static_cast<int>(gridDim.x)) {
     const int u = work / kHalves;
-    if (!is_wanted(job, u)) continue;
     const Unit at = unit_of(job, u);
+    if (!is_wanted(job, at)) continue;
     const int first_row = at.row_block * kBlockRows + work % kHalves * kRows;
     if (first_row >= job.rows.rows) continue;
     finds.begin({warp_row, first_row, at.first_column});
