@@ -159,7 +159,7 @@ class Run {
     };
     aim(job.rows, 0, kFirstColumn);
     aim(job.columns, 1, kFirstRow);
-    if (!c.both) job.rows.excluded = excluded_.get();
+    if (!c.both) job.rows.admission = {excluded_.get()};
     job.row_operands = reinterpret_cast<const std::byte*>(a_.get());
     job.column_operands = reinterpret_cast<const std::byte*>(b_.get());
     job.stride = c.stride;

@@ -233,7 +233,7 @@ struct Lists {
     job.first_id = c.first_id;
     job.capacity = c.capacity;
     job.cutoffs = c.cut ? device_cutoffs.get() : nullptr;
-    job.excluded = c.exclude ? device_excluded.get() : nullptr;
+    job.admission = {c.exclude ? device_excluded.get() : nullptr};
     job.out = out.get();
     job.counts = counts.get();
     job.dropped = c.drop ? dropped.get() : nullptr;

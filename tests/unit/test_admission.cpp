@@ -1,8 +1,10 @@
-// Who may be a neighbour of whom: ids and rows at the edges, parts of queries, and lists that begin with a cut-off.
+// Who may be a neighbour of whom: ids and rows at the edges, parts of queries, lists of devices, and lists that begin
+// with a cut-off.
 #include <cstdint>
 #include <vector>
 
 #include "backend/cpu/leaf_lists.h"
+#include "backend/cuda/select/list_admission.cuh"
 #include "core/admission.h"
 #include "merge/neighbour_lists.h"
 
@@ -55,6 +57,46 @@ void some_rows_keep_their_rules(void**) {
   }
 }
 
+// Two threads take turns at pairs of elements.
+template <unsigned kThread>
+struct Pairs {
+  static constexpr unsigned step = 16;
+  static unsigned bit(unsigned place) { return place / 2 % 2 == kThread ? 1U << (place / 4 * 2 + place % 2) : 0; }
+  static unsigned place(unsigned j) { return j / 2 * 4 + kThread * 2 + j % 2; }
+};
+
+template <class Batches>
+void assert_batches(const cuda::ElementAdmission& admission) {
+  for (unsigned start = 0; start < 64; start += Batches::step)
+    for (const unsigned mask : {0xffU, 0xa5U, 0U}) {
+      const unsigned left = admission.admitted<Batches>(mask, start);
+      for (unsigned j = 0; j < 8; ++j) {
+        const bool there = (mask >> j & 1) != 0;
+        assert_int_equal(left >> j & 1, there && admission.admits(start + Batches::place(j)));
+      }
+    }
+}
+
+// Elements of a tile by what their ids are, those before and behind it and wrapped ones among them.
+void lists_on_devices_ask_by_element(void**) {
+  constexpr std::uint32_t kNobody = ~0U, first_id = 4'000'000'000U;
+  const std::vector<std::uint32_t> excluded = {first_id, first_id + 63, first_id - 1, first_id + 64, kNobody, 0};
+  const cuda::ListAdmission none, some{excluded.data()};
+  assert_true(none.admits_all() && none.from(3).admits_all() && !some.admits_all());
+  for (int list = 0; list < 6; ++list)
+    for (const int from : {0, list}) {
+      const cuda::ElementAdmission admission = some.from(from).of(list - from, first_id);
+      const std::uint32_t id = excluded[static_cast<std::size_t>(list)];
+      for (std::uint32_t e = 0; e < 64; ++e) {
+        assert_int_equal(admission.admits(e), first_id + e != id);
+        assert_true(none.of(list, first_id).admits(e) && cuda::ElementAdmission().admits(e));
+      }
+      assert_batches<Pairs<0>>(admission);
+      assert_batches<Pairs<1>>(admission);
+      assert_batches<Pairs<0>>(none.of(list, first_id));
+    }
+}
+
 // Pairs with the cut-off's key still belong, larger ones never do, whether lists are short or long; short lists of
 // leaves are in test_tree.cpp.
 void lists_begin_with_a_cutoff(void**) {
@@ -90,9 +132,8 @@ void lists_begin_with_a_cutoff(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(no_row_of_a_graph_is_its_own),
-      cmocka_unit_test(queries_leave_out_one_id_or_none),
-      cmocka_unit_test(some_rows_keep_their_rules),
+      cmocka_unit_test(no_row_of_a_graph_is_its_own), cmocka_unit_test(queries_leave_out_one_id_or_none),
+      cmocka_unit_test(some_rows_keep_their_rules),   cmocka_unit_test(lists_on_devices_ask_by_element),
       cmocka_unit_test(lists_begin_with_a_cutoff),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -77,17 +77,18 @@ class Survivors {
   }
 
  private:
-  static constexpr int kExcluded = -1;
+  static constexpr int kNoPlace = -1;
 
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
-  // A place in a list.
+  // A place in a list that admits the element.
   static __device__ int claim(const SelectJob& side, int list, int element) {
-    if (side.excluded && side.excluded[list] == side.first_id + static_cast<std::uint32_t>(element)) return kExcluded;
+    const auto e = static_cast<std::uint32_t>(element);
+    if (!side.admission.admits_all() && !side.admission.of(list, side.first_id).admits(e)) return kNoPlace;
     return atomicAdd(&side.counts[list], 1);
   }
   static __device__ void store(const FusedJob& job, const SelectJob& side, int list, int element, int place,
                                float low) {
-    if (place == kExcluded) return;
+    if (place == kNoPlace) return;
     if (place < side.capacity) {
       side.out[static_cast<std::int64_t>(list) * side.capacity + place] = {
           low, side.first_id + static_cast<std::uint32_t>(element)};

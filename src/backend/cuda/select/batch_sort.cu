@@ -70,11 +70,11 @@ Workspace lay_out(const SelectJob& job, int sets, void* start) {
 // What a job asks of a pair.
 struct Filter {
   const float* cutoffs;
-  const std::uint32_t* excluded;
+  ListAdmission admission;
   std::uint32_t first_id;
   __device__ bool takes(int list, int element, float low) const {
-    return low < (cutoffs ? next_up(cutoffs[list]) : infinity()) &&
-           !(excluded && excluded[list] == first_id + static_cast<std::uint32_t>(element));
+    if (!(low < (cutoffs ? next_up(cutoffs[list]) : infinity()))) return false;
+    return admission.admits_all() || admission.of(list, first_id).admits(static_cast<std::uint32_t>(element));
   }
 };
 
@@ -150,14 +150,14 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t list = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32; list < v.lists;
        list += static_cast<std::int64_t>(gridDim.x) * kThreads / 32) {
     const float limit = v.limit(static_cast<int>(list));
-    const std::uint32_t excluded = v.excluded_element(static_cast<int>(list));
+    const ElementAdmission admission = v.admission_of(static_cast<int>(list));
     const std::int64_t end = begins[list + 1];
     Candidate* out = v.out + list * v.capacity;
     int count = 0;
     for (std::int64_t start = begins[list]; start < end && count <= v.capacity; start += 32) {
       Candidate c{infinity(), 0};
       if (start + lane < end) c = sorted[start + lane];
-      const bool taken = c.low < limit && c.id - v.first_id != excluded;
+      const bool taken = c.low < limit && admission.admits(c.id - v.first_id);
       const unsigned votes = __ballot_sync(0xffffffffU, taken);
       const int place = count + __popc(votes & lanes_before());
       if (taken && place < v.capacity) out[place] = c;
@@ -229,7 +229,7 @@ void emit(const SelectJob& job, const ByLow& by_low, int one, int other, const W
   check_launch();
 }
 
-Filter filter(const SelectJob& job) { return {job.cutoffs, job.excluded, job.first_id}; }
+Filter filter(const SelectJob& job) { return {job.cutoffs, job.admission, job.first_id}; }
 
 }  // namespace
 

@@ -74,7 +74,8 @@ __global__ void __launch_bounds__(kThreads) insert_all(const ListView v, Candida
                      kShared ? kThreads : static_cast<std::int64_t>(v.lists), v.capacity, infinity()};
   const float limit = there ? v.limit(static_cast<int>(list)) : -infinity();
   const float list_term = Low::has_terms && there ? v.list_terms[list] : 0.0F;
-  const std::uint32_t excluded = there ? v.excluded_element(static_cast<int>(list)) : ~0U;
+  ElementAdmission admission;
+  if (there && !v.admission.admits_all()) admission = v.admission_of(static_cast<int>(list));
   const auto low_of = [&](float stored, int e) {
     return Low::low(stored, list_term, Low::has_terms ? __ldg(v.element_terms + min(e, v.length - 1)) : 0.0F);
   };
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(kThreads) insert_all(const ListView v, Candida
 #pragma unroll
     for (int j = 0; j < kStage; ++j) {
       const float low = low_of(stage[thread][j], start + j);
-      const bool may = j < some && low < limit && static_cast<std::uint32_t>(start + j) != excluded;
+      const bool may = j < some && low < limit && admission.admits(static_cast<std::uint32_t>(start + j));
       wanted |= static_cast<unsigned>(may && low < bar) << j;
       if (may && !(low < bar)) built.dropped = fminf(built.dropped, low);
     }

@@ -16,7 +16,7 @@ struct ListView {
   int lists;
   int length;  // elements of a list
   std::uint32_t first_id;
-  const std::uint32_t* excluded;
+  ListAdmission admission;
   const float* cutoffs;
   int capacity;
   Candidate* out;
@@ -27,8 +27,7 @@ struct ListView {
   __device__ bool wanted(int list) const { return !only_overflown || counts[list] > capacity; }
   // What survives is what is below this.
   __device__ float limit(int list) const { return cutoffs ? next_up(cutoffs[list]) : infinity(); }
-  // The element that must not come out; none: not below length.
-  __device__ std::uint32_t excluded_element(int list) const { return excluded ? excluded[list] - first_id : ~0u; }
+  __device__ ElementAdmission admission_of(int list) const { return admission.of(list, first_id); }
 };
 
 inline ListView list_view(const SelectJob& job) {
@@ -40,7 +39,7 @@ inline ListView list_view(const SelectJob& job) {
           list_count(job),
           list_length(job),
           job.first_id,
-          job.excluded,
+          job.admission,
           job.cutoffs,
           job.capacity,
           job.out,

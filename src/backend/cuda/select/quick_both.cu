@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kThreads, 4) screen(const ListView rows, const
 // The one-read kernel takes whole vectors, lists with cut-offs and no exceptions.
 bool can_screen(const SelectJob& rows, const SelectJob& columns) {
   return rows.ld % kWidth == 0 && reinterpret_cast<std::uintptr_t>(rows.tile) % 16 == 0 && rows.cutoffs &&
-         columns.cutoffs && !rows.excluded && !columns.excluded;
+         columns.cutoffs && rows.admission.admits_all() && columns.admission.admits_all();
 }
 
 }  // namespace

@@ -77,7 +77,8 @@ struct ColumnStream {
   std::int64_t ld;
   const float* element_terms;
   float list_term;
-  unsigned length, first_id, excluded;
+  unsigned length, first_id;
+  ElementAdmission admission;
   int room;
   Key* keys;
   int* count;
@@ -109,7 +110,7 @@ struct ColumnStream {
     while (mask != 0) {
       const unsigned e = element(start, __ffs(static_cast<int>(mask)) - 1);
       const float mine = low(e);
-      if (mine < limit && e != excluded) {
+      if (mine < limit && admission.admits(e)) {
         const int place = atomicAdd(count, 1);
         if (place >= room) return mask;
         keys[place] = make_key(mine, first_id + e);
@@ -150,7 +151,7 @@ __device__ void select_strip(const ListView& v, const QuickPlan& plan, int first
                                  Low::has_terms ? v.list_terms[column] : 0.0F,
                                  static_cast<unsigned>(v.length),
                                  v.first_id,
-                                 v.excluded_element(column),
+                                 v.admission_of(column),
                                  plan.room,
                                  keys + static_cast<std::int64_t>(lane) * plan.room,
                                  &state.count[lane]};

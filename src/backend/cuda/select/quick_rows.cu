@@ -165,7 +165,8 @@ struct RowStream {
   const float* row;
   const float* element_terms;
   float list_term;
-  unsigned length, first_id, excluded;
+  unsigned length, first_id;
+  ElementAdmission admission;
   int room;
   Key* keys;
   int* count;
@@ -230,9 +231,7 @@ struct RowStream {
         batches.template begin<false>(row, length, start + Batches::step);
         mask = below<false>(start, limit);
       }
-      mask &= left;
-      if (excluded - start < Batches::step) mask &= ~Batches::bit(excluded - start);
-      left = append(mask, start);
+      left = append(admission.template admitted<Batches>(mask & left, start), start);
       if (__any_sync(0xffffffffU, left != 0)) break;
       left = ~0U;
     }
@@ -265,7 +264,7 @@ __device__ void collect_row(const ListView& v, const QuickPlan& plan, int list, 
                                               Low::has_terms ? v.list_terms[list] : 0.0F,
                                               static_cast<unsigned>(v.length),
                                               v.first_id,
-                                              v.excluded_element(list),
+                                              v.admission_of(list),
                                               plan.room,
                                               keys,
                                               &state.count,

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "backend/cuda/select/candidate.cuh"
+#include "backend/cuda/select/list_admission.cuh"
 
 namespace libknng::cuda {
 
@@ -22,8 +23,8 @@ enum class Side { rows, columns };  // a list for every row of the tile, or for 
 // the plan admits only operands whose products cannot overflow. Of integers it is row_terms[r] + column_terms[c] - 2
 // tile[r * ld + c], which fits 32 bits, rounded down.
 //
-// A pair survives when !(low > cutoff) and low < +inf and its id is not the excluded one. Of the survivors of a list
-// the `capacity` smallest come out, in no order; among equal lows at the capacity's edge any may be kept.
+// A pair survives when !(low > cutoff) and low < +inf and the list admits its id. Of the survivors of a list the
+// `capacity` smallest come out, in no order; among equal lows at the capacity's edge any may be kept.
 struct SelectJob {
   const float* tile = nullptr;
   std::int64_t ld = 0;                  // elements from one row to the next
@@ -32,12 +33,12 @@ struct SelectJob {
   bool integers = false;                // with terms: they and the tile's elements are the bits of int32
   int rows = 0, columns = 0;            // at least 1 each
   Side side = Side::rows;
-  std::uint32_t first_id = 0;               // id of candidate 0 of every list
-  const std::uint32_t* excluded = nullptr;  // per list: an id that must not come out (self, leave_out); may be null
-  const float* cutoffs = nullptr;           // per list; null: no cut-off
-  int capacity = 0;                         // C >= 1
-  Candidate* out = nullptr;                 // lists x C
-  std::int32_t* counts = nullptr;           // per list: min(C, survivors)
+  std::uint32_t first_id = 0;      // id of candidate 0 of every list
+  ListAdmission admission;         // by list
+  const float* cutoffs = nullptr;  // per list; null: no cut-off
+  int capacity = 0;                // C >= 1
+  Candidate* out = nullptr;        // lists x C
+  std::int32_t* counts = nullptr;  // per list: min(C, survivors)
   // Only lists whose count, as it stands, is above the capacity are selected for; the others stay as they are. Lists
   // may be selected for all the same where that costs nothing.
   bool only_overflown = false;
@@ -56,7 +57,7 @@ struct Selector {
   std::size_t (*workspace_bytes)(const SelectJob&);  // device memory that run() may use; aligned as cudaMalloc does
   void (*run)(const SelectJob&, void* workspace, cudaStream_t);
   // Rows and columns of one tile at once, for selectors that gain by it; null: run() twice. The jobs differ in nothing
-  // but side, first_id, excluded, cutoffs, capacity and outputs.
+  // but side, first_id, admission, cutoffs, capacity and outputs.
   std::size_t (*workspace_bytes_both)(const SelectJob& rows, const SelectJob& columns) = nullptr;
   void (*run_both)(const SelectJob& rows, const SelectJob& columns, void* workspace, cudaStream_t) = nullptr;
 };

@@ -16,12 +16,13 @@ constexpr std::uint32_t kNobody = 0xffffffff;
 unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
 // cutoffs: null if they stay.
-__global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cutoffs, float* dropped) {
+__global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cutoffs, float first_cutoff,
+                            float* dropped) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= lists) return;
   counts[i] = 0;
   dropped[i] = kInfinity;
-  if (cutoffs) cutoffs[i] = kInfinity;
+  if (cutoffs) cutoffs[i] = first_cutoff;
 }
 
 __global__ void lower(float* into, const float* from, std::int64_t count) {
@@ -39,6 +40,7 @@ __global__ void exclude_self(std::uint32_t* excluded, std::int64_t rows) {
 RowLists::RowLists(const knng_backend_problem& p, ArraySource& source)
     : rows_(p.rows.count),
       capacity_(p.capacity),
+      square_(p.square != 0),
       entries_(source.take<Candidate>(rows_ * capacity_, Reach::beside)),
       counts_(source.take<std::int32_t>(rows_, Reach::beside)),
       cutoffs_(source.take<float>(rows_, Reach::beside)),
@@ -46,33 +48,39 @@ RowLists::RowLists(const knng_backend_problem& p, ArraySource& source)
   if (p.square || p.leave_out) excluded_ = source.take<std::uint32_t>(rows_);
 }
 
-void RowLists::exclude_rows(const Stream& stream) {
-  exclude_self<<<blocks_of(rows_), kThreads, 0, stream>>>(excluded_.data(), rows_);
-  check_launch();
-}
-
-void RowLists::exclude_columns(const std::int64_t* leave_out, std::span<const std::int64_t> places,
-                               const Stream& stream) {
+void RowLists::admit(const Admission& admission, std::span<const std::int64_t> places, const Stream& stream) {
+  if (excluded_.size() == 0) return;
+  if (admission.square) {
+    exclude_self<<<blocks_of(rows_), kThreads, 0, stream>>>(excluded_.data(), rows_);
+    return check_launch();
+  }
   std::vector<std::uint32_t> excluded(static_cast<std::size_t>(rows_), kNobody);
-  for (std::size_t i = 0; i < excluded.size(); ++i) {
-    if (leave_out[i] < 0) continue;
-    const std::int64_t run = leave_out[i] / RowOrder::kRun;
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    const std::int64_t id = admission.of(row).excluded;
+    if (id < 0) continue;
+    const std::int64_t run = id / RowOrder::kRun;
     const bool moved = run < std::ssize(places);
     const std::int64_t at = moved ? places[static_cast<std::size_t>(run)] : run;
-    excluded[i] = static_cast<std::uint32_t>(at * RowOrder::kRun + leave_out[i] % RowOrder::kRun);
+    excluded[static_cast<std::size_t>(row)] = static_cast<std::uint32_t>(at * RowOrder::kRun + id % RowOrder::kRun);
   }
   check(cudaMemcpyAsync(excluded_.data(), excluded.data(), excluded.size() * sizeof excluded[0], cudaMemcpyHostToDevice,
                         stream));
   stream.wait();
 }
 
-void RowLists::clear(const Stream& stream) {
-  clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), cutoffs_.data(), dropped_.data());
+ListAdmission RowLists::admission(std::int64_t first, bool apart) const {
+  if (square_ && apart) return {};
+  return ListAdmission{excluded_.data()}.from(first);
+}
+
+void RowLists::clear(float first_cutoff, const Stream& stream) {
+  clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), cutoffs_.data(), first_cutoff,
+                                                         dropped_.data());
   check_launch();
 }
 
 void RowLists::empty(const Stream& stream) {
-  clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), nullptr, dropped_.data());
+  clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), nullptr, 0, dropped_.data());
   check_launch();
 }
 

@@ -1,5 +1,4 @@
-// A list of candidates for every row of a problem, with what a row must not get. Knows nothing of how candidates are
-// found.
+// A list of candidates for every row of a problem, with who may be in it. Knows nothing of how candidates are found.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +7,10 @@
 #include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/select/candidate.cuh"
+#include "backend/cuda/select/list_admission.cuh"
 #include "backend/cuda/select/merge.cuh"
 #include "backend/seam.h"
+#include "core/admission.h"
 
 namespace libknng::cuda {
 
@@ -17,13 +18,14 @@ class RowLists {
  public:
   RowLists(const knng_backend_problem& p, ArraySource& source);
 
-  // Ids that candidates of a row must not have: its own, or, of queries, that of the column to leave out. places: where
-  // each run of columns is in the order in which they are compared, whose places are the ids then; empty: as they come.
-  // leave_out: the problem's.
-  void exclude_rows(const Stream& stream);
-  void exclude_columns(const std::int64_t* leave_out, std::span<const std::int64_t> places, const Stream& stream);
+  // Who may be in the lists, by row of the problem, on the host. places: where each run of columns is in the order in
+  // which they are compared, whose places are the ids then; empty: as they come.
+  void admit(const Admission& admission, std::span<const std::int64_t> places, const Stream& stream);
+  // For lists of rows `first` and on. apart: of candidates that are other points than their rows.
+  ListAdmission admission(std::int64_t first, bool apart) const;
 
-  void clear(const Stream& stream);
+  // first_cutoff: of Admission, in the units of lows, rounded up.
+  void clear(float first_cutoff, const Stream& stream);
   // The same, but cut-offs stay: true ones, or guesses, under which lists that cannot fill are not proved.
   void empty(const Stream& stream);
   // Lists of rows `first` and on; or, while none has an entry, shorter ones in the same memory.
@@ -32,7 +34,6 @@ class RowLists {
   // By row.
   const float* cutoffs() const noexcept { return cutoffs_.data(); }
   float* dropped() const noexcept { return dropped_.data(); }
-  const std::uint32_t* excluded() const noexcept { return excluded_.data(); }
 
   // Lowers cut-offs to those of the same rows of another problem's lists, which may fall meanwhile: whatever is read is
   // true. In memory that the device reads; else between them, by copies through `space`.
@@ -42,6 +43,7 @@ class RowLists {
 
  private:
   const std::int64_t rows_, capacity_;
+  const bool square_;
   DeviceArray<Candidate> entries_;
   DeviceArray<std::int32_t> counts_;
   DeviceArray<float> cutoffs_, dropped_;

@@ -14,6 +14,7 @@
 #include "backend/cuda/select/sampled_proof.cuh"
 #include "backend/cuda/session/work_sizes.cuh"
 #include "prepare/row_order.h"
+#include "refine/bound.h"
 
 namespace libknng::cuda {
 namespace {
@@ -108,17 +109,14 @@ void Session::make_lists() {
   arrange_columns();
 }
 
-// The order in which columns are compared, and in it whom a row must not get.
+// The order in which columns are compared, and in it who may be in which list.
 void Session::arrange_columns() {
   const knng_backend_problem& p = problem_;
   // Columns may come nearer and nearer to a row: at random its cut-off falls soon, whatever order they are in. (A
   // graph's tiles on the diagonal, which come first, do the same for all rows.)
   std::vector<std::int64_t> run_at;  // of each run of rows the place among them
   if (shuffles_columns(p)) run_at = points_.shuffle(p.leave_out != nullptr);
-  if (p.square)
-    lists_->exclude_rows(context_.stream);
-  else if (p.leave_out)
-    lists_->exclude_columns(p.leave_out, run_at, context_.stream);
+  lists_->admit({p.square != 0, p.leave_out}, run_at, context_.stream);
 }
 
 // Where points come in blocks: gives back what the last stage worked in, all but keys.
@@ -165,10 +163,11 @@ std::size_t Session::tiles_in_flight() const {
 void Session::begin(int rung) {
   rung_ = rung;
   in_flight_ = InFlight(tiles_in_flight());
-  lists_->clear(context_.stream);
   if (points_.is_paged()) leave_stage();
   keys_.reset();  // what is there of the rung before goes first
   maker_->begin(rung);
+  // A power of two: exact but for underflow, which rounding up covers.
+  lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
   enter(Stage::tiles);
   show_lists();
 }
@@ -246,6 +245,7 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
     job.capacity = static_cast<int>(found_capacity(depth.k, depth.capacity));
     job.side = side;
     job.first_id = static_cast<std::uint32_t>(first_id);
+    job.admission = lists_->admission(first_list, both);
     job.cutoffs = lists_->cutoffs() + first_list;
     job.out = space.incoming[s].data();
     job.counts = space.counts[s].data();
@@ -253,7 +253,6 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
   };
   aim(search.rows, Side::rows, area.first_row, area.first_column);
   aim(search.columns, Side::columns, area.first_column, area.first_row);
-  if ((problem_.square && !both) || problem_.leave_out) search.rows.excluded = lists_->excluded() + area.first_row;
   if (both) {
     search.column_lists = lists_->from(area.first_column, depth.capacity);
     search.column_bounds = bounds_from(area.first_column, depth.k);
