@@ -321,14 +321,18 @@ void lists_keep_the_nearest(void**) {
     const std::int64_t slots = 1 + random.below(40), n = random.below(200), levels = 1 + random.below(50);
     std::vector<double> keys(static_cast<std::size_t>(slots), NAN);
     std::vector<std::uint32_t> ids(keys.size(), 77);
-    NearestHeap list(keys.data(), ids.data(), slots);
+    // Now and then some keys are too large from the start.
+    const double first_cutoff = i % 4 == 0 ? static_cast<double>(random.below(levels)) : INFINITY;
+    NearestHeap list(keys.data(), ids.data(), slots, first_cutoff);
     std::vector<Rank> all;
+    std::int64_t admitted = 0;
     for (std::int64_t j = 0; j < n; ++j) {
       const Rank entry{static_cast<double>(random.below(levels)), static_cast<std::uint32_t>((j * 7919) % 200'003)};
-      all.push_back(entry);
+      const bool admits = entry.key <= first_cutoff;
+      if (!list.full()) assert_true(admits == (entry < list.cut_off()));
+      if (admits) all.push_back(entry);
       if (entry < list.cut_off()) list.take(entry);
-      assert_int_equal(list.size(), std::min(slots, j + 1));
-      if (!list.full()) assert_true(entry < list.cut_off());
+      assert_int_equal(list.size(), std::min(slots, admitted += admits));
     }
     std::sort(all.begin(), all.end());
     std::vector<Rank> kept;
@@ -338,7 +342,8 @@ void lists_keep_the_nearest(void**) {
     if (list.full()) assert_true(!(list.cut_off() < kept.back()) && !(kept.back() < list.cut_off()));
   }
   assert_true(no_rank() < Rank({0.0, 0}));
-  assert_true(Rank({DBL_MAX, 0xfffffffe}) < last_rank());
+  assert_true(Rank({DBL_MAX, 0xfffffffe}) < last_rank(INFINITY));
+  assert_true(Rank({1.0, 0xfffffffe}) < last_rank(1.0) && last_rank(1.0) < Rank({1.5, 0}));
 }
 
 }  // namespace

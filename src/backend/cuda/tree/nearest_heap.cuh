@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "core/host_device.h"
 
@@ -19,19 +18,21 @@ struct Rank {
   }
 };
 
-// Behind every pair, and before every pair.
-KNNG_HD inline Rank last_rank() { return {std::numeric_limits<double>::infinity(), 0xffffffffu}; }
+// Behind every pair with this key, and before every pair.
+KNNG_HD inline Rank last_rank(double key) { return {key, 0xffffffffu}; }
 KNNG_HD inline Rank no_rank() { return {-1.0, 0}; }
 
 // `slots` entries of memory that the caller owns.
 class NearestHeap {
  public:
-  KNNG_HD NearestHeap(double* keys, std::uint32_t* ids, std::int64_t slots) : keys_(keys), ids_(ids), slots_(slots) {}
+  // first_cutoff: no larger key may be in it (Admission).
+  KNNG_HD NearestHeap(double* keys, std::uint32_t* ids, std::int64_t slots, double first_cutoff)
+      : keys_(keys), ids_(ids), slots_(slots), first_cutoff_(first_cutoff) {}
 
   KNNG_HD std::int64_t size() const { return size_; }
   KNNG_HD bool full() const { return size_ == slots_; }
   // What is not below this does not belong.
-  KNNG_HD Rank cut_off() const { return full() ? at(0) : last_rank(); }
+  KNNG_HD Rank cut_off() const { return full() ? at(0) : last_rank(first_cutoff_); }
 
   // An entry that is below cut_off(); the farthest makes room for it.
   KNNG_HD void take(Rank entry) {
@@ -82,6 +83,7 @@ class NearestHeap {
   double* keys_;
   std::uint32_t* ids_;
   std::int64_t slots_, size_ = 0;
+  double first_cutoff_;
 };
 
 }  // namespace libknng::cuda

@@ -52,7 +52,7 @@ class Search {
         active_(at < job.count),
         place_(active_ ? job.order.numbers[at] : 0),
         list_(job.entries.keys + place_ * job.entries.slots, job.entries.ids + place_ * job.entries.slots,
-              job.entries.slots) {
+              job.entries.slots, job.admission.first_cutoff()) {
     const std::int64_t row = job.first + place_;
     if (active_) admission_ = job.admission.of(row);
     searches_ = active_ && !(job.constants && job.constants[row].factor == 0);
@@ -92,13 +92,14 @@ class Search {
 
   // Columns whose keys need no arithmetic. A row without direction is as far from every column: the smallest ids win.
   __device__ void begin_list() {
+    const bool near = kNoDirectionKey <= job_.admission.first_cutoff();
     if (searches_) {
-      for (std::int64_t c = 0; c < job_.directionless_count && !list_.full(); ++c)
+      for (std::int64_t c = 0; near && c < job_.directionless_count && !list_.full(); ++c)
         if (admission_.admits(job_.directionless[c])) list_.take({kNoDirectionKey, job_.directionless[c]});
       cut_off_ = list_.cut_off();
       return;
     }
-    for (std::int64_t c = 0; c < job_.column_count && !list_.full(); ++c)
+    for (std::int64_t c = 0; near && c < job_.column_count && !list_.full(); ++c)
       if (admission_.admits(c)) list_.take({kNoDirectionKey, static_cast<std::uint32_t>(c)});
   }
 
