@@ -15,10 +15,9 @@ std::unique_ptr<TileMaker> make(const TileInputs& inputs) {
 
 std::int64_t none(const knng_backend_problem&) { return 0; }
 TileBuffer whole_tile(const knng_backend_problem& p) { return {p.tile_rows, p.tile_cols}; }
-std::int64_t bytes_of_sums(const knng_backend_problem&) { return SumTiles::bytes(); }
 // As it is stored.
 std::int64_t stored_block_bytes(const knng_backend_problem& p, int) {
-  return array_bytes(PagedPoints::block_bytes(p.columns, static_cast<Transform>(p.metric.transform), p.tile_cols));
+  return PagedPoints::block_bytes(p.columns, static_cast<Transform>(p.metric.transform), p.tile_cols);
 }
 
 template <class Maker>
@@ -42,7 +41,7 @@ constexpr EngineKernels kKernels[] = {
     of_products<ProductTiles>(EngineKind::products, none, whole_tile),
     {.kind = EngineKind::sums,
      .make = make<SumTiles>,
-     .bytes = bytes_of_sums,
+     .bytes = SumTiles::bytes,
      .workspace_bytes = SumTiles::workspace_bytes,
      .buffer = whole_tile,
      .paged_bytes = ProductTiles::paged_bytes,

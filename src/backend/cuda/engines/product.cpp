@@ -33,9 +33,9 @@ std::int64_t most_points(std::int64_t stride) {
 }  // namespace
 
 Products::Products(HandleCache& handles, DeviceContext& context)
-    : workspace_(kWorkspaceBytes, context), handle_(handles.blas()) {
+    : space_(taken<Space>(context)), handle_(handles.blas()) {
   check(cublasSetStream(handle_, context.stream));
-  check(cublasSetWorkspace(handle_, workspace_.data(), static_cast<std::size_t>(kWorkspaceBytes)));
+  check(cublasSetWorkspace(handle_, space_.workspace.data(), static_cast<std::size_t>(space_.workspace.size())));
   check(cublasSetMathMode(
       handle_, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)));
 }

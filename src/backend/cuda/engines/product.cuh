@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/engines/operands.cuh"
@@ -27,7 +28,7 @@ class Products {
   Products(HandleCache& handles, DeviceContext& context);
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
-  static constexpr std::int64_t kWorkspaceBytes = std::int64_t{32} << 20;
+  static std::int64_t bytes() { return bytes_of<Space>(); }
 
   // tile[r ld + c] = a_r . b_c, r < rows, c < columns, of points of dim coordinates; int8: as the bits of an int32, ld
   // is a multiple of 4, and columns are written up to one.
@@ -39,11 +40,17 @@ class Products {
                           const knng_backend_units& units);
 
  private:
+  struct Space {
+    explicit Space(ArraySource& source) : workspace(source.take<std::byte>(std::int64_t{32} << 20)) {}
+
+    DeviceArray<std::byte> workspace;
+  };
+
   // One product of cuBLAS.
   void multiply(const std::byte* a, std::int64_t rows, const std::byte* b, std::int64_t columns, std::int64_t dim,
                 Precision precision, float* tile, std::int64_t ld);
 
-  DeviceArray<std::byte> workspace_;
+  const Space space_;
   const cublasHandle_t handle_;
 };
 

@@ -39,7 +39,7 @@ std::int64_t ProductTiles::bytes(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, dim = p.columns.dim;
   const bool of_sample = p.square && is_paged(p);  // there are no queries either
   const std::int64_t drawn = cutoff_guess(p).drawn;
-  std::int64_t bytes = array_bytes(Products::kWorkspaceBytes);
+  std::int64_t bytes = Products::bytes();
   if (!of_sample) bytes += bytes_of_operands(p, n, p.square ? drawn : 0);
   if (!multiplies_bytes(p)) bytes += Frame::bytes(of_sample ? std::min(n, kSampleRows) : n, dim);
   return bytes + (p.square || is_paged(p) ? 0 : bytes_of_operands(p, p.columns.count, drawn));

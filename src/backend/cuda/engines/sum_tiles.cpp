@@ -1,45 +1,45 @@
 #include "backend/cuda/engines/sum_tiles.cuh"
 
 #include <algorithm>
-#include <vector>
 
 #include "backend/cuda/engines/sum_tile.cuh"
 
 namespace libknng::cuda {
 namespace {
 
-std::int64_t side_bytes(const knng_backend_problem& p, std::int64_t count) {
-  return array_bytes(sum_operand_bytes(count, p.rows.dim));
+OperandSides sides_of(const knng_backend_problem& p, std::byte* memory) {
+  return {sum_operand_bytes(p.tile_rows, p.rows.dim), sum_operand_bytes(p.tile_cols, p.rows.dim), memory};
 }
 
 }  // namespace
 
 SumTiles::SumTiles(const TileInputs& inputs) : TileMaker(inputs), keys_(inputs), range_(find_values()) {}
 
-std::int64_t SumTiles::bytes() { return array_bytes(sizeof(ValueRange)); }
+std::int64_t SumTiles::bytes(const knng_backend_problem&) { return bytes_of<Found>(); }
 
 std::int64_t SumTiles::workspace_bytes(const knng_backend_problem& p) {
-  return std::max(KeyTiles::workspace_bytes(p), side_bytes(p, p.tile_rows) + side_bytes(p, p.tile_cols));
+  return std::max(KeyTiles::workspace_bytes(p), sides_of(p, nullptr).used);
 }
 
 // How large values are: all are looked at. Sums of so many points take far longer.
 ValueRange SumTiles::find_values() const {
-  const DeviceContext& context = in_.context;
-  const DeviceArray<ValueRange> found = uploaded<ValueRange>(std::vector<ValueRange>(1), in_.context);
+  DeviceContext& context = in_.context;
+  const auto found = taken<Found>(context);
+  ValueRange range;
+  check(cudaMemcpyAsync(found.range.data(), &range, sizeof range, cudaMemcpyHostToDevice, context.stream));
   if (in_.points.is_paged()) {
     PagedPoints& paged = in_.points.paged();
-    const DeviceArray<std::byte> memory(paged.block_bytes(), in_.context);
+    const PagedPoints::Passing passing = paged.passing();
     const UntilDone loaded(paged.loader());
     context.stream.wait();
     for (std::int64_t block = 0; block < paged.blocks(); ++block)
-      find_range(paged.bring(block, memory.data()).rows, found.data(), paged.loader());
+      find_range(paged.bring(block, passing.memory.data()).rows, found.range.data(), paged.loader());
     paged.loader().wait();
   } else {
-    find_range(in_.points.resident().view().rows, found.data(), context.stream);
+    find_range(in_.points.resident().view().rows, found.range.data(), context.stream);
   }
-  if (in_.points.queries()) find_range(in_.points.queries()->view().rows, found.data(), context.stream);
-  ValueRange range;
-  check(cudaMemcpyAsync(&range, found.data(), sizeof range, cudaMemcpyDeviceToHost, context.stream));
+  if (in_.points.queries()) find_range(in_.points.queries()->view().rows, found.range.data(), context.stream);
+  check(cudaMemcpyAsync(&range, found.range.data(), sizeof range, cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
   return range;
 }
@@ -53,13 +53,13 @@ void SumTiles::fill(const TileArea& area, float* tile, std::int64_t ld, std::byt
   if (!meaning_.sums) return keys_.fill(area, tile, ld, workspace);
   const BlockView rows = in_.points.place_of_rows(area.first_row);
   const BlockView columns = in_.points.place_of_columns(area.first_column);
+  const OperandSides sides = sides_of(in_.problem, workspace);
   const cudaStream_t stream = in_.context.stream;
-  const SumOperand of_columns =
-      make_sum_operand(columns.view.rows, in_.points.order_of_columns(area.first_column), columns.at, area.columns,
-                       workspace + side_bytes(in_.problem, in_.problem.tile_rows), stream);
+  const SumOperand of_columns = make_sum_operand(columns.view.rows, in_.points.order_of_columns(area.first_column),
+                                                 columns.at, area.columns, sides.columns, stream);
   const bool symmetric = in_.problem.square && area.first_row == area.first_column && area.rows == area.columns;
   const SumOperand of_rows =
-      symmetric ? of_columns : make_sum_operand(rows.view.rows, nullptr, rows.at, area.rows, workspace, stream);
+      symmetric ? of_columns : make_sum_operand(rows.view.rows, nullptr, rows.at, area.rows, sides.rows, stream);
   sum_tile(in_.metric, *meaning_.sums, of_rows, of_columns, symmetric, tile, ld, stream);
 }
 

@@ -10,6 +10,7 @@
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/base/staging.cuh"
+#include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/engines/cutoff_guess.h"
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/rows/point_store.cuh"
@@ -54,6 +55,19 @@ struct TileSearch {
   const Selector& selector;
   float* tile;           // EngineKernels::buffer()
   std::byte* workspace;  // of the engine's line and the selector
+};
+
+// Where a tile's operands are made, by side; without memory it counts.
+struct OperandSides {
+  OperandSides(std::int64_t row_bytes, std::int64_t column_bytes, std::byte* memory) {
+    Workspace space(memory);
+    rows = space.take<std::byte>(row_bytes);
+    columns = space.take<std::byte>(column_bytes);
+    used = space.used();
+  }
+
+  std::byte *rows, *columns;
+  std::int64_t used;
 };
 
 // What a tile's values are on a rung: how a low follows from one (SelectJob), and how far below its key it may be

@@ -170,11 +170,11 @@ PrepareFindings PagedPoints::found() {
 }
 
 void PagedPoints::look_for_refused() {
-  const DeviceArray<std::byte> memory(block_bytes(), context_);
+  const Passing at = passing();
   const UntilDone loaded(loader_);
   context_.stream.wait();
   for (std::int64_t b = 0; b < blocks(); ++b)
-    if (!has_come_[static_cast<std::size_t>(b)]) bring(b, memory.data());
+    if (!has_come_[static_cast<std::size_t>(b)]) bring(b, at.memory.data());
   if (const PrepareFindings all = found(); all.first_refused != PrepareFindings::kNothing)
     throw RefusedRow{static_cast<std::int64_t>(all.first_refused / static_cast<unsigned long long>(dim() + 1))};
 }

@@ -55,6 +55,15 @@ class PagedPoints {
   std::int64_t first_of(std::int64_t block) const noexcept { return block * block_rows_; }
   std::int64_t block_bytes() const noexcept { return block_bytes(rows_, transform_, block_rows_); }
 
+  // Where a block lands that is looked at and goes.
+  struct Passing {
+    Passing(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows, ArraySource& source)
+        : memory(source.take<std::byte>(block_bytes(rows, transform, block_rows))) {}
+
+    DeviceArray<std::byte> memory;
+  };
+  Passing passing() const { return taken<Passing>(context_, rows_, transform_, block_rows_); }
+
   // The stream on which blocks come, beside the context's.
   const Stream& loader() const noexcept { return loader_; }
   // Puts a block's way to `memory` on the loader; its first point is row 0 of the view. What its metric needs to know

@@ -59,7 +59,7 @@ std::int64_t stored_block_bytes(const knng_backend_problem& p) {
 }
 // Of one block in a stage.
 std::int64_t slot_bytes(const knng_backend_problem& p, Stage stage, int rung) {
-  return stage == Stage::tiles ? kernels_of(p).block_bytes(p, rung) : array_bytes(stored_block_bytes(p));
+  return stage == Stage::tiles ? kernels_of(p).block_bytes(p, rung) : stored_block_bytes(p);
 }
 // What a stage takes beside its blocks.
 std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
@@ -77,7 +77,8 @@ std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {
 }
 // Before any stage; and after one that met points that are refused.
 std::int64_t opening_bytes(const knng_backend_problem& p) {
-  return std::max(array_bytes(stored_block_bytes(p)), kernels_of(p).opening_bytes(p));
+  return std::max(bytes_of<PagedPoints::Passing>(p.columns, transform_of(p), p.tile_cols),
+                  kernels_of(p).opening_bytes(p));
 }
 std::int64_t bytes_of_stages(const knng_backend_problem& p) {
   const auto with = [&](Stage stage, std::int64_t held, int rung) {
