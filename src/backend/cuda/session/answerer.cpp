@@ -28,28 +28,29 @@ void Answerer::wait_unless_cancelled(SearchState* search, const Stream& beside) 
 void Answerer::answer(std::int64_t first, std::int64_t count, const LeftOut& left_out, std::byte* workspace,
                       knng_backend_result& result) {
   const knng_backend_problem& p = problem_;
-  const ResultSpace space(p, p.tile_rows, workspace);
-  auto* const state = static_cast<SearchState*>(space.rest);
+  const AnswerSpace space(p, workspace);
+  const ResultSpace& results = space.results;
+  SearchState* const state = space.state;
   check(cudaMemsetAsync(state, 0, sizeof *state, context_.stream));
   context_.stream.wait();  // what is written from now on stays
   const Stream beside;
-  Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
-  for (std::int64_t done = 0; done < count; done += space.together) {
+  Delivery delivery(p, results.rows.findings, result, staging_, context_.stream);
+  for (std::int64_t done = 0; done < count; done += results.together) {
     SearchRowsJob job = search_rows_job(p, metric_);
     job.rows = points_.rows();
     job.grid = tree_.grid();
     job.tree = tree_.boxes();
     job.first = first + done;
-    job.count = std::min(space.together, count - done);
+    job.count = std::min(results.together, count - done);
     job.admission = left_out.admission();
     job.directionless = left_out.first_directionless();
     job.directionless_count = left_out.directionless_count;
-    job.result = space.rows;
+    job.result = results.rows;
     job.result.first = job.first;
-    job.workspace = static_cast<std::byte*>(space.rest) + kSearchStateBytes;
+    job.workspace = space.workspace;
     job.searching = [&] { wait_unless_cancelled(state, beside); };
     search_rows(job, state, context_.stream);
-    delivery.rows(space, 0, job.first, job.count, KNNG_RUNG_FP64);
+    delivery.rows(results, 0, job.first, job.count, KNNG_RUNG_FP64);
   }
   delivery.findings();
   unsigned long long keys = 0;

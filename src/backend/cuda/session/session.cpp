@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backend/cuda/base/metric.cuh"
-#include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/keys/listed_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/rows/prepare.cuh"
@@ -288,10 +287,8 @@ void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t 
   }
   const int capacity = static_cast<int>(problem_.capacity);
   const TileSpace& found = *space_->tiles;
-  Workspace space(workspace());
-  auto* const cutoffs = space.take<float>(problem_.tile_rows);
-  auto* const dropped = space.take<float>(problem_.tile_rows);
-  const CandidateLists here{found.incoming[0].data(), found.counts[0].data(), capacity, cutoffs, dropped};
+  const MergeSpace space(problem_, workspace());
+  const CandidateLists here{found.incoming[0].data(), found.counts[0].data(), capacity, space.cutoffs, space.dropped};
   for (std::int64_t done = 0; done < count; done += problem_.tile_rows) {
     const std::int64_t at = first + done, lists = std::min(problem_.tile_rows, count - done);
     const auto fetch = [&]<class T>(T* to, const T* source, std::int64_t values) {

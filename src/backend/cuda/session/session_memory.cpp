@@ -183,6 +183,27 @@ CheckSpace::CheckSpace(const knng_backend_problem& p, void* memory) : together(c
   used = space.used();
 }
 
+RedoSpace::RedoSpace(const knng_backend_problem& p, void* memory) : results(p, redone_together(p), memory) {
+  Workspace space(results.rest);
+  list = space.take<std::int64_t>(results.together);
+  workspace = space.take<std::byte>(exact_workspace_bytes(exact_job(p, metric_of(p.metric))));
+  used = results.used + space.used();
+}
+
+AnswerSpace::AnswerSpace(const knng_backend_problem& p, void* memory) : results(p, p.tile_rows, memory) {
+  Workspace space(results.rest);
+  state = space.take<SearchState>(1);
+  workspace = space.take<std::byte>(search_rows_workspace_bytes(search_rows_job(p, metric_of(p.metric))));
+  used = results.used + space.used();
+}
+
+MergeSpace::MergeSpace(const knng_backend_problem& p, void* memory) {
+  Workspace space(memory);
+  cutoffs = space.take<float>(p.tile_rows);
+  dropped = space.take<float>(p.tile_rows);
+  used = space.used();
+}
+
 std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
   const Metric metric = metric_of(p.metric);
   switch (stage) {
@@ -191,24 +212,18 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
       if (const CutoffGuess guess = cutoff_guess(p); guess.drawn > 0)
         bytes = std::max(bytes, selector_bytes(p, found_capacity(guess.rank, guess.capacity)));
       bytes += kernels_of(p).workspace_bytes(p);
-      return std::max(bytes, 2 * array_bytes(4 * p.tile_rows));  // merge_lists()
+      return std::max(bytes, MergeSpace(p, nullptr).used);
     }
     case Stage::keys: return 0;
     case Stage::refine:
       return kResultSpaces * ResultSpace(p, refined_together(p), nullptr).used +
              refine_workspace_bytes(refine_job(p, metric));
-    default:
-      return std::max(ResultSpace(p, redone_together(p), nullptr).used + exact_workspace_bytes(exact_job(p, metric)) +
-                          array_bytes(8 * redone_together(p)),
-                      CheckSpace(p, nullptr).used);
+    default: return std::max(RedoSpace(p, nullptr).used, CheckSpace(p, nullptr).used);
   }
 }
 
 std::int64_t workspace_bytes(const knng_backend_problem& p) {
-  if (p.by_rows)
-    return std::max(ResultSpace(p, p.tile_rows, nullptr).used + kSearchStateBytes +
-                        search_rows_workspace_bytes(search_rows_job(p, metric_of(p.metric))),
-                    CheckSpace(p, nullptr).used);
+  if (p.by_rows) return std::max(AnswerSpace(p, nullptr).used, CheckSpace(p, nullptr).used);
   return std::max(
       {workspace_bytes(p, Stage::tiles), workspace_bytes(p, Stage::refine), workspace_bytes(p, Stage::redo)});
 }

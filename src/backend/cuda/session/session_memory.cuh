@@ -8,6 +8,7 @@
 #include "backend/cuda/keys/exact_rows.cuh"
 #include "backend/cuda/keys/list_check.cuh"
 #include "backend/cuda/keys/refine.cuh"
+#include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/tree/search_rows.cuh"
 #include "backend/seam.h"
@@ -35,7 +36,6 @@ std::int64_t refined_together(const knng_backend_problem& p);
 std::int64_t redone_together(const knng_backend_problem& p);
 std::int64_t evaluated_together(const knng_backend_problem& p);  // listed_keys.cuh
 std::int64_t checked_together(const knng_backend_problem& p);
-inline constexpr std::int64_t kSearchStateBytes = array_bytes(sizeof(SearchState));
 
 // Whether columns are compared in a random order of their own.
 bool shuffles_columns(const knng_backend_problem& p);
@@ -52,6 +52,32 @@ struct CheckSpace {
   std::int64_t* ids;
   double* listed;
   KeyCounts* counts;
+  std::int64_t used;
+};
+
+// The same of rows of which all pairs are evaluated.
+struct RedoSpace {
+  RedoSpace(const knng_backend_problem& p, void* memory);
+
+  ResultSpace results;
+  std::int64_t* list;    // the rows
+  std::byte* workspace;  // of exact_rows()
+  std::int64_t used;
+};
+// Of rows answered from a tree.
+struct AnswerSpace {
+  AnswerSpace(const knng_backend_problem& p, void* memory);
+
+  ResultSpace results;
+  SearchState* state;
+  std::byte* workspace;  // of search_rows()
+  std::int64_t used;
+};
+// Of lists that come from another device, beside those of a tile.
+struct MergeSpace {
+  MergeSpace(const knng_backend_problem& p, void* memory);
+
+  float *cutoffs, *dropped;
   std::int64_t used;
 };
 

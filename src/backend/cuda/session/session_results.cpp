@@ -108,15 +108,15 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
   }
   enter(Stage::redo);
   const knng_backend_problem& p = problem_;
-  const ResultSpace space(p, redone_together(p), workspace());
-  auto* const list = static_cast<std::int64_t*>(space.rest);
-  Delivery delivery(p, space.rows.findings, result, staging_, context_.stream);
-  for (std::int64_t done = 0; done < count; done += space.together) {
+  const RedoSpace space(p, workspace());
+  const ResultSpace& results = space.results;
+  Delivery delivery(p, results.rows.findings, result, staging_, context_.stream);
+  for (std::int64_t done = 0; done < count; done += results.together) {
     ExactJob job = exact_job(p, metric_);
     job.rows = points_.rows();
     job.columns = points_.columns();
-    job.list = list;
-    job.count = std::min(space.together, count - done);
+    job.list = space.list;
+    job.count = std::min(results.together, count - done);
     job.parts = key_parts_;
     std::optional<const Points> listed;
     if (points_.is_paged()) {
@@ -131,14 +131,14 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
         job.rows_picked = true;
       }
     }
-    check(cudaMemcpyAsync(list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
+    check(cudaMemcpyAsync(space.list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
                           context_.stream));
     job.admission = left_out_->admission();
-    job.result = space.rows;
+    job.result = results.rows;
     job.result.packed = true;
-    job.workspace = static_cast<std::byte*>(space.rest) + array_bytes(8 * space.together);
+    job.workspace = space.workspace;
     exact_rows(job, context_.stream);
-    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(space, i, rows[done + i], 1, KNNG_RUNG_FP64);
+    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(results, i, rows[done + i], 1, KNNG_RUNG_FP64);
     result.keys += job.count * p.columns.count;
   }
   delivery.findings();
