@@ -84,7 +84,7 @@ inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 // Up to so many dimensions and neighbours products are compared in registers. Where more than a few neighbours are
 // wanted, lists that are young accept much: among few points that costs little, and among many it ends soon. Among
 // fewer still one tile in memory takes fewer launches.
-inline constexpr std::int64_t kRegistersPay = 1024, kMostInRegisters = 1024;
+inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
 inline constexpr std::int64_t kFewestPoints = 2'000, kFewPoints = 20'000, kManyPoints = std::int64_t{1} << 17;
 

@@ -21,16 +21,14 @@ constexpr int kWarp = 32, kThreads = 256;
 constexpr std::int64_t kCentreRows = 255;
 static_assert(kCentreRows <= kMostMedianRows);
 constexpr std::int64_t kBatchValues = std::int64_t{1} << 21;
+// Points of so many dimensions have a block each, since few are rounded together.
+constexpr std::int64_t kLong = 1024;
 // The largest value is just below 2^14: room for small ones above fp16's denormals, none lost above.
 constexpr int kLargestExponent = 13;
 
 // What rounding can do to a point, relative to its length, short of underflow.
 constexpr double rounding(Precision p) {
   return p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
-}
-
-unsigned blocks_of_warps(std::int64_t warps) {
-  return static_cast<unsigned>((warps + kThreads / kWarp - 1) / (kThreads / kWarp));
 }
 
 // Calls f(first, count, u) for all points in order, batch by batch: u gets their canonical rows.
@@ -55,9 +53,31 @@ __global__ void find_largest(const double* u, std::int64_t count, std::int64_t d
   if (threadIdx.x % kWarp == 0) atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(mine)));
 }
 
-__device__ double warp_sum(double x) {
-  for (int h = kWarp / 2; h > 0; h /= 2) x += __shfl_xor_sync(0xffffffff, x, h);
-  return x;
+// Of the threads of a point, which are a warp or the block.
+template <int kWarps>
+__device__ OperandSums sum_of_point(OperandSums mine) {
+  const auto fold = [](int lanes, OperandSums& x) {
+    for (int h = lanes / 2; h > 0; h /= 2) {
+      x.square += __shfl_xor_sync(0xffffffff, x.square, h);
+      x.residual += __shfl_xor_sync(0xffffffff, x.residual, h);
+      x.piece += __shfl_xor_sync(0xffffffff, x.piece, h);
+    }
+  };
+  fold(kWarp, mine);
+  if constexpr (kWarps > 1) {
+    __shared__ double of_warps[kWarps][3];
+    double* const of_mine = of_warps[threadIdx.x / kWarp];
+    if (threadIdx.x % kWarp == 0) {
+      of_mine[0] = mine.square;
+      of_mine[1] = mine.residual;
+      of_mine[2] = mine.piece;
+    }
+    __syncthreads();
+    const double* const other = of_warps[threadIdx.x % kWarps];
+    mine = {other[0], other[1], other[2]};
+    fold(kWarps, mine);
+  }
+  return mine;
 }
 
 // So that products are finite: fp16 holds no more, and sums of products of fp32 stay below 2^127.
@@ -74,17 +94,19 @@ struct Fp32 {
   static __device__ double exact(Value a) { return static_cast<double>(a); }
 };
 
-// One warp a point: operands, sums, and the largest residual ratio as the bits of a float.
-template <class Type, Precision kPrecision>
+// So many warps a point: operands, sums, and the largest residual ratio as the bits of a float.
+template <class Type, Precision kPrecision, int kWarps>
 __global__ void round_batch(const double* u, std::int64_t count, std::int64_t dim, const double* centre, double scale_a,
                             double scale_b, typename Type::Value* values, OperandSums* sums, float expected,
                             unsigned* ratio) {
-  const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
+  constexpr int kTogether = kWarp * kWarps;
+  static_assert(kWarps == 1 || kTogether == kThreads);
+  const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kTogether;
   if (i >= count) return;
   const std::int64_t pitch = pitch_of(dim, kPrecision);
   auto* const point = values + i * stride_of(dim, kPrecision);
   OperandSums mine;
-  for (std::int64_t t = threadIdx.x % kWarp; t < pitch; t += kWarp) {
+  for (std::int64_t t = threadIdx.x % kTogether; t < pitch; t += kTogether) {
     const double x = t < dim ? (u[i * dim + t] - centre[t]) * scale_a * scale_b : 0;
     const auto a = Type::round(x);
     point[t] = a;
@@ -99,10 +121,8 @@ __global__ void round_batch(const double* u, std::int64_t count, std::int64_t di
     mine.square += x * x;
     mine.residual += left * left;
   }
-  mine.square = warp_sum(mine.square);
-  mine.residual = warp_sum(mine.residual);
-  mine.piece = warp_sum(mine.piece);
-  if (threadIdx.x % kWarp != 0) return;
+  mine = sum_of_point<kWarps>(mine);
+  if (threadIdx.x % kTogether != 0) return;
   sums[i] = mine;
   const float lost = mine.square > 0 ? __double2float_ru(sqrt(mine.residual / mine.square)) : 0;
   if (lost <= expected) atomicMax(ratio, __float_as_uint(lost));
@@ -256,9 +276,16 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
   for_batches(job.points, job.order, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
     const auto run = [&]<class Type, Precision kPrecision>(Type, std::integral_constant<Precision, kPrecision>) {
       auto* const values = reinterpret_cast<typename Type::Value*>(job.values) + first * stride_of(dim, kPrecision);
-      round_batch<Type, kPrecision><<<blocks_of_warps(count), kThreads, 0, stream>>>(
-          u, count, dim, job.frame->centre(), scale_a, scale_b, values, job.sums + first, expected, job.ratio);
-      check_launch();
+      const auto start = [&](auto kernel, int warps) {
+        const auto blocks = static_cast<unsigned>((count * warps * kWarp + kThreads - 1) / kThreads);
+        kernel<<<blocks, kThreads, 0, stream>>>(u, count, dim, job.frame->centre(), scale_a, scale_b, values,
+                                                job.sums + first, expected, job.ratio);
+        check_launch();
+      };
+      if (dim < kLong)
+        start(round_batch<Type, kPrecision, 1>, 1);
+      else
+        start(round_batch<Type, kPrecision, kThreads / kWarp>, kThreads / kWarp);
     };
     switch (job.precision) {
       case Precision::fp16: return run(Fp16(), std::integral_constant<Precision, Precision::fp16>());

@@ -189,14 +189,19 @@ void launch_constants(const Source& source, const PrepareJob& job, cudaStream_t 
   check_launch();
 }
 
-// One thread a value: rows of any type in fp64.
+// One warp a part of a row, so that few long rows keep all multiprocessors busy: rows of any type in fp64.
+constexpr std::int64_t kPart = 1024;
+
 template <class Source>
 __global__ void load_rows(Source rows, const std::int64_t* list, std::int64_t first, std::int64_t count,
                           std::int64_t dim, double* out) {
   const std::int64_t i = warp_index();
   if (i >= count) return;
   const auto row = rows.row(list ? list[i] : first + i);
-  for (std::int64_t t = lane_index(); t < dim; t += kCanonicalLanes) out[i * dim + t] = row[t];
+  for (std::int64_t from = blockIdx.y * kPart; from < dim; from += gridDim.y * kPart) {
+    const std::int64_t end = min(from + kPart, dim);
+    for (std::int64_t t = from + lane_index(); t < end; t += kCanonicalLanes) out[i * dim + t] = row[t];
+  }
 }
 
 }  // namespace
@@ -251,7 +256,10 @@ void load_canonical(const CanonicalView& view, const std::int64_t* list, std::in
                     double* out, cudaStream_t stream) {
   if (count == 0) return;
   visit_source(view, [&](const auto& source) {
-    load_rows<<<blocks_of_warps(count), kThreads, 0, stream>>>(source, list, first, count, view.rows.dim, out);
+    constexpr std::int64_t kMostParts = 65535;
+    const dim3 blocks(blocks_of_warps(count),
+                      static_cast<unsigned>(std::min((view.rows.dim + kPart - 1) / kPart, kMostParts)));
+    load_rows<<<blocks, kThreads, 0, stream>>>(source, list, first, count, view.rows.dim, out);
     check_launch();
   });
 }
