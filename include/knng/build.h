@@ -20,7 +20,7 @@ extern "C" {
  * @param k  neighbours per row
  * @param out written; struct_size set by the caller
  * @param error NULL, or filled in
- * @return as knng_build() for what can be told beforehand, but a budget that is too small is not an error here: compare
+ * @return as knng_build() for what is known beforehand, but a budget that is too small is not an error here: compare
  * smallest_host. Returns at once. @since 0.1 */
 KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_plan *out, knng_error *error);
 

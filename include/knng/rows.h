@@ -44,7 +44,7 @@ KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_co
  * those already held, more than three quarters of max_host_bytes (without it: of the machine's memory) stay in the file
  * instead, if they lie there as in memory (all formats but .gz, Fortran order, big-endian): they are read once now, and
  * again by calls that need them. Such a file stays open until the last handle that shows its rows is destroyed, and
- * must not change; calls that read its rows fail with KNNG_ERR_IO if it does. The format is told by the name: .npy
+ * must not change; calls that read its rows fail with KNNG_ERR_IO if it does. The suffix of the name says the format: .npy
  * (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two dimensions are
  * flattened to points x the rest), each also with .gz behind it (needs the formats library); .fvecs, .bvecs, .ivecs,
  * .fbin, .u8bin, .i8bin and .ibin.

@@ -118,7 +118,7 @@ Graph load_graph(const std::string& path, knng_control control, std::int64_t max
   const knng_status status = knng_graph_load(&raw, path.c_str(), &control, error());
   if (status == KNNG_OK) return Graph(raw);
   const Failure why = last_failure(status);
-  // The control's limit is the command's setting, by whose name it is told.
+  // The control's limit comes from a setting of the command: the message names that.
   const std::string line = why.what();
   if (constexpr std::string_view kLimit = "max_bytes="; status == KNNG_ERR_BUDGET && line.starts_with(kLimit))
     throw Failure(why.exit_code(), "max_host_bytes=" + line.substr(kLimit.size()), "max_host_bytes", why.limit());

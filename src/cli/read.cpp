@@ -10,7 +10,7 @@
 namespace cli {
 namespace {
 
-// The others may mean nothing before the graph has told its metric.
+// The others may mean nothing before the graph has given its metric.
 Settings memory_settings(const Arguments& a) {
   Settings found;
   for (const Given& given : a.settings)

@@ -92,7 +92,7 @@ void Monitor::deliver(bool always) {
   const char* stage = nullptr;
   double total = 0, done = 0;
   {
-    const std::lock_guard lock(stage_mutex_);  // no stage is told with another's numbers
+    const std::lock_guard lock(stage_mutex_);  // no stage is reported with another's numbers
     stage = stage_;
     total = total_;
     done = done_.load();

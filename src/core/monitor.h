@@ -39,7 +39,7 @@ class Monitor {
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
   void check() const;                                          // throws KNNG_ERR_CANCELLED if stopped
   void log(int level, const char* text) noexcept;              // lost if there is no memory for it
-  void log_once(int level, const std::string& text) noexcept;  // not if it was told so before
+  void log_once(int level, const std::string& text) noexcept;  // once for the same text
 
   // Calling thread only: shows progress if it is due, delivers logs; then as check().
   void poll();

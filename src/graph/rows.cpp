@@ -61,7 +61,7 @@ void graph_rows(const Graph& g, std::string_view what, const MutableMatrixView& 
   for (const RowNumber& r : kRowNumbers) {
     if (what == r.name) {
       require_shape(out, g.*r.count);
-      // A type that cannot be written is told before the work is done.
+      // A type that cannot be written is refused before the work is done.
       visit_integer_dtype(out.dtype, "out", [](auto*) {});
       return r.run(g, out);
     }

@@ -14,24 +14,24 @@ namespace {
 
 using ll = long long;
 
-// One mark for each row: those that are told, else those that the graph has.
-Buffer<std::uint8_t> marks(const MatrixView* told, const Buffer<std::uint8_t>& had, const char* argument) {
+// One mark for each row: those that are given, else those that the graph has.
+Buffer<std::uint8_t> marks(const MatrixView* stated, const Buffer<std::uint8_t>& had, const char* argument) {
   const std::int64_t rows = had.size();
   Buffer<std::uint8_t> to(rows);
-  if (!told) {
+  if (!stated) {
     std::memcpy(to.data(), had.data(), static_cast<std::size_t>(had.bytes()));
     return to;
   }
-  if (told->dtype != KNNG_U8)
-    fail(KNNG_ERR_ARGUMENT, argument, {.given = told->dtype},
-         "%s: dtype 0x%03x (%s) is no type for marks here: uint8 is", argument, static_cast<unsigned>(told->dtype),
-         dtype_name(told->dtype));
-  if (told->rows != rows || told->cols != 1)
+  if (stated->dtype != KNNG_U8)
+    fail(KNNG_ERR_ARGUMENT, argument, {.given = stated->dtype},
+         "%s: dtype 0x%03x (%s) is no type for marks here: uint8 is", argument, static_cast<unsigned>(stated->dtype),
+         dtype_name(stated->dtype));
+  if (stated->rows != rows || stated->cols != 1)
     fail(KNNG_ERR_ARGUMENT, argument,
-         {.given = told->rows != rows ? told->rows : told->cols, .limit = told->rows != rows ? rows : 1},
-         "%s: %lld x %lld, but the graph has %lld rows, with one mark each", argument, static_cast<ll>(told->rows),
-         static_cast<ll>(told->cols), static_cast<ll>(rows));
-  for (std::int64_t i = 0; i < rows; ++i) to[i] = static_cast<std::uint8_t>(told->data[i * told->row_stride]);
+         {.given = stated->rows != rows ? stated->rows : stated->cols, .limit = stated->rows != rows ? rows : 1},
+         "%s: %lld x %lld, but the graph has %lld rows, with one mark each", argument, static_cast<ll>(stated->rows),
+         static_cast<ll>(stated->cols), static_cast<ll>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) to[i] = static_cast<std::uint8_t>(stated->data[i * stated->row_stride]);
   return to;
 }
 
@@ -66,11 +66,11 @@ void make_settings_of(GraphText& text) {
   if (text.metric == "minkowski" && (text.p.empty() || text.p == "auto")) text.p = std::string("2");
 }
 
-Objection objection_to(const Graph& told, const Graph& g) {
-  if (told.columns != g.columns || told.square != g.square || told.self_first != g.self_first)
+Objection objection_to(const Graph& stated, const Graph& g) {
+  if (stated.columns != g.columns || stated.square != g.square || stated.self_first != g.self_first)
     return {"columns, square and self_first are not those of the graph"};
-  if (!told.text.p.empty() && told.text.metric != "minkowski") return {"p goes with metric minkowski alone"};
-  return graph_objection(told);
+  if (!stated.text.p.empty() && stated.text.metric != "minkowski") return {"p goes with metric minkowski alone"};
+  return graph_objection(stated);
 }
 
 }  // namespace
@@ -79,28 +79,28 @@ void describe_graph(Graph& g, const char* facts, const MatrixView* ties, const M
   if (g.text.version != "unknown")
     fail(KNNG_ERR_STATE, "g",
          "g: only a graph that was imported, and not yet said to be of a version, can be described");
-  Graph told;
-  told.rows = g.rows;
-  told.columns = g.columns;
-  told.width = g.width;
-  told.square = g.square;
-  told.self_first = g.self_first;
-  told.value_dtype = g.value_dtype;
-  told.stats = g.stats;
-  told.text = g.text;
-  told.ties = marks(ties, g.ties, "ties");
-  told.proof = marks(proof, g.proof, "proof");
-  Objection objection{read_facts(facts, told)};
+  Graph stated;
+  stated.rows = g.rows;
+  stated.columns = g.columns;
+  stated.width = g.width;
+  stated.square = g.square;
+  stated.self_first = g.self_first;
+  stated.value_dtype = g.value_dtype;
+  stated.stats = g.stats;
+  stated.text = g.text;
+  stated.ties = marks(ties, g.ties, "ties");
+  stated.proof = marks(proof, g.proof, "proof");
+  Objection objection{read_facts(facts, stated)};
   if (objection.text.empty()) {
-    make_settings_of(told.text);
-    const Loan lists(g, told);
-    objection = objection_to(told, g);
+    make_settings_of(stated.text);
+    const Loan lists(g, stated);
+    objection = objection_to(stated, g);
   }
   if (!objection.text.empty()) fail(KNNG_ERR_DATA, "facts", objection.where, "facts: %s", objection.text.c_str());
-  std::swap(g.stats, told.stats);
-  std::swap(g.text, told.text);
-  std::swap(g.ties, told.ties);
-  std::swap(g.proof, told.proof);
+  std::swap(g.stats, stated.stats);
+  std::swap(g.text, stated.text);
+  std::swap(g.ties, stated.ties);
+  std::swap(g.proof, stated.proof);
 }
 
 }  // namespace libknng

@@ -1,4 +1,4 @@
-// What a caller knows of a graph beside its lists, told to a graph that was imported. Held against the same rules as
+// What a caller knows of a graph beside its lists, for a graph that was imported. Held against the same rules as
 // what a graph file says of itself. Knows nothing of files.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace libknng {
 
-// format: "knng", "npz", or nullptr: told by the suffix of path. Throws KNNG_ERR_OPTION for another format or suffix,
+// format: "knng", "npz", or nullptr: by the suffix of path. Throws KNNG_ERR_OPTION for another format or suffix,
 // KNNG_ERR_IO, KNNG_ERR_UNSUPPORTED, KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED.
 void save_graph(const Graph& g, const std::string& path, const char* format, const Work& work = {});
 

@@ -55,7 +55,7 @@ Buffer<std::int64_t> read_ids(RowReader& reader, const Work& work) {
   return ids;
 }
 
-// The lists of the archive. What all that takes is told before it is asked for.
+// The lists of the archive. The memory that all this takes is checked before any is requested.
 Lists read_lists(const ZipReader& zip, const std::string& path, const Work& work) {
   const auto ids = open_npy(zip.open(kIndices), kIdTypes, work.budget);
   const auto values = open_npy(zip.open(kDistances), kValueTypes, work.budget);

@@ -1,4 +1,5 @@
-/* Progress, log and stop: where callbacks run, what they are told, how soon a call ends, and what it leaves behind. */
+/* Progress, log and stop: where callbacks run, what they are passed, how soon a call ends, and what it leaves behind.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +171,7 @@ static int32_t on_slow_progress(void* user, const char* stage, double done, doub
   return on_progress(user, stage, done, total);
 }
 
-/* Some 40 MB, in blocks: each is told, and after each the call can be stopped; then the data set is as it was. */
+/* Some 40 MB, in blocks: each is reported, and after each the call can be stopped; then the data set is as it was. */
 static void adding_can_be_stopped_midway(void** state) {
   (void)state;
   enum { d = 64 };

@@ -91,7 +91,7 @@ static void expect_text(const knng_graph* g, const char* name, const char* expec
   assert_string_equal(text, expected);
 }
 
-/* What another library found, told a part at a time. */
+/* What another library found, described a part at a time. */
 static void what_is_not_told_stays_unknown(void** state) {
   (void)state;
   const int32_t ids[] = {1, 2, /**/ 0, 2, /**/ 0, -1};

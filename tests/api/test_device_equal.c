@@ -1,5 +1,5 @@
-/* Rows in memory of devices that equal others: those of one device are compared there, and there it is told whether
- * they have a direction; the host is brought what is compared with rows elsewhere. On simulated devices. */
+/* Rows in memory of devices that equal others: those of one device are compared there, where it is
+ * also found whether they have a direction; the host gets what is compared with rows elsewhere. Simulated devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

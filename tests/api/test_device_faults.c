@@ -7,7 +7,7 @@
 #include "harness/cmocka.h"
 #include "harness/devices.h"
 
-/* What progress told: stages come once, and their numbers do not fall. */
+/* What progress reports: stages come once, and their numbers do not fall. */
 typedef struct witness {
   int calls, stop_at, wrong;
   char stages[16][64];
@@ -170,7 +170,7 @@ static void tiles_end_soon(void** state) {
   asked_free(&a);
 }
 
-/* In few dimensions rows are answered straight away: whoever is free takes the next, and a failure is told. */
+/* In few dimensions rows are answered straight away: whoever is free takes the next, and a failure is reported. */
 static void devices_that_answer_rows(void** state) {
   (void)state;
   if (!fake_devices) skip();

@@ -323,7 +323,7 @@ static void what_is_not_there_is_refused(void** state) {
   rows_free(&rows);
 }
 
-/* Values that rows may not have are found on the device, and told as the host tells them. */
+/* Values that rows may not have are found on the device, and reported as on the host. */
 static void what_rows_may_not_have_is_told_as_on_the_host(void** state) {
   (void)state;
   static const struct {

@@ -91,10 +91,10 @@ static void lists_and_result_take_what_the_guide_tells(void** state) {
                      "value_type", rows_of[i].value_type);
     const knng_matrix m = matrix_of(&rows);
     expect_ok(knng_borrow(h, &m, NULL, NULL), "knng_borrow");
-    const int64_t told = n * (rows_of[i].lists + rows_of[i].result);
-    assert_int_equal(planned(h, 0, rows_of[i].k).host_bytes, told);
+    const int64_t planned_bytes = n * (rows_of[i].lists + rows_of[i].result);
+    assert_int_equal(planned(h, 0, rows_of[i].k).host_bytes, planned_bytes);
     knng_graph* g = built(h, rows_of[i].k);
-    assert_true(stat_of(g, "bytes_host_peak") == (double)told);
+    assert_true(stat_of(g, "bytes_host_peak") == (double)planned_bytes);
     knng_graph_destroy(g);
     knng_destroy(h);
   }
@@ -161,7 +161,7 @@ static void estimates_of_queries_hold_for_every_type(void** state) {
         assert_true(stat_of(g, "bytes_host_peak") <= (double)plan.host_bytes);
         knng_graph_destroy(g);
         set_bytes(h, "max_host_bytes", plan.smallest_host);
-        expect_ok(knng_query(h, &q, NULL, 0, k, NULL, &g, NULL), "the smallest that is told");
+        expect_ok(knng_query(h, &q, NULL, 0, k, NULL, &g, NULL), "the smallest that is reported");
         knng_graph_destroy(g);
         set_bytes(h, "max_host_bytes", plan.smallest_host - 1);
         least_fails += knng_query(h, &q, NULL, 0, k, NULL, &g, &reported) == KNNG_ERR_BUDGET;

@@ -147,7 +147,7 @@ expect 5 "$knng" info columns.npz --report --max-memory 100MB
 grep -qF -- '--max-memory 100000000 is too small: the smallest that works is 8000000052' err || die "no limit for columns"
 expect 0 "$knng" info far.npz
 expect 5 "$knng" info far.npz --report
-grep -qF -- 'to report on 4611686018427387905 columns' err || die "2^62 columns are not told"
+grep -qF -- 'to report on 4611686018427387905 columns' err || die "2^62 columns are not reported"
 expect 0 "$knng" info g.npz --report --max-memory 100KB
 # What a terminal would obey comes neither out of a file nor out of its name.
 "$python" - <<'PY'
@@ -229,10 +229,10 @@ PY
 note="^knng: 'plain.npz' names no metric: euclidean is assumed; give another with -m NAME\$"
 expect 0 "$knng" check plain.npz x.npy
 out_has '^right: .*none differs \(metric euclidean\)$'
-[ "$(grep -c "$note" err)" -eq 1 ] || die 'the metric that is assumed is not told'
+[ "$(grep -c "$note" err)" -eq 1 ] || die 'the metric that is assumed is not reported'
 expect 9 "$knng" check plain.npz x.npy -m manhattan
 out_has '^wrong: .*\(metric manhattan\)$'
-! grep -q 'assumed' err || die 'a metric is told to be assumed that was given'
+! grep -q 'assumed' err || die 'a metric is reported as assumed that was given'
 expect 0 "$knng" check plain.npz x.npy -q
 silent check -q
 expect 9 "$knng" check swapped.npz x.npy
@@ -257,7 +257,7 @@ grep -qE '^knng: --max-memory 20000 is too small: the smallest that works is [0-
 ! grep -q '^plan' out || die 'a plan above its limit is shown'
 expect 5 "$knng" estimate x.npy -k 7 --device cpu --set max_host_bytes=20KB
 grep -q '^knng: max_host_bytes=20000 is too small' err || die 'not named as it was typed'
-# A plan above all memory that this machine has is shown, and told not to fit.
+# A plan above all memory that this machine has is shown, and reported not to fit.
 expect 5 "$knng" estimate x.npy -k 300 --device cpu --queries 100000000000
 out_has '^memory .* [TP]iB planned'
 grep -q 'this machine has' err || die 'does not say that the machine is too small'

@@ -31,7 +31,7 @@ diff all_help all_manual >out || die "options of the help (<) and of the manual 
 expect 0 "$knng" --version
 grep -q "^\.TH KNNG 1 .* \"$(cat out)\" " manual || die "the manual page is not of this version: $(cat out)"
 
-# The codes of the source, and how a signal is told, are in the manual page, in the guide and in the command's help.
+# The codes of the source, and how a signal is reported, are in the manual page, in the guide and in the command's help.
 sed -n '/^enum Exit/,/^}/s/^ *k.* = \([0-9]*\).*/\1/p' "$source_root/src/cli/failure.h" >codes
 [ "$(wc -l <codes)" -ge 9 ] || die "no exit codes in failure.h: $(cat codes)"
 sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/s/^\.B \([0-9].*\)/\1/p' manual >manual_codes

@@ -96,6 +96,6 @@ grep -q ' would do$' err || die 'no limit for check'
 # Warnings of a check come once.
 expect 5 "$knng" check x.npz x.npy -m manhattan --max-memory 22KB
 [ "$(grep -c 'warning' err)" -le 1 ] || die 'a warning for each limit that was tried'
-# Another fault that is found on the way is told instead.
+# Another fault that is found on the way is reported instead.
 refused 2 "'q.npy': rows have 8 columns" "$knng" query b.npy q.npy -k 3 -o least.npz --max-memory 1
 refused 2 'k=500 needs at least 501 rows' "$knng" build x.npy -k 500 -o least.npz --max-memory 1

@@ -58,7 +58,7 @@ for shell in dash sh bash; do
   # An installation that fails ends the script.
   : >broken
   run 1
-  grep -qF 'could not install' err || die "$shell: a failed installation is not told"
+  grep -qF 'could not install' err || die "$shell: a failed installation is not reported"
   rm broken
 
   # Another system: says what is needed and goes on.

@@ -384,7 +384,7 @@ void files(void** state) {
   }
 }
 
-// Errors are told even when there is no memory to tell them with.
+// Errors are reported even when there is no memory for it.
 void errors(void** state) {
   auto& world = *static_cast<World*>(*state);
   for (std::int64_t n = 0; n < 20; ++n) {

@@ -1,4 +1,4 @@
-// Rows compared, and told to have no direction, where they lie; and lists on their way into matrices of other types:
+// Rows compared, and found to have no direction, where they lie; and lists on their way into matrices of other types:
 // element by element what the host makes of the same memory.
 #include <algorithm>
 #include <cmath>

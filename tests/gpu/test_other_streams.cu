@@ -1,6 +1,6 @@
 // Builds do not wait for streams of the host program's that are at work, but a process's first, and those whose kernels
 // have not been used: CUDA brings a kernel to a device when it is first wanted, and may wait for the device then. With
-// --eager it is told to bring all at once, and a metric's first build waits for nobody either.
+// --eager it loads all at once, and a metric's first build waits for nobody either.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

@@ -117,7 +117,7 @@ void what_was_asked_for_is_kept(void**) {
     if (p.square) assert_int_equal(plan.grid.tile_rows, plan.grid.tile_cols);
     assert_true(plan.grid.tile_rows >= 1 && plan.grid.tile_cols >= 1);
     assert_true(plan.grid.tile_rows <= p.rows && plan.grid.tile_cols <= p.columns);
-    // More than k, so that what was left out can be told from the last that belongs; or everything.
+    // More than k, so that what was left out differs from the last that belongs; or everything.
     assert_true(plan.capacity > p.k || plan.capacity == p.columns);
     assert_true(plan.capacity <= p.columns);
     assert_int_equal(

@@ -32,7 +32,7 @@ struct Shown {
   double done, total;
 };
 
-// A caller that writes down what it is told, and in which state.
+// A caller that writes down what is reported, and in which state.
 struct Caller {
   std::thread::id thread = std::this_thread::get_id();
   bool always_here = true;
@@ -121,7 +121,7 @@ void work_runs_on_a_thread_of_its_own_and_callbacks_do_not(void**) {
   assert_true(caller.always_here);
   assert_string_equal(caller.shown.front().stage.c_str(), "first");
   assert_true(caller.shown.front().done == 4 && caller.shown.front().total == 10);
-  // The end is always told.
+  // The end is always reported.
   assert_string_equal(caller.shown.back().stage.c_str(), "second");
   assert_true(caller.shown.back().done == 3 && caller.shown.back().total == 3);
 }
@@ -142,11 +142,11 @@ void nothing_is_shown_before_the_first_stage(void**) {
 }
 
 void progress_keeps_its_interval(void**) {
-  // A long interval: only changes of stage and the end are told, however long the work takes.
+  // A long interval: only changes of stage and the end are reported, however long the work takes.
   Caller rare;
   run(rare.control(3'600'000), [](Monitor& monitor) { monitor.stage("only", 1); });
   assert_int_equal(rare.shown.size(), 1);
-  // A short one: told again and again without a change of stage.
+  // A short one: reported again and again without a change of stage.
   Caller often;
   bool seen = false;
   run(often.control(1), [&](Monitor& monitor) {

@@ -3,7 +3,7 @@
 Python runs the handlers of signals between two steps of its own program, in the main thread, which waits in the
 library. A callback that the library calls ten times a second gives it the occasion. An exception that a handler raises
 there would be printed and lost, even inside `try`: ctypes has no frame that could catch what comes before the first
-line. So while a call runs every handler written in Python is wrapped: what it raises is kept, the library is told to
+line. So while a call runs every handler written in Python is wrapped: what it raises is kept, the library is asked to
 stop, and the exception goes on its way when the call has returned.
 """
 from __future__ import annotations

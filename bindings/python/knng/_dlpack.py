@@ -96,7 +96,7 @@ def export(owner: Any, data: int, device: Tuple[int, int], dtype: int, shape: Se
     Args:
         device: DLPack's type and number
         dtype: type code << 8 | bits
-        max_version: of the consumer; None: before 1, which cannot be told that the memory is read only
+        max_version: of the consumer; None: before 1, whose arrays cannot say that memory is read only
     """
     extents = (c_int64 * len(shape))(*shape)
     steps = (c_int64 * len(shape))()

@@ -325,7 +325,7 @@ class Graph:
 
         Args:
             path: a name ending in .knng (keeps everything, with a checksum) or .npz (indices, distances)
-            format: "knng" or "npz"; None: told by the name
+            format: "knng" or "npz"; None: by the suffix of the name
         """
         name = os.fsencode(path)
         try:

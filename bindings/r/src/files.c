@@ -1,4 +1,4 @@
-/* Graphs in files, and what a graph that comes from R's matrices is told before it goes into one. */
+/* Graphs in files, and what describes a graph made of R's matrices before it goes into one. */
 #include "knng_r.h"
 #include "routines.h"
 

@@ -258,7 +258,7 @@ impl<'a> Dataset<'a> {
 
     /// Plans a build (`queries` 0) or a query without running it.
     /// # Errors
-    /// As [`build`](Self::build) for what can be told beforehand; a budget that is too small is no error here.
+    /// As [`build`](Self::build) for what is known beforehand; a budget that is too small is no error here.
     ///
     /// ```
     /// # use knng::{Dataset, Rows};

@@ -130,7 +130,7 @@ impl Error {
         usize::try_from(self.0.col).ok()
     }
 
-    /// The number that was given. A number of -1 is not told from none.
+    /// The number that was given. -1 is the same as none.
     pub fn given(&self) -> Option<i64> {
         Some(self.0.given).filter(|&number| number != -1)
     }

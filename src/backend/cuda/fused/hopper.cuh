@@ -106,7 +106,7 @@ __device__ inline void take_registers() {
 
 // ---- products
 
-// What wgmma is told of a matrix in shared memory: rows of 64 halves, 128 bytes, whose 16-byte pieces are swizzled as
+// How wgmma gets a matrix in shared memory: rows of 64 halves, 128 bytes, whose 16-byte pieces are swizzled as
 // bulk copies do ("128B"), eight rows every 1024 bytes. Aligned to 1024.
 __device__ inline std::uint64_t matrix_descriptor(const void* matrix) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62, kEightRows = std::uint64_t{1024 >> 4} << 32;

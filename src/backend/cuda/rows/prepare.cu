@@ -63,7 +63,7 @@ __global__ void find_refused(Source rows, std::int64_t first, std::int64_t count
 // 2^n for a normal result.
 __device__ double power_of_two(int n) { return __longlong_as_double(static_cast<long long>(n + 1023) << 52); }
 
-// has_no_direction() of metric/canonical.cpp, by a warp of which each lane is told: all values are 0, or all are equal,
+// has_no_direction() of metric/canonical.cpp, by a warp, for all lanes: all values are 0, or all are equal,
 // as stored (of ranks that holds when it holds of the values).
 template <class Row>
 __device__ bool is_directionless(Transform transform, const Row& row, std::int64_t dim) {
