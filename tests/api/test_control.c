@@ -1,5 +1,4 @@
-/* Progress, log and stop: where callbacks run, what they are passed, how soon a call ends, and what it leaves behind.
- */
+/* Progress, log and stop: where callbacks run, what they are passed, how soon a call ends, and what it leaves. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
