@@ -2,7 +2,7 @@
 program test_errors
   use, intrinsic :: iso_c_binding, only: c_associated, c_null_char
   use, intrinsic :: iso_fortran_env, only: int64, real64
-  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
+  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan, ieee_negative_inf
   use knng
   use checks
   implicit none
@@ -34,7 +34,7 @@ program test_errors
   call graph%close()
   call data%close()
   deallocate (x, ids, distances, error%argument, error%message)
-  call finish_checks(132)
+  call finish_checks(135)
 
 contains
 
@@ -68,6 +68,10 @@ contains
     call graph%build(x, 3, error=error)
     call check(error%point == 20 .and. error%element == 3, "NaN: where it is")
     call failed(knng_err_data, "NaN; every value must be finite (point 20, element 3)")
+    x(3, 20) = ieee_value(x(1, 1), ieee_negative_inf)
+    call graph%query(x(:, :19), x(:, 19:), 3, error=error)
+    call check(error%point == 2 .and. error%element == 3, "infinity: where it is")
+    call failed(knng_err_data, "infinite; every value must be finite (point 2, element 3)")
     x(3, 20) = -5
     call graph%build(x, 3, "hellinger", error=error)
     call check(error%point == 20 .and. error%element == 3, "negative: where it is")

@@ -18,9 +18,9 @@ function library_names()
     return names
 end
 
-function open_library()
+function open_library(names = library_names())
     reasons = String[]
-    for (name, origin) in library_names()
+    for (name, origin) in names
         try
             opened = Libdl.dlopen(name)
             # Before 1.0 the second number changes with the interface.

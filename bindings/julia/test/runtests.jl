@@ -113,25 +113,52 @@ end
     end
     @test e isa KnngError && e.kind === :range && e.given == 50 && e.limit == 39
     @test sprint(showerror, e) == "KnngError (range): k=50 needs at least 51 rows, the data set has 40"
+    @test all(kind_of(() -> allknn(x, k)) === :range for k in (40, 0, -1))
+    @test all(kind_of(() -> allknn(x, k)) === MethodError for k in (2.5, "2", nothing))
     y = copy(x)
-    y[2, 7] = NaN
-    e = try
-        Dataset(y)
-    catch reason
-        reason
+    for wrong in (NaN, Inf)
+        y[2, 7] = wrong
+        e = try
+            Dataset(y)
+        catch reason
+            reason
+        end
+        @test (e.kind, e.point, e.coordinate) == (:data, 7, 2) && occursin("(point 7, coordinate 2)", sprint(showerror, e))
     end
-    @test (e.kind, e.point, e.coordinate) == (:data, 7, 2) && occursin("(point 7, coordinate 2)", sprint(showerror, e))
     @test kind_of(() -> Dataset(x; metric = "euclid")) === :option
     @test kind_of(() -> Dataset(x; metrik = "euclidean")) === :option
     @test kind_of(() -> Dataset(ComplexF64.(x))) === ArgumentError
     @test kind_of(() -> Dataset(big.(x))) === ArgumentError
+    @test kind_of(() -> Dataset(['a' 'b'; 'c' 'd'])) === ArgumentError
+    @test kind_of(() -> Dataset(["a" "b"; "c" "d"])) === ArgumentError
+    @test kind_of(() -> Dataset(Any[1 2; nothing 4])) === ArgumentError
     @test kind_of(() -> Dataset("no such file.npy")) === :io
     @test kind_of(() -> Dataset([[1.0, 2.0], [1.0]])) === DimensionMismatch
     @test kind_of(() -> Dataset(zeros(3, 0))) === :range
     @test kind_of(() -> knn(Dataset(x), zeros(Float32, 3, 2), 1)) === :argument
+    @test kind_of(() -> knn(Dataset(x), collect(x'), 1)) === :argument
     @test kind_of(() -> knn(Dataset(x), x, 1; leave_out = [1])) === :argument
     @test kind_of(() -> allknn!(zeros(Int32, 3, 39), nothing, x)) === :argument
     @test kind_of(() -> sparse(graph(Dataset(x), 3), "both")) === :option
+end
+
+@testset "the library is missing, or another" begin
+    for name in ("/nowhere/libknng.so.0", "libc.so.6")
+        reason = try
+            Knng.open_library([(name, "a test")])
+        catch reason
+            sprint(showerror, reason)
+        end
+        @test occursin("libknng was not found", reason) && occursin("$name (a test): ", reason)
+    end
+end
+
+@testset "other threads" begin
+    x = rand(rng, Float32, 6, 400)
+    data = Dataset(x; threads = 1)
+    wanted = allknn(data, 7)
+    tasks = [Threads.@spawn allknn(data, 7) == wanted && kind_of(() -> allknn(data, 400)) === :range for _ in 1:8]
+    @test all(fetch, tasks)
 end
 
 @testset "control" begin

@@ -13,6 +13,16 @@ use knng_sys as sys;
 /// knng::Rows::new(&["1.5", "2.5"], 1);
 /// ```
 ///
+/// ```compile_fail,E0277
+/// knng::Rows::new(&[Some(1.5), None], 1);
+/// ```
+///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy, Default)]
+/// struct Complex(f64, f64);
+/// knng::Rows::new(&[Complex(1.5, 2.5)], 1);
+/// ```
+///
 /// Nor are rows of their own length each, which vectors of vectors may have:
 ///
 /// ```compile_fail,E0277
