@@ -1,6 +1,7 @@
 """A program of the gallery, at a small size: it draws a picture, prints what the page says but for the numbers, and the
 page's code is the program's.
     gallery.py DOCS_FOLDER PROGRAM SIZE"""
+import importlib.util
 import os
 import pathlib
 import re
@@ -9,14 +10,25 @@ import subprocess
 import sys
 import tempfile
 
-NEEDS = {".py": ["/usr/bin/python3", "-c", "import igraph, sklearn, matplotlib, faiss, umap"],
-         ".R": ["Rscript", "--vanilla", "-e", "library(igraph); library(ALL); library(bladderbatch)"]}
+RUNNERS = {".py": ["/usr/bin/python3"], ".R": ["Rscript", "--vanilla"]}
 DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
 
 def skip(reason):
     print(f"skipped: {reason}")
     sys.exit(1 if os.environ.get("CI") == "true" else 77)
+
+
+def missing(program):
+    """Packages that a program loads and that are not there. None is loaded, which takes many seconds of some."""
+    text = program.read_text()
+    if program.suffix == ".py":
+        text += (program.parent / "common.py").read_text()
+        names = set(re.findall(r"^ *(?:import|from(?= \S+ import)) (\w+)", text, re.M)) - {"common"}
+        return [name for name in sorted(names) if not importlib.util.find_spec(name)]
+    names = ", ".join(f"'{name}'" for name in re.findall(r"library\((\w+)\)", text))
+    lacks = f"for (name in c({names})) if (!nzchar(system.file(package = name))) cat(name, '')"
+    return subprocess.run([*RUNNERS[".R"], "-e", lacks], capture_output=True, text=True, check=True).stdout.split()
 
 
 def shape(line):
@@ -26,18 +38,17 @@ def shape(line):
 
 docs, name, size = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 program = docs / "examples/gallery" / name
-needs = NEEDS[program.suffix]
-if not shutil.which(needs[0]):
-    skip(f"{needs[0]} is needed")
-here = subprocess.run(needs, capture_output=True, text=True)
-if here.returncode:
-    skip(here.stderr.strip().splitlines()[-1])
+runner = RUNNERS[program.suffix]
+if not shutil.which(runner[0]):
+    skip(f"{runner[0]} is needed")
+if lacks := missing(program):
+    skip(f"{', '.join(lacks)} is needed")
 if program.suffix == ".py" and not DATA.exists():
     skip("the package dataset-fashion-mnist is needed")
 
 with tempfile.TemporaryDirectory() as folder:
     picture = pathlib.Path(folder, "picture.png")
-    done = subprocess.run([*needs[:-2], program, picture, size], capture_output=True, text=True)
+    done = subprocess.run([*runner, program, picture, size], capture_output=True, text=True)
     print(done.stdout, done.stderr)
     if done.returncode:
         sys.exit(f"{name} failed")
