@@ -25,6 +25,7 @@ def missing(program):
     if program.suffix == ".py":
         text += (program.parent / "common.py").read_text()
         names = set(re.findall(r"^ *(?:import|from(?= \S+ import)) (\w+)", text, re.M)) - {"common"}
+        names |= {"igraph"} if "to_igraph" in text else set()
         return [name for name in sorted(names) if not importlib.util.find_spec(name)]
     names = ", ".join(f"'{name}'" for name in re.findall(r"library\((\w+)\)", text))
     lacks = f"for (name in c({names})) if (!nzchar(system.file(package = name))) cat(name, '')"

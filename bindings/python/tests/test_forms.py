@@ -1,6 +1,5 @@
-"""What the result becomes: SciPy, igraph, NetworkX, pandas, umap; and lists of other packages taken in."""
+"""What the result becomes: SciPy, igraph, NetworkX, pandas; and lists of other packages taken in."""
 import unittest
-import warnings
 
 import numpy as np
 
@@ -87,43 +86,6 @@ class Forms(unittest.TestCase):
         self.assertEqual(len(g.to_pandas()), 5)
         q = knng.Graph.from_arrays([[9, 8]], columns=10)
         self.assertEqual((q.shape, q.same_points, q.distances.tolist()), ((1, 10), False, [[0, 0]]))
-
-
-class Umap(unittest.TestCase):
-    def test_lists(self):
-        for dtype in [np.float32, np.float64]:
-            x = X.astype(dtype)
-            ids, distances = knng.graph(x, 6).umap()
-            first = knng.graph(x, 6, self="first")
-            np.testing.assert_array_equal(ids, first.indices)
-            np.testing.assert_array_equal(distances, first.distances)
-            for array in [ids, distances, *first.umap()]:
-                self.assertTrue(array.flags.writeable and array.flags.owndata and array.flags.c_contiguous)
-
-    def test_an_approximate_search_finds_nothing_nearer(self):
-        pynndescent = need("pynndescent")
-        x = points(1500, 12)
-        ids, distances = pynndescent.NNDescent(x, n_neighbors=11, random_state=1).neighbor_graph
-        g = knng.graph(x, 10, self="first")
-        np.testing.assert_array_less(g.distances, distances * (1 + 1e-5) + 1e-6)
-        found = [len({*a} & {*b}) for a, b in zip(ids, g.indices)]
-        self.assertGreater(sum(found), 0.97 * ids.size)
-
-    def test_umap_learn_takes_them(self):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            umap, pynndescent = need("umap", "pynndescent")
-            x = np.concatenate([points(150, 5), points(150, 5, seed=2) + 30]).astype(np.float32)
-            lists = knng.graph(x, 9).umap()
-            # umap 0.5.3 wants an index beside the lists, though it has no use for it before transform().
-            index = pynndescent.NNDescent(x[:20], n_neighbors=2)
-            made = umap.UMAP(n_neighbors=10, precomputed_knn=(*lists, index), random_state=1, n_epochs=5,
-                             force_approximation_algorithm=True).fit(x)
-        self.assertEqual(made.embedding_.shape, (300, 2))
-        rows, columns = made.graph_.nonzero()
-        ours = knng.Graph.from_arrays(*lists).to_scipy("union")
-        self.assertLessEqual({*zip(rows, columns)}, {*zip(*ours.nonzero())})
-        self.assertGreater(len(rows), 0.9 * ours.nnz)
 
 
 if __name__ == "__main__":

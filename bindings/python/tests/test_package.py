@@ -1,5 +1,5 @@
 """The package as users meet it: types by mypy, docstrings that are true, nothing imported that was not asked for, every
-public name documented; the guide's programs, run as they stand."""
+public name documented."""
 import doctest
 import importlib
 import inspect
@@ -13,14 +13,10 @@ import sys
 import tempfile
 import unittest
 
-import numpy as np
-
 import knng
-from support import CI, main, nearest, points
+from support import CI, main
 
 FOLDER = pathlib.Path(knng.__file__).resolve().parent
-GUIDE = FOLDER.parents[2] / "docs/guide/python.md"
-README = FOLDER.parents[2] / "README.md"
 MODULES = [importlib.import_module(f"knng.{module.name}") for module in pkgutil.iter_modules(knng.__path__)]
 
 
@@ -30,26 +26,23 @@ class Package(unittest.TestCase):
         if not mypy:
             self.assertFalse(CI, "no mypy")
             self.skipTest("no mypy")
+        right = ("import knng\nimport numpy as np\n"
+                 "g = knng.graph(np.zeros((3, 2)), 1, metric='cosine', progress=True)\n"
+                 "rows: int = len(g)\nfirst = int(g.indices[0, 0])\n")
         with tempfile.TemporaryDirectory() as folder:
-            for file, wrong in [("right.py", 0), ("wrong.py", 2)]:
-                text = ("import knng\nimport numpy as np\n"
-                        "g = knng.graph(np.zeros((3, 2)), 1, metric='cosine', progress=True)\n"
-                        "rows: int = len(g)\nfirst = int(g.indices[0, 0])\n")
-                if wrong:
-                    text += "knng.graph(np.zeros((3, 2)), '1')\ng.index\n"
-                path = pathlib.Path(folder, file)
-                path.write_text(text)
-                done = subprocess.run([mypy, "--config-file", str(FOLDER.parent / "pyproject.toml"),
-                                       "--cache-dir", folder, str(FOLDER), str(path)],
-                                      cwd=FOLDER.parent, capture_output=True, text=True)
-                found = [line for line in done.stdout.splitlines() if ": error: " in line]
-                self.assertEqual(len(found), wrong, done.stdout + done.stderr)
+            path = pathlib.Path(folder, "program.py")
+            path.write_text(right + "knng.graph(np.zeros((3, 2)), '1')\ng.index\n")
+            done = subprocess.run([mypy, "--config-file", str(FOLDER.parent / "pyproject.toml"), "--cache-dir", folder,
+                                   str(FOLDER), str(path)], cwd=FOLDER.parent, capture_output=True, text=True)
+            found = [line for line in done.stdout.splitlines() if ": error: " in line]
+        wrong = [f"program.py:{right.count(chr(10)) + line}" for line in (1, 2)]
+        self.assertEqual([place for place in wrong for line in found if place in line], wrong, done.stdout + done.stderr)
+        self.assertEqual(len(found), 2, done.stdout)
 
     def test_docstrings(self):
-        ran = sum(doctest.testmod(module).attempted for module in [knng, *MODULES])
-        self.assertGreater(ran, 5)
-        for module in [knng, *MODULES]:
-            self.assertEqual(doctest.testmod(module).failed, 0)
+        results = [doctest.testmod(module) for module in [knng, *MODULES]]
+        self.assertEqual([result.failed for result in results], [0] * len(results))
+        self.assertGreater(sum(result.attempted for result in results), 5)
 
     def test_everything_public_is_documented(self):
         for name in knng.__all__:
@@ -86,33 +79,6 @@ class Package(unittest.TestCase):
             self.assertEqual(subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True,
                                             text=True, check=True).stdout, times)
         self.assertIsInstance(knng.use_matrix_tiles(), bool)
-
-
-class Guide(unittest.TestCase):
-    def test_its_programs_run(self):
-        programs = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.M | re.S)
-        self.assertGreater(len(programs), 8)
-        with tempfile.TemporaryDirectory() as folder:
-            before = os.getcwd()
-            os.chdir(folder)
-            try:
-                np.save("points.npy", points(500, 10))
-                names = {}
-                for program in programs:  # one after the other, in one session
-                    exec(compile(program, str(GUIDE), "exec"), names)
-                self.assertTrue(os.path.exists("neighbours.png"))
-            finally:
-                os.chdir(before)
-
-    def test_the_readmes_lines(self):
-        """They have the neighbours of every row, and the nearest of them first."""
-        program, = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.M | re.S)
-        names = {"x": points(300, 8)}
-        exec(compile(program, str(README), "exec"), names)
-        ids, distances = nearest(names["x"], names["x"], 10, True)
-        np.testing.assert_array_equal(names["ids"], ids)
-        np.testing.assert_allclose(names["distances"], distances, rtol=1e-6)
-        self.assertEqual(names["w"].shape, (300, 300))
 
 
 if __name__ == "__main__":
