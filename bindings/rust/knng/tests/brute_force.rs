@@ -61,13 +61,12 @@ fn as_type<T: Element + From<u8>>(numbers: &[u8]) -> Vec<T> {
     numbers.iter().map(|&number| T::from(number)).collect()
 }
 
-fn graphs_of<T: Element + From<u8>>(n: usize, d: usize, k: usize) {
-    let x = numbers(n * d, 7, (n * d) as u32);
-    let typed: Vec<T> = as_type(&x);
+fn graphs_of<T: Element + From<u8>>(x: &[u8], d: usize, k: usize, wanted: &[Vec<(usize, f64)>]) {
+    let (n, typed) = (x.len() / d, as_type::<T>(x));
     let mut data = Dataset::from_rows(Rows::new(&typed, d).unwrap()).unwrap();
-    for (name, metric) in METRICS {
+    for ((name, _), lists) in METRICS.iter().zip(wanted) {
         let graph = data.set("metric", name).unwrap().build(k).unwrap();
-        assert_eq!(listed(&graph), nearest(&x, &x, d, k, metric, Some), "{name}, {n} x {d}, k = {k}, {:?}", T::DTYPE);
+        assert_eq!(&listed(&graph), lists, "{name}, {n} x {d}, k = {k}, {:?}", T::DTYPE);
         assert_eq!((graph.rows(), graph.columns(), graph.width(), graph.same_points()), (n, n, k, true));
         assert_eq!(data.check(&graph, 0, &mut Default::default()).unwrap(), None);
     }
@@ -76,11 +75,13 @@ fn graphs_of<T: Element + From<u8>>(n: usize, d: usize, k: usize) {
 #[test]
 fn graphs_of_several_types() {
     for (n, d, k) in [(2, 1, 1), (40, 3, 39), (200, 17, 10), (500, 4, 3)] {
-        graphs_of::<u8>(n, d, k);
-        graphs_of::<f32>(n, d, k);
-        graphs_of::<f64>(n, d, k);
-        graphs_of::<i32>(n, d, k);
-        graphs_of::<u64>(n, d, k);
+        let x = numbers(n * d, 7, (n * d) as u32);
+        let wanted = METRICS.map(|(_, metric)| nearest(&x, &x, d, k, metric, Some));
+        graphs_of::<u8>(&x, d, k, &wanted);
+        graphs_of::<f32>(&x, d, k, &wanted);
+        graphs_of::<f64>(&x, d, k, &wanted);
+        graphs_of::<i32>(&x, d, k, &wanted);
+        graphs_of::<u64>(&x, d, k, &wanted);
     }
 }
 
