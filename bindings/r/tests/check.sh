@@ -13,9 +13,8 @@ missing() {
   exit 77
 }
 command -v R >/dev/null || missing "R is not installed"
-for name in Matrix testthat knitr markdown; do
-  Rscript --vanilla -e "quit(status = !requireNamespace('$name', quietly = TRUE))" || missing "the R package $name is not installed"
-done
+lacks=$(Rscript --vanilla -e 'for (name in c("Matrix", "testthat", "knitr", "markdown")) if (!nzchar(system.file(package = name))) cat(name, "")')
+[ -z "$lacks" ] || missing "the R package $lacks is not installed"
 
 rm -rf "$work"
 mkdir -p "$work"

@@ -11,9 +11,9 @@ missing() {
   exit 77
 }
 command -v Rscript >/dev/null || missing R
-for name in igraph uwot BiocNeighbors dbscan RANN; do
-  Rscript --vanilla -e "quit(status = !requireNamespace('$name', quietly = TRUE))" || missing "the R package $name"
-done
+# Not loaded here, as the page does that.
+lacks=$(Rscript --vanilla -e 'for (name in c("igraph", "uwot", "BiocNeighbors", "dbscan", "RANN")) if (!nzchar(system.file(package = name))) cat(name, "")')
+[ -z "$lacks" ] || missing "the R package $lacks"
 
 rm -rf "$work"
 mkdir -p "$work"
