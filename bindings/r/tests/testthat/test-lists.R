@@ -56,7 +56,10 @@ test_that("queries, and lists that are shorter", {
 })
 
 test_that("what is no graph", {
-  refused <- function(call, text) expect_match(conditionMessage(expect_error(call, class = "knng_error")), text, fixed = TRUE)
+  refused <- function(call, text) {
+    e <- expect_error(call, class = "knng_error")
+    expect_match(conditionMessage(e), text, fixed = TRUE)
+  }
   refused(as_knng(1:3), "lists is a vector of type integer")
   refused(as_knng(list(a = 1)), "lists has no member id, nn.index")
   refused(as_knng(list(id = g$id)), "lists has no member dist")
