@@ -1,5 +1,5 @@
-"""The programs of the guide, run as they stand; and umap and pynndescent, which one of them loads: compiled once, in one
-process, as that takes longer than all tests of the package."""
+"""The programs of the guide, run as they stand; and umap and pynndescent, which one of them loads: compiled once, in
+one process, as that takes longer than all tests of the package."""
 import os
 import pathlib
 import re
