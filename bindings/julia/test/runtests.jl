@@ -23,6 +23,24 @@ kind_of(call) =
 
 rng = MersenneTwister(1)
 
+# Julia's own offsets and sizes beside those of the C compiler, where the table of them is.
+@testset "structs" begin
+    table = joinpath(@__DIR__, "..", "..", "api", "knng.tsv")
+    structs = Dict("knng_matrix" => Knng.CMatrix, "knng_control" => Knng.CControl, "knng_error" => Knng.CError,
+                   "knng_option" => Knng.COption, "knng_plan" => Knng.CPlan, "knng_device" => Knng.CDevice)
+    place = Dict(name => 0 for name in keys(structs))
+    lines = isfile(table) ? split.(eachline(table), '\t') : []
+    for line in lines
+        if line[1] == "struct"
+            @test sizeof(structs[line[2]]) == parse(Int, line[3])
+        elseif line[1] == "field"
+            T, i = structs[line[2]], (place[line[2]] += 1)
+            @test (fieldoffset(T, i), sizeof(fieldtype(T, i))) == (parse(Int, line[4]), parse(Int, line[5]))
+        end
+    end
+    @test all(place[name] == (isempty(lines) ? 0 : fieldcount(T)) for (name, T) in structs)
+end
+
 @testset "graphs of $T" for T in (Float32, Float64, UInt8, Int32, UInt64, Float16)
     x = T.(rand(rng, 0:6, 5, 120))
     for (name, metric) in (("sqeuclidean", sqeuclidean), ("manhattan", manhattan))

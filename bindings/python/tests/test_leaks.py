@@ -8,10 +8,13 @@ import sys
 import tempfile
 import unittest
 
-from support import CI, main
+from support import CI, main, need
+
+need("scipy.sparse")
 
 PROGRAM = """
 import os, signal, sys, numpy as np, knng
+from scipy.sparse import csr_matrix
 x = np.random.default_rng(1).random((70, 9), np.float32)
 bad = x.copy(); bad[5, 5] = np.nan
 
@@ -40,8 +43,10 @@ for rule in ["directed", "union", "mutual:max", "snn"]:
     s = g.sparse(rule)
 g.copy(np.int32, base=1, order="F"), g.umap(), g.rows("indegree"), g.rows("component"), g.stats, g.info, g.summary()
 refused(q.rows, "component"), refused(g.copy, base=9)
-h = knng.Graph.from_arrays(g.indices, g.distances)
-refused(knng.Graph.from_arrays, g.indices + 70)
+h = knng.Graph.from_arrays(g.indices, g.distances, metric="euclidean")
+refused(knng.Graph.from_arrays, g.indices + 70), refused(knng.Graph.from_arrays, g.indices, metric="none")
+knng.graph(csr_matrix(x), 4, query=csr_matrix(x)), refused(knng.graph, csr_matrix(bad), 4)
+g.to_scipy(), g.to_scipy("union")
 ids, distances = map(np.from_dlpack, g.arrays())
 y = np.from_dlpack(g.arrays()[1])
 knng.graph(g.arrays()[1], 2)
@@ -60,8 +65,9 @@ else:
     raise AssertionError("not stopped")
 signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a handler keeps the program's names beyond its end
 os.chdir(sys.argv[1])
+np.save("x.npy", x), knng.graph("x.npy", 4, query="x.npy"), refused(knng.graph, x, 4, query="none.npy")
 g.save("g.knng"), knng.load("g.knng"), refused(knng.load, "none.knng"), refused(g.save, "none/g.knng")
-knng.devices(), knng.metrics(), knng.statistics(), knng.settings()
+knng.use_matrix_tiles(), knng.devices(), knng.metrics(), knng.statistics(), knng.settings()
 kept = ids, distances, y, s.value, other, h
 print("done")
 """
