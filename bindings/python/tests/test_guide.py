@@ -71,6 +71,12 @@ class Guide(unittest.TestCase):
             finally:
                 os.chdir(before)
 
+    def test_the_packages_readme(self):
+        program, = re.findall(r"^```python\n(.*?)^```", (ROOT / "bindings/python/README.md").read_text(), re.M | re.S)
+        names = {}
+        exec(compile(program, "README.md", "exec"), names)
+        self.assertEqual(names["w"].shape, (5000, 5000))
+
     def test_the_readmes_lines(self):
         """They have the neighbours of every row, and the nearest of them first."""
         program, = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.M | re.S)
