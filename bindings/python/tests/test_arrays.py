@@ -56,6 +56,12 @@ class DLPack(unittest.TestCase):
             self.assertEqual(sys.getrefcount(x), references)
         self.assertEqual(_dlpack.pins, {})
 
+    def test_in_is_no_copy(self):
+        y = X.copy()
+        with knng.DataSet(Tensor(y)) as rows:
+            y[0] = 1000  # forbidden to others; this is how the test sees whose memory it is
+            np.testing.assert_array_equal(rows.read(0, 1)[0], y[0])
+
     def test_in_by_an_array_that_is_no_ndarray(self):
         class Numpys:
             def __dlpack__(self, **options):
@@ -153,6 +159,8 @@ class Devices(unittest.TestCase):
                                                                  address=self.on_device(ids, device))))
 
     def test_cuda_array_interface_in(self):
+        address = self.on_device(X)
+        self.assertEqual(_rows.view(CudaArray(address, X)).matrix.data, address)
         for device in range(self.count):
             self.same(knng.graph(CudaArray(self.on_device(X, device, 0), X), 4))
             self.same(knng.graph(CudaArray(self.on_device(X, device), X, strides=(24, 4), stream=1), 4))
