@@ -6,11 +6,13 @@
 // SIMD target's region by the CPU kernels, where functions must be defined to be compiled for that target. log and pow
 // of metric/elementary.h must be visible there.
 //
-// A term has kSums sums s[], all starting from +0; `p` is the exponent of minkowski, `scale` is Metric::scale.
+// A term has kSums sums s[], all starting from +0; `p` is the exponent of minkowski, `scale` is Metric::scale. kHeavy:
+// each coordinate takes a division, a log or a pow. Speed alone depends on it.
 
 // What most terms share: one sum, which is the key.
 struct PlainSum {
   static constexpr int kSums = 1;
+  static constexpr bool kHeavy = false;
   template <class Ops>
   KNNG_HD static inline typename Ops::Real join(typename Ops::Real a, typename Ops::Real b) {
     return Ops::add(a, b);
@@ -68,6 +70,7 @@ struct LargestDifference : PlainSum {
 
 // sum |u - v|^p: minkowski.
 struct PowerDifference : PlainSum {
+  static constexpr bool kHeavy = true;
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double p) {
     s[0] = Ops::add(s[0], pow<Ops>(Ops::abs(Ops::sub(u, v)), Ops::set(p)));
@@ -76,6 +79,7 @@ struct PowerDifference : PlainSum {
 
 // sum |u - v| / (|u| + |v|), 0/0 = 0.
 struct Canberra : PlainSum {
+  static constexpr bool kHeavy = true;
   template <class Ops>
   KNNG_HD static inline void accumulate(typename Ops::Real* s, typename Ops::Real u, typename Ops::Real v, double) {
     using Real = typename Ops::Real;
@@ -103,6 +107,7 @@ struct BrayCurtis : PlainSum {
 
 // scale x sum (u log(u / m) + v log(v / m)), m = (u + v) / 2, with 0 log 0 = 0; never below 0.
 struct JensenShannon : PlainSum {
+  static constexpr bool kHeavy = true;
   template <class Ops>
   KNNG_HD static inline typename Ops::Real part(typename Ops::Real u, typename Ops::Real m) {
     using Real = typename Ops::Real;

@@ -7,23 +7,11 @@
 #include "backend/cuda/base/copy_async.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/engines/sum_units.cuh"
-#include "backend/cuda/engines/throughput.h"
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/rows/row_source.cuh"
 
 namespace libknng::cuda {
 namespace {
-
-// Kernels and rates call the same terms heavy.
-template <class T>
-constexpr bool agrees(Term term) {
-  return kHeavyTerm<T> == is_heavy(term);
-}
-static_assert(agrees<SquaredDifference>(Term::squared_difference) && agrees<Product>(Term::product) &&
-              agrees<AbsoluteDifference>(Term::absolute_difference) &&
-              agrees<LargestDifference>(Term::largest_difference) && agrees<PowerDifference>(Term::power_difference) &&
-              agrees<Canberra>(Term::canberra) && agrees<BrayCurtis>(Term::bray_curtis) &&
-              agrees<JensenShannon>(Term::jensen_shannon));
 
 constexpr int kThreads = 256;
 constexpr int kEdge = 16;   // threads along each side of a tile

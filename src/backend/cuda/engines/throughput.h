@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "backend/seam.h"
-#include "metric/metric.h"
+#include "metric/terms.h"
 
 namespace libknng::cuda {
 
@@ -14,9 +14,10 @@ struct Throughput {
   int singles = 0, doubles = 0;
 };
 
-// Terms with division, log or pow.
-constexpr bool is_heavy(Term term) noexcept {
-  return term == Term::power_difference || term == Term::canberra || term == Term::jensen_shannon;
+inline bool is_heavy(Term term) {
+  bool heavy = false;
+  visit_term(term, [&](auto t) { heavy = decltype(t)::kHeavy; });
+  return heavy;
 }
 
 // Canonical terms on fp64, in which logarithms, powers and divisions take a hundred instructions.

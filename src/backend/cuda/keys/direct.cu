@@ -57,9 +57,9 @@ __global__ void flag_directionless(Source rows, const std::int64_t* list, std::i
 // (lane_order.cuh). On an H200 that is faster than two that wait in registers, with half of the blocks, and than
 // smaller squares.
 template <class T>
-inline constexpr int kThreadRows = kHeavyTerm<T> ? 2 : 4;
+inline constexpr int kThreadRows = T::kHeavy ? 2 : 4;
 template <class T>
-inline constexpr int kThreadColumns = kHeavyTerm<T> || T::kSums > 1 ? 2 : 4;
+inline constexpr int kThreadColumns = T::kHeavy || T::kSums > 1 ? 2 : 4;
 
 constexpr int kEdge = 16;   // threads along each side of a tile
 constexpr int kDepth = 16;  // coordinates in shared memory at a time, twice: one set is read while the next arrives

@@ -19,9 +19,9 @@ struct PairTerms {
 // Pairs that a warp evaluates together: of the few candidates that a block of points has, and of a whole list. Rows
 // with constants, or of fp64, take more registers.
 template <class T>
-inline constexpr int kPairsTogether = kHeavyTerm<T> ? 1 : 4;
+inline constexpr int kPairsTogether = T::kHeavy ? 1 : 4;
 template <class T, class Source>
-inline constexpr int kPairsOfList = kHeavyTerm<T>                                                ? 1
+inline constexpr int kPairsOfList = T::kHeavy                                                    ? 1
                                     : Source::kConstants || sizeof(typename Source::Element) > 4 ? 4
                                                                                                  : 8;
 

@@ -43,7 +43,7 @@ __device__ bool within_bounds(const Batch& b, std::int64_t place, Candidate c, d
 
 // As many as registers for the loads in flight allow.
 template <class T, class Source>
-constexpr int kBlocksResident = kHeavyTerm<T>        ? 1
+constexpr int kBlocksResident = T::kHeavy            ? 1
                                 : Source::kConstants ? 2
                                                      : 3;
 

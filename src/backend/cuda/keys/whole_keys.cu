@@ -16,7 +16,7 @@ constexpr int kColumnsOfWarp = 8, kColumnsOfBlock = kThreads / kCanonicalLanes *
 
 // Rows that a block has: values of columns are read once for all of them.
 template <class T>
-constexpr int kRowsOfBlock = kHeavyTerm<T> ? 1 : 4;
+constexpr int kRowsOfBlock = T::kHeavy ? 1 : 4;
 
 struct Part {
   const double* u;

@@ -60,11 +60,6 @@ __device__ inline int lane_of_pair(int pair) {
   return pair * (kCanonicalLanes / kPairs);
 }
 
-// Terms with division, log or pow, of which few fit into registers and instruction cache at once.
-template <class T>
-inline constexpr bool kHeavyTerm =
-    std::is_same_v<T, PowerDifference> || std::is_same_v<T, Canberra> || std::is_same_v<T, JensenShannon>;
-
 // Whether some metric evaluates this term on rows of this transform (metric/metric.cpp).
 template <class T, Transform kFormula>
 inline constexpr bool kOccurs =
