@@ -13,6 +13,11 @@ struct RowAdmission {
   std::int64_t excluded = -1;  // the id that the row must not get, -1: none
 
   constexpr bool admits(std::int64_t id) const noexcept { return id != excluded; }
+  // Calls f with those of the ids from `first` to end - 1 that it does not admit.
+  template <class F>
+  constexpr void each_refused(std::int64_t first, std::int64_t end, F&& f) const {
+    if (excluded >= first && excluded < end) f(excluded);
+  }
   // How many of the ids 0 to columns - 1 it admits.
   constexpr std::int64_t count(std::int64_t columns) const noexcept {
     return columns - (excluded >= 0 && excluded < columns ? 1 : 0);
@@ -35,6 +40,8 @@ struct Admission {
   }
   // For some of the rows, counted by their place in the list, which outlives it.
   constexpr Admission picked(const std::int64_t* list) const noexcept { return {square, leave_out, list}; }
+  // How many ids a row is refused at most, whatever the ids are.
+  constexpr std::int64_t most_refused() const noexcept { return square || leave_out ? 1 : 0; }
   // Lists begin with this cut-off: no larger key may be in one.
   constexpr double first_cutoff() const noexcept { return std::numeric_limits<double>::infinity(); }
 };

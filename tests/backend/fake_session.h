@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "backend/admission.h"
 #include "backend/seam.h"
-#include "core/admission.h"
 #include "core/checked.h"
 #include "metric/canonical.h"
 #include "refine/sum_terms.h"
@@ -147,7 +147,7 @@ class Session {
   // Rows that have a list on the device.
   static std::int64_t listed(const knng_backend_problem& p) { return p.by_rows ? 0 : p.rows.count; }
   const Points& rows() const { return queries ? *queries : columns; }
-  bool admits(std::int64_t row, std::int64_t id) const { return Admission{p.square != 0, p.leave_out}.admits(row, id); }
+  bool admits(std::int64_t row, std::int64_t id) const { return admission_of(p).admits(row, id); }
   double key(std::int64_t row, std::int64_t id) const { return key_of(row, row_of(row), id); }
   double key_of(std::int64_t row, std::span<const double> u, std::int64_t id) const {
     if (rows().directionless(row) || columns.directionless(id)) return kNoDirectionKey;
@@ -335,7 +335,7 @@ class Session {
     if (p.self_first) {
       const bool product = metric.term == Term::product;
       if (product && !queries) use_block_of(row);
-      put(Admission{p.square != 0, p.leave_out}.of(row).excluded,
+      put(admission_of(p).of(row).excluded,
           reported_value(metric, product ? canonical_key(metric, row_of(row), row_of(row)) : 0.0,
                          p.metric.similarity != 0));
     }

@@ -96,10 +96,10 @@ void ListingWorker::run_strip(const Tile& t, std::int64_t first, SideLists* of_c
 
 // Columns that queries must not get. In a graph a pair of a row with itself is none from the start.
 void ListingWorker::leave_out(const Tile& t, std::int64_t first, std::int64_t rows) {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const std::int64_t column = problem_.admission.of(t.first_row + first + i).excluded - t.first_column;
-    if (column >= 0 && column < t.columns) by_column_.data()[column * kStripRows + i] = kNoPair;
-  }
+  for (std::int64_t i = 0; i < rows; ++i)
+    problem_.admission.of(t.first_row + first + i)
+        .each_refused(t.first_column, t.first_column + t.columns,
+                      [&](std::int64_t id) { by_column_.data()[(id - t.first_column) * kStripRows + i] = kNoPair; });
 }
 
 void ListingWorker::open(SideLists& side, std::int64_t first, std::int64_t count, SharedLists& shared) {

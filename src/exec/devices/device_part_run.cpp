@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "backend/admission.h"
 #include "core/first_failure.h"
 #include "core/stopwatch.h"
 #include "exec/devices/device_ladder.h"
@@ -105,7 +106,7 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
   Cancellation cancellation{rows};
   job.problem.cancelled = &Cancellation::ask;
   job.problem.cancellation = &cancellation;
-  job.problem.leave_out = queries.admission.leave_out;
+  set_admission(job.problem, queries.admission);
   const std::vector<std::int64_t> checked = run.checked_of(part);
   job.problem.checked = checked.data();
   job.problem.checked_count = std::ssize(checked);

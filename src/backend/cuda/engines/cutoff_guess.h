@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "backend/admission.h"
 #include "backend/cuda/engines/engine.h"
 #include "backend/seam.h"
 #include "prepare/drawn_columns.h"
@@ -43,9 +44,9 @@ inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
   CutoffGuess best;
   if (p.blocks_held > 0 || engine_of(p).kind != EngineKind::fused_products) return best;
   double least = kWorthGuessing * kTermsOfSurvivor * from_opening(p.k, n);
-  const std::int64_t itself = p.square || p.leave_out ? 1 : 0;  // may be among them
+  const std::int64_t refused = admission_of(p).most_refused();  // may be among them
   for (std::int64_t drawn = kFewest; drawn <= n / kSmallestShare; drawn *= 2) {
-    const std::int64_t rank = rank_above(n, drawn, p.k) + itself;
+    const std::int64_t rank = rank_above(n, drawn, p.k) + refused;
     if (rank > p.k) continue;
     const double below = static_cast<double>(rank) * static_cast<double>(n) / static_cast<double>(drawn);
     const double passing = from_opening(rank, drawn) + survivors(p.k, below / static_cast<double>(p.k));

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/admission.h"
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/keys/listed_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
@@ -115,7 +116,7 @@ void Session::arrange_columns() {
   // graph's tiles on the diagonal, which come first, do the same for all rows.)
   std::vector<std::int64_t> run_at;  // of each run of rows the place among them
   if (shuffles_columns(p)) run_at = points_.shuffle(p.leave_out != nullptr);
-  lists_->admit({p.square != 0, p.leave_out}, run_at, context_.stream);
+  lists_->admit(admission_of(p), run_at, context_.stream);
 }
 
 // Where points come in blocks: gives back what the last stage worked in, all but keys.

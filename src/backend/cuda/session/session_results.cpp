@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/admission.h"
 #include "backend/cuda/keys/exact_rows.cuh"
 #include "backend/cuda/keys/list_check.cuh"
 #include "backend/cuda/keys/refine.cuh"
@@ -189,7 +190,7 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
   enter(Stage::redo);
   const CheckSpace space(p, workspace());
   CheckedLists lists(p, space.together);
-  const Admission admission{p.square != 0, p.leave_out};  // on the host
+  const Admission admission = admission_of(p);  // on the host
   for (std::size_t done = 0; done < checked.size(); done += static_cast<std::size_t>(space.together)) {
     const auto rows = checked.subspan(done, std::min(checked.size() - done, static_cast<std::size_t>(space.together)));
     const auto number = std::ssize(rows);

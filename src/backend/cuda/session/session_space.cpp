@@ -1,5 +1,6 @@
 #include "backend/cuda/session/session_space.cuh"
 
+#include "backend/admission.h"
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/engines/engine_kernels.cuh"
 #include "backend/cuda/result/delivery.cuh"
@@ -32,7 +33,7 @@ ListKeys::ListKeys(const knng_backend_problem& p, ArraySource& source)
   if (wants_self_keys(metric_of(p.metric), p.k, width(p))) of_selves = source.take<double>(p.rows.count);
 }
 
-LeftOut::LeftOut(const knng_backend_problem& p, ArraySource& source) : square(p.square != 0) {
+LeftOut::LeftOut(const knng_backend_problem& p, ArraySource& source) : on_host(admission_of(p)) {
   if (p.leave_out) ids = source.take<std::int64_t>(p.rows.count);
   directionless = source.take<std::uint32_t>(p.k + 2);
 }

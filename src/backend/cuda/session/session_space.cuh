@@ -46,13 +46,17 @@ struct LeftOut {
   LeftOut(const knng_backend_problem& p, ArraySource& source);
 
   // On the device.
-  Admission admission() const noexcept { return {square, ids.size() > 0 ? ids.data() : nullptr}; }
+  Admission admission() const noexcept {
+    Admission here = on_host;
+    if (here.leave_out) here.leave_out = ids.data();
+    return here;
+  }
   // Null: none are.
   const std::uint32_t* first_directionless() const noexcept {
     return directionless_count > 0 ? directionless.data() : nullptr;
   }
 
-  bool square;
+  Admission on_host;
   DeviceArray<std::int64_t> ids;
   DeviceArray<std::uint32_t> directionless;
   std::int64_t directionless_count = 0;
