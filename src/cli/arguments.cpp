@@ -60,7 +60,17 @@ std::int64_t whole_number(const char* option, const std::string& given, std::int
   return number;
 }
 
-void add_setting(CLI::App* app, Raw& raw, const char* names, const char* key, const char* doc, const char* type) {
+// What a setting takes, as the library lists it.
+std::string values_of(const char* key) {
+  knng_option o{};
+  o.struct_size = sizeof o;
+  for (std::int32_t i = 0; knng_option_get(i, &o, nullptr) == KNNG_OK; ++i)
+    if (std::string_view(key) == o.name) return o.range;
+  return "";
+}
+
+void add_setting(CLI::App* app, Raw& raw, const char* names, const char* key, const std::string& doc,
+                 const char* type) {
   const std::string all = names, option = all.substr(all.rfind(',') + 1);  // of a short and a long name, the long one
   app->add_option_function<std::string>(
          names,
@@ -92,8 +102,8 @@ void add_work(CLI::App* app, Raw& raw) {
 }
 
 void add_how(CLI::App* app, Raw& raw) {
-  add_setting(app, raw, "--selector", "selector", "auto, insertion, batch_sort or quick", "NAME");
-  add_setting(app, raw, "--engine", "engine", "auto, direct, tiled, fused or tree", "NAME");
+  add_setting(app, raw, "--selector", "selector", values_of("selector"), "NAME");
+  add_setting(app, raw, "--engine", "engine", values_of("engine"), "NAME");
   add_setting(app, raw, "--device", "device", "auto, cpu, cuda or cuda:0,2", "NAME");
   add_setting(app, raw, "--max-device-memory", "max_device_bytes", "most memory of each GPU (what is free)", "SIZE");
   add_setting(app, raw, "--precision", "precision", "exact; this version refuses fast", "WORD");
