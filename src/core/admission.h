@@ -40,7 +40,7 @@ struct Admission {
   }
   // For some of the rows, counted by their place in the list, which outlives it.
   constexpr Admission picked(const std::int64_t* list) const noexcept { return {square, leave_out, list}; }
-  // How many ids a row is refused at most, whatever the ids are.
+  // How many ids a row is refused at most.
   constexpr std::int64_t most_refused() const noexcept { return square || leave_out ? 1 : 0; }
   // Lists begin with this cut-off: no larger key may be in one.
   constexpr double first_cutoff() const noexcept { return std::numeric_limits<double>::infinity(); }

@@ -154,8 +154,9 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   const Array<std::int32_t> kept(filter.kept);
   const Array<float> dropped(filter.dropped), row_bounds(filter.row_bounds), column_bounds(filter.column_bounds);
   const Array<std::int64_t> leave_out(q.leave_out);
+  const Admission admission{q.square, leave_out.get()};
   std::vector<std::uint32_t> none;
-  for (std::int64_t j = 0; j < q.columns.rows && static_cast<std::int64_t>(none.size()) < q.k + 2; ++j)
+  for (std::int64_t j = 0; j < q.columns.rows && std::ssize(none) < q.k + 1 + admission.most_refused(); ++j)
     if (q.columns.directionless(j)) none.push_back(static_cast<std::uint32_t>(j));
   const Array<std::uint32_t> directionless(none);
   Answer answer(q, first, count);
@@ -167,7 +168,7 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   job.k = q.k;
   job.first = first;
   job.count = count;
-  job.admission = {q.square, leave_out.get()};
+  job.admission = admission;
   job.lists = {candidates.get(), kept.get(), capacity, dropped.get()};
   job.bounds.scale = filter.scale;
   if (!direct) job.bounds = {filter.scale, row_bounds.get(), column_bounds.get()};

@@ -29,7 +29,7 @@ void offer_directionless(const CpuProblem& problem, NeighbourLists& lists, Monit
   const CanonicalRows& rows = problem.rows;
   const CanonicalRows& columns = problem.columns;
   if (!rows.any_directionless() && !columns.any_directionless()) return;
-  const std::int64_t wanted = lists.k() + 2;  // one may be the row itself, or left out
+  const std::int64_t wanted = lists.k() + 1 + problem.admission.most_refused();
   const std::vector<std::int64_t> first = smallest_directionless(columns, wanted);
   const auto offer = [&](std::int64_t i, std::int64_t id) {
     if (problem.admission.admits(rows.id(i), id)) lists.offer(i, kNoDirectionKey, id);

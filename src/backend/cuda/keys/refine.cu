@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
   if constexpr (Source::kDirections) {
     if (b.row_constants[row].factor == 0) {
       // Every column is equally far: the smallest ids win, and one more shows the tie.
-      const std::int64_t n = min(b.k + 2, b.columns);
+      const std::int64_t n = min(b.k + 1 + b.admission.most_refused(), b.columns);
       for (std::int64_t c = lane; c < n; c += kCanonicalLanes) {
         const auto id = static_cast<std::uint32_t>(c);
         store(c, id, kNoDirectionKey, !admission.admits(id));
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
 }
 
 std::int64_t slots(const RefineJob& job) {
-  return job.lists.capacity + (has_directions(job.metric.transform) ? job.k + 2 : 0);
+  return job.lists.capacity + (has_directions(job.metric.transform) ? job.k + 1 + job.admission.most_refused() : 0);
 }
 
 // The arrays of a batch; returns their bytes.

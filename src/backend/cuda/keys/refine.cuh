@@ -51,8 +51,8 @@ struct RefineJob {
   // Then no point is read: views need not have any.
   bool keys_known = false;
   const double *keys = nullptr, *self_keys = nullptr;
-  // The first k + 2 columns without direction, ascending (all, if there are fewer); null: there are none. Candidates
-  // without direction are ignored: these ids stand for them.
+  // The first columns without direction, ascending: k + 1 and as many as a row may be refused (all, if there are
+  // fewer); null: there are none. Candidates without direction are ignored: these ids stand for them.
   const std::uint32_t* directionless = nullptr;
   std::int64_t directionless_count = 0;
   ResultRows result;

@@ -74,7 +74,7 @@ Session::Session(int device, const knng_backend_problem& problem)
 }
 
 void Session::find_directionless() {
-  const std::vector<std::uint32_t> first = points_.first_directionless(problem_.k + 2);
+  const std::vector<std::uint32_t> first = points_.first_directionless(left_out_->directionless.size());
   knows_directionless_ = true;
   left_out_->directionless_count = static_cast<std::int64_t>(first.size());
   if (first.empty()) return;

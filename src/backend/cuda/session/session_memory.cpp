@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/admission.h"
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/base/workspace.cuh"
@@ -135,7 +136,7 @@ RefineJob refine_job(const knng_backend_problem& p, const Metric& metric) {
   job.rows.transform = job.columns.transform = metric.transform;
   job.metric = metric;
   job.k = p.k;
-  job.admission.square = p.square != 0;
+  job.admission = admission_of(p);
   job.lists.capacity = p.capacity;
   job.result.width = width(p);
   job.rows_at_a_time = std::min(kRowsInFlight, p.rows.count);
@@ -165,7 +166,7 @@ SearchRowsJob search_rows_job(const knng_backend_problem& p, const Metric& metri
   job.columns = p.columns.count;
   job.metric = metric;
   job.k = p.k;
-  job.admission.square = p.square != 0;
+  job.admission = admission_of(p);
   job.result.width = width(p);
   job.most_rows = p.tile_rows;
   return job;

@@ -35,7 +35,7 @@ ListKeys::ListKeys(const knng_backend_problem& p, ArraySource& source)
 
 LeftOut::LeftOut(const knng_backend_problem& p, ArraySource& source) : on_host(admission_of(p)) {
   if (p.leave_out) ids = source.take<std::int64_t>(p.rows.count);
-  directionless = source.take<std::uint32_t>(p.k + 2);
+  directionless = source.take<std::uint32_t>(p.k + 1 + on_host.most_refused());
 }
 
 }  // namespace libknng::cuda

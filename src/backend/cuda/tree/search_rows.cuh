@@ -27,7 +27,8 @@ struct SearchRowsJob {
   std::int64_t k = 0;
   std::int64_t first = 0, count = 0;
   Admission admission;
-  // The first k + 2 columns without direction, ascending (all, if there are fewer); null: there are none.
+  // The first columns without direction, ascending: k + 1 and as many as a row may be refused (all, if there are
+  // fewer); null: there are none.
   const std::uint32_t* directionless = nullptr;
   std::int64_t directionless_count = 0;
   ResultRows result;
