@@ -56,6 +56,20 @@ for page in manual guide; do
   diff variables "${page}_variables" >out || die "variables of the library (<) and of the $page (>) differ"
 done
 
+# Engines and selectors are those of the library in the manual page and in the command's help.
+expect 0 "$knng" settings
+cp out all_settings
+expect 0 "$knng" build --help
+cp out build_help
+for setting in engine selector; do
+  sed -n "/^$setting=/,/^    takes /s/^    takes //p" all_settings >words
+  [ -s words ] || die "nothing is known of $setting"
+  grep -qE -- "--$setting .*$(cat words)" build_help || die "the help has other values of $setting: $(cat words)"
+  sed 's/, /\n/g' words >library_words
+  sed -n "/^\.BI --$setting /,/^\.TP/s/^\.BR* \([a-z_]*\).*/\1/p" manual >manual_words
+  diff library_words manual_words >out || die "values of $setting in the library (<) and in the manual page (>) differ"
+done
+
 if command -v man >/dev/null 2>&1 && command -v groff >/dev/null 2>&1; then
   man --warnings -l "$source_root/docs/knng.1" >/dev/null 2>err
   [ ! -s err ] || die "the manual page has warnings"
