@@ -81,7 +81,7 @@ static void nasty_data(void** state) {
     for (int m = 0; m < device_metric_count(); ++m) {
       if (!tried(turn++, 2)) continue;
       const question q = question_of(&rows, &metric_cases[m], 12);
-      check_devices(&q, device_selectors, tiles, "grid");
+      check_devices(&q, NULL, tiles, "grid");
     }
     rows_free(&rows);
   }
@@ -145,7 +145,7 @@ static void bytes_of_many_dimensions(void** state) {
       test_rows rows = heaps_of_bytes(dtype, n, d), queries = rows_normal(dtype, 37, d, 324),
                 others = rows_normal(t ? KNNG_U8 : KNNG_I8, 37, d, 325);
       question q = question_of(&rows, &metrics[m], 5);
-      check_devices(&q, fake_devices ? automatic : device_selectors, fake_devices ? edges : both, "bytes");
+      check_devices(&q, fake_devices ? automatic : NULL, fake_devices ? edges : both, "bytes");
       bytes_in_blocks(&q);
       q.queries = &queries;
       bytes_in_blocks(&q);

@@ -15,7 +15,7 @@ static void every_metric_engine_and_selector(void** state) {
   test_rows rows = rows_positive(KNNG_F32, 170, 19, 301);
   for (int m = 0; m < metric_count(); ++m) {
     const question q = question_of(&rows, &metric_cases[m], 7);
-    check_devices(&q, device_selectors, tiles, "metrics");
+    check_devices(&q, NULL, tiles, "metrics");
   }
   rows_free(&rows);
 }
@@ -84,31 +84,34 @@ static test_rows rows_for(const metric_case* m, int32_t dtype, int64_t n, int64_
 /* Every engine that a device has for the question, with every selector, gives the graph of a plain double loop that
  * knows nothing of the library's engines. Tiles and sets of devices take turns; in a small run selectors do. */
 static void check_with_oracle(const question* q) {
-  static const char *const engines[] = {"direct", "tiled", "fused"}, *const tiles[] = {"0", "29", "64"};
+  static const char* const tiles[] = {"0", "29", "64"};
   static int turn;
+  word_list engines, selectors;
   const oracle_task task = task_of(&q->metric);
   oracle_graph expected = oracle_build(&task, q->rows->n, q->rows->d, q->rows->x, q->k);
   int sets = 0;
   while (device_sets()[sets]) ++sets;
-  for (int e = 0; e < (has_device_filter(q) ? is_product(&q->metric) ? 3 : 2 : 1); ++e)
-    for (const char* const* selector = device_selectors; *selector; ++selector, ++turn) {
-      if (!tried(turn, 4)) continue;
+  for (const char* const* engine = words_of("engine", &engines); *engine; ++engine) {
+    if (strcmp(*engine, "auto") == 0 || !device_does(q, *engine)) continue;
+    for (const char* const* selector = words_of("selector", &selectors); *selector; ++selector, ++turn) {
+      if (strcmp(*engine, "tree") == 0 ? strcmp(*selector, "auto") != 0 : !tried(turn, 4)) continue;
       const char *const set = device_sets()[(turn + turn / 4) % sets], *const tile = tiles[(turn + turn / 8) % 3];
       char label[200], text[24];
       snprintf(label, sizeof label, "%s p=%s %s %lld x %lld k=%lld device=%s engine=%s selector=%s tile_rows=%s",
                q->metric.metric, q->metric.p, dtype_label(q->rows->dtype), (long long)q->rows->n, (long long)q->rows->d,
-               (long long)q->k, set, engines[e], *selector, tile);
-      knng* h = handle_for(q, set, engines[e], *selector, tile);
+               (long long)q->k, set, *engine, *selector, tile);
+      knng* h = handle_for(q, set, *engine, *selector, tile);
       knng_graph* g = NULL;
       expect_ok(answer(h, q, NULL, &g), label);
       expect_graph(g, &expected, label);
       expect_ok(knng_graph_text(g, "engine", text, sizeof text, NULL, NULL), label);
-      assert_string_equal(text, engines[e]);
+      assert_string_equal(text, *engine);
       expect_ok(knng_graph_text(g, "selector", text, sizeof text, NULL, NULL), label);
       if (strcmp(*selector, "auto") != 0) assert_string_equal(text, *selector);
       knng_graph_destroy(g);
       knng_destroy(h);
     }
+  }
   oracle_graph_free(&expected);
 }
 
@@ -172,7 +175,7 @@ static void filters_that_there_are_not(void** state) {
 /* What engines count of few rows is what a file may say. */
 static void graphs_of_few_rows_come_back(void** state) {
   (void)state;
-  static const char* const engines[] = {"auto", "tree", "direct", "tiled", "fused"};
+  word_list engines;
   static const metric_case metrics[] = {{"sqeuclidean", "2", 1}, {"cosine", "2", 1}, {"manhattan", "2", 0}};
   int turn = 0;
   for (int64_t n = 1; n <= 34; n += n < 3 ? 1 : 15)
@@ -184,13 +187,13 @@ static void graphs_of_few_rows_come_back(void** state) {
         question q = question_of(&rows, &metrics[m], nq ? n : n - 1);
         if (nq) q.queries = &queries;
         for (const char* const* set = device_sets(); *set; ++set)
-          for (size_t e = 0; e < sizeof engines / sizeof *engines; ++e) {
+          for (const char* const* engine = words_of("engine", &engines); *engine; ++engine) {
             if (!tried(turn++, 5)) continue;
-            knng* h = handle_for(&q, *set, engines[e], "auto", "0");
+            knng* h = handle_for(&q, *set, *engine, "auto", "0");
             knng_graph* g = NULL;
             char label[100];
             snprintf(label, sizeof label, "%s: %lld queries of %lld rows, %s, engine=%s", *set, (long long)nq,
-                     (long long)n, metrics[m].metric, engines[e]);
+                     (long long)n, metrics[m].metric, *engine);
             const knng_status built = answer(h, &q, NULL, &g);
             if (built != KNNG_ERR_UNSUPPORTED) {
               expect_ok(built, label);

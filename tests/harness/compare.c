@@ -175,6 +175,24 @@ void expect_comes_back(const knng_graph* g, const char* label) {
   }
 }
 
+const char* const* words_of(const char* setting, word_list* list) {
+  knng_option o;
+  memset(&o, 0, sizeof o);
+  o.struct_size = sizeof o;
+  int32_t i = 0;
+  do expect_ok(knng_option_get(i++, &o, NULL), setting);
+  while (strcmp(o.name, setting) != 0);
+  assert_true(snprintf(list->text, sizeof list->text, "%s", o.range) < (int)sizeof list->text);
+  int count = 0;
+  for (char* word = strtok(list->text, ", "); word; word = strtok(NULL, ", ")) {
+    assert_true(count < MOST_WORDS);
+    list->words[count++] = word;
+  }
+  assert_true(count > 1);
+  list->words[count] = NULL;
+  return list->words;
+}
+
 static int has_filter(const metric_case* m) {
   return m->product || (strcmp(m->metric, "minkowski") == 0 && strcmp(m->p, "2") == 0);
 }

@@ -51,6 +51,14 @@ double stat_of(const knng_graph* g, const char* name);
 /* Saves a graph in the current folder, in every format, and loads it: the same ids, bits and statistics. */
 void expect_comes_back(const knng_graph* g, const char* label);
 
+/* The words that a setting takes, as the library lists them, in `list`; NULL at the end. */
+enum { MOST_WORDS = 16 };
+typedef struct word_list {
+  char text[200];
+  const char* words[MOST_WORDS + 1];
+} word_list;
+const char* const* words_of(const char* setting, word_list* list);
+
 /* An engine with its selector ("auto" if it has none); engine NULL ends a list. */
 typedef struct engine_case {
   const char *engine, *selector;

@@ -14,7 +14,6 @@ int64_t (*fake_count)(const char* what, int32_t device);
 void (*fake_stop)(volatile int32_t* flag);
 
 static const char* const all_sets[] = {"cuda:0", "cuda", "cuda:0,1", "cuda:1,0", NULL};
-const char* const device_selectors[] = {"auto", "insertion", "batch_sort", "quick", NULL};
 const char* const* device_sets(void) {
   static const char* sets[5];
   memcpy(sets, all_sets, sizeof sets);
@@ -208,9 +207,17 @@ static int has_boxes(const question* q) {
   return !power && q->rows->d <= 16;
 }
 
+int device_does(const question* q, const char* engine) {
+  if (strcmp(engine, "tree") == 0) return has_boxes(q);
+  if (strcmp(engine, "tiled") == 0) return has_device_filter(q);
+  if (strcmp(engine, "fused") == 0) return has_device_filter(q) && is_product(&q->metric);
+  return 1;
+}
+
 void check_devices(const question* q, const char* const* of_selectors, const char* const* tiles, const char* what) {
-  static const char* const engines[] = {"auto", "tree", "direct", "tiled", "fused"};
   static int turn;
+  word_list engines, selectors;
+  if (!of_selectors) of_selectors = words_of("selector", &selectors);
   knng_error failure;
   knng_graph* expected = answer_of_cpu(q, &failure);
   const char* const* sets = device_sets();
@@ -218,25 +225,29 @@ void check_devices(const question* q, const char* const* of_selectors, const cha
   while (sets[set_count]) ++set_count;
   for (int s = 0; s < set_count; ++s) {
     int way = 0;
-    for (int e = 0; e < (has_device_filter(q) ? is_product(&q->metric) ? 5 : 4 : 3); ++e)
+    for (const char* const* engine = words_of("engine", &engines); *engine; ++engine) {
+      if (!device_does(q, *engine)) continue;
+      const int by_rows = strcmp(*engine, "tree") == 0;
+      const int selects = !by_rows && strcmp(*engine, "auto") != 0 && strcmp(*engine, "direct") != 0;
       for (const char* const* selector = of_selectors; *selector; ++selector) {
-        if (e == 1 && (strcmp(*selector, "auto") != 0 || !has_boxes(q))) continue;
+        if (by_rows && strcmp(*selector, "auto") != 0) continue;
         for (const char* const* tile = tiles; *tile; ++tile, ++way) {
           /* Sessions of GPUs take long to open: there every way is gone once, and by all sets the first. In a small
            * run every way is gone once, by another set each time. */
           if (fake_devices ? small_run() && (way + turn) % set_count != s : s > 0 && way > 0) continue;
-          /* Devices that are none do not select. But for selectors that are asked for tiles are, not rows. */
-          if (e == 1 && q->queries && strcmp(*tile, "0") != 0) continue; /* a tile's columns, too, are asked for */
-          if (fake_devices && selector > of_selectors + (e < 3 ? 1 : 0)) continue;
+          if (by_rows && q->queries && strcmp(*tile, "0") != 0) continue; /* a tile's columns, too, are asked for */
+          /* Simulated devices do not select. But for selectors that are asked for tiles are, not rows. */
+          if (fake_devices && selector > of_selectors + (selects ? 0 : 1)) continue;
           char label[240];
           snprintf(label, sizeof label, "%s: %s p=%s %s n=%lld k=%lld device=%s engine=%s selector=%s tile_rows=%s",
                    what, q->metric.metric, q->metric.p, dtype_label(q->rows->dtype), (long long)q->rows->n,
-                   (long long)q->k, sets[s], engines[e], *selector, *tile);
-          knng* h = handle_for(q, sets[s], engines[e], *selector, *tile);
+                   (long long)q->k, sets[s], *engine, *selector, *tile);
+          knng* h = handle_for(q, sets[s], *engine, *selector, *tile);
           expect_answer(h, q, expected, &failure, label);
           knng_destroy(h);
         }
       }
+    }
   }
   ++turn;
   knng_graph_destroy(expected);

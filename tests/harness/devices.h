@@ -56,8 +56,10 @@ void expect_same(const knng_graph* expected, const knng_graph* g, const char* la
 /* And what is known of the data: that of a graph of the same rows in host memory. */
 void expect_as_from_memory(const knng_graph* expected, const knng_graph* g, const char* label);
 
-extern const char* const device_selectors[];
-/* Every set of devices and every engine, with these selectors and tiles: the CPU's answer, or its refusal. */
+/* Whether an engine of the library does it on a device: those that are not known here shall. */
+int device_does(const question* q, const char* engine);
+/* Every set of devices and every engine, with these selectors (NULL: all) and tiles: the CPU's answer, or its refusal.
+ */
 void check_devices(const question* q, const char* const* selectors, const char* const* tiles, const char* what);
 int is_product(const metric_case* m);
 /* Whether engine=tiled has a filter, as the library says. */
