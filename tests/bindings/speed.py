@@ -3,9 +3,10 @@ the first rows of Fashion-MNIST (dataset-fashion-mnist): the table of the langua
 
     speed.py python|r|rust|fortran BUILD_FOLDER [ROWS...]     --once: one run, without other packages, as a test does
 
-FAISS and NumPy of Debian are many times slower without libopenblas0-pthread. The build is one with tests; for R `ctest -R '^bindings.r$'` installs the package there. Each run is a process of its
-own; those of C and of the language go in turn, so that what else the machine does meets both. The least of seven; of
-two for other packages, which have the first number of rows alone."""
+FAISS and NumPy of Debian are many times slower without libopenblas0-pthread. The build is one with tests; for R
+`ctest -R '^bindings.r$'` installs the package there. Each run is a process of its own; those of C and of the language
+go in turn, so that what else the machine does meets both. The least of seven; of two for other packages, which have the
+first number of rows alone."""
 import ctypes
 import gzip
 import importlib.metadata
