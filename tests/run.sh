@@ -51,9 +51,9 @@ fi
 
 minutes() { echo "Testing: about $1 minutes on two idle cores"; }
 case $label in
-  '') minutes 10 && set -- -LE '^slow$' ;;
+  '') minutes 5 && set -- -LE '^slow$' ;;
   quick) minutes 3 && set -- -LE '^slow$' && export KNNG_TEST_SMALL=1 ;;
-  slow) minutes 15 && set -- -L '^slow$' ;;
+  slow) minutes 9 && set -- -L '^slow$' ;;
   *) set -- -L "^$label\$" ;;
 esac
 cd "$build"
