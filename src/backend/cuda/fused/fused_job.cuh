@@ -24,7 +24,7 @@ struct alignas(8) ListLimit {
 
 // Rows and columns of a block's tile; limits are padded to multiples of it, so that tiles can be read whole.
 inline constexpr int kBlockRows = 256, kBlockColumns = 128;
-// Columns of a unit of work at most: those of all units at a time stay in the L2 cache.
+// Columns of a unit of work at most.
 inline constexpr std::int64_t kUnitColumns = 16384;
 // A pass more for lists that found more than they have room for, and one more; then what is lost is remembered.
 inline constexpr int kPasses = 3;
@@ -73,8 +73,9 @@ __device__ inline bool is_wanted(const FusedJob& job, const Unit& unit) {
 // Whether the pass has anything to do.
 __device__ inline bool is_needed(const FusedJob& job) { return job.pass == 0 || job.overflown[job.pass - 1] != 0; }
 
-// Sets how the launch is cut: each multiprocessor gets several units, so that all end together. Where the rows of all
-// of them fit into half of a cache of 40 MB, columns pass by these; else both have to be few.
+// Sets how the launch is cut. Each multiprocessor gets several units, so that all end together. If the rows that all of
+// them work on fit into half of an L2 cache of 40 MB, every multiprocessor has rows of its own and units are wide. Else
+// they share a band of few rows, and units are narrow.
 inline void cut_into_units(FusedJob& job, int multiprocessors) {
   constexpr std::int64_t kUnitsEach = 8, kCached = 20 << 20, kBand = 16, kBandColumns = 1024;
   const bool cached = multiprocessors * kBlockRows * job.stride * 2 <= kCached;
