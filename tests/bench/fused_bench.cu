@@ -1,5 +1,5 @@
-// Times the kernels of the fused engine by themselves, with limits that take nothing, and that take a share of the
-// pairs.   fused_bench [SIDE]
+// Times the kernels of the fused engine by themselves, on normally distributed points as they come and arranged
+// (arrange.cuh), with limits that take nothing, and that take a share of the pairs.   fused_bench [SIDE [TERMS]]
 #include <cuda_fp16.h>
 
 #include <algorithm>
@@ -7,9 +7,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <vector>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/fused/arrange.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
 #include "tests/gpu/gpu.cuh"
@@ -32,6 +34,42 @@ __global__ void fill(__half* operands, std::int64_t count, std::int64_t dim, uns
     }
     operands[i] = __float2half((sum - 2) * 1.732F);
   }
+}
+
+// Squares of norms of points, a warp each.
+__global__ void measure(const __half* operands, int count, int dim, float* squares) {
+  const int point = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  if (point >= count) return;
+  float sum = 0;
+  for (int i = static_cast<int>(threadIdx.x % 32); i < dim; i += 32) {
+    const float x = __half2float(operands[static_cast<std::int64_t>(point) * dim + i]);
+    sum += x * x;
+  }
+  for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, apart);
+  if (threadIdx.x % 32 == 0) squares[point] = sum;
+}
+
+// Normally distributed points and the squares of their norms.
+struct Points {
+  gpu::Array<__half> operands;
+  gpu::Array<float> squares;
+  std::vector<float> of_host;
+
+  Points(int count, int dim, unsigned seed)
+      : operands(std::int64_t{count} * dim), squares(count), of_host(static_cast<std::size_t>(count)) {
+    fill<<<1024, 256>>>(operands.get(), count, dim, seed);
+    measure<<<static_cast<unsigned>((count + 7) / 8), 256>>>(operands.get(), count, dim, squares.get());
+    gpu::copy(of_host.data(), squares.get(), of_host.size() * sizeof(float));
+  }
+};
+
+// A squared distance below which are as many of the distances from a point (its norm's square is `square`) to normally
+// distributed ones as lie above `deviations` in a normal distribution. They follow a noncentral chi-squared
+// distribution: Patnaik's approximation, and Wilson's and Hilferty's of that.
+float cutoff_of(float square, int dim, double deviations) {
+  const double one = dim + double{square}, two = dim + 2 * double{square}, scale = two / one, freedom = one * one / two;
+  const double part = 2 / (9 * freedom), root = std::max(1 - part - deviations * std::sqrt(part), 0.0);
+  return static_cast<float>(scale * freedom * root * root * root);
 }
 
 float median_ms(const auto& f) {
@@ -59,63 +97,83 @@ int main(int argc, char** argv) {
   const int side = argc > 1 ? std::atoi(argv[1]) : 65536;
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0));
-  std::printf("%s, %d x %d pairs, both sides; TFLOP/s\n%5s %10s %10s %10s %10s %14s\n", properties.name, side, side,
-              "terms", "none", "1e-5", "1e-4", "1e-3", "portable none");
-  for (const int terms : {64, 128, 192, 256, 320, 784, 2048}) {
-    const int capacity = 256;
-    const auto lists = static_cast<std::size_t>(side);
-    gpu::Array<__half> a(lists * static_cast<std::size_t>(terms)), b(lists * static_cast<std::size_t>(terms));
-    fill<<<1024, 256>>>(a.get(), side, terms, 1);
-    fill<<<1024, 256>>>(b.get(), side, terms, 2);
-    std::vector<float> of_lists(lists);
-    gpu::Array<float> row_terms(of_lists), cutoffs(lists), dropped(lists);
-    gpu::Array<libknng::cuda::Candidate> out(2 * lists * static_cast<std::size_t>(capacity));
-    gpu::Array<std::int32_t> counts(2 * lists);
-    gpu::Array<ListLimit> row_limits(lists + kBlockRows), column_limits(lists + kBlockRows);
-    gpu::Array<std::uint8_t> again(2 * lists);
-    gpu::Array<unsigned> overflown(kPasses);
-    FusedJob job{};
-    job.both = true;
-    for (auto* s : {&job.rows, &job.columns}) {
-      s->rows = s->columns = side;
-      s->row_terms = s->column_terms = row_terms.get();
-      s->capacity = capacity;
-      s->cutoffs = cutoffs.get();
-      s->dropped = dropped.get();
-      s->out = out.get() + (s == &job.rows ? 0 : lists * static_cast<std::size_t>(capacity));
-      s->counts = counts.get() + (s == &job.rows ? 0 : lists);
+  std::printf("%s, %d x %d pairs, both sides; TFLOP/s\n%5s %8s %10s %10s %10s %10s %14s   %s\n", properties.name, side,
+              side, "terms", "order", "none", "1e-5", "1e-4", "1e-3", "portable none", "taken of 1e-4");
+  std::vector<int> all_terms{64, 128, 192, 256, 320, 784, 2048};
+  if (argc > 2) all_terms = {std::atoi(argv[2])};
+  for (const int terms : all_terms)
+    for (const bool arranged : {false, true}) {
+      const int capacity = 256;
+      const auto lists = static_cast<std::size_t>(side);
+      const Points a(side, terms, 1), b(side, terms, 2);
+      gpu::Array<std::uint16_t> row_order(in_tiles(side) + kBlockRows), column_order(in_tiles(side));
+      const std::int64_t bytes = std::int64_t{in_tiles(side)} * terms * 2;
+      gpu::Array<std::byte> arranged_a(bytes), arranged_b(bytes);
+      gpu::Array<float> cutoffs(2 * lists), dropped(lists);
+      gpu::Array<libknng::cuda::Candidate> out(2 * lists * static_cast<std::size_t>(capacity));
+      gpu::Array<std::int32_t> counts(2 * lists);
+      gpu::Array<ListLimit> row_limits(lists + kBlockRows), column_limits(lists + kBlockRows), least(side);
+      gpu::Array<std::uint8_t> again(2 * lists);
+      gpu::Array<unsigned> overflown(kPasses);
+      FusedJob job{};
+      job.both = true;
+      for (auto* s : {&job.rows, &job.columns}) {
+        const bool is_rows = s == &job.rows;
+        s->rows = s->columns = side;
+        s->row_terms = (is_rows ? a : b).squares.get();
+        s->column_terms = (is_rows ? b : a).squares.get();
+        s->capacity = capacity;
+        s->cutoffs = cutoffs.get() + (is_rows ? 0 : lists);
+        s->dropped = dropped.get();
+        s->out = out.get() + (is_rows ? 0 : lists * static_cast<std::size_t>(capacity));
+        s->counts = counts.get() + (is_rows ? 0 : lists);
+      }
+      job.columns.side = libknng::cuda::Side::columns;
+      const auto* const of_rows = reinterpret_cast<const std::byte*>(a.operands.get());
+      const auto* const of_columns = reinterpret_cast<const std::byte*>(b.operands.get());
+      job.row_operands = arranged ? arranged_a.get() : of_rows;
+      job.column_operands = arranged ? arranged_b.get() : of_columns;
+      job.row_order = arranged ? row_order.get() : nullptr;
+      job.column_order = arranged ? column_order.get() : nullptr;
+      job.column_least = least.get();
+      job.stride = job.terms = terms;
+      job.row_limits = row_limits.get();
+      job.column_limits = column_limits.get();
+      job.rows_again = again.get();
+      job.columns_again = again.get() + lists;
+      cut_into_units(job, properties.multiProcessorCount);
+      job.overflown = overflown.get();
+      const auto tflops = [&](float ms) { return 2e-9 * side * side * terms / static_cast<double>(ms); };
+      const auto with_cutoffs = [&](double deviations) {
+        std::vector<float> values;
+        for (const Points* points : {&a, &b})
+          for (const float square : points->of_host) values.push_back(cutoff_of(square, terms, deviations));
+        gpu::copy(cutoffs.get(), values.data(), values.size() * sizeof(float));
+      };
+      const auto time = [&](auto kernel) {
+        return tflops(median_ms([&] {
+          start_limits(job, nullptr);
+          if (arranged) {
+            arrange(of_rows, terms, side, job.row_order, terms, arranged_a.get(), nullptr);
+            arrange(of_columns, terms, side, job.column_order, terms, arranged_b.get(), nullptr);
+          }
+          kernel(job, properties.multiProcessorCount, nullptr);
+        }));
+      };
+      const bool hopper = can_run_hopper(properties.major);
+      std::printf("%5d %8s", terms, arranged ? "arranged" : "as is");
+      double taken = 0;
+      for (const double deviations : {1e4, 4.26, 3.72, 3.09}) {
+        with_cutoffs(deviations);
+        std::printf(" %10.0f", hopper ? time(run_hopper) : 0);
+        if (deviations != 3.72) continue;
+        std::vector<std::int32_t> found(2 * lists);
+        gpu::copy(found.data(), counts.get(), found.size() * sizeof(std::int32_t));
+        taken = std::accumulate(found.begin(), found.end(), 0.0) / static_cast<double>(2 * lists) / side;
+      }
+      with_cutoffs(1e4);
+      std::printf(" %14.0f   %.1e\n", time(run_portable), taken);
+      std::fflush(stdout);
     }
-    job.columns.side = libknng::cuda::Side::columns;
-    job.row_operands = reinterpret_cast<const std::byte*>(a.get());
-    job.column_operands = reinterpret_cast<const std::byte*>(b.get());
-    job.stride = job.terms = terms;
-    job.row_limits = row_limits.get();
-    job.column_limits = column_limits.get();
-    job.rows_again = again.get();
-    job.columns_again = again.get() + lists;
-    cut_into_units(job, properties.multiProcessorCount);
-    job.overflown = overflown.get();
-    const auto tflops = [&](float ms) { return 2e-9 * side * side * terms / static_cast<double>(ms); };
-    // Products are about normal, of variance `terms`; a pair is taken where -2 acc is below the cut-off.
-    const auto with_cutoff = [&](double deviations) {
-      std::fill(of_lists.begin(), of_lists.end(),
-                static_cast<float>(-2 * deviations * std::sqrt(static_cast<double>(terms))));
-      gpu::copy(cutoffs.get(), of_lists.data(), lists * sizeof(float));
-    };
-    const auto time = [&](auto kernel) {
-      return tflops(median_ms([&] {
-        start_limits(job, nullptr);
-        kernel(job, properties.multiProcessorCount, nullptr);
-      }));
-    };
-    const bool hopper = can_run_hopper(properties.major);
-    std::printf("%5d", terms);
-    for (const double deviations : {1e4, 4.26, 3.72, 3.09}) {
-      with_cutoff(deviations);
-      std::printf(" %10.0f", hopper ? time(run_hopper) : 0);
-    }
-    with_cutoff(1e4);
-    std::printf(" %14.0f\n", time(run_portable));
-  }
   return 0;
 }

@@ -11,6 +11,7 @@
 #include <cuda_fp16.h>
 
 #include "backend/cuda/fused/all_pairs.cuh"
+#include "backend/cuda/fused/arrange.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
 #include "tests/gpu/gpu.cuh"
@@ -119,9 +120,10 @@ struct SideResult {
   std::vector<float> cutoffs, dropped;
 };
 
-// How a launch is cut into units.
+// How a launch is cut into units, and whether its points are put into the order of what lists accept.
 struct Cut {
   int unit_columns, band;
+  bool arranged;
 };
 
 class Run {
@@ -139,6 +141,11 @@ class Run {
         limits_{gpu::Array<ListLimit>(static_cast<std::size_t>((c.rows + kBlockRows - 1) / kBlockRows * kBlockRows)),
                 gpu::Array<ListLimit>(
                     static_cast<std::size_t>((c.columns + kBlockColumns - 1) / kBlockColumns * kBlockColumns))},
+        least_(in_tiles(c.columns) / kLaneColumns),
+        orders_{gpu::Array<std::uint16_t>((c.rows + kBlockRows - 1) / kBlockRows * kBlockRows),
+                gpu::Array<std::uint16_t>(in_tiles(c.columns))},
+        arranged_{gpu::Array<std::byte>(std::int64_t{in_tiles(c.rows)} * c.terms * 2),
+                  gpu::Array<std::byte>(std::int64_t{in_tiles(c.columns)} * c.terms * 2)},
         again_{gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.rows)),
                gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.columns))},
         overflown_(kPasses) {
@@ -166,6 +173,11 @@ class Run {
     job.terms = c.terms;
     job.row_limits = limits_[0].get();
     job.column_limits = limits_[1].get();
+    job.column_least = least_.get();
+    if (cut.arranged) {
+      job.row_order = orders_[0].get();
+      job.column_order = orders_[1].get();
+    }
     job.rows_again = again_[0].get();
     job.columns_again = again_[1].get();
     job.unit_columns = cut.unit_columns;
@@ -177,6 +189,13 @@ class Run {
           {c.k, zeros_.get(), zeros_.get()}};
     };
     start_limits(job, nullptr);
+    if (cut.arranged) {
+      arrange(job.row_operands, job.stride, c.rows, job.row_order, c.terms, arranged_[0].get(), nullptr);
+      arrange(job.column_operands, job.stride, c.columns, job.column_order, c.terms, arranged_[1].get(), nullptr);
+      job.row_operands = arranged_[0].get();
+      job.column_operands = arranged_[1].get();
+      job.stride = c.terms;
+    }
     for (job.pass = 0; job.pass < kPasses; ++job.pass) {
       if (job.pass > 0) renew_limits(job, lists(0), lists(1), nullptr);
       kernel.run(job, multiprocessors, nullptr);
@@ -210,6 +229,9 @@ class Run {
   gpu::Array<float> zeros_;
   OfSide sides_[2];
   gpu::Array<ListLimit> limits_[2];
+  gpu::Array<ListLimit> least_;
+  gpu::Array<std::uint16_t> orders_[2];
+  gpu::Array<std::byte> arranged_[2];
   gpu::Array<std::uint8_t> again_[2];
   gpu::Array<unsigned> overflown_;
 };
@@ -272,8 +294,8 @@ void expect_list(const Case& c, const SideResult& got, int s, int list, const st
 void expect_case(const Case& c, const NamedKernel& kernel, int multiprocessors, const Cut& cut) {
   const Run run(c, kernel, multiprocessors, cut);
   const std::string what = std::string(kernel.name) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns) +
-                           " x " + std::to_string(c.terms) + (c.both ? " both" : " rows") + " room " +
-                           std::to_string(c.capacity);
+                           " x " + std::to_string(c.terms) + (c.both ? " both" : " rows") +
+                           (cut.arranged ? " arranged" : "") + " room " + std::to_string(c.capacity);
   for (int s = 0; s < (c.both ? 2 : 1); ++s) {
     const SideResult got = run.result(s);
     const int lists = s == 0 ? c.rows : c.columns;
@@ -335,15 +357,21 @@ int main() {
         const int columns = sides[static_cast<std::size_t>(seed * 5 % sides.size())];
         for (const bool both : {true, false}) {
           ++seed;
-          expect_case(make_case(rows, columns, d, both, 2000, 3, seed), kernel, properties.multiProcessorCount,
-                      {seed % 2 == 0 ? kBlockColumns : 3 * kBlockColumns, 1 + static_cast<int>(seed % 5)});
+          for (const bool arranged : {false, true})
+            expect_case(make_case(rows, columns, d, both, 2000, 3, seed), kernel, properties.multiProcessorCount,
+                        {seed % 2 == 0 ? kBlockColumns : 3 * kBlockColumns, 1 + static_cast<int>(seed % 5), arranged});
         }
       }
     // Lists with too little room; few blocks, so that each takes many units.
     for (const int capacity : {4, 8, 40})
       for (const bool both : {true, false})
-        expect_case(make_case(small ? 150 : 700, small ? 300 : 900, 32, both, capacity, 3, seed++), kernel, 3,
-                    {kBlockColumns, 1 + static_cast<int>(seed % 3)});
+        for (const bool arranged : {false, true})
+          expect_case(make_case(small ? 150 : 700, small ? 300 : 900, 32, both, capacity, 3, seed++), kernel, 3,
+                      {kBlockColumns, 1 + static_cast<int>(seed % 3), arranged});
+    // So many tiles that warps of few blocks sieve, compare, and try to sieve again.
+    for (const bool both : {false, true})
+      expect_case(make_case(small ? 65 : 300, small ? 9'000 : 90'000, 16, both, 100, 3, seed++), kernel, 1,
+                  {static_cast<int>(kUnitColumns), 1, true});
     attack_kernel(kernel, properties);
     std::printf("%s: %lld checks so far\n", kernel.name, gpu::checks);
   }

@@ -5,6 +5,7 @@
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/engines/cutoff_guess.h"
+#include "backend/cuda/fused/arrange.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
 
@@ -20,20 +21,43 @@ constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return 
 
 std::int64_t side_in_memory(const knng_backend_problem& p) { return is_paged(p) ? kWholeSide : opening_columns(p); }
 
+// Terms up to which operands are put into the order of limits: with more, comparing is a small part of the work.
+constexpr std::int64_t kMostArranged = 256;
+// Values of operands in that order, of a point.
+std::int64_t arranged_terms(const knng_backend_problem& p) {
+  std::int64_t most = 0;
+  for (const Precision precision : {Precision::fp16, Precision::two_piece}) {
+    const std::int64_t terms = terms_of(p.columns.dim, precision);
+    if (terms <= kMostArranged) most = std::max(most, terms);
+  }
+  return most;
+}
+
 // What a launch works in.
 struct FusedSpace {
   FusedSpace(const knng_backend_problem& p, void* memory) {
     using namespace fused;
     Workspace space(memory);
-    row_limits = space.take<ListLimit>(up_to_whole(p.tile_rows, kBlockRows));
-    column_limits = space.take<ListLimit>(up_to_whole(p.tile_cols, kBlockColumns));
+    const std::int64_t rows = up_to_whole(p.tile_rows, kBlockRows), columns = up_to_whole(p.tile_cols, kTile);
+    row_limits = space.take<ListLimit>(rows);
+    column_limits = space.take<ListLimit>(columns);
+    column_least = space.take<ListLimit>(columns / kLaneColumns);
+    const std::int64_t value_bytes_arranged = 2 * arranged_terms(p);
+    if (value_bytes_arranged > 0) {
+      row_order = space.take<std::uint16_t>(rows);
+      column_order = space.take<std::uint16_t>(columns);
+      row_operands = space.take<std::byte>(rows * value_bytes_arranged);
+      column_operands = space.take<std::byte>(columns * value_bytes_arranged);
+    }
     rows_again = space.take<std::uint8_t>(up_to_whole(p.tile_rows, kBlockRows) / kBlockRows);
     columns_again = space.take<std::uint8_t>(up_to_whole(p.tile_cols, kBlockColumns) / kBlockColumns);
     overflown = space.take<unsigned>(kPasses);
     used = space.used();
   }
 
-  fused::ListLimit *row_limits, *column_limits;
+  fused::ListLimit *row_limits, *column_limits, *column_least;
+  std::uint16_t *row_order = nullptr, *column_order = nullptr;
+  std::byte *row_operands = nullptr, *column_operands = nullptr;
   std::uint8_t *rows_again, *columns_again;
   unsigned* overflown;
   std::int64_t used;
@@ -128,13 +152,27 @@ void FusedTiles::find(TileSearch& search) {
   job.terms = terms_of(dim, precision());
   job.row_limits = space.row_limits;
   job.column_limits = space.column_limits;
+  job.column_least = space.column_least;
   job.rows_again = space.rows_again;
   job.columns_again = space.columns_again;
   job.overflown = space.overflown;
   cut_into_units(job, multiprocessors_);
   const ListsOfSide rows{search.row_lists, search.row_bounds}, columns{search.column_lists, search.column_bounds};
   cudaStream_t stream = in_.context.stream;
+  const bool arranges = job.terms <= kMostArranged;
+  if (arranges) {
+    job.row_order = space.row_order;
+    job.column_order = space.column_order;
+  }
   start_limits(job, stream);
+  if (arranges) {
+    arrange(job.row_operands, job.stride, job.rows.rows, job.row_order, job.terms, space.row_operands, stream);
+    arrange(job.column_operands, job.stride, job.rows.columns, job.column_order, job.terms, space.column_operands,
+            stream);
+    job.row_operands = space.row_operands;
+    job.column_operands = space.column_operands;
+    job.stride = job.terms;
+  }
   for (job.pass = 0; job.pass < kPasses; ++job.pass) {
     if (job.pass > 0) renew_limits(job, rows, columns, stream);
     kernel_of(compute_major_)(job, multiprocessors_, stream);

@@ -85,6 +85,7 @@ std::vector<float> all_products(const FusedPoints& points, Kernel kernel, int mu
   const OfSide rows(points.row_count, points.column_count, kBlockRows, context),
       columns(points.column_count, points.row_count, kBlockColumns, context);
   const DeviceArray<unsigned> overflown(kPasses, context);
+  const DeviceArray<ListLimit> least(in_tiles(points.column_count) / kLaneColumns, context);
   FusedJob job{};
   for (SelectJob* const side : {&job.rows, &job.columns}) {
     side->rows = points.row_count;
@@ -102,6 +103,7 @@ std::vector<float> all_products(const FusedPoints& points, Kernel kernel, int mu
   job.terms = points.terms;
   job.row_limits = rows.limits();
   job.column_limits = columns.limits();
+  job.column_least = least.data();
   job.rows_again = rows.again();
   job.columns_again = columns.again();
   cut_into_units(job, multiprocessors);

@@ -24,6 +24,10 @@ struct alignas(8) ListLimit {
 
 // Rows and columns of a block's tile; limits are padded to multiples of it, so that tiles can be read whole.
 inline constexpr int kBlockRows = 256, kBlockColumns = 128;
+// Points whose order may be changed (arrange.cuh), and places that are filled together.
+inline constexpr int kWindow = 256, kTile = 128;
+// Columns of 32 that a lane compares: numbers 2 q, 2 q + 1, 2 q + 8, ..., 2 q + 25.
+inline constexpr int kLaneColumns = 8;
 // Columns of a unit of work at most.
 inline constexpr std::int64_t kUnitColumns = 16384;
 // A pass more for lists that found more than they have room for, and one more; then what is lost is remembered.
@@ -34,11 +38,14 @@ struct FusedJob {
   SelectJob rows, columns;
   bool both;  // a pair serves its column as well
 
-  // fp16: `terms` of a point, from one to the next `stride`; 16-byte aligned, multiples of 8.
+  // fp16, by place: `terms` of a point, from one to the next `stride`; 16-byte aligned, multiples of 8.
   const std::byte *row_operands, *column_operands;
   std::int64_t stride, terms;
 
-  ListLimit *row_limits, *column_limits;
+  // Which of its window the point in each place is; null: points are in order. In places of no point are zeros.
+  std::uint16_t *row_order, *column_order;
+  ListLimit *row_limits, *column_limits;  // by place
+  ListLimit* column_least;                // the least half term and the least threshold of each lane's columns of 32
   // By blocks of kBlockRows rows, and by units' columns: whether a list there has to be gone through again. Not looked
   // at in the first pass.
   std::uint8_t *rows_again, *columns_again;
@@ -47,6 +54,15 @@ struct FusedJob {
   unsigned* overflown;  // kPasses: lists that found more than there is room for, by pass
   int pass;
 };
+
+__host__ __device__ constexpr int in_tiles(int points) { return (points + kTile - 1) / kTile * kTile; }
+// Places of so many points.
+__host__ __device__ constexpr int places(const std::uint16_t* order, int points) {
+  return order ? in_tiles(points) : points;
+}
+__device__ inline int point_at(const std::uint16_t* order, int place) {
+  return order ? place / kWindow * kWindow + order[place] : place;
+}
 
 __host__ __device__ constexpr int row_blocks(const FusedJob& job) {
   return (job.rows.rows + kBlockRows - 1) / kBlockRows;

@@ -1,7 +1,7 @@
 // The fused kernel for compute capability 9.0. A producer warp brings operands by bulk copies into a ring in shared
-// memory; two consumer warpgroups of 128 rows each multiply (wgmma) and compare; what they put aside goes to drain
-// warps, which look at it pair by pair and store what is wanted. Where all terms of 256 rows fit they stay, and the
-// consumers take turns: while one multiplies, the other compares. Else rows come with columns.
+// memory; two consumer warpgroups of 128 rows each multiply (wgmma) and compare, one while the other multiplies; what
+// they put aside goes to drain warps, which look at it pair by pair and store what is wanted. Where all terms of 256
+// rows fit they stay. Else rows come with columns.
 #include <algorithm>
 #include <array>
 
@@ -29,8 +29,9 @@ static_assert(128 * (kHelperRegisters + kConsumers * kConsumerRegisters) <= 6553
 // Behind operands, which are aligned to 1024.
 struct Control {
   ListLimit limits[kLimitSlots][kBlockColumns];
+  ListLimit least[kLimitSlots][kTile / kLaneColumns];
   Mailbox mail[kConsumerWarps];
-  Survivors::Space survivors[kDrainWarps];
+  DrainSpace drains[kDrainWarps];
   Barrier full[kMostStages], empty[kMostStages], limits_free[kLimitSlots], rows_there, rows_free;
 };
 
@@ -63,10 +64,11 @@ Shape shape_of(std::int64_t terms) {
 #endif
 
 #if KNNG_HAS_WGMMA
-// Numbers of barriers that say whose turn it is to multiply, and who uses them.
-constexpr int kTurn = 1, kConsumerThreads = 128 * kConsumers;
-constexpr int kTermsAtOnce = 16;
-constexpr int kLimitsBytes = kBlockColumns * static_cast<int>(sizeof(ListLimit));
+// Numbers of barriers at which a consumer's warps choose how to compare.
+constexpr int kChoice = 1, kTermsAtOnce = 16;
+constexpr int kLimitsBytes = kBlockColumns * static_cast<int>(sizeof(ListLimit)),
+              kLeastBytes = kLimitsBytes / kLaneColumns;
+static_assert(kBlockColumns == kTile);
 
 template <bool kRowsStay>
 __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, const FusedJob& job, const Shape& shape,
@@ -94,9 +96,12 @@ __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, con
         std::byte* const to = ring + stage.at * kStageBytes;
         Barrier* const there = &control.full[stage.at];
         wait(&control.empty[stage.at], stage.parity ^ 1);
-        arrive_expecting(there, kStageBytes + (block == 0 ? kLimitsBytes : 0));
-        if (block == 0)
-          copy_bytes(control.limits[slot.at], job.column_limits + at.first_column + column, kLimitsBytes, there);
+        arrive_expecting(there, kStageBytes + (block == 0 ? kLimitsBytes + kLeastBytes : 0));
+        if (block == 0) {
+          const int first = at.first_column + column;
+          copy_bytes(control.limits[slot.at], job.column_limits + first, kLimitsBytes, there);
+          copy_bytes(control.least[slot.at], job.column_least + first / kLaneColumns, kLeastBytes, there);
+        }
         copy_box(to, columns, block * kTerms, at.first_column + column, there);
         if constexpr (!kRowsStay) bring_rows(to + kColumnsBytes, block, there);
         stage.next(shape.stages);
@@ -106,41 +111,44 @@ __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, con
   }
 }
 
-using Found = Products<2, kBlockColumns / 8, 64>;
+// Of 32 rows a warp has the first and the third eight in one slab, the second and the fourth in the other.
+using Found = Products<2, kBlockColumns / 8, 8, 16>;
 
 template <bool kRowsStay, bool kBoth>
 __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte* staying, const std::byte* ring,
                         Control& control, int consumer) {
   constexpr int kStageBytes = kColumnsBytes + (kRowsStay ? 0 : kRowsBytes);
   const int thread = static_cast<int>(threadIdx.x % 128), lane = thread % 32, warp = thread / 32;
-  const int row_base = consumer * 128 + warp * 16;  // of the block
+  const int row_base = consumer * 128 + warp * 32;  // of the block
   Sender sender(control.mail[consumer * 4 + warp]);
+  Sift sift(job.row_order != nullptr);
   Turn stage, slot, unit;
   Found found;
-  if (kRowsStay && consumer == 1) arrive_named(kTurn, kConsumerThreads);
   for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
     const Unit at = unit_of(job, u);
     if (!is_wanted(job, at)) continue;
     const int first_row = at.row_block * kBlockRows;
     sender.begin({row_base, first_row, at.first_column});
-    ListLimit limits[2][2];  // of slabs and halves
+    ListLimit row_limits[2][2];  // of slabs and halves
+    LeastLimit least;
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      limits[i / 2][i % 2] = job.row_limits[first_row + row_base + i / 2 * 64 + i % 2 * 8 + lane / 4];
+    for (int i = 0; i < 4; ++i) {
+      row_limits[i / 2][i % 2] = job.row_limits[first_row + row_base + Found::row_of({i / 2, 0, i % 2, 0}, lane)];
+      least.take(row_limits[i / 2][i % 2]);
+    }
     if constexpr (kRowsStay) {
       wait(&control.rows_there, unit.parity);
       unit.next(1);
     }
     for (int column = 0; column < at.columns; column += kBlockColumns) {
       int first_stage = stage.at;
-      if constexpr (kRowsStay) sync_named(kTurn + consumer, kConsumerThreads);
       for (int block = 0; block < shape.blocks; ++block) {
         wait(&control.full[stage.at], stage.parity);
         const std::byte* const there = ring + stage.at * kStageBytes;
         const std::byte* const rows =
             (kRowsStay ? staying + block * kRowsBytes : there + kColumnsBytes) + consumer * (kRowsBytes / 2);
-        const std::uint64_t a = matrix_descriptor(rows), b = matrix_descriptor(there);
-        constexpr std::uint64_t kNextSlab = 64 * kTerms * 2 >> 4;
+        const unsigned a = matrix_at(rows), b = matrix_at(there);
+        constexpr unsigned kNextSlab = 8 * kTerms * 2 >> 4;
         pin(found.values[0]);
         pin(found.values[1]);
         begin_products();
@@ -161,7 +169,6 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
         }
         stage.next(shape.stages);
       }
-      if constexpr (kRowsStay) arrive_named(kTurn + (1 - consumer), kConsumerThreads);
       wait_for_products<0>();
       pin(found.values[0]);
       pin(found.values[1]);
@@ -173,8 +180,9 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
         else
           arrive(&control.empty[first_stage]);
       }
-      const auto row_limit = [&](int slab, int half) { return limits[slab][half]; };
-      sift<kBoth>(found, row_limit, control.limits[slot.at], column, sender);
+      const auto row_limit = [&](int slab, int half) { return row_limits[slab][half]; };
+      sift.tile<kBoth>(found, WarpLimits{row_limit, least, control.limits[slot.at], control.least[slot.at]}, column,
+                       sender, [&](bool yes) { return count_named(kChoice + consumer, 128, yes) / 128.0F; });
       __syncwarp();
       if (lane == 0) arrive(&control.limits_free[slot.at]);
       slot.next(kLimitSlots);
@@ -184,7 +192,6 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
     sender.end();
   }
   sender.close();
-  if (kRowsStay && consumer == 0) sync_named(kTurn, kConsumerThreads);
 }
 #endif
 
@@ -215,7 +222,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     give_registers<kHelperRegisters>();
     const int drain = static_cast<int>(threadIdx.x / 32) - 1;
     if (drain >= 0)
-      open_letters<kBoth, Found, kConsumerWarps, kDrainWarps>(control.mail, drain, control.survivors[drain], job);
+      open_letters<kBoth, Found, kConsumerWarps, kDrainWarps>(control.mail, drain, control.drains[drain], job);
     else if (threadIdx.x == 0)
       produce<kRowsStay>(&rows, &columns, job, shape, staying, ring, control);
   } else {
@@ -249,8 +256,8 @@ void launch(const FusedJob& job, const Shape& shape, int blocks, cudaStream_t st
                                 : shape.stages * (kRowsBytes + kColumnsBytes));
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostShared));
   kernel<<<static_cast<unsigned>(blocks), kThreads, static_cast<std::size_t>(shared), stream>>>(
-      map_of(job.row_operands, job.rows.rows, job.stride, job.terms),
-      map_of(job.column_operands, job.rows.columns, job.stride, job.terms), job, shape);
+      map_of(job.row_operands, places(job.row_order, job.rows.rows), job.stride, job.terms),
+      map_of(job.column_operands, places(job.column_order, job.rows.columns), job.stride, job.terms), job, shape);
   check_launch();
 }
 

@@ -86,11 +86,19 @@ __device__ inline void copy_bytes(void* to, const void* from, int bytes, Barrier
 
 // ---- barriers of some warps, by number (0 is __syncthreads())
 
-__device__ inline void sync_named(int number, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
-}
-__device__ inline void arrive_named(int number, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
+// At how many threads the predicate holds.
+__device__ inline int count_named(int number, int threads, bool predicate) {
+  int count = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred holds;\n"
+      "setp.ne.s32 holds, %3, 0;\n"
+      "barrier.red.popc.u32 %0, %1, %2, holds;\n"
+      "}\n"
+      : "=r"(count)
+      : "r"(number), "r"(threads), "r"(static_cast<int>(predicate))
+      : "memory");
+  return count;
 }
 
 // ---- registers of a warpgroup
@@ -107,13 +115,12 @@ __device__ inline void take_registers() {
 // ---- products
 
 // How wgmma gets a matrix in shared memory: rows of 64 halves, 128 bytes, whose 16-byte pieces are swizzled as
-// bulk copies do ("128B"), eight rows every 1024 bytes. Aligned to 1024.
-__device__ inline std::uint64_t matrix_descriptor(const void* matrix) {
-  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62, kEightRows = std::uint64_t{1024 >> 4} << 32;
-  return kSwizzle128 | kEightRows | std::uint64_t{1} << 16 | (shared_address(matrix) & 0x3ffff) >> 4;
-}
+// bulk copies do ("128B"), eight rows together, aligned to 1024. This is the word that says where it is; the other has
+// the bytes from eight rows to the next eight.
+__device__ inline unsigned matrix_at(const void* matrix) { return 1U << 16 | (shared_address(matrix) & 0x3ffff) >> 4; }
+constexpr unsigned matrix_of(unsigned next_eight_rows) { return 1U << 30 | next_eight_rows >> 4; }
 // 16 halves further along the rows.
-inline constexpr std::uint64_t kNextTerms = 32 >> 4;
+inline constexpr unsigned kNextTerms = 32 >> 4;
 
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -128,18 +135,21 @@ __device__ __forceinline__ void pin(float (&sums)[kCount]) {
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(sums[i])::"memory");
 }
 
-// sums (64 x 128, fp32; from zeros if `fresh`) += a (64 x 16, fp16) b (128 x 16)^T.
-__device__ __forceinline__ void multiply(float (&d)[64], std::uint64_t a, std::uint64_t b, bool fresh) {
+// sums (64 x 128, fp32; from zeros if `fresh`) += a (64 x 16, fp16; every second eight rows) b (128 x 16)^T.
+__device__ __forceinline__ void multiply(float (&d)[64], unsigned a, unsigned b, bool fresh) {
   asm volatile(
       "{\n"
       ".reg .pred adds;\n"
+      ".reg .b64 a, b;\n"
       "setp.eq.b32 adds, %66, 0;\n"
+      "mov.b64 a, {%64, %67};\n"
+      "mov.b64 b, {%65, %68};\n"
       "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, adds, 1, 1, 0, 0;\n"
+      "a, b, adds, 1, 1, 0, 0;\n"
       "}\n"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
         "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
@@ -149,7 +159,7 @@ __device__ __forceinline__ void multiply(float (&d)[64], std::uint64_t a, std::u
         "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
         "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
         "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "l"(a), "l"(b), "r"(static_cast<int>(fresh)));
+      : "r"(a), "r"(b), "r"(static_cast<int>(fresh)), "n"(matrix_of(2048)), "n"(matrix_of(1024)));
 }
 
 }  // namespace libknng::cuda::fused

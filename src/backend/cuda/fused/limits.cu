@@ -1,6 +1,7 @@
 #include "backend/cuda/fused/limits.cuh"
 
 #include <algorithm>
+#include <cub/block/block_radix_sort.cuh>
 
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/highest_bound.cuh"
@@ -13,40 +14,80 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 struct Side {
   const SelectJob* job;
   const float* terms;
+  std::uint16_t* order;
   ListLimit* limits;
   std::uint8_t* again;
-  int lists, padded, grain;  // of `again`
+  int lists, places, grain;  // of `again`
 };
 __device__ Side side_of(const FusedJob& job, bool rows) {
   if (rows)
-    return {&job.rows,      job.rows.row_terms, job.row_limits,
-            job.rows_again, job.rows.rows,      (job.rows.rows + kBlockRows - 1) / kBlockRows * kBlockRows,
-            kBlockRows};
-  return {&job.columns,      job.rows.column_terms,
-          job.column_limits, job.columns_again,
-          job.rows.columns,  (job.rows.columns + kBlockColumns - 1) / kBlockColumns * kBlockColumns,
-          job.unit_columns};
+    return {&job.rows,     job.rows.row_terms,           job.row_order, job.row_limits, job.rows_again,
+            job.rows.rows, row_blocks(job) * kBlockRows, kBlockRows};
+  return {&job.columns,      job.rows.column_terms, job.column_order,           job.column_limits,
+          job.columns_again, job.rows.columns,      in_tiles(job.rows.columns), job.unit_columns};
 }
 
 __device__ ListLimit limit_of(float term, float cutoff) {
   return {__fmul_rd(0.5F, term), __fmul_rd(0.5F, __fsub_rd(term, cutoff))};
 }
 
+// The place of the point that is `rank`-th of a window of so many tiles: what a lane compares together is next to each
+// other in rank, its 8 columns of 32, and the 4 of 32 rows that have the same number in their eight. Tiles are alike:
+// each has points of all ranks.
+__device__ int place_of(int rank, int tiles) {
+  const int together = rank / kLaneColumns, i = rank % kLaneColumns;
+  const int tile = together % tiles, of_tile = together / tiles;
+  return tile * kTile + of_tile % 4 * 32 + of_tile / 4 * 2 + i % 4 * 8 + i / 4;
+}
+
+constexpr int kSorted = kWindow / kThreads;  // of a thread
+using Sort = cub::BlockRadixSort<float, kThreads, kSorted, std::uint16_t>;
+
+// A block a window.
 __global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJob job) {
-  const int i = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
-  if (i < kPasses) job.overflown[i] = 0;
-  if (i < row_blocks(job)) job.rows_again[i] = 0;
-  if (i < column_units(job)) job.columns_again[i] = 0;
-  for (const bool rows : {true, false}) {
-    const Side side = side_of(job, rows);
-    if (i >= side.padded) continue;
+  __shared__ typename Sort::TempStorage scratch;
+  __shared__ ListLimit of_points[kWindow], of_places[kWindow];
+  const int first = static_cast<int>(blockIdx.x) * kWindow, thread = static_cast<int>(threadIdx.x);
+  const bool rows = blockIdx.y == 0;
+  const Side side = side_of(job, rows);
+  const int places = min(side.places - first, kWindow), sorted = min(in_tiles(side.lists) - first, kWindow);
+  float keys[kSorted];
+  std::uint16_t points[kSorted];
+#pragma unroll
+  for (int j = 0; j < kSorted; ++j) {
+    const int of_window = j * kThreads + thread, i = first + of_window;
+    if (rows && i < kPasses) job.overflown[i] = 0;
+    if (rows && i < row_blocks(job)) job.rows_again[i] = 0;
+    if (rows && i < column_units(job)) job.columns_again[i] = 0;
     const bool takes = i < side.lists && (rows || job.both);
     const float term = i < side.lists ? side.terms[i] : infinity();
     ListLimit limit = limit_of(term, takes ? side.job->cutoffs[i] : 0.0F);
     if (!takes) limit.threshold = infinity();
-    side.limits[i] = limit;
     if (takes) side.job->counts[i] = 0;
+    of_points[of_window] = limit;
+    points[j] = static_cast<std::uint16_t>(of_window);
+    const float key = __fadd_rn(limit.half_term, takes ? limit.threshold : 0);
+    keys[j] = isnan(key) ? infinity() : key;
   }
+  if (places <= 0) return;
+  if (side.order) Sort(scratch).Sort(keys, points);
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < kSorted; ++j) {
+    const int rank = thread * kSorted + j;
+    const int place = !side.order ? points[j] : rank < sorted ? place_of(rank, sorted / kTile) : rank;
+    if (place >= places) continue;
+    of_places[place] = side.limits[first + place] = of_points[points[j]];
+    if (side.order) side.order[first + place] = points[j];
+  }
+  __syncthreads();
+  if (rows || thread >= places / kLaneColumns) return;
+  ListLimit least{infinity(), infinity()};
+  for (int c = 0; c < kLaneColumns; ++c) {
+    const ListLimit& of = of_places[thread / 4 * 32 + thread % 4 * 2 + c / 2 * 8 + c % 2];
+    least = {fminf(least.half_term, of.half_term), fminf(least.threshold, of.threshold)};
+  }
+  job.column_least[first / kLaneColumns + thread] = least;
 }
 
 // A block a list, of those that found too much.
@@ -58,23 +99,25 @@ __global__ void __launch_bounds__(kThreads)
   const bool rows = blockIdx.y == 0;
   const Side side = side_of(job, rows);
   const ListsOfSide& of = rows ? of_rows : of_columns;
-  for (int first = static_cast<int>(blockIdx.x) * kThreads; first < side.lists;
+  for (int first = static_cast<int>(blockIdx.x) * kThreads; first < side.places;
        first += static_cast<int>(gridDim.x) * kThreads) {
     const int mine = first + static_cast<int>(threadIdx.x);
-    const bool full = mine < side.lists && side.job->counts[mine] > side.job->capacity;
-    if (mine < side.lists && !full) side.limits[mine].threshold = infinity();
+    const int list = mine < side.places ? point_at(side.order, mine) : side.lists;
+    const bool full = list < side.lists && side.job->counts[list] > side.job->capacity;
+    if (list < side.lists && !full) side.limits[mine].threshold = infinity();
     // Lists in which something is left over are few.
-    for (int l = first; l < min(first + kThreads, side.lists); ++l) {
-      if (!__syncthreads_or(full && mine == l)) continue;
+    for (int place = first; place < min(first + kThreads, side.places); ++place) {
+      if (!__syncthreads_or(full && mine == place)) continue;
+      const int l = point_at(side.order, place);
       const int capacity = side.job->capacity;
       const float highest = highest_of_nearest<kWarps>(side.job->out + static_cast<std::int64_t>(l) * capacity,
                                                        capacity, of.bounds, l, scratch);
       if (threadIdx.x == 0) {
         const float cutoff = fminf(of.lists.cutoffs[l], highest);
         of.lists.cutoffs[l] = cutoff;
-        side.limits[l] = limit_of(side.terms[l], cutoff);
+        side.limits[place] = limit_of(side.terms[l], cutoff);
         side.job->counts[l] = 0;
-        side.again[l / side.grain] = 1;
+        side.again[place / side.grain] = 1;
       }
       __syncthreads();
     }
@@ -84,8 +127,8 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void start_limits(const FusedJob& job, cudaStream_t stream) {
-  const int most = std::max(row_blocks(job) * kBlockRows, column_units(job) * job.unit_columns);
-  start<<<static_cast<unsigned>((most + kThreads - 1) / kThreads), kThreads, 0, stream>>>(job);
+  const int most = std::max(row_blocks(job) * kBlockRows, in_tiles(job.rows.columns));
+  start<<<dim3(static_cast<unsigned>((most + kWindow - 1) / kWindow), 2), kThreads, 0, stream>>>(job);
   check_launch();
 }
 

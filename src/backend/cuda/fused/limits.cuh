@@ -15,7 +15,7 @@ struct ListsOfSide {
   Bounds bounds;
 };
 
-// Limits from the job's cut-offs; nothing is found yet.
+// Limits from the job's cut-offs, in an order of places if the job has one, which it writes; nothing is found yet.
 void start_limits(const FusedJob& job, cudaStream_t stream);
 
 // Before a pass but the first: a list that found more in the pass before than it has room for has some of its pairs and

@@ -12,6 +12,7 @@ inline constexpr int kLetterRoom = 16, kLetters = 2;
 
 struct Letter {
   PacketSpace<kLetterRoom> packets;
+  int count;
   WarpPlace place;  // of all its packets
   bool last;        // none comes behind it
 };
@@ -24,14 +25,13 @@ struct Mailbox {
   // One thread, before both begin.
   __device__ void open() {
     for (int i = 0; i < kLetters; ++i) {
-      letters[i].packets.count = 0;
       init_barrier(&sent[i], 32);
       init_barrier(&read[i], 32);
     }
   }
 };
 
-// All lanes call everything but add().
+// All lanes call everything.
 class Sender {
  public:
   __device__ explicit Sender(Mailbox& box) : box_(box) {}
@@ -39,71 +39,86 @@ class Sender {
   // Before the first product of a unit, and behind its last.
   __device__ void begin(const WarpPlace& place) { place_ = place; }
   __device__ void end() {
-    __syncwarp();
-    const bool is_empty = packets().is_empty();
-    __syncwarp();
-    if (!is_empty) flush();
+    if (count_ > 0) flush();
   }
-  __device__ void close() { send(true); }
+  __device__ void close() { send(false); }
 
-  __device__ bool add(const float (&products)[kPacketProducts], int column, int group) {
-    return packets().add(products, column, group);
+  // Packets of lanes in `all`.
+  __device__ void add(unsigned all, const Packet& packet) {
+    added_ += __popc(all);
+    while (all != 0) {
+      Packets packets(box_.letters[turn_.at].packets, count_);
+      all = packets.add(all, packet);
+      count_ = packets.count();
+      if (count_ == kLetterRoom) flush();
+    }
   }
-  __device__ bool is_crowded() { return packets().is_crowded(); }
-  // Returns when there is an empty letter.
-  __device__ void flush() {
-    send(false);
-    wait(&box_.read[turn_.at], turn_.parity ^ 1);
-  }
+  // Packets since it was told to count anew.
+  __device__ int added() const { return added_; }
+  __device__ void count_anew() { added_ = 0; }
 
  private:
-  __device__ Packets<kLetterRoom> packets() { return Packets(box_.letters[turn_.at].packets); }
-  __device__ void send(bool last) {
+  // Returns when there is an empty letter.
+  __device__ void flush() {
+    send(true);
+    wait(&box_.read[turn_.at], turn_.parity ^ 1);
+  }
+  __device__ void send(bool goes_on) {
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
+      box_.letters[turn_.at].count = count_;
       box_.letters[turn_.at].place = place_;
-      box_.letters[turn_.at].last = last;
+      box_.letters[turn_.at].last = !goes_on;
     }
     arrive(&box_.sent[turn_.at]);
     turn_.next(kLetters);
+    count_ = 0;
   }
 
   Mailbox& box_;
   Turn turn_;
   WarpPlace place_{};
+  int count_ = 0;  // packets in the letter
+  int added_ = 0;
+};
+
+// What a warp that opens letters works in.
+struct DrainSpace {
+  Survivors::Space survivors;
+  std::uint16_t near[kLetterRoom * kPacketProducts];
 };
 
 // Opens the letters of boxes first, first + kStep, ..., below kBoxes, until all are closed; all lanes of a warp. P: the
 // products that packets are of.
 template <bool kBoth, class P, int kBoxes, int kStep>
-__device__ __forceinline__ void open_letters(Mailbox* boxes, int first, Survivors::Space& space, const FusedJob& job) {
-  constexpr int kMine = (kBoxes + kStep - 1) / kStep, kAtOnce = 4;
-  Survivors survivors(space);
+__device__ __forceinline__ void open_letters(Mailbox* boxes, int first, DrainSpace& space, const FusedJob& job) {
+  static_assert(kLetters == 2 && kBoxes <= 32);
+  Survivors survivors(space.survivors);
   int first_row = 0, first_column = 0;  // of the unit whose survivors there are
-  Turn turns[kMine];
-  unsigned open = 0;
-#pragma unroll
-  for (int i = 0; i < kMine; ++i) open |= first + i * kStep < kBoxes ? 1U << i : 0U;
+  unsigned open = 0;                    // a bit a box
+  for (int box = first; box < kBoxes; box += kStep) open |= 1U << box;
+  unsigned turns = 0, parities = 0;  // likewise: the letter that comes next, and its parity
   while (open != 0) {
-#pragma unroll
-    for (int i = 0; i < kMine; ++i) {
-      if ((open >> i & 1U) == 0) continue;
-      Mailbox& box = boxes[first + i * kStep];
-      const bool is_there = is_over(&box.sent[turns[i].at], turns[i].parity);
+#pragma unroll 1
+    for (int i = first; i < kBoxes; i += kStep) {
+      const unsigned bit = 1U << i;
+      if ((open & bit) == 0) continue;
+      Mailbox& box = boxes[i];
+      const int at = (turns & bit) != 0 ? 1 : 0;
+      const bool is_there = is_over(&box.sent[at], (parities & bit) != 0 ? 1 : 0);
       if (!__all_sync(0xffffffffU, is_there)) continue;
-      Letter& letter = box.letters[turns[i].at];
+      Letter& letter = box.letters[at];
       const WarpPlace place = letter.place;
       if (place.first_row != first_row || place.first_column != first_column) {
         survivors.deliver(job, first_row, first_column);
         first_row = place.first_row;
         first_column = place.first_column;
       }
-      Packets packets(letter.packets);
-      open_packets<kBoth, P, kAtOnce>(packets, survivors, job, place);
-      if (letter.last) open &= ~(1U << i);
-      packets.clear();
-      arrive(&box.read[turns[i].at]);
-      turns[i].next(kLetters);
+      open_packets<kBoth, P>(Packets(letter.packets, letter.count), space.near, survivors, job, place);
+      if (letter.last) open &= ~bit;
+      arrive(&box.read[at]);
+      turns ^= bit;
+      if (at == kLetters - 1) parities ^= bit;
     }
   }
   survivors.deliver(job, first_row, first_column);

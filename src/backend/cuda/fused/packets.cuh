@@ -1,5 +1,5 @@
-// Products of a lane in which some pair is wanted, put aside while the warp goes on: which pair it is, and whose, is
-// found out for many packets at a time, by all lanes.
+// Products of a lane in which some pair may be wanted, put aside while the warp goes on: which pair it is, and whose,
+// is found out for many packets at a time. All lanes call everything.
 #pragma once
 
 #include "backend/cuda/fused/survivors.cuh"
@@ -11,54 +11,74 @@ inline constexpr int kPacketProducts = 16;
 template <int kRoom>
 struct PacketSpace {
   __align__(16) float products[kRoom][kPacketProducts];
+  float needed[kRoom];
   std::uint32_t origins[kRoom];
-  int count;
+};
+
+// What a lane puts aside: products of a group of the columns that begin `column` columns into the unit. None that is
+// lower than `needed` is wanted.
+struct Packet {
+  float products[kPacketProducts];
+  float needed;
+  int column, group;
 };
 
 template <int kRoom>
 class Packets {
  public:
-  using Space = PacketSpace<kRoom>;
+  __device__ explicit Packets(PacketSpace<kRoom>& space, int count = 0) : space_(space), count_(count) {}
 
-  // Cleared, at first.
-  __device__ explicit Packets(Space& space) : space_(space) {}
+  __device__ int count() const { return count_; }
+  __device__ void clear() { count_ = 0; }
 
-  // A lane's own: products of a group of the columns that begin `column` columns into the unit. False: no room.
-  __device__ bool add(const float (&products)[kPacketProducts], int column, int group) {
-    const int at = atomicAdd(&space_.count, 1);
-    if (at >= kRoom) return false;
-    auto* const to = reinterpret_cast<float4*>(space_.products[at]);
+  // Those of lanes in `all`, as far as there is room; returns of which lanes there are still some.
+  __device__ unsigned add(unsigned all, const Packet& packet) {
+    const unsigned lane = threadIdx.x % 32;
+    const int at = count_ + __popc(all & ((1U << lane) - 1));
+    const bool goes = (all >> lane & 1U) != 0 && at < kRoom;
+    if (goes) {
+      auto* const to = reinterpret_cast<float4*>(space_.products[at]);
 #pragma unroll
-    for (int i = 0; i < kPacketProducts / 4; ++i)
-      to[i] = {products[4 * i], products[4 * i + 1], products[4 * i + 2], products[4 * i + 3]};
-    space_.origins[at] =
-        static_cast<std::uint32_t>(column) << 16 | static_cast<std::uint32_t>(group) << 8 | threadIdx.x % 32;
-    return true;
+      for (int i = 0; i < kPacketProducts / 4; ++i)
+        to[i] = {packet.products[4 * i], packet.products[4 * i + 1], packet.products[4 * i + 2],
+                 packet.products[4 * i + 3]};
+      space_.needed[at] = packet.needed;
+      space_.origins[at] =
+          static_cast<std::uint32_t>(packet.column) << 16 | static_cast<std::uint32_t>(packet.group) << 8 | lane;
+    }
+    count_ = min(count_ + __popc(all), kRoom);
+    return all & ~__ballot_sync(0xffffffffU, goes);
   }
-  __device__ bool is_crowded() const { return space_.count > kRoom * 3 / 4; }
-  __device__ bool is_empty() const { return space_.count == 0; }
+
+  // Writes the numbers of products that may be wanted, at most all, and returns how many.
+  __device__ int find_near(std::uint16_t* near) const {
+    const int lane = static_cast<int>(threadIdx.x % 32), products = count_ * kPacketProducts;
+    int found = 0;
+    for (int i = lane; i - lane < products; i += 32) {
+      const int packet = i / kPacketProducts;
+      const bool is_near = i < products && space_.products[packet][i % kPacketProducts] >= space_.needed[packet];
+      const unsigned all = __ballot_sync(0xffffffffU, is_near);
+      if (is_near) near[found + __popc(all & ((1U << lane) - 1))] = static_cast<std::uint16_t>(i);
+      found += __popc(all);
+    }
+    __syncwarp();
+    return found;
+  }
 
   struct Product {
     float value;
     int e;  // its number in the packet
     int column, group, lane;
   };
-  // All lanes: as many products as there are, and the i-th of them.
-  __device__ int products() const { return min(space_.count, kRoom) * kPacketProducts; }
   __device__ Product product(int i) const {
     const std::uint32_t origin = space_.origins[i / kPacketProducts];
     return {space_.products[i / kPacketProducts][i % kPacketProducts], i % kPacketProducts,
             static_cast<int>(origin >> 16), static_cast<int>(origin >> 8 & 0xffU), static_cast<int>(origin & 0xffU)};
   }
-  // All lanes.
-  __device__ void clear() {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) space_.count = 0;
-    __syncwarp();
-  }
 
  private:
-  Space& space_;
+  PacketSpace<kRoom>& space_;
+  int count_;
 };
 
 }  // namespace libknng::cuda::fused

@@ -25,9 +25,11 @@ struct Shared {
   __align__(128) std::byte rows[kStages][kRows * kTerms * 2];
   __align__(128) std::byte columns[kStages][kColumns * kTerms * 2];
   __align__(16) ListLimit limits[2][kColumns];
+  ListLimit least[2][kColumns / kLaneColumns];
   ListLimit row_limits[kRows];
   PacketSpace<kPacketsRoom> packets[kWarps];
   Survivors::Space survivors[kWarps];
+  std::uint16_t near[kWarps][kPacketsRoom * kPacketProducts];
 };
 
 // Pieces of 16 bytes are swizzled, so that eight points' pieces lie in eight banks of 16 bytes.
@@ -65,7 +67,7 @@ __device__ void multiply(float* d, const unsigned (&a)[4], unsigned b0, unsigned
 #endif
 }
 
-using Found = Products<kSlabs, kEights, 16>;
+using Found = Products<kSlabs, kEights, 16, 8>;
 
 __device__ void multiply_stage(Found& found, const std::byte* rows, const std::byte* columns, int warp_row,
                                int warp_column) {
@@ -93,10 +95,9 @@ __device__ void multiply_stage(Found& found, const std::byte* rows, const std::b
 template <bool kBoth>
 class Finds {
  public:
-  __device__ Finds(PacketSpace<kPacketsRoom>& packets, Survivors::Space& survivors, const FusedJob& job)
-      : packets_(packets), survivors_(survivors), job_(job) {
-    packets_.clear();
-  }
+  __device__ Finds(PacketSpace<kPacketsRoom>& packets, std::uint16_t* near, Survivors::Space& survivors,
+                   const FusedJob& job)
+      : packets_(packets), near_(near), survivors_(survivors), job_(job) {}
 
   // Before the first product of a unit, and behind its last.
   __device__ void begin(const WarpPlace& place) { place_ = place; }
@@ -105,17 +106,28 @@ class Finds {
     survivors_.deliver(job_, place_.first_row, place_.first_column);
   }
 
-  __device__ bool add(const float (&products)[kPacketProducts], int column, int group) {
-    return packets_.add(products, column, group);
+  // Packets of lanes in `all`.
+  __device__ void add(unsigned all, const Packet& packet) {
+    added_ += __popc(all);
+    while (all != 0) {
+      all = packets_.add(all, packet);
+      if (packets_.count() == kPacketsRoom) flush();
+    }
   }
-  __device__ bool is_crowded() const { return packets_.is_crowded(); }
+
+  // Packets since it was told to count anew.
+  __device__ int added() const { return added_; }
+  __device__ void count_anew() { added_ = 0; }
+
+ private:
   __device__ __noinline__ void flush() {
-    open_packets<kBoth, Found, 8>(packets_, survivors_, job_, place_);
+    open_packets<kBoth, Found>(packets_, near_, survivors_, job_, place_);
     packets_.clear();
   }
 
- private:
   Packets<kPacketsRoom> packets_;
+  std::uint16_t* near_;
+  int added_ = 0;
   Survivors survivors_;
   const FusedJob& job_;
   WarpPlace place_{};
@@ -128,7 +140,8 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
   auto& shared = *reinterpret_cast<Shared*>(memory);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int warp_row = warp / kWarpsAcross * kWarpRows, warp_column = warp % kWarpsAcross * kWarpColumns;
-  Finds<kBoth> finds(shared.packets[warp], shared.survivors[warp], job);
+  Finds<kBoth> finds(shared.packets[warp], shared.near[warp], shared.survivors[warp], job);
+  Sift sift(job.row_order != nullptr);
   const int blocks = static_cast<int>((job.terms + kTerms - 1) / kTerms);
   constexpr int kHalves = kBlockRows / kRows;
   for (int work = static_cast<int>(blockIdx.x); work < units(job) * kHalves; work += static_cast<int>(gridDim.x)) {
@@ -143,17 +156,15 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
     const auto fetch = [&](int stage) {
       if (stage < stages) {
         const int column = at.first_column + stage / blocks * kColumns, first = stage % blocks * kTerms;
-        bring(shared.rows[stage % kStages], job.row_operands, job.stride, job.terms, first_row, job.rows.rows, first);
-        bring(shared.columns[stage % kStages], job.column_operands, job.stride, job.terms, column, job.rows.columns,
-              first);
+        bring(shared.rows[stage % kStages], job.row_operands, job.stride, job.terms, first_row,
+              places(job.row_order, job.rows.rows), first);
+        bring(shared.columns[stage % kStages], job.column_operands, job.stride, job.terms, column,
+              places(job.column_order, job.rows.columns), first);
       }
       commit_copies();
     };
     __syncthreads();  // nobody reads the ring and the limits any more
     if (threadIdx.x < kRows) shared.row_limits[threadIdx.x] = job.row_limits[first_row + static_cast<int>(threadIdx.x)];
-    const auto row_limit = [&](int slab, int half) {
-      return shared.row_limits[warp_row + slab * 16 + half * 8 + lane / 4];
-    };
     for (int stage = 0; stage < kStages - 1; ++stage) fetch(stage);
     Found found;
     for (int tile = 0, stage = 0; tile < tiles; ++tile) {
@@ -162,16 +173,27 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
 #pragma unroll
         for (float& value : slab) value = 0;
       ListLimit* const column_limits = shared.limits[tile % 2];
-      if (threadIdx.x < kColumns)
-        column_limits[threadIdx.x] =
-            job.column_limits[at.first_column + tile * kColumns + static_cast<int>(threadIdx.x)];
+      const int first_column = at.first_column + tile * kColumns, thread = static_cast<int>(threadIdx.x);
+      if (thread < kColumns) column_limits[thread] = job.column_limits[first_column + thread];
+      if (thread < kColumns / kLaneColumns)
+        shared.least[tile % 2][thread] = job.column_least[first_column / kLaneColumns + thread];
       for (int block = 0; block < blocks; ++block, ++stage) {
         wait_for_copies<kStages - 2>();
         __syncthreads();  // the stage is there for all, and the one before is read
         fetch(stage + kStages - 1);
         multiply_stage(found, shared.rows[stage % kStages], shared.columns[stage % kStages], warp_row, warp_column);
       }
-      sift<kBoth>(found, row_limit, column_limits + warp_column, tile * kColumns + warp_column, finds);
+      const auto row_limit = [&](int slab, int half) {
+        return shared.row_limits[warp_row + Found::row_of({slab, 0, half, 0}, lane)];
+      };
+      LeastLimit least;
+#pragma unroll
+      for (int i = 0; i < 2 * kSlabs; ++i) least.take(row_limit(i / 2, i % 2));
+      sift.tile<kBoth>(found,
+                       WarpLimits{row_limit, least, column_limits + warp_column,
+                                  shared.least[tile % 2] + warp_column / kLaneColumns},
+                       tile * kColumns + warp_column, finds,
+                       [](bool yes) { return __syncthreads_count(yes) / static_cast<float>(kThreads); });
     }
     finds.end();
   }

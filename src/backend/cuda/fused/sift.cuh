@@ -1,6 +1,6 @@
-// The comparison of products in registers, as tensor cores leave them: a warp has kSlabs times 16 rows, kRowStep apart,
-// and kEights times 8 columns; of each 16 x 8 a lane has rows lane / 4 and 8 further on, columns 2 (lane % 4) and the
-// next. Nearly no pair is wanted: a lane asks of 16 products at once whether any is, and puts them aside if so.
+// The comparison of products in registers, as tensor cores leave them: a warp has kSlabs times 16 rows and kEights
+// times 8 columns; of each 16 x 8 a lane has row lane / 4 and one kHalfStep further on, columns 2 (lane % 4) and the
+// next. Nearly no pair is wanted: 16 products of a lane are put aside together if one of them may be.
 #pragma once
 
 #include "backend/cuda/fused/fused_job.cuh"
@@ -9,10 +9,13 @@
 
 namespace libknng::cuda::fused {
 
-template <int kSlabs, int kEights, int kRowStep>
+template <int kSlabs, int kEights, int kSlabStep, int kHalfStep>
 struct Products {
   static constexpr int kTogether = kPacketProducts;  // of a lane
   static constexpr int kGroups = kSlabs * kEights * 4 / kTogether;
+  static constexpr int kStripes = kEights / 4;  // of 32 columns
+  static constexpr int kGroupsEach = kGroups / kStripes, kEightsTogether = 4 / kGroupsEach;
+  static_assert(kEights % 4 == 0 && kEightsTogether * kSlabs * 4 == kTogether);
   float values[kSlabs][kEights * 4];
 
   // The e-th of a group: slabs together, then columns.
@@ -24,7 +27,7 @@ struct Products {
     return {i / 4 % kSlabs, i / 4 / kSlabs, i / 2 % 2, i % 2};
   }
   __device__ float at(Place p) const { return values[p.slab][p.eight * 4 + p.half * 2 + p.odd]; }
-  static __device__ int row_of(Place p, int lane) { return p.slab * kRowStep + lane / 4 + p.half * 8; }
+  static __device__ int row_of(Place p, int lane) { return p.slab * kSlabStep + p.half * kHalfStep + lane / 4; }
   static __device__ int column_of(Place p, int lane) { return p.eight * 8 + lane % 4 * 2 + p.odd; }
 };
 
@@ -33,127 +36,205 @@ struct WarpPlace {
   int row_base, first_row, first_column;
 };
 
-// Of all lanes.
-__device__ inline int sum_of_warp(int mine) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  for (int apart = 16; apart > 0; apart /= 2) mine += __shfl_xor_sync(0xffffffffU, mine, apart);
-  return mine;
-#else
-  return static_cast<int>(__reduce_add_sync(0xffffffffU, static_cast<unsigned>(mine)));
-#endif
-}
-
-// Looks through packets of products of this kind; all lanes. Limits are far away: those of kAtOnce products of a lane
-// are asked for before the first is looked at.
-template <bool kBoth, class P, int kAtOnce, int kRoom>
-__device__ __forceinline__ void open_packets(const Packets<kRoom>& packets, Survivors& survivors, const FusedJob& job,
-                                             const WarpPlace& at) {
+// Looks through packets of products of this kind; all lanes. near: room for the numbers of all products.
+template <bool kBoth, class P, int kRoom>
+__device__ __forceinline__ void open_packets(const Packets<kRoom>& packets, std::uint16_t* near, Survivors& survivors,
+                                             const FusedJob& job, const WarpPlace& at) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   __syncwarp();
-  const int products = packets.products();
+  const int count = packets.find_near(near);
 #pragma unroll 1
-  for (int start = 0; start < products; start += 32 * kAtOnce) {
-    Survivor found[kAtOnce];
-    ListLimit of_rows[kAtOnce], of_columns[kAtOnce];
-#pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) {
-      const typename Packets<kRoom>::Product x = packets.product(min(start + lane + 32 * j, products - 1));
-      const typename P::Place p = P::place(x.group, x.e);
-      const int row = at.row_base + P::row_of(p, x.lane), column = x.column + P::column_of(p, x.lane);
-      of_rows[j] = job.row_limits[at.first_row + row];
-      of_columns[j] = job.column_limits[at.first_column + column];
-      found[j] = {x.value, place_of(row, column, false, false)};
-    }
-    int wanted = 0;
-#pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) {
-      const float product = found[j].low;
-      const bool there = start + lane + 32 * j < products;
-      const ListLimit row = of_rows[j], column = of_columns[j];
-      if (there && __fsub_rn(product, column.half_term) >= row.threshold) found[j].place |= kOfRow;
-      if (kBoth && there && __fsub_rn(product, row.half_term) >= column.threshold) found[j].place |= kOfColumn;
-      // Terms are twice their halves, or, where these are denormal, a little more: then low is still below the key.
-      const float terms = __fadd_rn(__fmul_rn(2.0F, row.half_term), __fmul_rn(2.0F, column.half_term));
-      found[j].low = __fmaf_rn(-2.0F, product, terms);
-      wanted += (found[j].place & (kOfRow | kOfColumn)) != 0 ? 1 : 0;
-    }
-    const auto keep = [&](int from, int to, int count) {
-      Survivor* next = count > 0 ? survivors.take(count) : nullptr;
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j)
-        if (j >= from && j < to && (found[j].place & (kOfRow | kOfColumn)) != 0) *next++ = found[j];
-    };
-    const int together = sum_of_warp(wanted);
-    const bool room_for_all = survivors.has_room(together);
-    __syncwarp();
-    if (!room_for_all) survivors.deliver(job, at.first_row, at.first_column);
-    if (together <= Survivors::kRoom) {
-      keep(0, kAtOnce, wanted);
-    } else {
-#pragma unroll 1
-      for (int j = 0; j < kAtOnce; ++j) {
-        __syncwarp();
-        const bool has_room = survivors.has_room(32);
-        __syncwarp();
-        if (!has_room) survivors.deliver(job, at.first_row, at.first_column);
-        bool mine = false;
-#pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) mine |= i == j && (found[i].place & (kOfRow | kOfColumn)) != 0;
-        keep(j, j + 1, mine ? 1 : 0);
-      }
-    }
-    __syncwarp();
+  for (int start = 0; start < count; start += 32) {
+    const typename Packets<kRoom>::Product x = packets.product(near[min(start + lane, count - 1)]);
+    const typename P::Place p = P::place(x.group, x.e);
+    const int row = at.row_base + P::row_of(p, x.lane), column = x.column + P::column_of(p, x.lane);
+    const ListLimit of_row = job.row_limits[at.first_row + row];
+    const ListLimit of_column = job.column_limits[at.first_column + column];
+    const bool there = start + lane < count;
+    const bool for_row = there && __fsub_rn(x.value, of_column.half_term) >= of_row.threshold;
+    const bool for_column = kBoth && there && __fsub_rn(x.value, of_row.half_term) >= of_column.threshold;
+    // Terms are twice their halves, or, where these are denormal, a little more: then low is still below the key.
+    const float terms = __fadd_rn(__fmul_rn(2.0F, of_row.half_term), __fmul_rn(2.0F, of_column.half_term));
+    survivors.add(for_row || for_column, {__fmaf_rn(-2.0F, x.value, terms), place_of(row, column, for_row, for_column)},
+                  job, at.first_row, at.first_column);
   }
+  __syncwarp();
 }
 
-// column_base: of the warp's first in the unit. row_limit(slab, half): of a lane's rows. columns: limits of the warp's
-// columns, in shared memory, 16-byte aligned. finds: takes packets of a lane while it has room (add()); all lanes ask
-// whether it should be emptied (is_crowded()) and have it emptied (flush()).
-template <bool kBoth, int kSlabs, int kEights, int kRowStep, class RowLimit, class Finds>
-__device__ __forceinline__ void sift(const Products<kSlabs, kEights, kRowStep>& products, const RowLimit& row_limit,
-                                     const ListLimit* columns, int column_base, Finds& finds) {
-  using P = Products<kSlabs, kEights, kRowStep>;
+// The least of what some lists accept.
+struct LeastLimit {
+  float half_term = infinity(), threshold = infinity();
+
+  __device__ void take(ListLimit limit) {
+    half_term = fminf(half_term, limit.half_term);
+    threshold = fminf(threshold, limit.threshold);
+  }
+};
+
+// The highest of two products and `highest`, which is not negative: such floats have the order of their bits. One
+// instruction from compute capability 9.0 on. (In C++ the compiler turns sums to integers while products are under
+// way.)
+__device__ __forceinline__ int higher(float a, float b, int highest) {
+  int result;
+  asm("{\n"
+      ".reg .s32 x, y;\n"
+      "mov.b32 x, %1;\n"
+      "mov.b32 y, %2;\n"
+      "max.s32 x, x, y;\n"
+      "max.s32 %0, x, %3;\n"
+      "}\n"
+      : "=r"(result)
+      : "f"(a), "f"(b), "r"(highest));
+  return result;
+}
+
+template <class P>
+__device__ __forceinline__ Packet packet_of(const P& products, int group, float needed, int column) {
+  Packet packet{{}, needed, column, group};
+#pragma unroll
+  for (int e = 0; e < P::kTogether; ++e) packet.products[e] = products.at(P::place(group, e));
+  return packet;
+}
+
+// The highest of a lane's products under 32 columns, or 0 if all are negative.
+template <int kSlabs, int kEights, int kSlabStep, int kHalfStep>
+__device__ __forceinline__ float highest_of(const Products<kSlabs, kEights, kSlabStep, kHalfStep>& products,
+                                            int stripe) {
+  int highest = 0;
+#pragma unroll
+  for (int slab = 0; slab < kSlabs; ++slab)
+#pragma unroll
+    for (int i = 0; i < 16; i += 2)
+      highest = higher(products.values[slab][stripe * 16 + i], products.values[slab][stripe * 16 + i + 1], highest);
+  return __int_as_float(highest);
+}
+
+// The highest of a lane's products in one column, likewise.
+template <int kSlabs, int kEights, int kSlabStep, int kHalfStep>
+__device__ __forceinline__ float highest_of(const Products<kSlabs, kEights, kSlabStep, kHalfStep>& products, int eight,
+                                            int odd) {
+  int highest = 0;
+#pragma unroll
+  for (int slab = 0; slab < kSlabs; ++slab)
+    highest = higher(products.values[slab][eight * 4 + odd], products.values[slab][eight * 4 + 2 + odd], highest);
+  return __int_as_float(highest);
+}
+
+// What a product must not be below for a pair of some rows and columns to be wanted.
+template <bool kBoth>
+__device__ __forceinline__ float needed_by(const LeastLimit& rows, const ListLimit& columns) {
+  const float by_rows = __fadd_rd(rows.threshold, columns.half_term);
+  return kBoth ? fminf(by_rows, __fadd_rd(columns.threshold, rows.half_term)) : by_rows;
+}
+
+// What a warp compares its products with. row(slab, half): of a lane's rows, least_of_rows: of all of them. columns,
+// least_of_columns: of the warp's, and of each lane's by 32, in shared memory, 16-byte aligned.
+template <class Row>
+struct WarpLimits {
+  const Row& row;
+  const LeastLimit& least_of_rows;
+  const ListLimit *columns, *least_of_columns;
+
+  template <bool kBoth>
+  __device__ float needed(int stripe) const {
+    return needed_by<kBoth>(least_of_rows, least_of_columns[stripe * 4 + static_cast<int>(threadIdx.x % 4)]);
+  }
+};
+
+// Each pair with both of its lists: puts aside the groups of which some pair is wanted. column_base: of the warp's
+// first in the unit. finds: takes packets (add()). All lanes.
+template <bool kBoth, class P, class Row, class Finds>
+__device__ __forceinline__ void compare(const P& products, const WarpLimits<Row>& limits, int column_base,
+                                        Finds& finds) {
   constexpr int kChains = 4;
-  const auto* const pairs = reinterpret_cast<const float4*>(columns);  // two limits each
-  const int mine = static_cast<int>(threadIdx.x % 4);
-  unsigned left = 0;  // groups for which there is no room
+  const auto* const pairs = reinterpret_cast<const float4*>(limits.columns);  // two limits each
 #pragma unroll
   for (int g = 0; g < P::kGroups; ++g) {
     bool any[kChains] = {};  // each waits for no other
 #pragma unroll
     for (int e = 0; e < P::kTogether; ++e) {
       const typename P::Place p = P::place(g, e);
-      const float4 two = pairs[p.eight * 4 + mine];
+      const float4 two = pairs[p.eight * 4 + static_cast<int>(threadIdx.x % 4)];
       const float half_term = p.odd ? two.z : two.x, threshold = p.odd ? two.w : two.y;
-      const ListLimit row = row_limit(p.slab, p.half);
+      const ListLimit row = limits.row(p.slab, p.half);
       const float product = products.at(p);
       any[e % kChains] |= __fsub_rn(product, half_term) >= row.threshold;
       if (kBoth) any[(e + kChains / 2) % kChains] |= __fsub_rn(product, row.half_term) >= threshold;
     }
-    if ((any[0] | any[1]) | (any[2] | any[3])) {
-      float packet[P::kTogether];
-#pragma unroll
-      for (int e = 0; e < P::kTogether; ++e) packet[e] = products.at(P::place(g, e));
-      if (!finds.add(packet, column_base, g)) left |= 1U << g;
-    }
-  }
-  __syncwarp();
-  const bool crowded = finds.is_crowded();
-  __syncwarp();
-  if (!crowded) return;
-  finds.flush();
-  // Many are wanted where cut-offs are young: the rest, as much as there is room for at a time.
-  while (__any_sync(0xffffffffU, left != 0)) {
-#pragma unroll
-    for (int g = 0; g < P::kGroups; ++g) {
-      if ((left >> g & 1U) == 0) continue;
-      float packet[P::kTogether];
-#pragma unroll
-      for (int e = 0; e < P::kTogether; ++e) packet[e] = products.at(P::place(g, e));
-      if (finds.add(packet, column_base, g)) left &= ~(1U << g);
-    }
-    finds.flush();
+    const unsigned all = __ballot_sync(0xffffffffU, (any[0] | any[1]) | (any[2] | any[3]));
+    if (all != 0)
+      finds.add(all, packet_of(products, g, limits.template needed<kBoth>(g / P::kGroupsEach), column_base));
   }
 }
+
+// The same where rows and columns that a lane has are alike, so that one comparison tells of many pairs: of its
+// products under 32 columns the highest with what a pair would need of the lists that accept most, and only if it might
+// be wanted that of each column. acc < RD(least threshold_i + least half_term_j) implies acc < threshold_i +
+// half_term_j for all of them, so that all pairs lie above their rows' cut-offs; likewise for columns. Puts aside some
+// groups too many.
+template <bool kBoth, class P, class Row, class Finds>
+__device__ __forceinline__ void sieve(const P& products, const WarpLimits<Row>& limits, int column_base, Finds& finds) {
+  const int quarter = static_cast<int>(threadIdx.x % 4);
+  float needed[P::kStripes];
+  bool is_near[P::kStripes], any_near = false;
+#pragma unroll
+  for (int s = 0; s < P::kStripes; ++s) {
+    needed[s] = limits.template needed<kBoth>(s);
+    is_near[s] = highest_of(products, s) >= needed[s];
+    any_near |= is_near[s];
+  }
+  if (!__any_sync(0xffffffffU, any_near)) return;
+#pragma unroll
+  for (int s = 0; s < P::kStripes; ++s) {
+    if (!__any_sync(0xffffffffU, is_near[s])) continue;
+    unsigned all[P::kGroupsEach];  // lanes
+#pragma unroll
+    for (int i = 0; i < P::kGroupsEach; ++i) {
+      bool wanted = false;
+#pragma unroll
+      for (int j = 0; j < P::kEightsTogether; ++j) {
+        const int eight = (s * P::kGroupsEach + i) * P::kEightsTogether + j;
+        const float4 two = reinterpret_cast<const float4*>(limits.columns)[eight * 4 + quarter];
+        wanted |= highest_of(products, eight, 0) >= needed_by<kBoth>(limits.least_of_rows, {two.x, two.y});
+        wanted |= highest_of(products, eight, 1) >= needed_by<kBoth>(limits.least_of_rows, {two.z, two.w});
+      }
+      all[i] = __ballot_sync(0xffffffffU, wanted);
+    }
+#pragma unroll
+    for (int i = 0; i < P::kGroupsEach; ++i)
+      if (all[i] != 0) finds.add(all[i], packet_of(products, s * P::kGroupsEach + i, needed[s], column_base));
+  }
+}
+
+// Compares the products of one tile after the other. Sieves while few groups are put aside: of clustered points rows
+// and columns are not alike, and most of what is put aside would be for nothing. Warps that wait for each other choose
+// together, as one that compares would hold up those that sieve.
+class Sift {
+ public:
+  // arranged: whether points are in an order in which they may be alike.
+  __device__ explicit Sift(bool arranged) : arranged_(arranged), sieves_(arranged) {}
+
+  // share(yes): of the warps that choose together, that at which `yes` holds.
+  template <bool kBoth, class P, class Row, class Finds, class Share>
+  __device__ __forceinline__ void tile(const P& products, const WarpLimits<Row>& limits, int column_base, Finds& finds,
+                                       const Share& share) {
+    if (sieves_)
+      sieve<kBoth>(products, limits, column_base, finds);
+    else
+      compare<kBoth>(products, limits, column_base, finds);
+    if (!arranged_ || --tiles_ > 0) return;
+    sieves_ = !sieves_ || share(finds.added() > kTried * kMostOfTile) < 0.5F;
+    tiles_ = sieves_ ? kTried : kNotTried;
+    finds.count_anew();
+  }
+
+ private:
+  // Tiles after which it chooses, packets of a tile up to which it sieves, and tiles that are compared before it tries
+  // again.
+  static constexpr int kTried = 16, kMostOfTile = 4, kNotTried = 512;
+
+  bool arranged_, sieves_;
+  int tiles_ = kTried;
+};
 
 }  // namespace libknng::cuda::fused

@@ -1,5 +1,5 @@
 // Pairs that a warp has found, on their way to lists. A list's count is far away, and who waits for it multiplies
-// nothing meanwhile: so many go together. All lanes call everything but add().
+// nothing meanwhile: so many go together.
 #pragma once
 
 #include "backend/cuda/fused/fused_job.cuh"
@@ -33,33 +33,32 @@ class Survivors {
  public:
   static constexpr int kRoom = 96;
   struct Space {
-    int count;
     Survivor found[kRoom];
   };
 
-  __device__ explicit Survivors(Space& space) : space_(space) {
-    if (lane() == 0) space_.count = 0;
-    __syncwarp();
-  }
+  // All lanes, as for everything.
+  __device__ explicit Survivors(Space& space) : space_(space) {}
 
-  // All lanes: whether there is room for so many of all lanes together.
-  __device__ bool has_room(int wanted) const { return space_.count + wanted <= kRoom; }
-  // A lane's own, for which there is room: where `count` of them go.
-  __device__ Survivor* take(int count) { return space_.found + atomicAdd(&space_.count, count); }
+  // A lane's own, if it has one.
+  __device__ void add(bool has, const Survivor& found, const FusedJob& job, int first_row, int first_column) {
+    const unsigned all = __ballot_sync(0xffffffffU, has);
+    if (count_ + __popc(all) > kRoom) deliver(job, first_row, first_column);
+    if (has) space_.found[count_ + __popc(all & ((1U << lane()) - 1))] = found;
+    count_ += __popc(all);
+  }
 
   // All that a lane hands over is under way at a time.
   __device__ void deliver(const FusedJob& job, int first_row, int first_column) {
     constexpr int kOfLane = kRoom / 32;
     __syncwarp();
-    const int count = space_.count;
     Survivor found[kOfLane];
     int rows[kOfLane], columns[kOfLane], in_row[kOfLane], in_column[kOfLane];
 #pragma unroll
     for (int i = 0; i < kOfLane; ++i) {
       const int at = lane() + 32 * i;
-      found[i] = at < count ? space_.found[at] : Survivor{infinity(), 0};
-      rows[i] = first_row + static_cast<int>(found[i].place >> 16);
-      columns[i] = first_column + static_cast<int>(found[i].place >> 2 & 0x3fffU);
+      found[i] = at < count_ ? space_.found[at] : Survivor{infinity(), 0};
+      rows[i] = point_at(job.row_order, first_row + static_cast<int>(found[i].place >> 16));
+      columns[i] = point_at(job.column_order, first_column + static_cast<int>(found[i].place >> 2 & 0x3fffU));
       // Padding goes out by its number; what is no candidate, by its low.
       if (!(found[i].low < infinity()) || rows[i] >= job.rows.rows || columns[i] >= job.rows.columns)
         found[i].place = 0;
@@ -72,8 +71,7 @@ class Survivors {
       if ((found[i].place & kOfColumn) != 0) store(job, job.columns, columns[i], rows[i], in_column[i], found[i].low);
     }
     __syncwarp();
-    if (lane() == 0) space_.count = 0;
-    __syncwarp();
+    count_ = 0;
   }
 
  private:
@@ -99,6 +97,7 @@ class Survivors {
   }
 
   Space& space_;
+  int count_ = 0;
 };
 
 }  // namespace libknng::cuda::fused
