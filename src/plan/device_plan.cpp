@@ -71,8 +71,8 @@ std::int64_t side_of(std::int64_t pairs) {
 // No larger side, with which as many tiles are about alike. Lists of a last tile that is much smaller would have seen
 // little when they meet a large one, and take from it what does not last.
 std::int64_t even_side(std::int64_t points, std::int64_t side) {
-  const std::int64_t grain = side >= 8 * kWideGrain ? kWideGrain : kGrain;
-  return std::min(side, round_up(ceil_div(points, ceil_div(points, side)), grain));
+  const std::int64_t share = ceil_div(points, ceil_div(points, side));
+  return std::min(side, round_up(share, share >= 8 * kWideGrain ? kWideGrain : kGrain));
 }
 
 // As was asked for, or as large as pays, if there is memory for it.

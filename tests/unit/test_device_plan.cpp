@@ -286,8 +286,8 @@ void tiles_end_soon(void**) {
     assert_true(!soon.square || soon.tile_rows == soon.tile_cols);
     // Those of a graph that are cut are about alike, down to the last.
     if (soon.square && soon.tile_rows < free.tile_rows) {
-      const std::int64_t blocks = ceil_div(soon.rows, soon.tile_rows);
-      assert_true(soon.tile_rows < ceil_div(soon.rows, blocks) + smallest);
+      const std::int64_t share = ceil_div(soon.rows, ceil_div(soon.rows, soon.tile_rows));
+      assert_true(soon.tile_rows < share + (share >= 8192 ? 1024 : smallest));
     }
     assert_true(soon.tile_rows * soon.tile_cols <= pairs || (soon.tile_rows <= smallest && soon.tile_cols <= smallest));
     // Bands of many rows are not cut for few columns, nor for want of time where fewer columns do.
