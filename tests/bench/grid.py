@@ -19,7 +19,9 @@ more than an eighth of the rows, the floor is the time that the canonical keys o
 engine=direct, which evaluates all pairs, times the share of the pairs that are listed.
 
 Needs Debian's python3-faiss with libopenblas0-pthread, python3-sklearn, python3-scipy and libnanoflann-dev (of which
-the C++ compiler makes a library); who is missing is left out. A benchmark, never a test.
+the C++ compiler makes a library); who is missing is left out. FAISS is as fast as the kernels of OpenBLAS, which an
+older OpenBLAS chooses badly for a processor that it does not know: the line of versions says which they are, and -o
+names others (SkylakeX, Haswell, Zen). A benchmark, never a test.
 """
 import argparse
 import ctypes
@@ -63,6 +65,7 @@ def arguments():
     parser.add_argument("--peers", help=f"which, separated by commas, or none: {', '.join(NAMES)}; with --on "
                                         f"{', '.join(GPU_NAMES)}")
     parser.add_argument("--threads", type=int, default=0, help="of all; 0: as many as there are cores for this process")
+    parser.add_argument("-o", "--openblas", default="", help="OPENBLAS_CORETYPE, if not what OpenBLAS chooses by itself")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of libknng's")
     parser.add_argument("--seconds", type=float, default=1, help="of a cell's turns, beyond three calls of each")
     parser.add_argument("--calls", type=int, default=200, help="of each in a cell, at most")
@@ -112,6 +115,8 @@ for name in [v for v in os.environ if v.startswith(("OPENBLAS_", "OMP_", "GOMP_"
     del os.environ[name]
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = str(THREADS)
+if ARGS.openblas:
+    os.environ["OPENBLAS_CORETYPE"] = ARGS.openblas
 os.environ["KNNG_LIBRARY"] = str(pathlib.Path(ARGS.library or f"{ARGS.build}/lib/libknng.so.0").resolve())
 sys.path.insert(0, str(HERE.parent.parent / "bindings" / "python"))
 
