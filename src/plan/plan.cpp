@@ -10,7 +10,7 @@ namespace libknng {
 namespace {
 
 constexpr std::int64_t kFewestTile = 64, kMostTile = 512;
-constexpr std::int64_t kTilesPerThread = 8, kMostInOne = 256;
+constexpr std::int64_t kBlocksPerThread = 4, kMostInOne = 256;
 // To start a thread and to wait for its end takes some 50 us, and milliseconds where others want its processor: a whole
 // slice of theirs. So many seconds of work are worth it, for each thread; and what takes less than the other number
 // needs nobody who looks after it.
@@ -29,7 +29,7 @@ std::int64_t comfortable_tile(const Problem& p) {
   // Enough tiles to keep all threads busy to the end; one thread takes few points in one.
   const std::int64_t points = std::max(p.rows, p.columns);
   const bool in_one = p.threads == 1 && points <= kMostInOne;
-  const std::int64_t of_many = in_one ? points : ceil_div(points, kTilesPerThread * p.threads);
+  const std::int64_t of_many = in_one ? points : round_up(ceil_div(points, kBlocksPerThread * p.threads), p.panel);
   tile = std::min(tile, std::max(kFewestTile, of_many));
   return std::clamp(tile / p.panel * p.panel, p.panel, kMostTile / p.panel * p.panel);
 }

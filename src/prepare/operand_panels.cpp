@@ -29,15 +29,25 @@ Buffer<double> median_row(const CanonicalRows& rows, Budget* budget) {
 double largest_difference(const CanonicalRows& rows, const Buffer<double>& centre, ThreadTeam& team, Budget* budget,
                           Monitor& monitor) {
   const std::int64_t d = rows.dim();
+  constexpr std::int64_t kLanes = 8;  // apart, so that none waits for the one before
   Buffer<double> scratch(d * team.size(), budget);
-  Buffer<double> largest(team.size(), 0.0, budget);
+  Buffer<double> largest(kLanes * team.size(), 0.0, budget);
   constexpr std::int64_t together = 64;
   team.for_each(rows.rows(), together, [&](int member, std::int64_t begin, std::int64_t end) {
     double* u = scratch.data() + member * d;
+    double lanes[kLanes] = {};
+    const auto look_at = [&](std::int64_t t, std::int64_t lane) {
+      lanes[lane] = std::max(lanes[lane], std::fabs(u[t] - centre[t]));
+    };
     for (std::int64_t i = begin; i < end && !monitor.stopped(); ++i) {
       rows.load(i, u);
-      for (std::int64_t t = 0; t < d; ++t) largest[member] = std::max(largest[member], std::fabs(u[t] - centre[t]));
+      std::int64_t t = 0;
+      for (; t + kLanes <= d; t += kLanes)
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) look_at(t + lane, lane);
+      for (; t < d; ++t) look_at(t, 0);
     }
+    for (std::int64_t lane = 0; lane < kLanes; ++lane)
+      largest[member * kLanes + lane] = std::max(largest[member * kLanes + lane], lanes[lane]);
   });
   monitor.check();
   return *std::max_element(largest.begin(), largest.end());

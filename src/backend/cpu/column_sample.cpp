@@ -9,13 +9,13 @@
 namespace libknng {
 namespace {
 
-// The sample's products are a few per cent of all.
+// The sample's products are a few per cent of all, and whole panels of it are multiplied anyway.
 constexpr std::int64_t kMostSampled = 512, kFewestSampled = 64, kShare = 32;
 
 }  // namespace
 
 std::int64_t ColumnSample::size(std::int64_t points) {
-  return std::min(points, std::clamp(points / kShare, kFewestSampled, kMostSampled));
+  return std::min(points, round_up(std::clamp(points / kShare, kFewestSampled, kMostSampled), kFilterPanel));
 }
 
 std::int64_t ColumnSample::bytes(std::int64_t points, std::int64_t depth) {
@@ -51,23 +51,10 @@ void SampleRanks::start(std::int64_t rank) noexcept {
   std::fill(std::begin(counts_), std::end(counts_), 0);
 }
 
-void SampleRanks::settle() noexcept {
-  for (std::int64_t row = 0; row < kFilterPanel; ++row) {
-    if (counts_[row] < rank_) continue;
-    Entry* list = entries_.data() + row * kRoom;
-    std::nth_element(list, list + (rank_ - 1), list + counts_[row],
-                     [](const Entry& a, const Entry& b) { return a.value < b.value; });
-    counts_[row] = rank_;
-    limits_[row] = list[rank_ - 1].value;
-  }
-}
-
-std::int64_t SampleRanks::last(std::int64_t row, std::int32_t (&places)[4]) noexcept {
+std::int64_t SampleRanks::last(std::int64_t row, std::int32_t (&places)[4]) const noexcept {
   if (counts_[row] < rank_) return 0;
-  Entry* list = entries_.data() + row * kRoom;
+  const Entry* const list = entries_.data() + row * kMostRank;
   const std::int64_t count = std::min<std::int64_t>(rank_, 4);
-  std::nth_element(list, list + (rank_ - count), list + rank_,
-                   [](const Entry& a, const Entry& b) { return a.value < b.value; });
   for (std::int64_t i = 0; i < count; ++i) places[i] = list[rank_ - count + i].place;
   return count;
 }

@@ -45,8 +45,8 @@ class SampleRanks {
     std::int32_t place;  // in the sample
   };
 
-  explicit SampleRanks(Budget* budget) : entries_(kFilterPanel * kRoom, budget) {}
-  static std::int64_t bytes() { return kFilterPanel * kRoom * static_cast<std::int64_t>(sizeof(Entry)); }
+  explicit SampleRanks(Budget* budget) : entries_(kFilterPanel * kMostRank, budget) {}
+  static std::int64_t bytes() { return kFilterPanel * kMostRank * static_cast<std::int64_t>(sizeof(Entry)); }
 
   // The rank among a sample of `size` at which a column is above the k nearest of `points` but for about one row in
   // 20,000; 0 if there is none.
@@ -55,19 +55,22 @@ class SampleRanks {
   void start(std::int64_t rank) noexcept;
   // No larger value counts any more.
   float limit(std::int64_t row) const noexcept { return limits_[row]; }
-  // At most kFilterPanel for a row between two calls of settle().
   void add(std::int64_t row, float value, std::int64_t place) noexcept {
-    entries_[row * kRoom + counts_[row]++] = {value, static_cast<std::int32_t>(place)};
+    Entry* const list = entries_.data() + row * kMostRank;
+    const bool full = counts_[row] == rank_;
+    if (full && value >= list[rank_ - 1].value) return;
+    std::int64_t at = full ? rank_ - 1 : counts_[row]++;
+    for (; at > 0 && value < list[at - 1].value; --at) list[at] = list[at - 1];
+    list[at] = {value, static_cast<std::int32_t>(place)};
+    if (counts_[row] == rank_) limits_[row] = list[rank_ - 1].value;
   }
-  void settle() noexcept;
-  // Places of the last few up to the rank, after settle(): their number, 0 if there were too few.
-  std::int64_t last(std::int64_t row, std::int32_t (&places)[4]) noexcept;
+  // Places of the last few up to the rank: their number, 0 if there were too few.
+  std::int64_t last(std::int64_t row, std::int32_t (&places)[4]) const noexcept;
 
  private:
   static constexpr std::int64_t kMostRank = 160;
-  static constexpr std::int64_t kRoom = kMostRank + kFilterPanel;
 
-  Buffer<Entry> entries_;
+  Buffer<Entry> entries_;  // of each row in ascending order
   float limits_[kFilterPanel] = {};
   std::int64_t counts_[kFilterPanel] = {};
   std::int64_t rank_ = 0;

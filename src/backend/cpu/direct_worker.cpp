@@ -43,11 +43,6 @@ void DirectWorker::read_cutoffs(std::int64_t first, std::int64_t count, double* 
   });
 }
 
-bool DirectWorker::dropped(std::int64_t row, std::int64_t id) const noexcept {
-  if (!problem_.admission.admits(row, id)) return true;
-  return skip_directionless_ && (problem_.rows.directionless(row) || problem_.columns.directionless(id));
-}
-
 void DirectWorker::offer(const Tile& t, std::int64_t first_row, std::span<const Survivor> survivors) {
   lists_.offer(survivors, [&](const Survivor& s) -> SharedLists::Offer {
     const std::int64_t row = first_row + s.row, id = t.first_column + s.column;

@@ -37,7 +37,10 @@ class DirectWorker {
     return canonical(problem_.columns, t.first_column, place, space_.loaded_columns, space_.columns);
   }
   // Whether the pair is somebody else's, or left out.
-  bool dropped(std::int64_t row, std::int64_t id) const noexcept;
+  bool dropped(std::int64_t row, std::int64_t id) const noexcept {
+    if (!problem_.admission.admits(row, id)) return true;
+    return skip_directionless_ && (problem_.rows.directionless(row) || problem_.columns.directionless(id));
+  }
 
  private:
   void run_strip(const Tile& t, std::int64_t first, std::int64_t rows);

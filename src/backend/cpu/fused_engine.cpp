@@ -1,8 +1,8 @@
 #include "backend/cpu/fused_engine.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backend/cpu/direct_worker.h"
@@ -30,6 +30,7 @@ class FusedWorker {
         cutoffs_(problem.grid.tile_rows + problem.grid.tile_cols, budget),
         ranks_(budget),
         pair_(direct_tiles().front()->pair[static_cast<int>(problem.metric.term)]),
+        float_row_keys_(direct_tiles().front()->float_row_keys[static_cast<int>(problem.metric.term)]),
         filter_(filter.worker(budget)) {}
 
   static std::int64_t bytes(std::int64_t tile_rows, std::int64_t tile_cols, std::int64_t dim) {
@@ -48,11 +49,10 @@ class FusedWorker {
       std::int32_t places[4];
       const std::int64_t found = ranks_.last(i, places);
       if (found == 0) continue;
-      problem_.rows.load(first_row + i, space_.row.data());
-      double guess = -std::numeric_limits<double>::infinity();
-      for (std::int64_t p = 0; p < found; ++p) guess = std::max(guess, key_of_loaded(sample.id(places[p])));
+      std::int64_t ids[4];
+      for (std::int64_t p = 0; p < found; ++p) ids[p] = sample.id(places[p]);
       direct_keys_ += found;
-      lists.seed(first_row + i, guess);
+      lists.seed(first_row + i, largest_key(first_row + i, {ids, static_cast<std::size_t>(found)}));
     }
   }
 
@@ -79,6 +79,24 @@ class FusedWorker {
   CpuCounts counts() const noexcept { return {direct_keys_ + filter_->counts().keys, filter_->counts().violations}; }
 
  private:
+  // Of a row with some columns, at most four.
+  double largest_key(std::int64_t row, std::span<const std::int64_t> columns) {
+    const float* stored[4];
+    const float* const u = problem_.rows.floats(row);
+    bool as_stored = u != nullptr;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      stored[c] = problem_.columns.floats(columns[c]);
+      as_stored = as_stored && stored[c] != nullptr;
+    }
+    double keys[4];
+    if (as_stored) {
+      float_row_keys_(u, stored, std::ssize(columns), problem_.rows.dim(), problem_.metric.scale, keys);
+    } else {
+      problem_.rows.load(row, space_.row.data());
+      for (std::size_t c = 0; c < columns.size(); ++c) keys[c] = key_of_loaded(columns[c]);
+    }
+    return *std::max_element(keys, keys + columns.size());
+  }
   // With the row in space_.row.
   double key_of_loaded(std::int64_t column) {
     double* v = space_.columns.data();
@@ -119,6 +137,7 @@ class FusedWorker {
   Buffer<double> cutoffs_;  // of rows, of columns
   SampleRanks ranks_;
   PairFunction* pair_;
+  RowKeysFunction<float>* float_row_keys_;
   std::unique_ptr<TileFilterWorker> filter_;
   std::int64_t direct_keys_ = 0;
   int direct_run_ = 0;

@@ -93,7 +93,6 @@ class IntegerWorker final : public TileFilterWorker {
         if (!lists.dropped(first_row + pair.row, sample.id(place)))
           ranks.add(pair.row, static_cast<float>(pair.key), place);
       }
-      ranks.settle();
     }
   }
 

@@ -111,7 +111,6 @@ class ProductWorker final : public TileFilterWorker {
         if (!lists.dropped(first_row + pair.row, sample.id(place)))
           ranks.add(pair.row, strip.column_half[place] - pair.product, place);
       }
-      ranks.settle();
     }
   }
 
