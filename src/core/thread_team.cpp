@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/float_env.h"
+#include "core/other_processor.h"
 #include "core/signals_blocked.h"
 
 namespace libknng {
@@ -30,7 +31,15 @@ ThreadTeam::~ThreadTeam() {
     calls_.fetch_add(1);
   }
   called_.notify_all();
-  for (std::thread& helper : helpers_) helper.join();
+  for (Helper& helper : helpers_) {
+    if (!look_for([&] { return helper.ends.load(); })) {
+      // It waits behind another program, perhaps, and this thread needs no processor any more. Who has not had the
+      // mutex is there to be moved.
+      const std::lock_guard lock(mutex_);
+      if (!helper.ends.load()) move_to_this_processor(helper.thread);
+    }
+    helper.thread.join();
+  }
 }
 
 void ThreadTeam::do_part(const Work& work, int member) noexcept {
@@ -45,7 +54,15 @@ void ThreadTeam::do_part(const Work& work, int member) noexcept {
 void ThreadTeam::start(int members) noexcept {
   const SignalsBlocked blocked;
   try {
-    while (static_cast<int>(helpers_.size()) < members - 1) helpers_.emplace_back([this] { help(); });
+    while (static_cast<int>(helpers_.size()) < members - 1) {
+      Helper& helper = helpers_.emplace_back();
+      try {
+        helper.thread = std::thread([this, &helper] { help(helper); });
+      } catch (...) {
+        helpers_.pop_back();
+        throw;
+      }
+    }
   } catch (...) {
   }
 }
@@ -62,6 +79,10 @@ void ThreadTeam::gather(const Work& work, int members) {
     calls_.fetch_add(1);
   }
   for (int i = 1; i < members; ++i) called_.notify_one();
+  for (Helper& helper : helpers_) {
+    if (busy_.load() == members - 1) break;
+    move_to_other_processor(helper.thread);
+  }
   do_part(work, 0);
   {
     std::unique_lock lock(mutex_);
@@ -75,7 +96,7 @@ void ThreadTeam::gather(const Work& work, int members) {
   failure.rethrow();
 }
 
-void ThreadTeam::help() noexcept {
+void ThreadTeam::help(Helper& self) noexcept {
   const FloatEnv env;
   std::uint32_t seen = 0;
   for (;;) {
@@ -86,7 +107,10 @@ void ThreadTeam::help() noexcept {
       std::unique_lock lock(mutex_);
       called_.wait(lock, [&] { return ends_ || calls_.load() != seen; });
       seen = calls_.load();
-      if (ends_) return;
+      if (ends_) {
+        self.ends.store(true);
+        return;
+      }
       if (!work_ || joined_ == members_) continue;
       work = work_;
       member = joined_++;

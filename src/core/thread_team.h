@@ -8,9 +8,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "core/first_failure.h"
 #include "core/monitor.h"
@@ -67,14 +67,19 @@ class ThreadTeam {
 
  private:
   using Work = std::function<void(int)>;
+  struct Helper {
+    std::atomic<bool> ends{false};  // it takes the mutex no more
+    std::thread thread;
+  };
+
   void gather(const Work& work, int members);
   void start(int members) noexcept;
-  void help() noexcept;
+  void help(Helper& self) noexcept;
   void do_part(const Work& work, int member) noexcept;
   bool failed() const noexcept { return failure_ && failure_->happened(); }
 
   const int size_;
-  std::vector<std::thread> helpers_;
+  std::list<Helper> helpers_;
   std::mutex mutex_;
   std::condition_variable called_, done_;
   // Under the mutex, but for those who take part:

@@ -1,10 +1,12 @@
 // Teams of threads: every piece is done once, whoever comes; what fails comes out; nothing is left behind.
 #include <dirent.h>
+#include <sched.h>
 
 #include <atomic>
 #include <cfenv>
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -15,6 +17,7 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/monitor.h"
+#include "core/other_processor.h"
 #include "core/thread_team.h"
 #include "no_room.h"
 
@@ -179,6 +182,119 @@ void threads_start_when_wanted_and_end_with_the_team(void**) {
   assert_int_equal(threads_of_process(), before);
 }
 
+cpu_set_t processors_of_this_thread() {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (sched_getaffinity(0, sizeof mine, &mine) != 0) fail_msg("sched_getaffinity");
+  return mine;
+}
+
+cpu_set_t set_of(std::initializer_list<int> processors) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int processor : processors) CPU_SET(processor, &set);
+  return set;
+}
+
+// Limits this thread, and those that it starts, to some processors, and lifts that.
+class Limited {
+ public:
+  explicit Limited(std::initializer_list<int> processors) : before_(processors_of_this_thread()) {
+    const cpu_set_t some = set_of(processors);
+    if (sched_setaffinity(0, sizeof some, &some) != 0) fail_msg("sched_setaffinity");
+  }
+  ~Limited() { sched_setaffinity(0, sizeof before_, &before_); }
+  Limited(const Limited&) = delete;
+  Limited& operator=(const Limited&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
+std::vector<int> allowed_processors() {
+  const cpu_set_t mine = processors_of_this_thread();
+  std::vector<int> allowed;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+    if (CPU_ISSET(processor, &mine)) allowed.push_back(processor);
+  return allowed;
+}
+
+// Whoever works may run where the caller may, before and after.
+void expect_processors_kept() {
+  const cpu_set_t mine = processors_of_this_thread();
+  std::atomic<int> wrong{0};
+  {
+    ThreadTeam team(4);
+    for (int call = 0; call < 50; ++call) {
+      std::atomic<int> there{0};
+      team.run([&](int) {
+        meet(there, 4);
+        // The caller may be moving a helper yet.
+        for (int i = 0; i < 1000; ++i) {
+          const cpu_set_t now = processors_of_this_thread();
+          if (CPU_EQUAL(&now, &mine)) return;
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        ++wrong;
+      });
+    }
+  }
+  assert_int_equal(wrong, 0);
+  const cpu_set_t after = processors_of_this_thread();
+  assert_true(CPU_EQUAL(&after, &mine));
+}
+
+void members_keep_the_processors_that_they_may_use(void**) {
+  const std::vector<int> allowed = allowed_processors();
+  expect_processors_kept();
+  const Limited one({allowed.back()});
+  expect_processors_kept();
+}
+
+// A thread that nothing else would move from where it is.
+void threads_are_moved_and_stay_free(void**) {
+  const std::vector<int> allowed = allowed_processors();
+  if (allowed.size() < 2) skip();
+  const int here = allowed.front(), there = allowed.back();
+  const cpu_set_t both = set_of({here, there});
+  int moved = 0, brought = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    std::atomic<int> at{-1};
+    std::atomic<bool> ends{false};
+    std::thread thread;
+    {
+      const Limited to_here({here});
+      thread = std::thread([&] {
+        for (; !ends.load(); std::this_thread::yield()) at = sched_getcpu();
+      });
+      const auto where_if_free = [&](int first) {
+        // It stays where it was put while nothing else wants that processor.
+        for (const cpu_set_t& set : {set_of({first}), both})
+          assert_int_equal(pthread_setaffinity_np(thread.native_handle(), sizeof set, &set), 0);
+        return [&at] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          return at.load();
+        };
+      };
+      const auto from_here = where_if_free(here);
+      move_to_other_processor(thread);
+      moved += from_here() == there;
+      const auto from_there = where_if_free(there);
+      move_to_this_processor(thread);
+      brought += from_there() == here;
+      cpu_set_t now;
+      assert_int_equal(pthread_getaffinity_np(thread.native_handle(), sizeof now, &now), 0);
+      assert_true(CPU_EQUAL(&now, &both));
+    }
+    ends = true;
+    thread.join();
+  }
+  print_message("of 20: moved %d, brought %d\n", moved, brought);
+  // Other programs may have the thread moved again at once.
+  assert_true(moved >= 3);
+  assert_true(brought >= 3);
+}
+
 }  // namespace
 
 int main() {
@@ -191,6 +307,8 @@ int main() {
       cmocka_unit_test(what_fails_comes_out),
       cmocka_unit_test(work_is_followed_and_stopped),
       cmocka_unit_test(threads_start_when_wanted_and_end_with_the_team),
+      cmocka_unit_test(members_keep_the_processors_that_they_may_use),
+      cmocka_unit_test(threads_are_moved_and_stay_free),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
