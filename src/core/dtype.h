@@ -59,6 +59,8 @@ constexpr bool is_valid(T x) {
     return x.byte <= 1;
   else if constexpr (std::is_integral_v<T>)
     return std::cmp_less_equal(x, kLargestInteger) && std::cmp_greater_equal(x, -kLargestInteger);
+  else if constexpr (std::is_floating_point_v<T>)
+    return x - x == 0;
   else
     return to_double(x) - to_double(x) == 0;
 }
