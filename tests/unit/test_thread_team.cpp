@@ -258,7 +258,8 @@ void threads_are_moved_and_stay_free(void**) {
   const int here = allowed.front(), there = allowed.back();
   const cpu_set_t both = set_of({here, there});
   int moved = 0, brought = 0;
-  for (int turn = 0; turn < 20; ++turn) {
+  // Other programs may have it moved again at once: some turns show both.
+  for (int turn = 0; turn < 500 && (moved < 3 || brought < 3); ++turn) {
     std::atomic<int> at{-1};
     std::atomic<bool> ends{false};
     std::thread thread;
@@ -289,8 +290,6 @@ void threads_are_moved_and_stay_free(void**) {
     ends = true;
     thread.join();
   }
-  print_message("of 20: moved %d, brought %d\n", moved, brought);
-  // Other programs may have the thread moved again at once.
   assert_true(moved >= 3);
   assert_true(brought >= 3);
 }
