@@ -138,7 +138,7 @@ void work_is_followed_and_stopped(void**) {
   knng_status code = KNNG_OK;
   try {
     team.for_each(monitor, 1000, 1, [&](int, std::int64_t, std::int64_t) {
-      if (++done == 10) stop = 1;
+      if (++done == 10) __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     });
   } catch (const Error& e) {
     code = e.code();
