@@ -11,6 +11,10 @@
 namespace libknng {
 namespace {
 
+// Members of a team up to which helpers are moved to other processors. In larger ones few wait behind the caller, and a
+// move takes the caller some microseconds for each; it was measured with two.
+constexpr std::size_t kMovedTogether = 4;
+
 // Looks for what is about to come, some 20 us while nobody else wants the processor. Whether it came.
 template <class Came>
 bool look_for(Came&& came) noexcept {
@@ -32,7 +36,7 @@ ThreadTeam::~ThreadTeam() {
   }
   called_.notify_all();
   for (Helper& helper : helpers_) {
-    if (!look_for([&] { return helper.ends.load(); })) {
+    if (helpers_.size() < kMovedTogether && !look_for([&] { return helper.ends.load(); })) {
       // It waits behind another program, perhaps, and this thread needs no processor any more. Who has not had the
       // mutex is there to be moved.
       const std::lock_guard lock(mutex_);
@@ -79,10 +83,11 @@ void ThreadTeam::gather(const Work& work, int members) {
     calls_.fetch_add(1);
   }
   for (int i = 1; i < members; ++i) called_.notify_one();
-  for (Helper& helper : helpers_) {
-    if (busy_.load() == members - 1) break;
-    move_to_other_processor(helper.thread);
-  }
+  if (helpers_.size() < kMovedTogether)
+    for (Helper& helper : helpers_) {
+      if (busy_.load() == members - 1) break;
+      move_to_other_processor(helper.thread);
+    }
   do_part(work, 0);
   {
     std::unique_lock lock(mutex_);
