@@ -183,8 +183,7 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
       const auto row_limit = [&](int slab, int half) { return row_limits[slab][half]; };
       sift.tile<kBoth>(found, WarpLimits{row_limit, least, control.limits[slot.at], control.least[slot.at]}, column,
                        sender, [&](bool yes) { return count_named(kChoice + consumer, 128, yes) / 128.0F; });
-      __syncwarp();
-      if (lane == 0) arrive(&control.limits_free[slot.at]);
+      arrive(&control.limits_free[slot.at]);
       slot.next(kLimitSlots);
     }
     if constexpr (kRowsStay)
@@ -210,7 +209,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       init_barrier(&control.full[i], 1);
       init_barrier(&control.empty[i], kConsumers);
     }
-    for (auto& slot : control.limits_free) init_barrier(&slot, kConsumerWarps);
+    for (auto& slot : control.limits_free) init_barrier(&slot, 32 * kConsumerWarps);
     init_barrier(&control.rows_there, 1);
     init_barrier(&control.rows_free, kConsumers);
     for (auto& box : control.mail) box.open();
