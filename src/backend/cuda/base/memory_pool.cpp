@@ -13,7 +13,7 @@ namespace {
 
 // Of a device: as many as a session, its results and some others hold at a time, and what a small graph takes.
 constexpr std::size_t kMostKept = 4;
-constexpr std::size_t kBytesKept = std::size_t{16} << 20;
+constexpr std::size_t kBytesKept = std::size_t{64} << 20;
 
 struct KeptPool {
   unsigned long long context;
