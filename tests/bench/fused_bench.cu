@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/engines/operands.cuh"
 #include "backend/cuda/fused/arrange.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
@@ -20,9 +21,10 @@ namespace {
 
 using namespace libknng::cuda::fused;
 using libknng::cuda::check;
+using libknng::cuda::in_lines;
 
-__global__ void fill(__half* operands, std::int64_t count, std::int64_t dim, unsigned seed) {
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count * dim;
+__global__ void fill(__half* operands, std::int64_t values, unsigned seed) {
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < values;
        i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
     // Sums of four uniform values, of variance 1.
     float sum = 0;
@@ -37,12 +39,12 @@ __global__ void fill(__half* operands, std::int64_t count, std::int64_t dim, uns
 }
 
 // Squares of norms of points, a warp each.
-__global__ void measure(const __half* operands, int count, int dim, float* squares) {
+__global__ void measure(const __half* operands, int count, int dim, std::int64_t stride, float* squares) {
   const int point = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
   if (point >= count) return;
   float sum = 0;
   for (int i = static_cast<int>(threadIdx.x % 32); i < dim; i += 32) {
-    const float x = __half2float(operands[static_cast<std::int64_t>(point) * dim + i]);
+    const float x = __half2float(operands[point * stride + i]);
     sum += x * x;
   }
   for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, apart);
@@ -56,9 +58,9 @@ struct Points {
   std::vector<float> of_host;
 
   Points(int count, int dim, unsigned seed)
-      : operands(std::int64_t{count} * dim), squares(count), of_host(static_cast<std::size_t>(count)) {
-    fill<<<1024, 256>>>(operands.get(), count, dim, seed);
-    measure<<<static_cast<unsigned>((count + 7) / 8), 256>>>(operands.get(), count, dim, squares.get());
+      : operands(count * in_lines(dim)), squares(count), of_host(static_cast<std::size_t>(count)) {
+    fill<<<1024, 256>>>(operands.get(), count * in_lines(dim), seed);
+    measure<<<static_cast<unsigned>((count + 7) / 8), 256>>>(operands.get(), count, dim, in_lines(dim), squares.get());
     gpu::copy(of_host.data(), squares.get(), of_host.size() * sizeof(float));
   }
 };
@@ -107,7 +109,7 @@ int main(int argc, char** argv) {
       const auto lists = static_cast<std::size_t>(side);
       const Points a(side, terms, 1), b(side, terms, 2);
       gpu::Array<std::uint16_t> row_order(in_tiles(side) + kBlockRows), column_order(in_tiles(side));
-      const std::int64_t bytes = std::int64_t{in_tiles(side)} * terms * 2;
+      const std::int64_t stride = in_lines(terms), bytes = in_tiles(side) * stride * 2;
       gpu::Array<std::byte> arranged_a(bytes), arranged_b(bytes);
       gpu::Array<float> cutoffs(2 * lists), dropped(lists);
       gpu::Array<libknng::cuda::Candidate> out(2 * lists * static_cast<std::size_t>(capacity));
@@ -136,7 +138,8 @@ int main(int argc, char** argv) {
       job.row_order = arranged ? row_order.get() : nullptr;
       job.column_order = arranged ? column_order.get() : nullptr;
       job.column_least = least.get();
-      job.stride = job.terms = terms;
+      job.stride = stride;
+      job.terms = terms;
       job.row_limits = row_limits.get();
       job.column_limits = column_limits.get();
       job.rows_again = again.get();
@@ -154,8 +157,8 @@ int main(int argc, char** argv) {
         return tflops(median_ms([&] {
           start_limits(job, nullptr);
           if (arranged) {
-            arrange(of_rows, terms, side, job.row_order, terms, arranged_a.get(), nullptr);
-            arrange(of_columns, terms, side, job.column_order, terms, arranged_b.get(), nullptr);
+            arrange(of_rows, stride, side, job.row_order, terms, arranged_a.get(), stride, nullptr);
+            arrange(of_columns, stride, side, job.column_order, terms, arranged_b.get(), stride, nullptr);
           }
           kernel(job, properties.multiProcessorCount, nullptr);
         }));

@@ -144,8 +144,8 @@ class Run {
         least_(in_tiles(c.columns) / kLaneColumns),
         orders_{gpu::Array<std::uint16_t>((c.rows + kBlockRows - 1) / kBlockRows * kBlockRows),
                 gpu::Array<std::uint16_t>(in_tiles(c.columns))},
-        arranged_{gpu::Array<std::byte>(std::int64_t{in_tiles(c.rows)} * c.terms * 2),
-                  gpu::Array<std::byte>(std::int64_t{in_tiles(c.columns)} * c.terms * 2)},
+        arranged_{gpu::Array<std::byte>(in_tiles(c.rows) * libknng::cuda::in_lines(c.terms) * 2),
+                  gpu::Array<std::byte>(in_tiles(c.columns) * libknng::cuda::in_lines(c.terms) * 2)},
         again_{gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.rows)),
                gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.columns))},
         overflown_(kPasses) {
@@ -190,11 +190,13 @@ class Run {
     };
     start_limits(job, nullptr);
     if (cut.arranged) {
-      arrange(job.row_operands, job.stride, c.rows, job.row_order, c.terms, arranged_[0].get(), nullptr);
-      arrange(job.column_operands, job.stride, c.columns, job.column_order, c.terms, arranged_[1].get(), nullptr);
+      const std::int64_t stride = libknng::cuda::in_lines(c.terms);
+      arrange(job.row_operands, job.stride, c.rows, job.row_order, c.terms, arranged_[0].get(), stride, nullptr);
+      arrange(job.column_operands, job.stride, c.columns, job.column_order, c.terms, arranged_[1].get(), stride,
+              nullptr);
       job.row_operands = arranged_[0].get();
       job.column_operands = arranged_[1].get();
-      job.stride = c.terms;
+      job.stride = stride;
     }
     for (job.pass = 0; job.pass < kPasses; ++job.pass) {
       if (job.pass > 0) renew_limits(job, lists(0), lists(1), nullptr);

@@ -28,7 +28,7 @@ std::int64_t arranged_terms(const knng_backend_problem& p) {
   std::int64_t most = 0;
   for (const Precision precision : {Precision::fp16, Precision::two_piece}) {
     const std::int64_t terms = terms_of(p.columns.dim, precision);
-    if (terms <= kMostArranged) most = std::max(most, terms);
+    if (terms <= kMostArranged) most = std::max(most, in_lines(terms));
   }
   return most;
 }
@@ -166,12 +166,13 @@ void FusedTiles::find(TileSearch& search) {
   }
   start_limits(job, stream);
   if (arranges) {
-    arrange(job.row_operands, job.stride, job.rows.rows, job.row_order, job.terms, space.row_operands, stream);
+    const std::int64_t stride = in_lines(job.terms);
+    arrange(job.row_operands, job.stride, job.rows.rows, job.row_order, job.terms, space.row_operands, stride, stream);
     arrange(job.column_operands, job.stride, job.rows.columns, job.column_order, job.terms, space.column_operands,
-            stream);
+            stride, stream);
     job.row_operands = space.row_operands;
     job.column_operands = space.column_operands;
-    job.stride = job.terms;
+    job.stride = stride;
   }
   for (job.pass = 0; job.pass < kPasses; ++job.pass) {
     if (job.pass > 0) renew_limits(job, rows, columns, stream);

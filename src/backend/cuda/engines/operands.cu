@@ -103,8 +103,8 @@ __global__ void round_batch(const double* u, std::int64_t count, std::int64_t di
   static_assert(kWarps == 1 || kTogether == kThreads);
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kTogether;
   if (i >= count) return;
-  const std::int64_t pitch = pitch_of(dim, kPrecision);
-  auto* const point = values + i * stride_of(dim, kPrecision);
+  const std::int64_t pitch = pitch_of(dim, kPrecision), stride = stride_of(dim, kPrecision);
+  auto* const point = values + i * stride;
   OperandSums mine;
   for (std::int64_t t = threadIdx.x % kTogether; t < pitch; t += kTogether) {
     const double x = t < dim ? (u[i * dim + t] - centre[t]) * scale_a * scale_b : 0;
@@ -121,6 +121,8 @@ __global__ void round_batch(const double* u, std::int64_t count, std::int64_t di
     mine.square += x * x;
     mine.residual += left * left;
   }
+  for (std::int64_t t = pieces_of(kPrecision) * pitch + threadIdx.x % kTogether; t < stride; t += kTogether)
+    point[t] = Type::round(0);
   mine = sum_of_point<kWarps>(mine);
   if (threadIdx.x % kTogether != 0) return;
   sums[i] = mine;

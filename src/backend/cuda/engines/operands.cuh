@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "backend/cuda/base/array_source.cuh"
@@ -57,8 +58,19 @@ constexpr int pieces_of(Precision p) { return p == Precision::two_piece ? 4 : 1;
 constexpr std::int64_t terms_of(std::int64_t dim, Precision p) {
   return (p == Precision::two_piece ? 3 : 1) * pitch_of(dim, p);
 }
+// Halves from one point to the next: whole lines of a cache, or a part of one. So 128 bytes of a point that kernels
+// copy at a time are in one line.
+constexpr std::int64_t in_lines(std::int64_t halves) {
+  constexpr std::int64_t kLine = 64;
+  std::int64_t grain = 1;  // not by std::bit_ceil(), of which nvcc 13.0 makes nothing in device code
+  while (grain < std::min(halves, kLine)) grain *= 2;
+  return (halves + grain - 1) / grain * grain;
+}
 // Values from one point to the next.
-constexpr std::int64_t stride_of(std::int64_t dim, Precision p) { return pieces_of(p) * pitch_of(dim, p); }
+constexpr std::int64_t stride_of(std::int64_t dim, Precision p) {
+  const std::int64_t values = pieces_of(p) * pitch_of(dim, p);
+  return value_bytes(p) == 2 ? in_lines(values) : values;
+}
 // Of bytes a tile takes columns by so many (product.cpp): it may read points that are behind the last.
 constexpr std::int64_t kColumnGrain = 4;
 constexpr std::int64_t points_behind(Precision p) { return p == Precision::int8 ? kColumnGrain - 1 : 0; }
@@ -68,7 +80,8 @@ constexpr std::int64_t operand_bytes(std::int64_t count, std::int64_t dim, Preci
 // Canonical rows in fp64 that are on the device at a time while points are rounded: so many stay in its L2.
 std::int64_t rounded_together(std::int64_t count, std::int64_t dim);
 
-// Where point `row` is, of those that are multiplied: stride_of() values each, zeros behind each piece's dim.
+// Where point `row` is, of those that are multiplied: stride_of() values each, zeros behind each piece's dim and behind
+// the last piece.
 inline const std::byte* operand_of(const std::byte* first, std::int64_t row, Precision precision, std::int64_t dim) {
   return first + row * stride_of(dim, precision) * value_bytes(precision);
 }

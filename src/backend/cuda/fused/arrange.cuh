@@ -10,9 +10,9 @@
 namespace libknng::cuda::fused {
 
 // to[place] = operands[point_at(order, place)], `terms` values of 2 bytes each, a multiple of 8; zeros where there is
-// no point. `stride`: values from one point to the next; in `to` they lie without gaps, in_tiles(points) of them.
-// 16-byte aligned.
+// no point. `stride`, `to_stride`: values from one point to the next, multiples of 8; `to` has in_tiles(points) of
+// them. 16-byte aligned.
 void arrange(const std::byte* operands, std::int64_t stride, int points, const std::uint16_t* order, std::int64_t terms,
-             std::byte* to, cudaStream_t stream);
+             std::byte* to, std::int64_t to_stride, cudaStream_t stream);
 
 }  // namespace libknng::cuda::fused
