@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdio>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -54,19 +54,21 @@ void find_hashes(const Dataset& data, ThreadTeam& team, int members, double* scr
       members);
 }
 
-// Whether some are equal, of few rows: by a table of numbers of rows, at most half full, which takes no more memory
-// than dealing the hashes out does.
-bool any_equal(const Buffer<std::uint64_t>& hashes, Budget* budget) {
-  const std::int64_t n = hashes.size();
-  const std::uint64_t slots = std::bit_floor(4 * static_cast<std::uint64_t>(n));
-  constexpr std::uint16_t kFree = 0;
-  static_assert(kSortedAtOnce < std::numeric_limits<std::uint16_t>::max());
-  Buffer<std::uint16_t> table(static_cast<std::int64_t>(slots), kFree, budget);
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::uint64_t slot = hashes[i] & (slots - 1);
-    for (; table[static_cast<std::int64_t>(slot)] != kFree; slot = (slot + 1) & (slots - 1))
-      if (hashes[table[static_cast<std::int64_t>(slot)] - 1] == hashes[i]) return true;
-    table[static_cast<std::int64_t>(slot)] = static_cast<std::uint16_t>(i + 1);
+// Whether two of so many hashes are equal: by a table of their numbers that is half full. Takes `memory` of as many
+// values. Of more than a number has room for it says yes.
+template <class HashAt>
+bool any_equal(std::int64_t count, const HashAt& hash_at, std::uint64_t* memory) {
+  using Number = std::uint32_t;  // from 1 on; 0: free
+  if (count > std::numeric_limits<std::int32_t>::max()) return true;
+  const auto slots = 2 * static_cast<std::uint64_t>(count);
+  auto* const table = new (memory) Number[slots]();
+  static_assert(2 * sizeof(Number) == sizeof *memory);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint64_t hash = hash_at(i);
+    std::uint64_t slot = (hash & 0xffffffff) * slots >> 32;  // the first bits are alike in a piece
+    for (; table[slot] != 0; slot = slot + 1 == slots ? 0 : slot + 1)
+      if (hash_at(table[slot] - 1) == hash) return true;
+    table[slot] = static_cast<Number>(i + 1);
   }
   return false;
 }
@@ -190,20 +192,35 @@ std::int64_t count_duplicates(const Buffer<RowHash>& hashes, std::int64_t begin,
   return comparison.equal();
 }
 
-// Returns whether some are equal.
-bool sort_pieces(const Begins& begins, ThreadTeam& team, int members, Buffer<RowHash>& hashes, const Monitor& monitor) {
+// Calls f(begin, end) for the hashes of each piece; few are one.
+template <class F>
+void each_piece(const Begins& begins, ThreadTeam& team, int members, const Monitor& monitor, F&& f) {
+  if (begins.back() <= kSortedAtOnce) return f(0, begins.back());
+  const auto one = [&](int, std::int64_t piece, std::int64_t) {
+    const auto at = static_cast<std::size_t>(piece);
+    if (!monitor.stopped()) f(begins[at], begins[at + 1]);
+  };
+  team.for_each(kPieces, 1, one, members);
+  monitor.check();
+}
+
+// Whether some hashes are equal. Sorting them would take several times as long. memory: of as many values as hashes.
+bool any_equal_in_pieces(const Begins& begins, ThreadTeam& team, int members, const Buffer<RowHash>& hashes,
+                         std::uint64_t* memory, const Monitor& monitor) {
   std::atomic<bool> equal{false};
-  const auto sort = [&](int, std::int64_t piece, std::int64_t) {
-    if (monitor.stopped()) return;
-    const std::int64_t begin = begins[static_cast<std::size_t>(piece)],
-                       end = begins[static_cast<std::size_t>(piece) + 1];
+  each_piece(begins, team, members, monitor, [&](std::int64_t begin, std::int64_t end) {
+    if (equal.load(std::memory_order_relaxed)) return;
+    const auto hash_at = [&](std::int64_t i) { return hashes[begin + i].hash; };
+    if (any_equal(end - begin, hash_at, memory + begin)) equal.store(true);
+  });
+  return equal.load();
+}
+
+void sort_pieces(const Begins& begins, ThreadTeam& team, int members, Buffer<RowHash>& hashes, const Monitor& monitor) {
+  each_piece(begins, team, members, monitor, [&](std::int64_t begin, std::int64_t end) {
     std::sort(hashes.begin() + begin, hashes.begin() + end,
               [](const RowHash& a, const RowHash& b) { return std::pair(a.hash, a.row) < std::pair(b.hash, b.row); });
-    if (next_run(hashes, begin, end).begin < end) equal.store(true);
-  };
-  team.for_each(kPieces, 1, sort, members);
-  monitor.check();
-  return equal.load();
+  });
 }
 
 // Pieces are sorted, and so are all of them together. values: room for a loader's rows for each thread.
@@ -262,12 +279,12 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam
     std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
                   static_cast<unsigned long long>(digest.low64));
     result.text = text;
-    if (n <= kSortedAtOnce && !any_equal(by_row, budget)) return result;
     hashes = Buffer<RowHash>(n, budget);
     begins = deal(by_row, team, sorters, hashes);
+    if (!any_equal_in_pieces(begins, team, sorters, hashes, by_row.data(), monitor)) return result;
   }
 
-  if (!sort_pieces(begins, team, sorters, hashes, monitor)) return result;
+  sort_pieces(begins, team, sorters, hashes, monitor);
   result.first = Buffer<std::int64_t>(n, budget);
   std::iota(result.first.begin(), result.first.end(), std::int64_t{0});
   result.duplicates = count_all_duplicates(hashes, begins, loader, d, team, std::min(loading, sorters), scratch.data(),
