@@ -69,10 +69,6 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     problem.block_bytes = engine.block_bytes;
     problem.share = engine.share(problem.dim, problem.columns, k);
     problem.order_bytes = engine.shuffles ? RowOrder::bytes(problem.columns) : 0;
-    problem.operand_bytes = engine.operand_bytes(task.metric, dtype, problem.columns, problem.dim, true);
-    if (!problem.square)
-      problem.operand_bytes = checked_add(
-          problem.operand_bytes, engine.operand_bytes(task.metric, dtype, problem.rows, problem.dim, false), "q");
     const std::int64_t checked =
         engine.pairs_per_key == 0
             ? 0
@@ -88,6 +84,14 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
       grid.tile_rows = tile_rows;
       grid.tile_cols = tile_cols;
       return engine.workspace_bytes(task.metric, dtype, with, k, grid, dim);
+    };
+    problem.one_tile = engine.one_tile(task.metric, dtype, problem.dim, problem.rows, problem.columns, k);
+    problem.operand_bytes = [&engine, &task, dtype, k, dim = problem.dim,
+                             grid = TileGrid{problem.rows, problem.columns, 1, 1, problem.square}](
+                                std::int64_t tile_rows, std::int64_t tile_cols) mutable {
+      grid.tile_rows = tile_rows;
+      grid.tile_cols = tile_cols;
+      return engine.operand_bytes(task.metric, dtype, k, grid, dim);
     };
     TaskPlan plan{make_plan(problem), &engine, with, {}};
     plan.checked = checked;
@@ -107,7 +111,7 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
   for (const CpuEngine& engine : cpu_engines()) {
     const bool last = &engine == &cpu_engines().back();
     if (!last && !(engine.can_run(task.metric, problem.dim) &&
-                   engine.pays(task.metric, problem.dim, problem.rows, problem.columns, k)))
+                   engine.pays(task.metric, dtype, problem.dim, problem.rows, problem.columns, k)))
       continue;
     const TaskPlan plan = plan_for(engine);
     smallest = std::min(smallest, plan.smallest_host);

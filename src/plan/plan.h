@@ -20,12 +20,14 @@ struct Problem {
   std::int64_t held_bytes = 0;         // rows that the library holds already
   std::int64_t prepared_bytes = 0;     // what prepare keeps for a point (constants, ranks)
   std::int64_t order_bytes = 0;        // the order of columns, if it is not theirs
-  std::int64_t operand_bytes = 0;      // what the engine keeps for all points
   std::int64_t panel = 4;              // tiles are best a multiple of it
   std::int64_t block_bytes = 2 << 20;  // rows of a tile are best as large, in fp64
   double share = 1;                    // of all pairs: on how many the engine spends time, roughly
   // Working memory of one thread of the engine, for tiles of that size.
   std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols)> workspace_bytes;
+  // What the engine keeps for all points, with tiles of that size; empty: nothing.
+  std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols)> operand_bytes;
+  bool one_tile = false;  // all pairs are best one tile
   // When lists are done, of rows that are looked at again: beside the graph, and of one thread.
   std::int64_t check_bytes = 0;
   std::function<std::int64_t(std::int64_t tile_rows, std::int64_t tile_cols)> check_thread_bytes;

@@ -42,7 +42,7 @@ constexpr Type kTypes[] = {{KNNG_F32, 1, 0},        {KNNG_F64, 1, 0},   {KNNG_F1
 struct TileSize {
   const char *rows, *columns;  // 0: planned
 };
-constexpr TileSize kTiles[] = {{"0", "0"}, {"48", "48"}, {"96", "144"}, {"50", "37"}};
+constexpr TileSize kTiles[] = {{"0", "0"}, {"48", "48"}, {"96", "144"}, {"50", "37"}, {"1000", "1000"}};
 
 struct Queries {
   const Dataset* rows = nullptr;
@@ -181,13 +181,13 @@ void metrics_without_products(void**) {
     values::Random random(31);
     const Rows grid =
         make_rows("grid", 290, 3, [&](std::int64_t, std::int64_t) { return double(1 + random.below(3)); });
-    for (const std::int64_t k : {1, 10, 289}) check(grid, {metric, KNNG_F32, k, kTiles[++turn % 4], "2"});
+    for (const std::int64_t k : {1, 10, 289}) check(grid, {metric, KNNG_F32, k, kTiles[++turn % 5], "2"});
     const Rows rows = fit_for(metric, gaussian("query", 300, 8, 1, 0));
     const Dataset queries = points::stored(KNNG_F64, fit_for(metric, gaussian("query", 70, 8, 2, 0, 2)));
     std::vector<std::int64_t> leave_out;
     for (std::int64_t i = 0; i < 70; ++i) leave_out.push_back(i % 4 == 3 ? -1 : random.below(300));
-    check(rows, {metric, KNNG_F64, 10, kTiles[++turn % 4], "2"}, {&queries, leave_out.data()});
-    check(rows, {metric, KNNG_F64, 5, kTiles[++turn % 4], "1"}, {}, {{"self", "first"}});
+    check(rows, {metric, KNNG_F64, 10, kTiles[++turn % 5], "2"}, {&queries, leave_out.data()});
+    check(rows, {metric, KNNG_F64, 5, kTiles[++turn % 5], "1"}, {}, {{"self", "first"}});
   }
 }
 
@@ -279,7 +279,7 @@ void structured_data(void**) {
     for (const char* metric : kMetrics) {
       const Rows rows = fit_for(metric, raw);
       for (const std::int64_t k : {1, 10, 100}) {
-        const TileSize tile = kTiles[turn % 4];
+        const TileSize tile = kTiles[turn % 5];
         if (!tried(turn++, 6)) continue;
         check(rows, {metric, turn % 2 == 0 ? KNNG_F64 : KNNG_F32, k, tile, turn % 3 == 0 ? "2" : "1"});
       }
@@ -299,7 +299,7 @@ void ties_in_every_type(void**) {
       for (const Rows* rows : {&grid, &extreme})
         for (const std::int64_t k : {1, 10}) {
           if (!tried(turn++, 4)) continue;
-          check(fit_for(metric, *rows), {metric, dtype, k, kTiles[turn % 4], turn % 5 == 0 ? "2" : "1"});
+          check(fit_for(metric, *rows), {metric, dtype, k, kTiles[turn % 5], turn % 5 == 0 ? "2" : "1"});
         }
 }
 
@@ -365,7 +365,7 @@ void queries_and_self(void**) {
         leave_out.push_back(i % 4 == 3 ? -1 : i % 13 < 2 ? i : random.below(500));
       const Dataset queries = points::stored(dtype, asked);
       const Dataset others = points::stored(KNNG_F64, asked);  // another type than the rows, as a rule
-      const TileSize tile = kTiles[++turn % 4];
+      const TileSize tile = kTiles[++turn % 5];
       if (tried(way++, 5)) check(rows, {metric, dtype, 10, tile, "1"}, {&queries, nullptr});
       if (tried(way++, 5)) check(rows, {metric, dtype, 1, tile, "2"}, {&queries, leave_out.data()});
       if (tried(way++, 5)) check(rows, {metric, dtype, 30, tile, "1"}, {&others, leave_out.data()});

@@ -3,6 +3,7 @@
 #include "backend/cpu/direct_engine.h"
 #include "backend/cpu/direct_tile.h"
 #include "backend/cpu/fused_engine.h"
+#include "backend/cpu/kept_lows.h"
 #include "backend/cpu/point_tree.h"
 #include "backend/cpu/tiled_engine.h"
 #include "backend/cpu/tree_engine.h"
@@ -13,10 +14,10 @@ namespace libknng {
 namespace {
 
 bool any_metric(const Metric&, std::int64_t) { return true; }
-bool always(const Metric&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return true; }
-bool never(const Metric&, std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return false; }
+bool always(const Metric&, std::int32_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return true; }
+bool never(const Metric&, std::int32_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return false; }
 double all_pairs(std::int64_t, std::int64_t, std::int64_t) { return 1; }
-std::int64_t no_operands(const Metric&, std::int32_t, std::int64_t, std::int64_t, bool) { return 0; }
+std::int64_t no_operands(const Metric&, std::int32_t, std::int64_t, const TileGrid&, std::int64_t) { return 0; }
 
 // A block of packed rows should stay in the second level cache while it is used against a whole row block, but
 // converting it costs as much as about 30 pairs a row: large blocks win until they leave the third level.
@@ -36,13 +37,13 @@ constexpr std::int64_t kAnyDim = INT64_MAX;
 
 constexpr CpuEngine kEngines[] = {
     {"tree", kPanelRows, kPackedBlock, kTreePairs, false, false, true, kMostTreeDim, tree_can_run, tree_pays,
-     tree_share, tree_operand_bytes, tree_workspace_bytes, run_tree},
+     tree_share, tree_operand_bytes, tree_workspace_bytes, never, run_tree},
     {"fused", kFilterPanel, kOperandBlock, kFusedPairs, false, false, false, kLargestFilterDim, fused_can_run,
-     fused_pays, all_pairs, fused_operand_bytes, fused_workspace_bytes, run_fused},
+     fused_pays, all_pairs, fused_operand_bytes, fused_workspace_bytes, kept_lows_pay, run_fused},
     {"tiled", kFilterPanel, kPackedBlock, kTiledPairs, true, true, false, kAnyDim, any_metric, never, all_pairs,
-     tiled_operand_bytes, tiled_workspace_bytes, run_tiled},
+     tiled_operand_bytes, tiled_workspace_bytes, never, run_tiled},
     {"direct", kPanelRows, kPackedBlock, 0, false, false, true, kAnyDim, any_metric, always, all_pairs, no_operands,
-     direct_workspace_bytes, run_direct},
+     direct_workspace_bytes, never, run_direct},
 };
 
 }  // namespace

@@ -47,20 +47,29 @@ struct CpuEngine {
   std::int64_t most_dim;     // dimensions that it takes, of metrics that it can do
   bool (*can_run)(const Metric& metric, std::int64_t dim);
   // Whether engine=auto should take it rather than one further down.
-  bool (*pays)(const Metric& metric, std::int64_t dim, std::int64_t rows, std::int64_t columns, std::int64_t k);
+  bool (*pays)(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
+               std::int64_t k);
   // Of all pairs: on how many it spends time, roughly.
   double (*share)(std::int64_t dim, std::int64_t columns, std::int64_t k);
   // Memory beside the canonical rows and the lists: for all points, and for each thread.
-  // dtype: of the rows as stored, 0 if queries have another than the data set. searched: the points of the data set,
-  // not queries.
-  std::int64_t (*operand_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
-                                bool searched);
+  // dtype: of the rows as stored, 0 if queries have another than the data set.
+  std::int64_t (*operand_bytes)(const Metric& metric, std::int32_t dtype, std::int64_t k, const TileGrid& grid,
+                                std::int64_t dim);
   std::int64_t (*workspace_bytes)(const Metric& metric, std::int32_t dtype, const Selector* selector, std::int64_t k,
                                   const TileGrid& grid, std::int64_t dim);
+  // Whether all pairs are best one tile.
+  bool (*one_tile)(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
+                   std::int64_t k);
   // Offers to `lists`, which are by rows, every pair that belongs, and others, each once. Throws KNNG_ERR_CANCELLED
   // when stopped, the lists are then partial.
   CpuCounts (*run)(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);
 };
+
+// Of the columns, and of the rows if they are other points. of_points(count): bytes.
+template <class F>
+std::int64_t of_both_sides(const TileGrid& grid, F&& of_points) {
+  return grid.square ? of_points(grid.columns) : checked_add(of_points(grid.columns), of_points(grid.rows), "q");
+}
 
 std::span<const CpuEngine> cpu_engines();
 

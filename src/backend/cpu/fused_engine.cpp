@@ -8,6 +8,7 @@
 #include "backend/cpu/direct_worker.h"
 #include "backend/cpu/directionless.h"
 #include "backend/cpu/integer_filter.h"
+#include "backend/cpu/kept_lows.h"
 #include "backend/cpu/product_filter.h"
 #include "backend/cpu/side_lists.h"
 #include "prepare/filter_operands.h"
@@ -179,29 +180,35 @@ bool fused_can_run(const Metric& metric, std::int64_t dim) { return product_filt
 // columns (20,000 x 8: at k = 2,500 it still takes two thirds of the direct engine's time). Of graphs with short lists
 // the direct engine takes all keys of a strip at once, which suits few columns: 600 x 32 at k = 1 take it seven eighths
 // of the filter's time, 800 x 128 eight sevenths; at k = 10 1,000 x 32 19 twentieths and 1,200 x 32 21.
-bool fused_pays(const Metric&, std::int64_t, std::int64_t rows, std::int64_t columns, std::int64_t k) {
+bool fused_pays(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
+                std::int64_t k) {
+  if (kept_lows_pay(metric, dtype, dim, rows, columns, k)) return true;
   const bool listed = rows == columns && k <= SideLists::kMostListed;  // as queries that are as many rarely are
   const std::int64_t fewest = listed ? std::min<std::int64_t>(800 + 25 * k, 1200) : 800;
   return rows >= 192 && columns >= fewest && k <= columns / 16;
 }
 
-std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
-                                 bool searched) {
-  const bool integer = integer_filter_can_run(metric, dtype, dim);
-  const OperandType type = fastest_arithmetic(dim).type;
+std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t k, const TileGrid& grid,
+                                 std::int64_t dim) {
+  if (keeps_lows(metric, dtype, grid, dim, k)) return kept_lows_bytes(metric, dtype, grid, dim);
   const auto with_sample = [&](std::int64_t operands, std::int64_t depth) {
-    return searched ? checked_add(operands, ColumnSample::bytes(points, depth), "rows") : operands;
+    return checked_add(operands, ColumnSample::bytes(grid.columns, depth), "rows");
   };
-  if (integer) return with_sample(IntegerOperands::bytes(points, dim), IntegerOperands::groups(dim));
+  if (integer_filter_can_run(metric, dtype, dim))
+    return with_sample(of_both_sides(grid, [dim](std::int64_t points) { return IntegerOperands::bytes(points, dim); }),
+                       IntegerOperands::groups(dim));
   // Whether the fastest type serves the data shows only when they are looked at; else it is fp32.
   const auto of_type = [&](OperandType t) {
-    return with_sample(FilterOperands::bytes(points, dim, t), FilterOperands::depth(dim, t));
+    return with_sample(
+        of_both_sides(grid, [dim, t](std::int64_t points) { return FilterOperands::bytes(points, dim, t); }),
+        FilterOperands::depth(dim, t));
   };
-  return std::max(of_type(type), of_type(OperandType::fp32));
+  return std::max(of_type(fastest_arithmetic(dim).type), of_type(OperandType::fp32));
 }
 
-std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t,
+std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t k,
                                    const TileGrid& grid, std::int64_t dim) {
+  if (keeps_lows(metric, dtype, grid, dim, k)) return kept_lows_workspace_bytes(grid, dim);
   return FusedWorker::bytes(grid.tile_rows, grid.tile_cols, dim) +
          (integer_filter_can_run(metric, dtype, dim) ? integer_filter_bytes(grid.tile_rows, grid.tile_cols)
                                                      : product_filter_bytes(grid.tile_rows, grid.tile_cols));
@@ -209,6 +216,8 @@ std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, con
 
 CpuCounts run_fused(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor) {
   const std::int32_t dtype = problem.rows.dtype() == problem.columns.dtype() ? problem.columns.dtype() : 0;
+  if (keeps_lows(problem.metric, dtype, problem.grid, problem.rows.dim(), lists.k()))
+    return run_with_kept_lows(problem, lists, budget, monitor);
   const std::unique_ptr<TileFilter> filter = integer_filter_can_run(problem.metric, dtype, problem.rows.dim())
                                                  ? make_integer_filter(problem, budget, monitor)
                                                  : make_product_filter(problem, lists.k(), budget, monitor);

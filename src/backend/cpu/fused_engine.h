@@ -8,9 +8,10 @@
 namespace libknng {
 
 bool fused_can_run(const Metric& metric, std::int64_t dim);
-bool fused_pays(const Metric& metric, std::int64_t dim, std::int64_t rows, std::int64_t columns, std::int64_t k);
-std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
-                                 bool searched);
+bool fused_pays(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
+                std::int64_t k);
+std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t k, const TileGrid& grid,
+                                 std::int64_t dim);
 std::int64_t fused_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector*, std::int64_t k,
                                    const TileGrid& grid, std::int64_t dim);
 CpuCounts run_fused_with(const CpuProblem& problem, const TileFilter& filter, NeighbourLists& lists, Budget* budget,

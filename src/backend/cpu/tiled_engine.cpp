@@ -136,8 +136,10 @@ class TiledWorker final : public Sink {
 
 }  // namespace
 
-std::int64_t tiled_operand_bytes(const Metric& metric, std::int32_t, std::int64_t points, std::int64_t dim, bool) {
-  return product_lows_can_run(metric, dim) ? LowOperands::bytes(points, dim) : 0;
+std::int64_t tiled_operand_bytes(const Metric& metric, std::int32_t, std::int64_t, const TileGrid& grid,
+                                 std::int64_t dim) {
+  if (!product_lows_can_run(metric, dim)) return 0;
+  return of_both_sides(grid, [dim](std::int64_t points) { return LowOperands::bytes(points, dim); });
 }
 
 std::int64_t tiled_workspace_bytes(const Metric&, std::int32_t, const Selector* selector, std::int64_t,

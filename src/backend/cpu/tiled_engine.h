@@ -6,8 +6,8 @@
 
 namespace libknng {
 
-std::int64_t tiled_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t points, std::int64_t dim,
-                                 bool searched);
+std::int64_t tiled_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t k, const TileGrid& grid,
+                                 std::int64_t dim);
 std::int64_t tiled_workspace_bytes(const Metric& metric, std::int32_t dtype, const Selector* selector, std::int64_t k,
                                    const TileGrid& grid, std::int64_t dim);
 CpuCounts run_tiled(const CpuProblem& problem, NeighbourLists& lists, Budget* budget, Monitor& monitor);

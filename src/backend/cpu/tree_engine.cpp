@@ -19,7 +19,7 @@ bool tree_can_run(const Metric& metric, std::int64_t dim) {
 // Measured in low-dimensions.md. For few queries it is faster to evaluate all keys than to make a tree of the columns.
 // In more dimensions boxes leave out little: among few rows the tree still wins where lists are long, or sums as long
 // as its kernels are (13 to 16). A graph's short lists take all keys at once in the direct engine, if rows are few.
-bool tree_pays(const Metric&, std::int64_t dim, std::int64_t rows, std::int64_t columns, std::int64_t k) {
+bool tree_pays(const Metric&, std::int32_t, std::int64_t dim, std::int64_t rows, std::int64_t columns, std::int64_t k) {
   constexpr std::int64_t kFewDims = 8, kFewestQueries = 256, kFewRows = 1000, kVeryFewRows = 300, kMoreDims = 12;
   constexpr std::int64_t kSomeNeighbours = 8, kLongList = SideLists::kMostListed + 1;
   if (rows < std::min(columns, kFewestQueries)) return false;
@@ -36,8 +36,8 @@ double tree_share(std::int64_t dim, std::int64_t columns, std::int64_t k) {
   return 1.5 * std::min(met, all) / all;
 }
 
-std::int64_t tree_operand_bytes(const Metric&, std::int32_t, std::int64_t points, std::int64_t dim, bool) {
-  return PointTree::bytes(points, dim);
+std::int64_t tree_operand_bytes(const Metric&, std::int32_t, std::int64_t, const TileGrid& grid, std::int64_t dim) {
+  return of_both_sides(grid, [dim](std::int64_t points) { return PointTree::bytes(points, dim); });
 }
 
 std::int64_t tree_workspace_bytes(const Metric&, std::int32_t, const Selector*, std::int64_t k, const TileGrid&,
