@@ -14,8 +14,12 @@ namespace {
 
 // The engine that evaluates all keys, and its tiles.
 const CpuEngine& engine() { return cpu_engines().back(); }
-TileGrid grid_of(std::int64_t checked, std::int64_t columns, std::int64_t tile_rows, std::int64_t tile_cols) {
-  return {checked, columns, std::min(tile_rows, round_up(checked, kPanelRows)), tile_cols, false};
+// Few rows want no large block of columns: it is packed for them alone, and would leave the second level cache.
+TileGrid grid_of(std::int64_t checked, std::int64_t columns, std::int64_t dim, std::int64_t tile_rows,
+                 std::int64_t tile_cols) {
+  constexpr std::int64_t kBlock = 1 << 19, kFewest = 64;
+  const std::int64_t block = std::max(kFewest, kBlock / (8 * dim) / kPanelRows * kPanelRows);
+  return {checked, columns, std::min(tile_rows, round_up(checked, kPanelRows)), std::min(tile_cols, block), false};
 }
 
 bool same_bits(double a, double b) noexcept {
@@ -56,7 +60,7 @@ std::int64_t check_bytes(const Task& task, std::int64_t checked, std::int64_t di
 std::int64_t check_thread_bytes(const Metric& metric, std::int64_t checked, std::int64_t columns, std::int64_t dim,
                                 std::int64_t k, std::int64_t tile_rows, std::int64_t tile_cols) {
   if (checked == 0) return 0;
-  return engine().workspace_bytes(metric, 0, nullptr, k, grid_of(checked, columns, tile_rows, tile_cols), dim);
+  return engine().workspace_bytes(metric, 0, nullptr, k, grid_of(checked, columns, dim, tile_rows, tile_cols), dim);
 }
 
 void check_rows(const Request& request, const Task& task, const TaskPlan& plan, ThreadTeam& team, std::int64_t checked,
@@ -72,7 +76,7 @@ void check_rows(const Request& request, const Task& task, const TaskPlan& plan, 
   const Dataset picked(request.points(), listed);
   const CanonicalRows rows(picked, task.metric, team, budget, beside, graph.square ? "rows" : "q");
   NeighbourLists lists(checked, graph.k(), budget, request.admission.first_cutoff());
-  const TileGrid grid = grid_of(checked, columns.rows(), plan.grid.tile_rows, plan.grid.tile_cols);
+  const TileGrid grid = grid_of(checked, columns.rows(), columns.dim(), plan.grid.tile_rows, plan.grid.tile_cols);
   engine().run({rows, columns, task.metric, grid, team, request.admission.picked(listed.data())}, lists, budget,
                beside);
   Buffer<double> u(graph.self_first && task.metric.term == Term::product ? rows.dim() : 0, budget);
