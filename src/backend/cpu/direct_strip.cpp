@@ -8,11 +8,16 @@ void pack_points(const DirectTile& kernels, const CanonicalRows& points, std::in
                  double* u, double* panels) {
   const std::int64_t dim = points.dim(), size = panel_size(dim, kernels.lanes);
   for (std::int64_t i = 0; i < round_up(count, kPanelRows); ++i) {
+    double* const panel = panels + i / kPanelRows * size;
+    if (const float* const stored = i < count ? points.floats(first + i) : nullptr) {
+      kernels.pack_floats(stored, dim, i % kPanelRows, panel);
+      continue;
+    }
     if (i < count)
       points.load(first + i, u);
     else
       std::fill_n(u, dim, 0.0);  // fills the last panel; its pairs are dropped by index
-    kernels.pack(u, dim, i % kPanelRows, panels + i / kPanelRows * size);
+    kernels.pack(u, dim, i % kPanelRows, panel);
   }
 }
 

@@ -338,6 +338,17 @@ HWY_INLINE SimdOps::Real load_to_end(const Value* row, std::int64_t t, std::int6
   return SimdOps::load(rest);
 }
 
+// A PackFunction.
+template <class Value>
+void pack_row(const Value* u, std::int64_t dim, std::int64_t r, double* panel) {
+  double* to = panel + r * kLanes;
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    const std::int64_t blocks = chunk_blocks(dim, kLanes, chunk);
+    for (std::int64_t b = 0; b < blocks; ++b, to += kPanelRows * kLanes)
+      SimdOps::store(load_to_end(u, b * kCanonicalLanes + static_cast<std::int64_t>(chunk) * kLanes, dim), to);
+  }
+}
+
 // Of u with each of kCount others: the last kLanes partial sums, a vector each.
 template <class T, int kCount, class Value>
 HWY_INLINE void sum_others(const Value* u, const Value* const* others, std::int64_t dim, double* sums) {
@@ -387,7 +398,8 @@ DirectTile make_direct_tile() {
   DirectTile tile{};
   tile.target = hwy::TargetName(HWY_TARGET);
   tile.lanes = kLanes;
-  tile.pack = pack_row<kLanes>;
+  tile.pack = pack_row<double>;
+  tile.pack_floats = pack_row<float>;
   tile.select = select_listed;
   for (int i = 0; i < kTerms; ++i)
     HWY_NAMESPACE::visit_term(static_cast<Term>(i), [&](auto term) {

@@ -49,12 +49,15 @@ using PairFunction = double(const double* u, const double* v, std::int64_t dim, 
 template <class Value>
 using RowKeysFunction = void(const Value* u, const Value* const* others, std::int64_t count, std::int64_t dim,
                              double scale, double* keys);
-using PackFunction = void(const double* u, std::int64_t dim, std::int64_t r, double* panel);
+// Puts a row, canonical or stored as such, at place r of a panel (packed.h).
+template <class Value>
+using PackFunction = void(const Value* u, std::int64_t dim, std::int64_t r, double* panel);
 
 struct DirectTile {
   const char* target;
   int lanes;  // N of packed.h
-  PackFunction* pack;
+  PackFunction<double>* pack;
+  PackFunction<float>* pack_floats;
   DirectTileFunction* run[kTerms];  // by Term
   AllKeysFunction* keys[kTerms];    // by Term
   SelectFunction* select;

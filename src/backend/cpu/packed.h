@@ -4,9 +4,7 @@
 // Coordinates past the last are 0, which changes no sum.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "core/checked.h"
 #include "metric/canonical.h"
@@ -23,24 +21,5 @@ constexpr std::int64_t chunk_blocks(std::int64_t dim, int lanes, int chunk) {
 
 // Doubles of a panel.
 constexpr std::int64_t panel_size(std::int64_t dim, int lanes) { return kPanelRows * round_up(dim, lanes); }
-
-// Puts the transformed row u (dim values) at place r of a panel.
-template <int kLanes>
-void pack_row(const double* u, std::int64_t dim, std::int64_t r, double* panel) noexcept {
-  double* to = panel + r * kLanes;
-  for (int chunk = 0; chunk < kCanonicalLanes / kLanes; ++chunk) {
-    const std::int64_t blocks = chunk_blocks(dim, kLanes, chunk);
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      const std::int64_t first = b * kCanonicalLanes + static_cast<std::int64_t>(chunk) * kLanes;
-      const std::int64_t count = std::min<std::int64_t>(kLanes, dim - first);
-      if (count == kLanes) {
-        std::memcpy(to, u + first, kLanes * sizeof(double));
-      } else {
-        for (std::int64_t l = 0; l < kLanes; ++l) to[l] = l < count ? u[first + l] : 0.0;
-      }
-      to += kPanelRows * kLanes;
-    }
-  }
-}
 
 }  // namespace libknng
