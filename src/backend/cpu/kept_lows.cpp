@@ -65,10 +65,12 @@ class LowMatrix {
     const TileGrid& grid = problem_.grid;
     const std::int64_t row_blocks = ceil_div(grid.rows, kLowBlock), column_blocks = ceil_div(grid.columns, kLowBlock);
     DirectWorkspace unused(kPanelRows, kPanelRows, 1, nullptr);  // others' lows need one
-    monitor.stage("distances", grid.pairs());
+    monitor.stage("distances",
+                  static_cast<double>(row_blocks * (grid.square ? row_blocks + 1 : 2 * column_blocks)) / 2);
     problem_.team.for_each(row_blocks * column_blocks, 1, [&](int, std::int64_t block, std::int64_t) {
       const std::int64_t r = block / column_blocks, c = block % column_blocks;
-      if (monitor.stopped() || (grid.square && c < r)) return;
+      if (monitor.stopped() || (grid.square && c > r)) return;
+      // Below the diagonal: the last block has few rows, most often, and columns are multiplied by the panel.
       const std::int64_t first_row = r * kLowBlock, first_column = c * kLowBlock;
       const Tile tile{r,
                       c,
@@ -78,8 +80,8 @@ class LowMatrix {
                       std::min(kLowBlock, grid.columns - first_column)};
       float* const at = row(first_row) + first_column;
       lows_->write(tile, unused, at, stride());
-      if (grid.square && c > r) low_rows().front()->mirror(at, stride(), row(first_column) + first_row);
-      monitor.advance(grid.pairs_of(tile));
+      if (grid.square && c < r) low_rows().front()->mirror(at, stride(), row(first_column) + first_row);
+      monitor.advance(1);
     });
     monitor.check();
   }
@@ -118,6 +120,7 @@ class RowWorker {
     float guess = kAnyLow;
     float* const low = matrix_.lows() ? matrix_.row(row) : nullptr;
     if (low) {
+      std::fill(low + n, low + round_up(n, kLowPadding), kAnyLow);
       problem_.admission.of(problem_.rows.id(row)).each_refused(0, n, [&](std::int64_t id) { low[id] = kAnyLow; });
       guess = low_rows().front()->guess(low, n, k_);
     }

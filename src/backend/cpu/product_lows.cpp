@@ -30,7 +30,7 @@ class ProductLows final : public TileLows {
     strip.dim = problem_.rows.dim();
     strip.row_terms = rows().terms();
     strip.column_terms = columns_.terms();
-    strip.square = problem_.grid.square;
+    strip.square = problem_.grid.square && t.first_row < t.first_column + t.columns;
     strip.low = buffer;
     strip.stride = stride;
     low_products().front()->run(strip);

@@ -36,7 +36,8 @@ class TileLows {
   }
 };
 
-// fp32 products with a proved bound. nullptr if the data's scale is beyond what the bound covers.
+// fp32 products with a proved bound, of tiles that lie wholly below the diagonal, too. nullptr if the data's scale is
+// beyond what the bound covers.
 std::unique_ptr<TileLows> make_product_lows(const CpuProblem& problem, Budget* budget, Monitor& monitor);
 bool product_lows_can_run(const Metric& metric, std::int64_t dim);
 // Canonical keys, rounded down to fp32.
