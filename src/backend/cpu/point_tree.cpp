@@ -30,6 +30,53 @@ struct Part {
 // Points of a part, spread over it, that say which of its sides is longest.
 constexpr std::int64_t kLooked = 128;
 
+// Points of few bytes are moved whether they have to be or not: which side one is on is as good as random, and a branch
+// on it costs more than the move.
+constexpr int kMovedDim = 4;
+
+// Puts those of the points first whose value along an axis belongs to them, and returns how many. In no order.
+template <int kDim, class Belongs>
+std::int64_t part_points(Point<kDim>* points, std::int64_t count, int axis, Belongs&& belongs) {
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = points[i].x[axis];
+    const Point<kDim> point = points[i];
+    points[i] = points[found];
+    points[found] = point;
+    found += belongs(value);
+  }
+  return found;
+}
+
+// Puts the `wanted` points that are smallest along an axis first, 0 < wanted < count.
+template <int kDim>
+void select_points(Point<kDim>* points, std::int64_t count, std::int64_t wanted, int axis) {
+  const auto before = [axis](const Point<kDim>& a, const Point<kDim>& b) { return a.x[axis] < b.x[axis]; };
+  // Of many points the median of some is a pivot. Who was unlucky too often goes on with the standard library's.
+  constexpr std::int64_t kFew = 48, kLookedAt = 9;
+  for (int round = 0; kDim <= kMovedDim && count > kFew && round < 40; ++round) {
+    double seen[kLookedAt];
+    for (std::int64_t s = 0; s < kLookedAt; ++s)
+      seen[s] = points[s * count / kLookedAt + count / (2 * kLookedAt)].x[axis];
+    std::nth_element(seen, seen + wanted * kLookedAt / count, seen + kLookedAt);
+    const double pivot = seen[wanted * kLookedAt / count];
+    const std::int64_t less = part_points<kDim>(points, count, axis, [&](double x) { return x < pivot; });
+    if (less == wanted) return;
+    if (less > wanted) {
+      count = less;
+      continue;
+    }
+    // None is smaller: those that are equal to it go first.
+    const std::int64_t passed =
+        less > 0 ? less : part_points<kDim>(points, count, axis, [&](double x) { return x == pivot; });
+    if (passed >= wanted) return;
+    points += passed;
+    count -= passed;
+    wanted -= passed;
+  }
+  std::nth_element(points, points + wanted, points + count, before);
+}
+
 template <int kDim>
 class Division {
  public:
@@ -48,8 +95,7 @@ class Division {
       std::sort(first, first + size, [](const auto& a, const auto& b) { return a.number < b.number; });
       return false;
     }
-    std::nth_element(first, first + left_leaves(part.leaves) * kTreeLeaf, first + size,
-                     [axis](const auto& a, const auto& b) { return a.x[axis] < b.x[axis]; });
+    select_points<kDim>(first, size, left_leaves(part.leaves) * kTreeLeaf, axis);
     return true;
   }
   void split_all(const Part& part, const Monitor& monitor) const {
