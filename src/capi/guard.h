@@ -23,21 +23,21 @@ knng_error failure_at_hand() noexcept;
 // f takes the FloatEnv, which knows the host's state.
 template <class F>
 knng_status guard(knng_error* error, F&& f) noexcept {
-  knng_error result = plain_error(KNNG_OK, "", "");
   if (!can_fill_in(error)) {
-    result = plain_error(KNNG_ERR_ARGUMENT, "error", "error: struct_size is not set to the size of the struct");
-    set_last_error(result);
-    return result.code;
+    set_last_error(plain_error(KNNG_ERR_ARGUMENT, "error", "error: struct_size is not set to the size of the struct"));
+    return KNNG_ERR_ARGUMENT;
   }
   const FloatEnv env;
   try {
     f(env);
   } catch (...) {
-    result = failure_at_hand();
-    set_last_error(result);
+    const knng_error failure = failure_at_hand();
+    set_last_error(failure);
+    fill_in(error, failure);
+    return failure.code;
   }
-  fill_in(error, result);
-  return result.code;
+  if (error) fill_in(error, plain_error(KNNG_OK, "", ""));
+  return KNNG_OK;
 }
 
 // A pointer that must not be NULL.

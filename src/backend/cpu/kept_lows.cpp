@@ -209,10 +209,10 @@ bool keeps_lows(const Metric& metric, std::int32_t dtype, const TileGrid& grid, 
 // 16 at k = 10 6.8 / 4.1; 3,000 x 16 at k = 1 5.2 / 16.5, as the matrix leaves the caches.
 bool kept_lows_pay(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
                    std::int64_t k) {
-  constexpr std::int64_t kFewest = 192, kMost = 2048, kMany = 288;
+  constexpr std::int64_t kFewest = 144, kMost = 2048, kMany = 240;
   if (!keeps_lows(metric, dtype, {rows, columns, rows, columns}, dim, k)) return false;
   if (std::min(rows, columns) < kFewest || std::max(rows, columns) > kMost) return false;
-  return k <= columns / 3 && (columns >= kMany || dim >= 16 * k);
+  return k <= columns / 3 && (columns >= kMany || dim >= 24 * k);
 }
 
 std::int64_t kept_lows_bytes(const Metric& metric, std::int32_t dtype, const TileGrid& grid, std::int64_t dim) {
