@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/cpu/directionless.h"
+#include "backend/cpu/kept_lows.h"
 #include "backend/cpu/point_tree.h"
 #include "backend/cpu/side_lists.h"
 #include "backend/cpu/tree_search.h"
@@ -19,11 +20,16 @@ bool tree_can_run(const Metric& metric, std::int64_t dim) {
 // Measured in low-dimensions.md. For few queries it is faster to evaluate all keys than to make a tree of the columns.
 // In more dimensions boxes leave out little: among few rows the tree still wins where lists are long, or sums as long
 // as its kernels are (13 to 16). A graph's short lists take all keys at once in the direct engine, if rows are few.
-bool tree_pays(const Metric&, std::int32_t, std::int64_t dim, std::int64_t rows, std::int64_t columns, std::int64_t k) {
+bool tree_pays(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
+               std::int64_t k) {
   constexpr std::int64_t kFewDims = 8, kFewestQueries = 256, kFewRows = 1000, kVeryFewRows = 300, kMoreDims = 12;
+  constexpr std::int64_t kBarelyEnough = 400;
   constexpr std::int64_t kSomeNeighbours = 8, kLongList = SideLists::kMostListed + 1;
   if (rows < std::min(columns, kFewestQueries)) return false;
   const bool listed = rows == columns && k < kLongList;
+  // Where lower bounds are kept, long lists cost a row of comparisons.
+  const bool bounds_are_faster = k >= kLongList || (dim > kFewDims && columns > kBarelyEnough);
+  if (dim >= kFewDims && bounds_are_faster && kept_lows_pay(metric, dtype, dim, rows, columns, k)) return false;
   if (dim <= kFewDims) return dim < kFewDims || columns > kVeryFewRows || !listed;
   return columns <= kFewRows && k >= (dim > kMoreDims || !listed ? kSomeNeighbours : kLongList);
 }
