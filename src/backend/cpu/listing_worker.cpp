@@ -48,10 +48,11 @@ void ListingWorker::run(const Tile& t, SharedLists& lists) {
   if (t.row_block != packed_row_block_)
     pack_points(tile_, problem_.rows, t.first_row, t.rows, space_.row.data(), space_.rows.data());
   packed_row_block_ = t.row_block;
-  pack_points(tile_, problem_.columns, t.first_column, t.columns, space_.row.data(), space_.columns.data());
   // On the diagonal a point has one list. It gets the points before it as a column, then those behind it as a row.
   const bool square = problem_.grid.square, on_diagonal = t.first_row == t.first_column && t.rows == t.columns;
   SideLists* const of_columns = !square ? nullptr : on_diagonal ? &rows_ : &columns_;
+  if (of_columns != &rows_)
+    pack_points(tile_, problem_.columns, t.first_column, t.columns, space_.row.data(), space_.columns.data());
   open(rows_, t.first_row, t.rows, lists);
   if (of_columns == &columns_) open(columns_, t.first_column, t.columns, lists);
   for (std::int64_t first = 0; first < t.rows; first += kStripRows)
@@ -63,6 +64,7 @@ void ListingWorker::run(const Tile& t, SharedLists& lists) {
 void ListingWorker::run_strip(const Tile& t, std::int64_t first, SideLists* of_columns) {
   const std::int64_t rows = std::min(kStripRows, t.rows - first), stride = padded(t.columns);
   DirectStrip strip = make_strip(problem_, tile_, t, first, rows, 0, space_);
+  if (of_columns == &rows_) strip.columns = space_.rows.data();  // the same points
   mark_directionless(problem_, t, first, space_, strip);
   double* const by_row = of_columns ? by_row_.data() : nullptr;
   if (of_columns && rows - 1 + strip.diagonal >= 0) {
