@@ -86,7 +86,7 @@ inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 // fewer still one tile in memory takes fewer launches.
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
-inline constexpr std::int64_t kFewestPoints = 2'000, kFewPoints = 20'000, kManyPoints = std::int64_t{1} << 17;
+inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
