@@ -68,7 +68,7 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
 # Canonical keys and bounds are defined by their order of operations on GPUs as well: nothing is contracted behind our
 # back, nothing flushed to zero. What wants a fused operation says so (__fmaf_rn).
-target_compile_options(knng_flags INTERFACE
-  "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--ftz=false;--prec-div=true;--prec-sqrt=true;--expt-relaxed-constexpr>"
+set(KNNG_CUDA_ARITHMETIC --fmad=false --ftz=false --prec-div=true --prec-sqrt=true --expt-relaxed-constexpr)
+target_compile_options(knng_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:${KNNG_CUDA_ARITHMETIC}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off,-fno-fast-math,-Wall,-Wextra,-Wshadow>"
   "$<$<AND:$<BOOL:${KNNG_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:--Werror=all-warnings;-Xcompiler=-Werror>")
