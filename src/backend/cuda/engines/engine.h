@@ -48,6 +48,8 @@ struct GpuEngine {
   bool all_keys;            // it evaluates the canonical keys of all pairs
   std::int64_t most_pairs;  // of a tile: more do not pay
   bool splits;              // it searches a tile in parts, so that one device needs no more than one
+  bool guesses;             // it can do with first cut-offs that are guessed (cutoff_guess.h)
+  std::int32_t unit;        // KNNG_UNIT bit of kernels of its own that multiply; 0: it has none
   // Whether problems of such a metric and size are this line's.
   bool (*suits)(const knng_backend_problem& p);
   // Of problems that are.
@@ -140,6 +142,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .guesses = false,
+     .unit = 0,
      .suits = engine_lines::multiplies_bytes,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
@@ -152,6 +156,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
      .splits = true,
+     .guesses = true,
+     .unit = KNNG_UNIT_FUSED,
      .suits = engine_lines::multiplies,
      .refusal = engine_lines::refuse_dim,
      .unsuited = "has no products for this metric on CUDA devices: engine=tiled or direct can",
@@ -164,6 +170,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .guesses = false,
+     .unit = 0,
      .suits = engine_lines::multiplies,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
@@ -176,6 +184,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .guesses = false,
+     .unit = 0,
      .suits = engine_lines::adds,
      .refusal = engine_lines::refuse_wide_values,
      .unsuited = "has no filter for this metric: it has engine=direct",
@@ -188,6 +198,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .guesses = false,
+     .unit = 0,
      .suits = engine_lines::searches,
      .refusal = engine_lines::never,
      .unsuited = "cannot do this metric in this dimension on CUDA devices: engine=direct can",
@@ -200,6 +212,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = true,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .guesses = false,
+     .unit = 0,
      .suits = engine_lines::always,
      .refusal = engine_lines::never,
      .unsuited = nullptr,
@@ -261,7 +275,7 @@ inline const GpuEngine& engine_of(const knng_backend_problem& p) {
 // KNNG_UNIT bits of all rungs, and of the engine's own kernels.
 inline std::int32_t units_of(const knng_backend_problem& p) {
   const GpuEngine& engine = engine_of(p);
-  std::int32_t units = engine.kind == EngineKind::fused_products ? KNNG_UNIT_FUSED : 0;
+  std::int32_t units = engine.unit;
   for (const knng_backend_rung& rung : engine.rungs) units |= rung.unit;
   return units;
 }

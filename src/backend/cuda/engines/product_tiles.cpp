@@ -13,7 +13,7 @@ namespace {
 // many as leave the second of two pieces above fp16's denormals. fp32 holds whatever comes.
 constexpr int kHeadroom = 8;
 
-bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).kind == EngineKind::byte_products; }
+bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).rungs.front().unit == KNNG_UNIT_BYTES; }
 bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
 
