@@ -4,6 +4,9 @@
 set -eu
 export KNNG_TEST_SMALL=1
 for tool in memcheck racecheck initcheck synccheck; do
+  # Races are reported within cuBLAS's kernels for products of few rows, too.
+  passed_over=
+  [ "$tool" != racecheck ] || passed_over=kns=nvjet
   for program in "$@"; do
     # On Hopper cuBLAS writes tiles by bulk copies, which initcheck does not see: whatever reads them would be reported.
     # gpu_device_trap fails on purpose, gpu_quick_plan runs on the host alone, and under the tools gpu_other_streams has
@@ -13,8 +16,7 @@ for tool in memcheck racecheck initcheck synccheck; do
       *:gpu_device_trap | *:gpu_quick_plan | *:gpu_other_streams) continue ;;
     esac
     echo "$tool: $(basename "$program")"
-    # Races are reported within cuBLAS's kernels of few rows, too.
-    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 10 --kernel-name-exclude kns=nvjet "$program" ||
-      [ $? -eq 77 ]
+    compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 10 \
+      ${passed_over:+--kernel-name-exclude "$passed_over"} "$program" || [ $? -eq 77 ]
   done
 done

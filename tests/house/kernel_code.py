@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 # File, architecture, kernels, registers at most, bytes stored and loaded for want of registers at most. The portable
-# kernel has 128 registers, so that two blocks share a multiprocessor, and puts aside there what it seldom needs.
+# kernel has 128 registers, so that two blocks share a multiprocessor, and spills.
 EXPECTED = [
     ("hopper.cu", "90a", 4, 168, 0, 0),
     ("portable.cu", "80", 2, 128, 192, 256),
