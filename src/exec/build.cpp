@@ -125,7 +125,7 @@ Graph run_anywhere(const Request& request, const Task& task, const TaskPlan& pla
 }
 
 bool is_brief(const Task& task, const TaskPlan& plan) {
-  return plan.brief && worker_of(plan).needs_rows_on_host() && task.absent_row_bytes == 0;
+  return plan.brief && (task.absent_row_bytes == 0 || !worker_of(plan).needs_rows_on_host());
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ DuplicateSearch::DuplicateSearch(const Request& request, const Task& task, const
 
 void DuplicateSearch::start() {
   if (!runs_beside_) request_.monitor.stage("fingerprint", static_cast<double>(request_.data.rows()));
-  print_ = std::async(runs_beside_ ? std::launch::async : std::launch::deferred, [this] {
+  // A thread of its own would take longer than to look through few rows while a device is at work.
+  print_ = std::async(runs_beside_ && !plan_.brief ? std::launch::async : std::launch::deferred, [this] {
     if (!runs_beside_) return libknng::fingerprint(request_.data, *loader_, team_, request_.budget, request_.monitor);
     const FloatEnv env;
     // Half of the threads bring rows to the devices meanwhile; where rows are there already, all can sort.

@@ -13,7 +13,8 @@ namespace libknng {
 
 struct DistinctPlan;
 
-// Has no state: what a call needs is in its request, task and plan. On a driver thread.
+// Has no state: what a call needs is in its request, task and plan. On a driver thread, or the caller's if the plan is
+// brief.
 class Worker {
  public:
   // Whether the host is free to read rows for the fingerprint meanwhile.

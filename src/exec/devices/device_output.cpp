@@ -9,6 +9,8 @@ namespace {
 
 // One in so many threads is left for what else there is.
 constexpr int kElsewhere = 8;
+// Pages of a result with fewer bytes are made when it is written: that takes less time than a thread does to start.
+constexpr std::int64_t kFewBytes = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -31,14 +33,21 @@ bool Output::is_discarded(bool wait) {
   if (found != Duplicates::none) return discarded_.load();
   allocate_result(task_, budget_, graph_);
   if (task_.keep_on_device) graph_.on_device = make_lists(set_, graph_, kept_bytes());
+  made_ = true;
+  const auto free_threads = [this] {
+    copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere)));
+  };
+  if (graph_.ids.bytes() + graph_.values.bytes() < kFewBytes) {
+    free_threads();
+    return false;
+  }
   // Pages of a large result are made by several threads.
-  touched_ = std::async(std::launch::async, [this] {
+  touched_ = std::async(std::launch::async, [this, free_threads] {
     ThreadTeam half(std::max(1, threads_ / 2));
     touch_bytes(graph_.ids.data(), graph_.ids.bytes(), half);
     touch_bytes(graph_.values.data(), graph_.values.bytes(), half);
-    copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere)));
+    free_threads();
   });
-  made_ = true;
   return false;
 }
 

@@ -16,6 +16,11 @@ namespace {
 // points as well, pays from so many on each, some 0.04 s of an H200 (docs/internals/benchmarks.md, "One GPU").
 constexpr double kPays = 0x1p36, kPaysOnEach = 0x1p42;
 
+// Few coordinates compared, of points with few bytes: done before a thread would be of help (Plan::brief). They take
+// some 0.5 ms of an H100, and the bytes some 5 to copy.
+constexpr double kBriefWork = 0x1p32;
+constexpr std::int64_t kBriefBytes = std::int64_t{16} << 20;
+
 // How much more a key of a row that is checked takes than one in a tile of keys, times the share of its best that a
 // tile of products reaches: 5 on an H200 for rows as they are, 29 where values are transformed at each use (W2, W3).
 constexpr double kCheckedAlone = 32;
@@ -38,6 +43,13 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
   // Rows are left in files where the host has no memory for them.
   const bool pays = work >= kPays || task.rows_in_files;
   return pays ? usable_devices(most) : DeviceSet{};
+}
+
+bool is_brief(const Task& task, const Dataset& data, const TileGrid& grid) {
+  const std::int64_t points = data.rows() + (grid.square ? 0 : grid.rows);
+  const auto dim = static_cast<double>(data.dim());
+  return !task.rows_in_files && grid.pairs() * dim <= kBriefWork &&
+         static_cast<double>(points) * dim * find_dtype(data.dtype())->bytes <= static_cast<double>(kBriefBytes);
 }
 
 // Host memory, beside the result, while equal rows are put back (distinct.h): if half of the rows equal others. Of
@@ -274,7 +286,8 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
          "device=%s: %lld bytes are free on a device, at least %lld are needed", task.device.c_str(),
          static_cast<long long>(most), static_cast<long long>(made.smallest));
   plan.grid = made.grid;
-  plan.threads = task.threads;
+  plan.brief = is_brief(task, data, made.grid);
+  plan.threads = plan.brief && !task.threads_fixed ? 1 : task.threads;
   device.slice = made.slice;
   device.capacity = made.capacity;
   device.blocks_held = made.blocks_held;
