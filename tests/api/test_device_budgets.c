@@ -35,7 +35,7 @@ static void memory_is_as_planned(void** state) {
       if (problem == 5) q.queries = &low_queries;
       if (problem == 2 || problem == 5) q.leave_out = leave_out;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
-      knng* h = handle_for(&q, *set, "auto", "auto", "0");
+      knng* h = handle_for(&q, *set, engine_for_many(&q), "auto", "0");
       const int64_t nq = q.queries ? 300 : 0;
       const knng_plan free = planned(h, nq, q.k);
       assert_true(free.device_bytes > 0 && free.smallest_device > 0 && free.smallest_device <= free.device_bytes);
@@ -86,7 +86,7 @@ static void memory_that_others_took(void** state) {
       question q = question_of(&rows, &metric_cases[1], 10);
       if (asked == 1) q.queries = &queries;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
-      knng* h = handle_for(&q, *set, "auto", "auto", "0");
+      knng* h = handle_for(&q, *set, engine_for_many(&q), "auto", "0");
       const knng_plan free = planned(h, q.queries ? 300 : 0, q.k);
       assert_true(free.smallest_device < free.device_bytes);
       for (int step = -1; step <= 4; ++step) {
@@ -135,7 +135,7 @@ static void more_points_than_fit(void** state) {
         /* Sessions of GPUs take long to open, and small runs long in all. Blocks are the same whatever the metric: it
          * meets every other set with each kind of question. */
         if ((set - device_sets() + m + asked) % (!fake_devices || small_run() ? 4 : 2)) continue;
-        knng* h = handle_for(&q, *set, "auto", m % 3 ? "auto" : "insertion", "0");
+        knng* h = handle_for(&q, *set, engine_for_many(&q), m % 3 ? "auto" : "insertion", "0");
         const int64_t nq = q.queries ? 70 : 0;
         const knng_plan free = planned(h, nq, q.k);
         /* Where sums take long, the fewest blocks and nearly all. */
@@ -179,7 +179,7 @@ static void blocks_that_are_cut(void** state) {
       question q = question_of(&rows, &metric_cases[with_queries], 6);
       if (with_queries) q.queries = &queries;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
-      knng* h = handle_for(&q, *set, "auto", "auto", "512");
+      knng* h = handle_for(&q, *set, engine_for_many(&q), "auto", "512");
       const int64_t nq = with_queries ? queries.n : 0, smallest = planned(h, nq, q.k).smallest_device;
       assert_int_equal(planned(h, nq, q.k).tile_cols, 512);
       set_bytes(h, "max_device_bytes", smallest);
@@ -358,7 +358,7 @@ static void wider_queries_are_planned_anew(void** state) {
       question q = question_of(&rows, &metric_cases[0], 5);
       q.queries = &wide;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
-      knng* h = handle_for(&q, *set, "auto", "auto", "0");
+      knng* h = handle_for(&q, *set, engine_for_many(&q), "auto", "0");
       const knng_plan plan = planned(h, 40, q.k);
       set_bytes(h, "max_device_bytes", plan.smallest_device);
       q.queries = &bytes;

@@ -37,7 +37,7 @@ static test_rows copies(int64_t n, int64_t groups, kind base, uint64_t seed) {
 }
 
 static knng* handle_of(const question* q, const char* device) {
-  knng* h = handle_for(q, device, "auto", "auto", "0");
+  knng* h = handle_for(q, device, engine_for_many(q), "auto", "0");
   expect_ok(knng_set(h, "graph", "device", NULL), "graph");
   return h;
 }

@@ -228,7 +228,7 @@ static void full_devices_get_smaller_tiles_or_nothing(void** state) {
   asked a;
   ask(&a, rows_normal(KNNG_F32, 700, 4, 316));
   knng_graph* g = NULL;
-  knng* h = handle_for(&a.q, "cuda:0,1", "auto", "auto", "0");
+  knng* h = handle_for(&a.q, "cuda:0,1", engine_for_many(&a.q), "auto", "0");
   const knng_plan plan = planned(h, 0, 5);
   char behaviour[48], free[24], needed[24];
   snprintf(behaviour, sizeof behaviour, "1:memory=%lld", (long long)plan.smallest_device);
@@ -258,7 +258,7 @@ static void devices_that_fail(void** state) {
   asked a;
   ask(&a, heaps(300, 12));
   knng_graph* g = NULL;
-  knng* h = handle_for(&a.q, "cuda:2,0,1", "auto", "auto", "32");
+  knng* h = handle_for(&a.q, "cuda:2,0,1", engine_for_many(&a.q), "auto", "32");
   int64_t memory_free = 0;
   int way = 0;
   for (int turn = 0; turn < (injecting_faults ? 2 : 1); ++turn) { /* the first brings kernels to GPUs */
@@ -274,7 +274,7 @@ static void devices_that_fail(void** state) {
   }
   assert_true(settled_memory_free() >= memory_free);
   /* With many tiles devices tell each other their cut-offs. */
-  knng* many = handle_for(&a.q, "cuda:2,0,1", "auto", "auto", "5");
+  knng* many = handle_for(&a.q, "cuda:2,0,1", engine_for_many(&a.q), "auto", "5");
   devices_behave("");
   const int64_t adopted = fake_count("cut-offs", 0);
   expect_answer(many, &a.q, a.expected, &a.failure, "cut-offs");

@@ -34,7 +34,7 @@ static void graphs_are_kept_on_a_device(void** state) {
       if (s & 4) q.queries = &queries;
       knng_graph *expected = graph_of_cpu(&q), *g = NULL;
       for (const char* const* set = device_sets(); *set; ++set) {
-        knng* h = handle_for(&q, *set, "auto", "auto", "0");
+        knng* h = handle_for(&q, *set, engine_for_many(&q), "auto", "0");
         expect_ok(knng_set(h, "graph", "device", NULL), "graph");
         const int64_t fetched = fake_count("fetched", 0);
         expect_ok(answer(h, &q, NULL, &g), *set);
@@ -265,7 +265,7 @@ static void copies_are_converted_on_devices(void** state) {
   for (int f64 = 0; f64 < 2; ++f64) {
     q.value_type = f64 ? "f64" : "f32";
     knng_graph *expected = graph_of_cpu(&q), *kept = NULL;
-    knng* h = handle_for(&q, "cuda:1", "auto", "auto", "0");
+    knng* h = handle_for(&q, "cuda:1", engine_for_many(&q), "auto", "0");
     expect_ok(knng_set(h, "graph", "device", NULL), "graph");
     expect_ok(answer(h, &q, NULL, &kept), "kept");
     const int64_t fetched = fake_count("fetched", 0);
@@ -313,7 +313,7 @@ static void entries_that_do_not_fit_are_refused_as_on_the_host(void** state) {
       q.queries = of_values ? NULL : &one;
       q.value_type = "f64";
       knng_graph *expected = graph_of_cpu(&q), *kept = NULL;
-      knng* h = handle_for(&q, "cuda:0", "auto", "auto", "0");
+      knng* h = handle_for(&q, "cuda:0", engine_for_many(&q), "auto", "0");
       expect_ok(knng_set(h, "graph", "device", NULL), "graph");
       expect_ok(answer(h, &q, NULL, &kept), "kept");
       const int64_t fetched = fake_count("fetched", 0);

@@ -214,6 +214,12 @@ int device_does(const question* q, const char* engine) {
   return 1;
 }
 
+const char* engine_for_many(const question* q) {
+  if (is_product(&q->metric)) return "tiled";
+  const int few_dimensions = q->rows->d <= 8;
+  return few_dimensions && device_does(q, "tree") ? "tree" : device_does(q, "tiled") ? "tiled" : "direct";
+}
+
 void check_devices(const question* q, const char* const* of_selectors, const char* const* tiles, const char* what) {
   static int turn;
   word_list engines, selectors;

@@ -58,6 +58,8 @@ void expect_as_from_memory(const knng_graph* expected, const knng_graph* g, cons
 
 /* Whether an engine of the library does it on a device: those that are not known here shall. */
 int device_does(const question* q, const char* engine);
+/* The engine for many of such rows, whose lists are proved; of few engine=auto evaluates all keys. */
+const char* engine_for_many(const question* q);
 /* Every set of devices and every engine, with these selectors (NULL: all) and tiles: the CPU's answer, or its refusal.
  */
 void check_devices(const question* q, const char* const* selectors, const char* const* tiles, const char* what);

@@ -39,8 +39,8 @@ struct Cell {
 
 void graphs(void**) {
   constexpr Cell kCells[] = {
-      {1'000, 2, 10, "tiled"},      {10'000, 2, 100, "tree"},      {300'000, 2, 300, "tree"},
-      {3'000, 2, 10, "tree"},       {3'000, 3, 64, "fused"},       {1'000, 128, 10, "tiled"},
+      {2'500, 2, 10, "direct"},     {10'000, 2, 100, "tree"},      {300'000, 2, 300, "tree"},
+      {3'000, 2, 10, "tree"},       {3'000, 3, 64, "fused"},       {1'000, 128, 10, "direct"},
       {30'000, 3, 100, "tree"},     {10'000, 4, 10, "fused"},      {30'000, 4, 32, "tree"},
       {10'000, 5, 300, "fused"},    {100'000, 5, 32, "tree"},      {100'000, 6, 10, "fused"},
       {300'000, 6, 100, "tree"},    {300'000, 7, 10, "fused"},     {300'000, 8, 100, "fused"},
@@ -66,7 +66,9 @@ void queries(void**) {
 
 // Sums take as long for few points as boxes, and there is nothing beside canonical keys without either.
 void metrics_without_products(void**) {
-  for (const std::int64_t n : {1'000, 100'000}) {
+  for (const std::int64_t dim : {2, 8, 9, 100})
+    assert_string_equal(choice(problem_of(1'000, 1'000, dim, 10, Term::absolute_difference)), "direct");
+  for (const std::int64_t n : {4'000, 100'000}) {
     assert_string_equal(choice(problem_of(n, n, 8, 10, Term::absolute_difference)), "tree");
     assert_string_equal(choice(problem_of(n, n, 9, 10, Term::absolute_difference)), "tiled");
   }

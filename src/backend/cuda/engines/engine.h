@@ -80,7 +80,7 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 // (docs/internals/benchmarks.md, "Which engine on a GPU"). The more dimensions, the fewer boxes can be left out, and
 // what that saves grows with the points. Metrics that have sums in place of products take boxes up to the last
 // dimension here for any number of points, and those without a filter in any dimension.
-inline constexpr std::int64_t kPointsForBoxes[] = {2'000,  2'000,   2'000,   10'000,   25'000,
+inline constexpr std::int64_t kPointsForBoxes[] = {3'000,  3'000,   3'000,   10'000,   25'000,
                                                    70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 // Up to so many dimensions and neighbours products are compared in registers. Where more than a few neighbours are
@@ -89,6 +89,10 @@ inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
 inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
+
+// Canonical keys of fewer pairs, with no more coordinates together, take less time than what a filter or a tree begins
+// and ends with: some ten launches and waits. (Also where fp64 is slow: some 0.5 ms for 2^27 at 0.5 TFLOP/s.)
+inline constexpr double kFewPairs = 9e6, kFewCoordinates = 0x1p27;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
@@ -120,12 +124,18 @@ inline Refusal refuse_wide_values(const knng_backend_problem& p) {
 inline bool has_filter(const knng_backend_problem& p) {
   return !refuse_dim(p).text && (multiplies(p) || (adds(p) && !refuse_wide_values(p).text));
 }
+inline bool are_many(const knng_backend_problem& p) {
+  const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
+  return pairs >= kFewPairs || pairs * static_cast<double>(p.columns.dim) > kFewCoordinates;
+}
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
 inline bool registers_pay(const knng_backend_problem& p) {
-  if (p.columns.dim > kRegistersPay || p.k > kMostInRegisters || p.columns.count < kFewestPoints) return false;
+  if (!are_many(p) || p.columns.dim > kRegistersPay || p.k > kMostInRegisters) return false;
+  if (p.columns.count < kFewestPoints) return false;
   return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
 }
 inline bool boxes_pay(const knng_backend_problem& p) {
+  if (!are_many(p)) return false;
   if (!has_filter(p)) return true;
   if (p.columns.dim > kBoxesPay) return false;
   const auto points = static_cast<double>(kPointsForBoxes[p.columns.dim]);
@@ -147,7 +157,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .suits = engine_lines::multiplies_bytes,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
-     .pays = engine_lines::always,
+     .pays = engine_lines::are_many,
      .rungs = kByteRungs,
      .coordinates = product_rate},
     {.kind = EngineKind::fused_products,
@@ -175,7 +185,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .suits = engine_lines::multiplies,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
-     .pays = engine_lines::always,
+     .pays = engine_lines::are_many,
      .rungs = kProductRungs,
      .coordinates = product_rate},
     {.kind = EngineKind::sums,
@@ -189,7 +199,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .suits = engine_lines::adds,
      .refusal = engine_lines::refuse_wide_values,
      .unsuited = "has no filter for this metric: it has engine=direct",
-     .pays = engine_lines::always,
+     .pays = engine_lines::are_many,
      .rungs = kSumRungs,
      .coordinates = sum_rate},
     {.kind = EngineKind::boxes,
