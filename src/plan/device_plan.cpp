@@ -83,9 +83,11 @@ Sides largest_tile(const Problem& p) {
     const double across = p.one_tile_will_do ? 1 : std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
     const std::int64_t rounded_up = p.rows + (p.one_tile_will_do ? kGrain : 0);
     const double side = static_cast<double>(rounded_up) / across;
+    // What is found in a small tile takes less time than its launches.
+    const std::int64_t fewest = (p.devices > 1 ? 8 : 16) * kGrain;
     if (!rows)
-      rows = even_side(p.rows,
-                       std::clamp(whole_grains(static_cast<std::int64_t>(side)), 8 * kGrain, side_of(p.most_pairs)));
+      rows =
+          even_side(p.rows, std::clamp(whole_grains(static_cast<std::int64_t>(side)), fewest, side_of(p.most_pairs)));
     rows = std::min(rows, p.rows);
     return {rows, rows};
   }
