@@ -2,7 +2,8 @@
 # Runs the programs of this folder, small, under the four tools of compute-sanitizer; those that are never small skip
 # themselves.   sanitize.sh PROGRAM...
 set -eu
-export KNNG_TEST_SMALL=1
+# A session's arrays apart, so that the tools see where each ends.
+export KNNG_TEST_SMALL=1 KNNG_SEPARATE_ARRAYS=1
 for tool in memcheck racecheck initcheck synccheck; do
   # Races are reported within cuBLAS's kernels for products of few rows, too.
   passed_over=

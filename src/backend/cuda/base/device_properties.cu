@@ -45,6 +45,7 @@ cudaError_t find_properties(int device, DeviceProperties& out) noexcept {
   out.major = p.major;
   out.minor = p.minor;
   out.multiprocessors = p.multiProcessorCount;
+  out.shared_bytes = static_cast<int>(p.sharedMemPerBlockOptin);
   out.clock = 1e3 * ask(cudaDevAttrClockRate);
   const int singles_to_doubles = ask(cudaDevAttrSingleToDoublePrecisionPerfRatio);
   out.singles_a_cycle = singles_of(p.major, p.minor);

@@ -13,6 +13,7 @@ struct DeviceProperties {
   std::int64_t memory = 0;
   int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
+  int shared_bytes = 0;                          // of a block that asks for the most
   double clock = 0;                              // Hz, at most; 0: the driver does not say
   int singles_a_cycle = 0, doubles_a_cycle = 0;  // instructions of a multiprocessor on fp32, on fp64
 };

@@ -1,4 +1,4 @@
-// Memory and streams of a session, owned. Device memory comes from the session's own pool; large arrays may be mapped
+// Memory of a session, owned. Device memory comes from the session's own pool; large arrays may be mapped
 // instead. Neither disturbs memory of the process, and freeing waits for nobody else. All of it counts against
 // max_device_bytes. Knows nothing of what the memory is for.
 #pragma once
@@ -11,81 +11,14 @@
 #include <span>
 #include <utility>
 
+#include "backend/cuda/base/array_block.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/mapped_memory.cuh"
 #include "backend/cuda/base/memory_pool.cuh"
 #include "backend/cuda/base/peer_access.cuh"
+#include "backend/cuda/base/stream.cuh"
 
 namespace libknng::cuda {
-
-// Makes a device current for as long as it lives; the caller's comes back.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(int device) {
-    check(cudaGetDevice(&before_));
-    if (before_ != device) check(cudaSetDevice(device));
-  }
-  ~CurrentDevice() { cudaSetDevice(before_); }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  int before_ = 0;
-};
-
-class Stream {
- public:
-  enum class Priority { usual, high };
-  explicit Stream(Priority priority = Priority::usual) {
-    int least = 0, greatest = 0;
-    check(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::high ? greatest : least));
-  }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  operator cudaStream_t() const noexcept {
-    return stream_;
-  }  // NOLINT(google-explicit-constructor): as the API takes it
-  void wait() const { check(cudaStreamSynchronize(stream_)); }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
-
-class Event {
- public:
-  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record(const Stream& stream) const { check(cudaEventRecord(event_, stream)); }
-  void wait() const { check(cudaEventSynchronize(event_)); }
-  bool is_reached() const {
-    const cudaError_t status = cudaEventQuery(event_);
-    if (status == cudaSuccess) return true;
-    if (status != cudaErrorNotReady) check(status);
-    cudaGetLastError();  // no failure: it must not look like one of what comes next
-    return false;
-  }
-  // What is put on the stream from now on waits for the event.
-  void hold(const Stream& stream) const { check(cudaStreamWaitEvent(stream, event_, 0)); }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
-// Waits, at its end, for what is on a stream by then: before memory goes that the stream uses, whatever happened.
-class UntilDone {
- public:
-  explicit UntilDone(const Stream& stream) : stream_(stream) {}
-  ~UntilDone() { cudaStreamSynchronize(stream_); }
-  UntilDone(const UntilDone&) = delete;
-  UntilDone& operator=(const UntilDone&) = delete;
-
- private:
-  const Stream& stream_;
-};
 
 // Who reads an array: the device it is on, or those beside it too, as far as they can.
 enum class Reach { own, beside };
@@ -105,7 +38,8 @@ class Pool {
     if (held_ + bytes > limit_)
       throw CudaError(CudaError::Kind::out_of_memory, cudaErrorMemoryAllocation, "max_device_bytes is used up",
                       __FILE__, __LINE__);
-    void* const memory = is_mapped(bytes) ? mapped(bytes, stream) : pool_for(reach).take(bytes, stream);
+    void* memory = is_mapped(bytes) ? mapped(bytes, stream) : &pool_for(reach) == &own_ ? block_.take(bytes) : nullptr;
+    if (!memory) memory = pool_for(reach).take(bytes, stream);
     held_ += bytes;
     peak_ = std::max(peak_, held_);
     return memory;
@@ -114,10 +48,17 @@ class Pool {
     if (is_mapped(bytes)) {
       cudaStreamSynchronize(stream);
       unmap_memory(memory, bytes);
-    } else {
+    } else if (!block_.give(memory, bytes)) {
       cudaFreeAsync(memory, stream);
     }
     held_ -= bytes;
+  }
+  // Arrays for which it has room are cut from a block of so many bytes from now on, to the end.
+  void take_block(std::int64_t bytes, const Stream& stream) { block_ = {own_.take(bytes, stream), bytes}; }
+  // When there are no arrays any more.
+  void end(const Stream& stream) noexcept {
+    if (block_.memory()) cudaFreeAsync(block_.memory(), stream);
+    block_ = {};
   }
   // Gives what is free back to the system; what was freed on a stream that is done.
   void trim() {
@@ -146,16 +87,24 @@ class Pool {
   const bool maps_;
   MemoryPool own_;
   std::optional<MemoryPool> shared_;
+  ArrayBlock block_;
   std::int64_t limit_, held_ = 0, peak_ = 0;
 };
 
 // Where a session's arrays come from: they are made and freed in the order of its stream. Ends after them. maps: other
-// devices do not copy them, and the host program does not get them. beside: as Pool.
+// devices do not copy them, and the host program does not get them. beside: as Pool. block_bytes: what most of them are
+// cut from; 0: nothing.
 struct DeviceContext {
-  DeviceContext(int number, std::int64_t limit, bool maps = false, std::span<const std::int32_t> beside = {})
-      : device(number), pool(number, limit, maps, beside) {}
+  DeviceContext(int number, std::int64_t limit, bool maps = false, std::span<const std::int32_t> beside = {},
+                std::int64_t block_bytes = 0)
+      : device(number), pool(number, limit, maps, beside) {
+    if (block_bytes > 0) pool.take_block(block_bytes, stream);
+  }
   // A pool that is kept gives back what is free by then.
-  ~DeviceContext() { cudaStreamSynchronize(stream); }
+  ~DeviceContext() {
+    pool.end(stream);
+    cudaStreamSynchronize(stream);
+  }
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;
   const int device;

@@ -5,17 +5,17 @@
 #include <cmath>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/select/entries.cuh"
 
 namespace libknng::cuda {
 
 DeviceLimits device_limits() {
   int device = 0;
-  DeviceLimits limits{};
+  DeviceProperties properties;
   check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&limits.processors, cudaDevAttrMultiProcessorCount, device));
-  check(cudaDeviceGetAttribute(&limits.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return limits;
+  check(find_properties(device, properties));
+  return {properties.multiprocessors, properties.shared_bytes};
 }
 
 int enough_room(int length, int capacity, int threads, int part) {

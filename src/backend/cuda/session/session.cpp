@@ -1,6 +1,7 @@
 #include "backend/cuda/session/session.cuh"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -35,6 +36,18 @@ bool is_alone(const knng_backend_problem& p, int device) {
   return p.device_count <= 1 && !elsewhere(p.columns) && !elsewhere(p.rows);
 }
 
+// Up to so many bytes a session has its arrays in one block, which its pool keeps for the next.
+constexpr std::int64_t kMostInBlock = std::int64_t{64} << 20;
+
+// Not where bytes are limited: a block with gaps takes more than its arrays. Nor where KNNG_SEPARATE_ARRAYS is in the
+// environment, for tools that look for accesses beyond an array: they see the ends of what a pool hands out.
+std::int64_t block_bytes(const knng_backend_problem& p) {
+  static const bool separate = std::getenv("KNNG_SEPARATE_ARRAYS") != nullptr;
+  if (separate || is_paged(p) || p.max_bytes != std::numeric_limits<std::int64_t>::max()) return 0;
+  const std::int64_t bytes = session_bytes(p);
+  return bytes <= kMostInBlock ? bytes : 0;
+}
+
 std::vector<std::int32_t> devices_beside(const knng_backend_problem& p, int device) {
   std::vector<std::int32_t> others;
   std::copy_if(p.devices, p.devices + p.device_count, std::back_inserter(others),
@@ -50,7 +63,7 @@ Session::Session(int device, const knng_backend_problem& problem)
       selector_(selector_of(problem)),
       device_(device),
       context_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
-               devices_beside(problem, device)),
+               devices_beside(problem, device), block_bytes(problem)),
       handles_(device, context_.stream),
       staging_(handles_, [&problem](void* to, const void* from,
                                     std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
