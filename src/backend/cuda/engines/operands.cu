@@ -165,6 +165,12 @@ __global__ void copy_terms(float* terms, float* bounds, std::int64_t count, cons
   bounds[count + i] = bounds[drawn[i]];
 }
 
+// Every step-th number.
+__global__ void spread(std::int64_t* numbers, std::int64_t count, std::int64_t step) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) numbers[i] = i * step;
+}
+
 // What finding the centre of points takes.
 struct CentreRows {
   CentreRows(std::int64_t count, std::int64_t dim, ArraySource& source)
@@ -217,14 +223,12 @@ struct IntegerPoints {
 void find_median_row(const Points& points, double* median, DeviceContext& context) {
   const std::int64_t n = points.count(), d = points.dim();
   const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, rounded_together(n, d)));
-  std::vector<std::int64_t> list(static_cast<std::size_t>(count));
-  for (std::int64_t s = 0; s < count; ++s) list[static_cast<std::size_t>(s)] = s * (n / count);
   const auto [rows, sample] = taken<CentreRows>(context, count, d);
-  check(
-      cudaMemcpyAsync(rows.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, context.stream));
+  spread<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, context.stream>>>(rows.data(), count,
+                                                                                                    n / count);
+  check_launch();
   load_canonical(points.view(), rows.data(), 0, count, sample.data(), context.stream);
   median_of_rows(sample.data(), count, d, median, context.stream);
-  context.stream.wait();  // the list ends here
 }
 
 }  // namespace
@@ -255,10 +259,9 @@ void Frame::cover(const CanonicalView& view, DeviceContext& context) {
               });
 }
 
-void Frame::settle(int headroom, DeviceContext& context) {
+void Frame::settle(int headroom, Staging& staging, const Stream& stream) {
   double found = 0;
-  check(cudaMemcpyAsync(&found, arrays_.largest.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
-  context.stream.wait();
+  staging.download(arrays_.largest.data(), &found, sizeof found, stream);
   const int exponent = kLargestExponent - headroom - (found > 0 ? std::ilogb(found) : 0);
   exponent_ = std::clamp(exponent, -LowBound::kLargestExponent, LowBound::kLargestExponent);
 }
@@ -312,7 +315,7 @@ std::int64_t Operands::bytes(std::int64_t count, std::int64_t drawn, std::int64_
 }
 
 Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Frame& frame,
-                   Precision precision, DeviceContext& context) {
+                   Precision precision, Staging& staging, DeviceContext& context) {
   const std::int64_t n = points.count(), d = points.dim();
   auto rounded = taken<RoundedPoints>(context, n, drawn, d, precision);
   values_ = std::move(rounded.values);
@@ -335,8 +338,7 @@ Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t
     check_launch();
   }
   float found = 0;
-  check(cudaMemcpyAsync(&found, ratio.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
-  context.stream.wait();  // the list ends here
+  staging.download(ratio.data(), &found, sizeof found, context.stream);  // waits: the list ends here
   residual_ratio_ = static_cast<double>(found);
 }
 

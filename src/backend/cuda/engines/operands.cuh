@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "backend/cuda/base/array_source.cuh"
+#include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/rows/points.cuh"
 #include "metric/metric.h"
 #include "refine/low_bound.h"
@@ -27,7 +28,7 @@ class Frame {
   // 2^headroom as large a one does, for points that were not. What does not fit the precision is rounded to what does:
   // a point far from its operand, as the bound sees.
   void cover(const CanonicalView& view, DeviceContext& context);
-  void settle(int headroom, DeviceContext& context);
+  void settle(int headroom, Staging& staging, const Stream& stream);
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while it covers views of so many points
 
   const double* centre() const noexcept { return arrays_.centre.data(); }
@@ -108,7 +109,7 @@ void find_terms(const CanonicalView& points, const std::int64_t* order, const Op
 class Operands {
  public:
   Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Frame& frame, Precision precision,
-           DeviceContext& context);
+           Staging& staging, DeviceContext& context);
   // With any precision, while it is made.
   static std::int64_t bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim);
   // Bytes: complete.

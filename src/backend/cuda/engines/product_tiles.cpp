@@ -83,7 +83,7 @@ void ProductTiles::make_frame() {
   frame_.emplace(in_.metric, columns, in_.context);
   frame_->cover(columns.view(), in_.context);
   if (points.queries()) frame_->cover(points.queries()->view(), in_.context);
-  frame_->settle(paged ? kHeadroom : 0, in_.context);
+  frame_->settle(paged ? kHeadroom : 0, in_.staging, in_.context.stream);
 }
 
 void ProductTiles::begin(int rung) {
@@ -118,10 +118,10 @@ void ProductTiles::round_operands() {
   const Points* const queries = in_.points.queries();
   const std::int64_t* const order = in_.points.order_of_columns(0);
   const std::int64_t dim = points.dim();
-  operands_.emplace(points, order, cutoff_guess(in_.problem).drawn, *frame_, precision_, in_.context);
+  operands_.emplace(points, order, cutoff_guess(in_.problem).drawn, *frame_, precision_, in_.staging, in_.context);
   double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
   if (queries) {
-    query_operands_.emplace(*queries, nullptr, 0, *frame_, precision_, in_.context);
+    query_operands_.emplace(*queries, nullptr, 0, *frame_, precision_, in_.staging, in_.context);
     residual = std::max(residual, query_operands_->residual_ratio());
   }
   const LowBound::Ratios ratios{residual, precision_ == Precision::two_piece ? 0x1p-11 : 0.0};

@@ -67,8 +67,7 @@ Points::Points(const knng_backend_rows& rows, Transform transform, double limit,
   job.workspace = beside.workspace.data();
   InFlight parts(2);
   prepare_in_parts(job, parts, context.stream, between);
-  check(cudaMemcpyAsync(&found, beside.findings.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
-  context.stream.wait();
+  staging.download(beside.findings.data(), &found, sizeof found, context.stream);
   // Rows were checked for values that are not valid when the data set got them.
   if (found.first_refused != PrepareFindings::kNothing)
     throw RefusedRow{static_cast<std::int64_t>(found.first_refused / static_cast<unsigned long long>(rows.dim + 1))};

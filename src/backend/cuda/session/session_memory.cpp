@@ -179,6 +179,7 @@ CheckSpace::CheckSpace(const knng_backend_problem& p, void* memory) : together(c
   u = space.take<double>(together * p.columns.dim);
   keys = space.take<double>(is_paged(p) ? 0 : together * p.columns.count);
   ids = space.take<std::int64_t>(entries);
+  values = space.take<std::byte>(entries * value_bytes(p));
   listed = space.take<double>(entries);
   counts = space.take<KeyCounts>(together);
   used = space.used();

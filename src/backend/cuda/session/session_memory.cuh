@@ -50,6 +50,7 @@ struct CheckSpace {
   double* u;
   double* keys;
   std::int64_t* ids;
+  std::byte* values;
   double* listed;
   KeyCounts* counts;
   std::int64_t used;

@@ -11,6 +11,7 @@
 #include "backend/cuda/keys/refine.cuh"
 #include "backend/cuda/keys/whole_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
+#include "backend/cuda/rows/caller_memory.cuh"
 #include "backend/cuda/session/session.cuh"
 #include "backend/cuda/session/work_sizes.cuh"
 
@@ -33,7 +34,9 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   for (int i = 0; i < kResultSpaces; ++i) memory = spaces.emplace_back(p, together, memory).rest;
   for (ResultSpace& space : spaces) space.rows.findings = spaces.front().rows.findings;
   Delivery delivery(p, spaces.front().rows.findings, result, staging_, out);
-  out.wait();
+  const Event cleared;  // what is found is counted from then on
+  cleared.record(out);
+  cleared.hold(context_.stream);
 
   const Event made[kResultSpaces], gone[kResultSpaces];
   const std::int64_t parts = (count + together - 1) / together;
@@ -164,18 +167,25 @@ struct CheckedLists {
   std::vector<KeyCounts> counts;
 };
 
-// Lists of these rows to the host, wherever they are.
-void fetch_lists(std::span<const std::int64_t> rows, const knng_backend_result& result, Staging& staging,
-                 const Stream& stream, CheckedLists& to) {
+// Lists of these rows, from wherever they are: from a device's memory to this one's, from the host's to the host's.
+void collect_lists(std::span<const std::int64_t> rows, const knng_backend_result& result, int device,
+                   const CheckSpace& space, CheckedLists& on_host, const Stream& stream) {
+  const std::int64_t entries = on_host.entries, value_bytes = on_host.value_bytes;
+  const auto* const values = static_cast<const std::byte*>(result.values);
+  if (result.device == device)
+    return gather_lists({space.rows, std::ssize(rows), entries, value_bytes, result.ids, values}, space.ids,
+                        space.values, stream);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t row = rows[i], place = static_cast<std::int64_t>(i);
-    const Outgoing lists[] = {{result.ids + row * to.entries, to.ids.data() + place * to.entries, 8 * to.entries},
-                              {static_cast<const std::byte*>(result.values) + row * to.value_bytes,
-                               to.values.data() + place * to.value_bytes, to.value_bytes}};
-    if (result.device >= 0)
-      staging.download(lists, stream);
-    else
-      for (const Outgoing& one : lists) std::memcpy(one.to, one.from, static_cast<std::size_t>(one.bytes));
+    const auto copy = [&](void* there, void* here, const void* from, std::int64_t bytes) {
+      if (result.device >= 0)
+        copy_between(there, device, from, result.device, bytes, stream);
+      else
+        std::memcpy(here, from, static_cast<std::size_t>(bytes));
+    };
+    copy(space.ids + place * entries, on_host.ids.data() + place * entries, result.ids + row * entries, 8 * entries);
+    copy(space.values + place * value_bytes, on_host.values.data() + place * value_bytes, values + row * value_bytes,
+         value_bytes);
   }
 }
 
@@ -194,12 +204,13 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
   for (std::size_t done = 0; done < checked.size(); done += static_cast<std::size_t>(space.together)) {
     const auto rows = checked.subspan(done, std::min(checked.size() - done, static_cast<std::size_t>(space.together)));
     const auto number = std::ssize(rows);
-    fetch_lists(rows, result, staging_, context_.stream, lists);
     const auto upload = [&](std::int64_t* to, const std::int64_t* from, std::int64_t values) {
       check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(8 * values), cudaMemcpyHostToDevice, context_.stream));
     };
     upload(space.rows, rows.data(), number);
-    upload(space.ids, lists.ids.data(), number * lists.entries);
+    collect_lists(rows, result, device_, space, lists, context_.stream);
+    const bool on_device = result.device >= 0;
+    if (!on_device) upload(space.ids, lists.ids.data(), number * lists.entries);
     ListCheckJob job;
     job.count = number;
     job.columns = p.columns.count;
@@ -229,8 +240,10 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
     }
     count_keys(job, context_.stream);
     const Outgoing found[] = {{space.listed, lists.listed.data(), 8 * number * lists.entries},
-                              {space.counts, lists.counts.data(), number * std::int64_t{sizeof(KeyCounts)}}};
-    staging_.download(found, context_.stream);
+                              {space.counts, lists.counts.data(), number * std::int64_t{sizeof(KeyCounts)}},
+                              {space.ids, lists.ids.data(), 8 * number * lists.entries},
+                              {space.values, lists.values.data(), number * lists.value_bytes}};
+    staging_.download(std::span(found).first(on_device ? 4 : 2), context_.stream);
     for (std::int64_t i = 0; i < number; ++i) {
       const std::int64_t row = rows[static_cast<std::size_t>(i)];
       const ListClaim claim{lists.ids.data() + i * lists.entries, lists.values.data() + i * lists.value_bytes,
