@@ -34,9 +34,7 @@ bool Output::is_discarded(bool wait) {
   allocate_result(task_, budget_, graph_);
   if (task_.keep_on_device) graph_.on_device = make_lists(set_, graph_, kept_bytes());
   made_ = true;
-  const auto free_threads = [this] {
-    copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere)));
-  };
+  const auto free_threads = [this] { copiers_.store(of_each_device(threads_ - std::max(1, threads_ / kElsewhere))); };
   if (graph_.ids.bytes() + graph_.values.bytes() < kFewBytes) {
     free_threads();
     return false;
