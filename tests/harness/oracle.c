@@ -7,17 +7,9 @@
 #include <unistd.h>
 
 #include "harness/elementary.h"
+#include "harness/fast_fma.h"
 
 #define LANES 32
-
-/* The loops below are compiled once more with fused multiply-add instructions where the compiler can choose at run
- * time; fma() rounds once either way. Sanitizers do not bear the resolvers. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FAST_FMA __attribute__((target_clones("fma", "default")))
-#else
-#define FAST_FMA
-#endif
 
 static void* allocate(int64_t count, size_t size) {
   void* p = calloc((size_t)(count > 0 ? count : 1), size);
