@@ -9,7 +9,7 @@ namespace {
 
 // One in so many threads is left for what else there is.
 constexpr int kElsewhere = 8;
-// Pages of a result with fewer bytes are made when it is written: that takes less time than a thread does to start.
+// Of a result with fewer bytes pages are made when it is written, without a thread for it.
 constexpr std::int64_t kFewBytes = std::int64_t{1} << 20;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Memory of a session, owned. Device memory comes from the session's own pool; large arrays may be mapped
-// instead. Neither disturbs memory of the process, and freeing waits for nobody else. All of it counts against
-// max_device_bytes. Knows nothing of what the memory is for.
+// Memory of a session, owned. Device memory comes from the session's own pool; large arrays may be mapped instead, and
+// those of a small session are cut from one block. None of it disturbs memory of the process, and freeing waits for
+// nobody else. All of it counts against max_device_bytes. Knows nothing of what the memory is for.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -29,7 +29,7 @@ class CurrentDevice {
 };
 
 // A stream that does not wait for the default one. Those that are done are kept for later: making and ending one takes
-// as long as several launches.
+// as long as a launch or two.
 class Stream {
  public:
   enum class Priority { usual, high };

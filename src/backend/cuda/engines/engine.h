@@ -91,7 +91,8 @@ inline constexpr std::int64_t kFewNeighbours = 32;
 inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
 
 // Canonical keys of fewer pairs, with no more coordinates together, take less time than what a filter or a tree begins
-// and ends with: some ten launches and waits. (Also where fp64 is slow: some 0.5 ms for 2^27 at 0.5 TFLOP/s.)
+// and ends with: some ten launches and waits. (A device with no more than
+// 0.5 TFLOP/s in fp64 would take 2^28 / 0.5e12 = 0.5 ms for the most of them.)
 inline constexpr double kFewPairs = 9e6, kFewCoordinates = 0x1p27;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
