@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/cuda/base/relay.cuh"
 #include "backend/cuda/rows/caller_memory.cuh"
 #include "backend/cuda/rows/narrow.cuh"
 #include "backend/cuda/rows/prepare.cuh"
@@ -49,7 +50,7 @@ void bring_piece(const knng_backend_piece& piece, std::int64_t first, std::int64
     return;
   }
   if (lies_packed(piece)) {
-    check(cudaMemcpyPeerAsync(to, device, element(m, first, 0), m.device, bytes_of(m, count), stream));
+    relay(to, device, element(m, first, 0), m.device, static_cast<std::int64_t>(bytes_of(m, count)), stream);
     return;
   }
   // Kernels of one device do not read another's memory: those of that device pack rows into host memory, which takes
