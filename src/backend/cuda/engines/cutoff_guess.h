@@ -31,7 +31,7 @@ struct CutoffGuess {
 // through, which is put aside, opened, stored and merged (about 100,000 terms, from the times of W2 at k = 100 with a
 // guess and without).
 inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
-  constexpr double kTermsOfSurvivor = 100000, kWorthGuessing = 0.85;
+  constexpr double kTermsOfSurvivor = 60000, kWorthGuessing = 0.85;
   constexpr std::int64_t kFewest = 4096, kSmallestShare = 8, kSpare = 16;
   const std::int64_t n = p.columns.count, opening = opening_columns(p);
   // Pairs that pass while a cut-off falls to that of `wanted` neighbours from where `times` as many lie below it.

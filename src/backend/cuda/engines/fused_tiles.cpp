@@ -21,14 +21,17 @@ constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return 
 
 std::int64_t side_in_memory(const knng_backend_problem& p) { return is_paged(p) ? kWholeSide : opening_columns(p); }
 
-// Terms up to which operands are put into the order of limits: with more, comparing is a small part of the work.
-constexpr std::int64_t kMostArranged = 256;
+// Whether operands of so many terms are put into the order of limits: with more, comparing is a small part of the work.
+// Points that take two pieces are clustered, and few of them are alike.
+constexpr bool are_arranged(std::int64_t terms, Precision precision) {
+  return terms <= (precision == Precision::two_piece ? 256 : 512);
+}
 // Values of operands in that order, of a point.
 std::int64_t arranged_terms(const knng_backend_problem& p) {
   std::int64_t most = 0;
   for (const Precision precision : {Precision::fp16, Precision::two_piece}) {
     const std::int64_t terms = terms_of(p.columns.dim, precision);
-    if (terms <= kMostArranged) most = std::max(most, in_lines(terms));
+    if (are_arranged(terms, precision)) most = std::max(most, in_lines(terms));
   }
   return most;
 }
@@ -159,7 +162,7 @@ void FusedTiles::find(TileSearch& search) {
   cut_into_units(job, multiprocessors_);
   const ListsOfSide rows{search.row_lists, search.row_bounds}, columns{search.column_lists, search.column_bounds};
   cudaStream_t stream = in_.context.stream;
-  const bool arranges = job.terms <= kMostArranged;
+  const bool arranges = are_arranged(job.terms, precision());
   if (arranges) {
     job.row_order = space.row_order;
     job.column_order = space.column_order;

@@ -26,12 +26,17 @@ constexpr int kMostShared = 227 * 1024;
 constexpr int kHelperRegisters = 72, kConsumerRegisters = 216;
 static_assert(128 * (kHelperRegisters + kConsumers * kConsumerRegisters) <= 65536 / kThreads / 8 * 8 * kThreads);
 
+// Packets of a letter: the more, the sooner many are opened. Where rows come with columns four stages need the room.
+constexpr int letter_room(bool rows_stay) { return rows_stay ? 16 : 11; }
+
 // Behind operands, which are aligned to 1024.
+template <bool kRowsStay>
 struct Control {
+  static constexpr int kRoom = letter_room(kRowsStay);
   ListLimit limits[kLimitSlots][kBlockColumns];
   ListLimit least[kLimitSlots][kTile / kLaneColumns];
-  Mailbox mail[kConsumerWarps];
-  DrainSpace drains[kDrainWarps];
+  Mailbox<kRoom> mail[kConsumerWarps];
+  DrainSpace<kRoom> drains[kDrainWarps];
   Barrier full[kMostStages], empty[kMostStages], limits_free[kLimitSlots], rows_there, rows_free;
 };
 
@@ -40,21 +45,24 @@ struct Shape {
   int stages;
 };
 
-// How many stages there is room for beside rows that stay (0 bytes: none do).
-int stages_beside(int rows_bytes, int stage_bytes) {
-  const int room = kMostShared - 1024 - static_cast<int>(sizeof(Control)) - rows_bytes;
-  return std::min(room / stage_bytes, kMostStages);
+constexpr int stage_bytes(bool rows_stay) { return kColumnsBytes + (rows_stay ? 0 : kRowsBytes); }
+
+// How many stages there is room for beside rows that stay.
+template <bool kRowsStay>
+constexpr int stages_beside(int rows_bytes) {
+  const int room = kMostShared - 1024 - static_cast<int>(sizeof(Control<kRowsStay>)) - rows_bytes;
+  return std::min(room / stage_bytes(kRowsStay), kMostStages);
 }
+static_assert(stages_beside<false>(0) == 4);
 // Whether rows stay: then both consumers need all terms of some columns in the ring, and the next on their way.
-bool rows_stay(int blocks) {
-  return 2 * stages_beside(blocks * kRowsBytes, kColumnsBytes) >= 3 * blocks && blocks <= 4;
+constexpr bool rows_stay(int blocks) {
+  return 2 * stages_beside<true>(blocks * kRowsBytes) >= 3 * blocks && blocks <= 4;
 }
+static_assert(rows_stay(3));
 
 Shape shape_of(std::int64_t terms) {
   const int blocks = static_cast<int>((terms + kTerms - 1) / kTerms);
-  const bool stay = rows_stay(blocks);
-  return {blocks,
-          stay ? stages_beside(blocks * kRowsBytes, kColumnsBytes) : stages_beside(0, kRowsBytes + kColumnsBytes)};
+  return {blocks, rows_stay(blocks) ? stages_beside<true>(blocks * kRowsBytes) : stages_beside<false>(0)};
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -72,8 +80,8 @@ static_assert(kBlockColumns == kTile);
 
 template <bool kRowsStay>
 __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, const FusedJob& job, const Shape& shape,
-                        std::byte* staying, std::byte* ring, Control& control) {
-  constexpr int kStageBytes = kColumnsBytes + (kRowsStay ? 0 : kRowsBytes);
+                        std::byte* staying, std::byte* ring, Control<kRowsStay>& control) {
+  constexpr int kStageBytes = stage_bytes(kRowsStay);
   Turn stage, slot, unit;
   for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
     const Unit at = unit_of(job, u);
@@ -116,8 +124,8 @@ using Found = Products<2, kBlockColumns / 8, 8, 16>;
 
 template <bool kRowsStay, bool kBoth>
 __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte* staying, const std::byte* ring,
-                        Control& control, int consumer) {
-  constexpr int kStageBytes = kColumnsBytes + (kRowsStay ? 0 : kRowsBytes);
+                        Control<kRowsStay>& control, int consumer) {
+  constexpr int kStageBytes = stage_bytes(kRowsStay);
   const int thread = static_cast<int>(threadIdx.x % 128), lane = thread % 32, warp = thread / 32;
   const int row_base = consumer * 128 + warp * 32;  // of the block
   Sender sender(control.mail[consumer * 4 + warp]);
@@ -203,7 +211,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   extern __shared__ std::byte shared[];
   std::byte* const staying = shared + (1024 - shared_address(shared) % 1024) % 1024;
   std::byte* const ring = staying + (kRowsStay ? shape.blocks * kRowsBytes : 0);
-  auto& control = *reinterpret_cast<Control*>(ring + shape.stages * (kColumnsBytes + (kRowsStay ? 0 : kRowsBytes)));
+  auto& control = *reinterpret_cast<Control<kRowsStay>*>(ring + shape.stages * stage_bytes(kRowsStay));
   if (threadIdx.x == 0) {
     for (int i = 0; i < shape.stages; ++i) {
       init_barrier(&control.full[i], 1);
@@ -250,9 +258,8 @@ CUtensorMap map_of(const std::byte* operands, std::int64_t points, std::int64_t 
 template <bool kRowsStay, bool kBoth>
 void launch(const FusedJob& job, const Shape& shape, int blocks, cudaStream_t stream) {
   constexpr auto kernel = multiply_and_sift<kRowsStay, kBoth>;
-  const int shared = 1024 + static_cast<int>(sizeof(Control)) +
-                     (kRowsStay ? shape.blocks * kRowsBytes + shape.stages * kColumnsBytes
-                                : shape.stages * (kRowsBytes + kColumnsBytes));
+  const int shared = 1024 + static_cast<int>(sizeof(Control<kRowsStay>)) + (kRowsStay ? shape.blocks * kRowsBytes : 0) +
+                     shape.stages * stage_bytes(kRowsStay);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostShared));
   kernel<<<static_cast<unsigned>(blocks), kThreads, static_cast<std::size_t>(shared), stream>>>(
       map_of(job.row_operands, places(job.row_order, job.rows.rows), job.stride, job.terms),

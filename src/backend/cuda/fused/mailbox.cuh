@@ -8,18 +8,21 @@
 
 namespace libknng::cuda::fused {
 
-inline constexpr int kLetterRoom = 16, kLetters = 2;
+inline constexpr int kLetters = 2;
 
+// kRoom: packets that a letter holds.
+template <int kRoom>
 struct Letter {
-  PacketSpace<kLetterRoom> packets;
+  PacketSpace<kRoom> packets;
   int count;
   WarpPlace place;  // of all its packets
   bool last;        // none comes behind it
 };
 
 // Between two warps. All lanes of one arrive and all lanes of the other wait, so that what a lane wrote is seen by all.
+template <int kRoom>
 struct Mailbox {
-  Letter letters[kLetters];
+  Letter<kRoom> letters[kLetters];
   Barrier sent[kLetters], read[kLetters];
 
   // One thread, before both begin.
@@ -32,9 +35,10 @@ struct Mailbox {
 };
 
 // All lanes call everything.
+template <int kRoom>
 class Sender {
  public:
-  __device__ explicit Sender(Mailbox& box) : box_(box) {}
+  __device__ explicit Sender(Mailbox<kRoom>& box) : box_(box) {}
 
   // Before the first product of a unit, and behind its last.
   __device__ void begin(const WarpPlace& place) { place_ = place; }
@@ -50,7 +54,7 @@ class Sender {
       Packets packets(box_.letters[turn_.at].packets, count_);
       all = packets.add(all, packet);
       count_ = packets.count();
-      if (count_ == kLetterRoom) flush();
+      if (count_ == kRoom) flush();
     }
   }
   // Packets since it was told to count anew.
@@ -75,7 +79,7 @@ class Sender {
     count_ = 0;
   }
 
-  Mailbox& box_;
+  Mailbox<kRoom>& box_;
   Turn turn_;
   WarpPlace place_{};
   int count_ = 0;  // packets in the letter
@@ -83,15 +87,17 @@ class Sender {
 };
 
 // What a warp that opens letters works in.
+template <int kRoom>
 struct DrainSpace {
   Survivors::Space survivors;
-  std::uint16_t near[kLetterRoom * kPacketProducts];
+  std::uint16_t near[kRoom * kPacketProducts];
 };
 
 // Opens the letters of boxes first, first + kStep, ..., below kBoxes, until all are closed; all lanes of a warp. P: the
 // products that packets are of.
-template <bool kBoth, class P, int kBoxes, int kStep>
-__device__ __forceinline__ void open_letters(Mailbox* boxes, int first, DrainSpace& space, const FusedJob& job) {
+template <bool kBoth, class P, int kBoxes, int kStep, int kRoom>
+__device__ __forceinline__ void open_letters(Mailbox<kRoom>* boxes, int first, DrainSpace<kRoom>& space,
+                                             const FusedJob& job) {
   static_assert(kLetters == 2 && kBoxes <= 32);
   Survivors survivors(space.survivors);
   int first_row = 0, first_column = 0;  // of the unit whose survivors there are
@@ -103,11 +109,11 @@ __device__ __forceinline__ void open_letters(Mailbox* boxes, int first, DrainSpa
     for (int i = first; i < kBoxes; i += kStep) {
       const unsigned bit = 1U << i;
       if ((open & bit) == 0) continue;
-      Mailbox& box = boxes[i];
+      Mailbox<kRoom>& box = boxes[i];
       const int at = (turns & bit) != 0 ? 1 : 0;
       const bool is_there = is_over(&box.sent[at], (parities & bit) != 0 ? 1 : 0);
       if (!__all_sync(0xffffffffU, is_there)) continue;
-      Letter& letter = box.letters[at];
+      Letter<kRoom>& letter = box.letters[at];
       const WarpPlace place = letter.place;
       if (place.first_row != first_row || place.first_column != first_column) {
         survivors.deliver(job, first_row, first_column);

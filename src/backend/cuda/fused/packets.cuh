@@ -6,7 +6,7 @@
 
 namespace libknng::cuda::fused {
 
-inline constexpr int kPacketProducts = 16;
+inline constexpr int kPacketProducts = 32;
 
 template <int kRoom>
 struct PacketSpace {
@@ -52,13 +52,16 @@ class Packets {
 
   // Writes the numbers of products that may be wanted, at most all, and returns how many.
   __device__ int find_near(std::uint16_t* near) const {
-    const int lane = static_cast<int>(threadIdx.x % 32), products = count_ * kPacketProducts;
+    static_assert(kPacketProducts == 32, "a lane looks at one of each packet");
+    const int lane = static_cast<int>(threadIdx.x % 32);
     int found = 0;
-    for (int i = lane; i - lane < products; i += 32) {
-      const int packet = i / kPacketProducts;
-      const bool is_near = i < products && space_.products[packet][i % kPacketProducts] >= space_.needed[packet];
+    // Four loads are under way at a time.
+#pragma unroll 4
+    for (int packet = 0; packet < count_; ++packet) {
+      const bool is_near = space_.products[packet][lane] >= space_.needed[packet];
       const unsigned all = __ballot_sync(0xffffffffU, is_near);
-      if (is_near) near[found + __popc(all & ((1U << lane) - 1))] = static_cast<std::uint16_t>(i);
+      if (is_near)
+        near[found + __popc(all & ((1U << lane) - 1))] = static_cast<std::uint16_t>(packet * kPacketProducts + lane);
       found += __popc(all);
     }
     __syncwarp();

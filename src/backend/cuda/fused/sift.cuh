@@ -1,6 +1,6 @@
 // The comparison of products in registers, as tensor cores leave them: a warp has kSlabs times 16 rows and kEights
 // times 8 columns; of each 16 x 8 a lane has row lane / 4 and one kHalfStep further on, columns 2 (lane % 4) and the
-// next. Nearly no pair is wanted: 16 products of a lane are put aside together if one of them may be.
+// next. Nearly no pair is wanted: 32 products of a lane are put aside together if one of them may be.
 #pragma once
 
 #include "backend/cuda/fused/fused_job.cuh"
@@ -109,17 +109,6 @@ __device__ __forceinline__ float highest_of(const Products<kSlabs, kEights, kSla
   return __int_as_float(highest);
 }
 
-// The highest of a lane's products in one column, likewise.
-template <int kSlabs, int kEights, int kSlabStep, int kHalfStep>
-__device__ __forceinline__ float highest_of(const Products<kSlabs, kEights, kSlabStep, kHalfStep>& products, int eight,
-                                            int odd) {
-  int highest = 0;
-#pragma unroll
-  for (int slab = 0; slab < kSlabs; ++slab)
-    highest = higher(products.values[slab][eight * 4 + odd], products.values[slab][eight * 4 + 2 + odd], highest);
-  return __int_as_float(highest);
-}
-
 // What a product must not be below for a pair of some rows and columns to be wanted.
 template <bool kBoth>
 __device__ __forceinline__ float needed_by(const LeastLimit& rows, const ListLimit& columns) {
@@ -174,7 +163,6 @@ __device__ __forceinline__ void compare(const P& products, const WarpLimits<Row>
 // groups too many.
 template <bool kBoth, class P, class Row, class Finds>
 __device__ __forceinline__ void sieve(const P& products, const WarpLimits<Row>& limits, int column_base, Finds& finds) {
-  const int quarter = static_cast<int>(threadIdx.x % 4);
   float needed[P::kStripes];
   bool is_near[P::kStripes], any_near = false;
 #pragma unroll
@@ -186,23 +174,11 @@ __device__ __forceinline__ void sieve(const P& products, const WarpLimits<Row>& 
   if (!__any_sync(0xffffffffU, any_near)) return;
 #pragma unroll
   for (int s = 0; s < P::kStripes; ++s) {
-    if (!__any_sync(0xffffffffU, is_near[s])) continue;
-    unsigned all[P::kGroupsEach];  // lanes
-#pragma unroll
-    for (int i = 0; i < P::kGroupsEach; ++i) {
-      bool wanted = false;
-#pragma unroll
-      for (int j = 0; j < P::kEightsTogether; ++j) {
-        const int eight = (s * P::kGroupsEach + i) * P::kEightsTogether + j;
-        const float4 two = reinterpret_cast<const float4*>(limits.columns)[eight * 4 + quarter];
-        wanted |= highest_of(products, eight, 0) >= needed_by<kBoth>(limits.least_of_rows, {two.x, two.y});
-        wanted |= highest_of(products, eight, 1) >= needed_by<kBoth>(limits.least_of_rows, {two.z, two.w});
-      }
-      all[i] = __ballot_sync(0xffffffffU, wanted);
-    }
+    const unsigned all = __ballot_sync(0xffffffffU, is_near[s]);
+    if (all == 0) continue;
 #pragma unroll
     for (int i = 0; i < P::kGroupsEach; ++i)
-      if (all[i] != 0) finds.add(all[i], packet_of(products, s * P::kGroupsEach + i, needed[s], column_base));
+      finds.add(all, packet_of(products, s * P::kGroupsEach + i, needed[s], column_base));
   }
 }
 
