@@ -42,13 +42,16 @@ void for_batches(const CanonicalView& points, const std::int64_t* order, double*
   }
 }
 
-// The largest |u - centre|, as the bits of a non-negative double, which are ordered like it.
-__global__ void find_largest(const double* u, std::int64_t count, std::int64_t dim, const double* centre,
+// The largest |u - centre| of a point, by a warp, as the bits of a non-negative double, which are ordered like it.
+template <class Source>
+__global__ void find_largest(Source points, std::int64_t count, std::int64_t dim, const double* centre,
                              unsigned long long* largest) {
+  constexpr std::int64_t kWarps = kThreads / kWarp;
   double mine = 0;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count * dim; i += step)
-    mine = fmax(mine, fabs(u[i] - centre[i % dim]));
+  for (std::int64_t i = blockIdx.x * kWarps + threadIdx.x / kWarp; i < count; i += gridDim.x * kWarps) {
+    const auto u = points.row(i);
+    for (std::int64_t t = threadIdx.x % kWarp; t < dim; t += kWarp) mine = fmax(mine, fabs(u[t] - centre[t]));
+  }
   for (int h = kWarp / 2; h > 0; h /= 2) mine = fmax(mine, __shfl_xor_sync(0xffffffff, mine, h));
   if (threadIdx.x % kWarp == 0) atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(mine)));
 }
@@ -179,13 +182,6 @@ struct CentreRows {
   DeviceArray<std::int64_t> rows;
   DeviceArray<double> sample;
 };
-// Canonical rows of a batch.
-struct Canonical {
-  Canonical(std::int64_t count, std::int64_t dim, ArraySource& source)
-      : rows(source.take<double>(rounded_together(count, dim) * dim)) {}
-
-  DeviceArray<double> rows;
-};
 // The order in which operands take their arrays: values with what rounding measures, what rounding takes beside, terms
 // with bounds.
 struct RoundedPoints {
@@ -200,9 +196,9 @@ struct RoundedPoints {
 };
 struct Rounding {
   Rounding(std::int64_t count, std::int64_t dim, ArraySource& source)
-      : canonical(count, dim, source), ratio(source.take<unsigned>(1)) {}
+      : canonical(source.take<double>(rounded_together(count, dim) * dim)), ratio(source.take<unsigned>(1)) {}
 
-  Canonical canonical;
+  DeviceArray<double> canonical;  // rows of a batch
   DeviceArray<unsigned> ratio;
 };
 struct TermsAndBounds {
@@ -248,15 +244,14 @@ Frame::Frame(const Metric& metric, const Points& columns, DeviceContext& context
 }
 
 void Frame::cover(const CanonicalView& view, DeviceContext& context) {
-  const std::int64_t dim = view.rows.dim;
-  const auto canonical = taken<Canonical>(context, view.rows.rows, dim);
-  for_batches(view, nullptr, canonical.rows.data(), context.stream,
-              [&](std::int64_t, std::int64_t count, const double* u) {
-                const std::int64_t blocks = std::clamp<std::int64_t>(count * dim / (16 * kThreads), 1, 4096);
-                find_largest<<<static_cast<unsigned>(blocks), kThreads, 0, context.stream>>>(
-                    u, count, dim, arrays_.centre.data(), arrays_.largest.data());
-                check_launch();
-              });
+  constexpr std::int64_t kMostBlocks = 2048;
+  const std::int64_t count = view.rows.rows, warps = kThreads / kWarp;
+  const auto blocks = static_cast<unsigned>(std::min((count + warps - 1) / warps, kMostBlocks));
+  visit_source(view, [&](const auto& points) {
+    find_largest<<<blocks, kThreads, 0, context.stream>>>(points, count, view.rows.dim, arrays_.centre.data(),
+                                                          arrays_.largest.data());
+    check_launch();
+  });
 }
 
 void Frame::settle(int headroom, Staging& staging, const Stream& stream) {
@@ -267,9 +262,7 @@ void Frame::settle(int headroom, Staging& staging, const Stream& stream) {
 }
 
 std::int64_t Frame::bytes(std::int64_t count, std::int64_t dim) {
-  return bytes_of<Arrays>(dim) +
-         std::max(bytes_of<Canonical>(count, dim),
-                  bytes_of<CentreRows>(std::min(kCentreRows, rounded_together(count, dim)), dim));
+  return bytes_of<Arrays>(dim) + bytes_of<CentreRows>(std::min(kCentreRows, rounded_together(count, dim)), dim);
 }
 
 void round_points(const RoundJob& job, cudaStream_t stream) {
@@ -323,9 +316,8 @@ Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t
   drawn_ = std::move(rounded.drawn_points);
   const auto [canonical, ratio] = taken<Rounding>(context, n, d);
   check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), context.stream));
-  round_points(
-      {points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.rows.data()},
-      context.stream);
+  round_points({points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
+               context.stream);
   std::vector<std::int64_t> list(static_cast<std::size_t>(drawn));
   for (std::int64_t s = 0; s < drawn; ++s) list[static_cast<std::size_t>(s)] = drawn_point(n, drawn, s);
   if (drawn > 0) {

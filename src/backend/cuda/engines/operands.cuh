@@ -29,7 +29,7 @@ class Frame {
   // a point far from its operand, as the bound sees.
   void cover(const CanonicalView& view, DeviceContext& context);
   void settle(int headroom, Staging& staging, const Stream& stream);
-  static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while it covers views of so many points
+  static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while the centre of so many points is found
 
   const double* centre() const noexcept { return arrays_.centre.data(); }
   int exponent() const noexcept { return exponent_; }
