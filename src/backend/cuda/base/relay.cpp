@@ -28,7 +28,7 @@ class Blocks {
   Blocks& operator=(const Blocks&) = delete;
 
   // Null: there are none.
-  std::byte* block(int i) const { return memory_ ? memory_ + i * kBlockBytes : nullptr; }
+  std::byte* block(std::size_t i) const { return memory_ ? memory_ + i * kBlockBytes : nullptr; }
   const Stream& stream() const { return stream_; }
 
  private:
@@ -57,17 +57,18 @@ void relay(void* to, int device, const void* from, int from_device, std::int64_t
   }
   if (!blocks || !blocks->block(0)) return as_the_driver_has_it();
   const UntilDone until(stream);  // before the blocks go
-  int turn = 0;
+  std::size_t turn = 0;
   for (std::int64_t done = 0; done < bytes; done += kBlockBytes, turn = (turn + 1) % kBlocks) {
     const auto part = static_cast<std::size_t>(std::min(kBlockBytes, bytes - done));
     std::byte* const block = blocks->block(turn);
-    read[static_cast<std::size_t>(turn)].hold(blocks->stream());
+    read[turn].hold(blocks->stream());
     check(cudaMemcpyAsync(block, static_cast<const std::byte*>(from) + done, part, cudaMemcpyDeviceToDevice,
                           blocks->stream()));
-    filled[static_cast<std::size_t>(turn)].record(blocks->stream());
-    filled[static_cast<std::size_t>(turn)].hold(stream);
-    check(cudaMemcpyAsync(static_cast<std::byte*>(to) + done, block, part, cudaMemcpyDefault, stream));
-    read[static_cast<std::size_t>(turn)].record(stream);
+    filled[turn].record(blocks->stream());
+    filled[turn].hold(stream);
+    const CurrentDevice here(device);  // which reaches both, unlike the other
+    check(cudaMemcpyAsync(static_cast<std::byte*>(to) + done, block, part, cudaMemcpyDeviceToDevice, stream));
+    read[turn].record(stream);
   }
 }
 
