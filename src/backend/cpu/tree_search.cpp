@@ -25,47 +25,58 @@ namespace HWY_NAMESPACE {
 constexpr int kLanes = static_cast<int>(SimdOps::kLanes);
 static_assert(kTreeLeaf % kLanes == 0 && kTreeLeaf <= 32 && kMostTreeDim < kCanonicalLanes);
 
-// Folds by halves as canonical-key.md has it. Sums of lanes without a coordinate are +0 and change nothing: no sum of
-// these terms is -0.
-template <class Ops, class T, int kDim>
-HWY_INLINE typename Ops::Real fold(typename Ops::Real* s, double scale) {
-  for (int h = kMostTreeDim / 2; h > 0; h /= 2)
-    for (int l = 0; l < h && l + h < kDim; ++l) s[l] = T::template join<Ops>(s[l], s[l + h]);
-  return T::template finish<Ops>(s, scale);
+// Folds by halves as canonical-key.md has it, sums that are term(0), ..., term(kDim - 1): sum kLane, to which those
+// kStep, 2 kStep, ... further on have come. A sum is made when it is wanted, so that few are alive at once: all of them
+// are more than AVX2 has registers for. Sums of lanes without a coordinate are +0 and change nothing: no sum of these
+// terms is -0.
+template <class Ops, class T, int kDim, int kLane = 0, int kStep = 1, class F>
+HWY_INLINE typename Ops::Real folded(F&& term) {
+  if constexpr (kStep == kMostTreeDim) {
+    return term(kLane);
+  } else if constexpr (kLane + kStep >= kDim) {
+    return folded<Ops, T, kDim, kLane, 2 * kStep>(term);
+  } else {
+    const typename Ops::Real a = folded<Ops, T, kDim, kLane, 2 * kStep>(term);
+    return T::template join<Ops>(a, folded<Ops, T, kDim, kLane + kStep, 2 * kStep>(term));
+  }
+}
+template <class Ops, class T, int kDim, class F>
+HWY_INLINE typename Ops::Real fold(double scale, F&& term) {
+  static_assert(T::kSums == 1);
+  const typename Ops::Real sum = folded<Ops, T, kDim>(term);
+  return T::template finish<Ops>(&sum, scale);
 }
 
 // pow is long: code that needs it of many coordinates is compiled once for all who call it.
 template <class T>
 constexpr bool kIsLong = std::is_same_v<T, PowerDifference>;
 
-// The key of two rows of coordinates.
-template <class Ops, class T, int kDim>
-HWY_INLINE typename Ops::Real key_of_rows(const typename Ops::Real* u, const typename Ops::Real* v, double p,
-                                          double scale) {
-  static_assert(T::kSums == 1);
-  typename Ops::Real s[kDim];
-  for (int t = 0; t < kDim; ++t) {
-    s[t] = Ops::set(0.0);
-    T::template accumulate<Ops>(&s[t], u[t], v[t], p);
-  }
-  return fold<Ops, T, kDim>(s, scale);
+// The key of two rows whose coordinates are u(t) and v(t).
+template <class Ops, class T, int kDim, class U, class V>
+HWY_INLINE typename Ops::Real key_of_rows(U&& u, V&& v, double p, double scale) {
+  return fold<Ops, T, kDim>(scale, [&](int t) {
+    typename Ops::Real s = Ops::set(0.0);
+    T::template accumulate<Ops>(&s, u(t), v(t), p);
+    return s;
+  });
 }
 template <class Ops, class T, int kDim>
 HWY_NOINLINE typename Ops::Real long_key_of_rows(const typename Ops::Real* u, const typename Ops::Real* v, double p,
                                                  double scale) {
-  return key_of_rows<Ops, T, kDim>(u, v, p, scale);
+  return key_of_rows<Ops, T, kDim>([&](int t) { return u[t]; }, [&](int t) { return v[t]; }, p, scale);
 }
-
-// The same of rows whose coordinates are u(t) and v(t).
 template <class Ops, class T, int kDim, class U, class V>
 HWY_INLINE typename Ops::Real short_key(U&& u, V&& v, double p, double scale) {
-  typename Ops::Real x[kDim], y[kDim];
-  for (int t = 0; t < kDim; ++t) {
-    x[t] = u(t);
-    y[t] = v(t);
+  if constexpr (!kIsLong<T>) {
+    return key_of_rows<Ops, T, kDim>(u, v, p, scale);
+  } else {
+    typename Ops::Real x[kDim], y[kDim];
+    for (int t = 0; t < kDim; ++t) {
+      x[t] = u(t);
+      y[t] = v(t);
+    }
+    return long_key_of_rows<Ops, T, kDim>(x, y, p, scale);
   }
-  if constexpr (kIsLong<T>) return long_key_of_rows<Ops, T, kDim>(x, y, p, scale);
-  return key_of_rows<Ops, T, kDim>(x, y, p, scale);
 }
 
 // What a coordinate of two points adds at least, if the boxes that they are in have this gap.
@@ -91,12 +102,10 @@ struct Least<PowerDifference> {
 // The key of the gaps between two boxes, whose coordinates are read by functions of t.
 template <class Ops, class T, int kDim, class A, class B, class C, class D>
 HWY_INLINE typename Ops::Real box_key(A&& low, B&& high, C&& other_low, D&& other_high, double p, double scale) {
-  typename Ops::Real s[kDim];
-  for (int t = 0; t < kDim; ++t) {
+  return fold<Ops, T, kDim>(scale, [&](int t) {
     const typename Ops::Real gap = Ops::max(Ops::sub(low(t), other_high(t)), Ops::sub(other_low(t), high(t)));
-    s[t] = Least<T>::template of<Ops>(Ops::max(gap, Ops::set(0.0)), p);
-  }
-  return fold<Ops, T, kDim>(s, scale);
+    return Least<T>::template of<Ops>(Ops::max(gap, Ops::set(0.0)), p);
+  });
 }
 
 HWY_INLINE unsigned bits_of(SimdOps::Mask mask) {
