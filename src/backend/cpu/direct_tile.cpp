@@ -342,7 +342,7 @@ HWY_INLINE SimdOps::Real load_to_end(const Value* row, std::int64_t t, std::int6
 template <class Value>
 void pack_row(const Value* u, std::int64_t dim, std::int64_t r, double* panel) {
   double* to = panel + r * kLanes;
-  for (int chunk = 0; chunk < kChunks; ++chunk) {
+  for (int chunk = 0; chunk < kChunks && chunk * kLanes < dim; ++chunk) {
     const std::int64_t blocks = chunk_blocks(dim, kLanes, chunk);
     for (std::int64_t b = 0; b < blocks; ++b, to += kPanelRows * kLanes)
       SimdOps::store(load_to_end(u, b * kCanonicalLanes + static_cast<std::int64_t>(chunk) * kLanes, dim), to);

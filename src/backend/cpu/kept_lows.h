@@ -8,6 +8,8 @@
 
 namespace libknng {
 
+// Of four doubles at most: keys take longer beside bounds in fp32 then.
+bool vectors_are_short();
 // Whether it is faster than tiles, or than the direct engine, by measurements.
 bool kept_lows_pay(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
                    std::int64_t k);

@@ -17,19 +17,30 @@ bool tree_can_run(const Metric& metric, std::int64_t dim) {
   return grows_with_differences(metric.term) && dim <= kMostTreeDim;
 }
 
+namespace {
+
+// Whether bounds that are kept leave the tree behind, in eight dimensions or more. Where they are, a long list costs a
+// row of comparisons.
+bool bounds_are_faster(std::int64_t dim, std::int64_t columns, std::int64_t k) {
+  constexpr std::int64_t kLongList = SideLists::kMostListed + 1, kEnough = 400, kMany = 1300;
+  if (k >= kLongList) return true;
+  if (!vectors_are_short()) return dim > 8 && columns > kEnough;
+  return dim > 8 || (columns < kMany && (k <= 2 || columns > kEnough));
+}
+
+}  // namespace
+
 // Measured in low-dimensions.md. For few queries it is faster to evaluate all keys than to make a tree of the columns.
 // In more dimensions boxes leave out little: among few rows the tree still wins where lists are long, or sums as long
 // as its kernels are (13 to 16). A graph's short lists take all keys at once in the direct engine, if rows are few.
 bool tree_pays(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
                std::int64_t k) {
   constexpr std::int64_t kFewDims = 8, kFewestQueries = 256, kFewRows = 1000, kVeryFewRows = 300, kMoreDims = 12;
-  constexpr std::int64_t kBarelyEnough = 400;
   constexpr std::int64_t kSomeNeighbours = 8, kLongList = SideLists::kMostListed + 1;
   if (rows < std::min(columns, kFewestQueries)) return false;
+  if (dim >= kFewDims && bounds_are_faster(dim, columns, k) && kept_lows_pay(metric, dtype, dim, rows, columns, k))
+    return false;
   const bool listed = rows == columns && k < kLongList;
-  // Where lower bounds are kept, long lists cost a row of comparisons.
-  const bool bounds_are_faster = k >= kLongList || (dim > kFewDims && columns > kBarelyEnough);
-  if (dim >= kFewDims && bounds_are_faster && kept_lows_pay(metric, dtype, dim, rows, columns, k)) return false;
   if (dim <= kFewDims) return dim < kFewDims || columns > kVeryFewRows || !listed;
   return columns <= kFewRows && k >= (dim > kMoreDims || !listed ? kSomeNeighbours : kLongList);
 }
