@@ -51,6 +51,9 @@ std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept {
 }
 
 void require_valid(const MatrixView& m, const char* argument, std::int64_t number) {
+  // Rows that follow each other are looked at as one.
+  const std::int64_t values = m.rows * m.cols;
+  if (m.packed() && find_invalid({m.dtype, 1, values, values, 1, m.data}, 0) < 0) return;
   for (std::int64_t i = 0; i < m.rows; ++i)
     if (const std::int64_t t = find_invalid(m, i); t >= 0) {
       const std::int64_t at = (i * m.row_stride + t * m.col_stride) * dtype_bytes(m.dtype);

@@ -24,6 +24,8 @@ struct RowHash {
 
 // Rows that a thread hashes, or looks at, before it reports.
 constexpr std::int64_t kTogether = 256;
+// Values that are worth a thread when rows are hashed; a row costs as much as some values beside its own.
+constexpr std::int64_t kHashedByOne = std::int64_t{1} << 16, kValuesOfRow = 16;
 // Rows that are worth a thread when their hashes are sorted.
 constexpr std::int64_t kSortedByOne = std::int64_t{1} << 17;
 // Rows that are one piece.
@@ -259,6 +261,8 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam
   const std::int64_t n = data.rows(), d = data.dim(), together = loader.together();
   const int loading = loader.threads(team.size());
   // A team for less would take longer to gather than to work.
+  const std::int64_t worth = checked_mul(n, d + kValuesOfRow, "rows") / kHashedByOne;
+  const int hashing = static_cast<int>(std::clamp<std::int64_t>(worth, 1, loading));
   const int sorters = static_cast<int>(std::clamp<std::int64_t>(n / kSortedByOne, 1, team.size()));
   const bool all_known = std::all_of(data.chunks().begin(), data.chunks().end(),
                                      [](const auto& chunk) { return chunk->hashes() != nullptr; });
@@ -268,7 +272,7 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam
   Fingerprint result;
   {
     Buffer<std::uint64_t> by_row(n, budget);
-    find_hashes(data, team, all_known ? sorters : loading, all_known ? nullptr : scratch.data(), by_row, monitor);
+    find_hashes(data, team, all_known ? sorters : hashing, all_known ? nullptr : scratch.data(), by_row, monitor);
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
     const std::int64_t shape[2] = {n, d};

@@ -344,8 +344,13 @@ void pack_row(const Value* u, std::int64_t dim, std::int64_t r, double* panel) {
   double* to = panel + r * kLanes;
   for (int chunk = 0; chunk < kChunks && chunk * kLanes < dim; ++chunk) {
     const std::int64_t blocks = chunk_blocks(dim, kLanes, chunk);
-    for (std::int64_t b = 0; b < blocks; ++b, to += kPanelRows * kLanes)
-      SimdOps::store(load_to_end(u, b * kCanonicalLanes + static_cast<std::int64_t>(chunk) * kLanes, dim), to);
+    for (std::int64_t b = 0; b < blocks; ++b, to += kPanelRows * kLanes) {
+      const std::int64_t t = b * kCanonicalLanes + static_cast<std::int64_t>(chunk) * kLanes;
+      if (t + kLanes <= dim)
+        SimdOps::store(load_exactly(u + t), to);
+      else
+        for (std::int64_t l = 0; l < kLanes; ++l) to[l] = t + l < dim ? u[t + l] : Value(0);
+    }
   }
 }
 
