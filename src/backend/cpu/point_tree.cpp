@@ -48,6 +48,18 @@ std::int64_t part_points(Point<kDim>* points, std::int64_t count, int axis, Belo
   return found;
 }
 
+// The value that so many of the others come before, without a branch on values.
+template <std::size_t kCount>
+double value_of_rank(const double (&values)[kCount], std::int64_t rank) {
+  double found = values[0];
+  for (std::size_t i = 0; i < kCount; ++i) {
+    std::int64_t before = 0;
+    for (std::size_t j = 0; j < kCount; ++j) before += j < i ? values[j] <= values[i] : values[j] < values[i];
+    found = before == rank ? values[i] : found;
+  }
+  return found;
+}
+
 // Puts the `wanted` points that are smallest along an axis first, 0 < wanted < count.
 template <int kDim>
 void select_points(Point<kDim>* points, std::int64_t count, std::int64_t wanted, int axis) {
@@ -58,8 +70,7 @@ void select_points(Point<kDim>* points, std::int64_t count, std::int64_t wanted,
     double seen[kLookedAt];
     for (std::int64_t s = 0; s < kLookedAt; ++s)
       seen[s] = points[s * count / kLookedAt + count / (2 * kLookedAt)].x[axis];
-    std::nth_element(seen, seen + wanted * kLookedAt / count, seen + kLookedAt);
-    const double pivot = seen[wanted * kLookedAt / count];
+    const double pivot = value_of_rank(seen, wanted * kLookedAt / count);
     const std::int64_t less = part_points<kDim>(points, count, axis, [&](double x) { return x < pivot; });
     if (less == wanted) return;
     if (less > wanted) {
