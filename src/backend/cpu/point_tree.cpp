@@ -65,7 +65,7 @@ template <int kDim>
 void select_points(Point<kDim>* points, std::int64_t count, std::int64_t wanted, int axis) {
   const auto before = [axis](const Point<kDim>& a, const Point<kDim>& b) { return a.x[axis] < b.x[axis]; };
   // Of many points the median of some is a pivot. Who was unlucky too often goes on with the standard library's.
-  constexpr std::int64_t kFew = 48, kLookedAt = 9;
+  constexpr std::int64_t kFew = 20, kLookedAt = 9;
   for (int round = 0; kDim <= kMovedDim && count > kFew && round < 40; ++round) {
     double seen[kLookedAt];
     for (std::int64_t s = 0; s < kLookedAt; ++s)
@@ -193,7 +193,10 @@ void load(const CanonicalRows& rows, const Places& places, Point<kDim>* out, Thr
     for (std::int64_t i = begin; i < end; ++i) {
       if (rows.directionless(i)) continue;
       std::fill_n(to->x, kDim, 0.0);
-      rows.load(i, to->x);
+      if (const float* const stored = rows.floats(i))
+        std::copy_n(stored, rows.dim(), to->x);
+      else
+        rows.load(i, to->x);
       to->number = static_cast<double>(i);
       ++to;
     }
