@@ -22,8 +22,9 @@ double estimated_seconds(const Problem& p) {
   const auto rows = static_cast<double>(p.rows);
   const double pairs = rows * static_cast<double>(p.columns) * (p.square ? 0.5 : 1) * p.share;
   const double lists = 40e-9 * rows * static_cast<double>(p.k);
-  // 400 x 32 at k = 10 take 0.48 ms, 1,000 x 128 2.9 and 1,000 x 2,048 at k = 1 30 (AVX-512).
-  if (p.one_tile) return pairs * (2.5e-9 + 0.028e-9 * static_cast<double>(p.dim)) + lists;
+  // 400 x 32 at k = 10 take 0.48 ms, 1,000 x 128 2.9 and 1,000 x 2,048 at k = 1 30 (AVX-512); 1,000 x 8 at k = 1 0.85,
+  // 1,000 x 32 1.16 (AVX2).
+  if (p.one_tile) return pairs * (1.4e-9 + 0.034e-9 * static_cast<double>(p.dim)) + lists;
   return pairs * (5e-9 + 0.05e-9 * static_cast<double>(p.dim)) + lists;
 }
 
