@@ -144,7 +144,7 @@ static void more_points_than_fit(void** state) {
           /* From the least at all, or from three blocks of 128, up to nearly all. */
           set_bytes(h, "max_device_bytes",
                     free.smallest_device + step * (free.device_bytes - free.smallest_device) / 4);
-          if (step == 0 && asked == 1) give_least_memory(h, q.k, 0);
+          if (step == 0 && asked == 1) give_least_memory(h, 0, q.k, 0);
           const int64_t before = fake_devices ? fake_count("blocks", 0) : 0;
           const knng_plan plan = planned(h, nq, q.k);
           char label[160];
@@ -212,7 +212,7 @@ static void points_far_beyond_a_sample(void** state) {
     q.self = self ? "first" : "exclude";
     knng_graph *expected = graph_of_cpu(&q), *g = NULL;
     knng* h = handle_for(&q, device_sets()[self && usable_devices > 1 ? 2 : 0], "tiled", "auto", "0");
-    give_least_memory(h, q.k, 0);
+    give_least_memory(h, 0, q.k, 0);
     expect_ok(answer(h, &q, NULL, &g), "far points");
     expect_same(expected, g, "far points");
     if (!fake_devices) assert_true(stat_of(g, "redone_fp64") == 0);
@@ -263,7 +263,7 @@ static void lists_that_do_not_fit(void** state) {
         snprintf(label, sizeof label, "slices: %s device=%s equal=%d", q.metric.metric, *set, equal);
         knng* h = handle_for(&q, *set, m % 3 == 2 || !has_device_filter(&q) ? "direct" : "tiled", "quick",
                              m % 3 ? "0" : "60");
-        give_least_memory(h, q.k, 1);
+        give_least_memory(h, 0, q.k, 1);
         const knng_plan plan = planned(h, 0, q.k);
         seen_slices seen = {"", 0, 0, 0};
         const knng_control control = {sizeof control, 1, &see_slices, NULL, &seen, NULL, 0};
@@ -304,7 +304,7 @@ static void rows_of_later_slices_are_named(void** state) {
     knng_error failure;
     assert_null(answer_of_cpu(&q, &failure));
     knng* h = handle_for(&q, device_sets()[0], "direct", "quick", "0");
-    give_least_memory(h, q.k, 1);
+    give_least_memory(h, 0, q.k, 1);
     expect_answer(h, &q, NULL, &failure, "a later slice");
     knng_destroy(h);
     rows_free(&rows);

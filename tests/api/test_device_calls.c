@@ -46,7 +46,7 @@ static void ask(asked* a, const build_case* b) {
   a->q = question_of(&a->rows, &metric_cases[1], 5);
   a->expected = graph_of_cpu(&a->q);
   a->h = handle_for(&a->q, b->device, b->engine, "auto", b->tile);
-  if (b->blocks) give_least_memory(a->h, a->q.k, b->blocks == 2);
+  if (b->blocks) give_least_memory(a->h, 0, a->q.k, b->blocks == 2);
   knng_graph* g = built(a->h, a->q.k);
   expect_same(a->expected, g, "left alone");
   a->tiles = stat_of(g, "tiles");

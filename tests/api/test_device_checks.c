@@ -60,7 +60,7 @@ static knng* handle_of(const problem* p, const way* w, const char* device, const
   knng* h = handle_for(&p->q, device, w->engine, "auto", "0");
   expect_ok(knng_set(h, "check_rows", checked, NULL), checked);
   if (w->on_device) expect_ok(knng_set(h, "graph", "device", NULL), "graph");
-  if (w->room != PLENTY) give_least_memory(h, K, w->room == SLICES);
+  if (w->room != PLENTY) give_least_memory(h, w->asks ? ASKED : 0, K, w->room == SLICES);
   return h;
 }
 
@@ -191,7 +191,7 @@ static void nothing_is_read_again(void** state) {
     for (int looks = 0; looks < 2; ++looks) {
       /* Blocks of one size, whatever else is there; but a tree has no tiles. */
       knng* h = handle_for(&p.q, "cuda:0", w->engine, "auto", strcmp(w->engine, "tree") == 0 ? "0" : "64");
-      if (w->room != PLENTY) give_least_memory(h, K, w->room == SLICES);
+      if (w->room != PLENTY) give_least_memory(h, w->asks ? ASKED : 0, K, w->room == SLICES);
       knng_plan plan = planned(h, w->asks ? ASKED : 0, K);
       expect_ok(knng_set(h, "check_rows", looks ? "40" : "0", NULL), "check_rows");
       if (w->room != PLENTY) set_bytes(h, "max_device_bytes", plan.device_bytes + (looks ? 40 * (N + 64) * 8 : 0));

@@ -114,7 +114,7 @@ static void bytes_in_blocks(const question* q) {
   const knng_plan free_plan = planned(h, nq, q->k);
   for (int step = 0; step < (q->queries ? 2 : 3); ++step) {
     if (step == 1) set_bytes(h, "max_device_bytes", free_plan.smallest_device);
-    if (step == 2) give_least_memory(h, q->k, 0);
+    if (step == 2) give_least_memory(h, 0, q->k, 0);
     const knng_plan plan = planned(h, nq, q->k);
     expect_ok(answer(h, q, NULL, &g), "bytes");
     expect_same(expected, g, step ? "bytes in little memory" : "bytes");

@@ -383,7 +383,7 @@ static void blocks_that_fail(void** state) {
   ask(&a, rows_positive(KNNG_F32, fake_devices && !injecting_faults ? 500 : 4000, 301,
                         323)); /* enough for some reports, one each ms */
   knng* h = handle_for(&a.q, fake_devices ? "cuda:2,0,1" : "cuda:0", "tiled", "auto", "0");
-  give_least_memory(h, a.q.k, 0);
+  give_least_memory(h, 0, a.q.k, 0);
   expect_answer(h, &a.q, a.expected, &a.failure, "blocks");
   if (fake_devices) {
     static const char* const calls[] = {"tile=2", "begin_keys=1", "keys=1", "keys=3", "refine=1"};
@@ -407,7 +407,7 @@ static void blocks_that_fail(void** state) {
   while (strcmp(metric_cases[hellinger].metric, "hellinger") != 0) ++hellinger;
   const question q = question_of(&rows, &metric_cases[hellinger], 5);
   knng* refused = handle_for(&q, fake_devices ? "cuda:0,1" : "cuda:0", "tiled", "auto", "0");
-  give_least_memory(refused, q.k, 0);
+  give_least_memory(refused, 0, q.k, 0);
   knng_graph* g = NULL;
   EXPECT_ERROR(answer(refused, &q, NULL, &g), KNNG_ERR_DATA, "140", "299");
   assert_null(g);

@@ -54,7 +54,7 @@ static void every_format_within_less_than_its_size(void** state) {
       for (int blocks = 0; blocks < 2; ++blocks) { /* all rows on a device, and as few as possible */
         char label[80];
         snprintf(label, sizeof label, "%s on %s, blocks=%d", files[f].path, *set, blocks);
-        if (blocks) give_least_memory(h, q.k, 0);
+        if (blocks) give_least_memory(h, 0, q.k, 0);
         if (!fake_devices) set_bytes(h, "max_host_bytes", 0); /* page-locked buffers are larger than the file */
         knng_graph* g = NULL;
         expect_ok(knng_build(h, q.k, NULL, &g, NULL), label);
@@ -160,7 +160,7 @@ static void files_and_memory_together(void** state) {
       set_bytes(h, "max_host_bytes", fake_devices ? 250000 : 0); /* the files' rows and the queries take 625,000 */
       set_bytes(h, "max_device_bytes", 0);
       if (blocks == 1) set_bytes(h, "max_device_bytes", planned(h, 0, 6).smallest_device);
-      if (blocks == 2) give_least_memory(h, 6, 0);
+      if (blocks == 2) give_least_memory(h, 0, 6, 0);
       expect_ok(knng_build(h, 6, NULL, &g, NULL), *set);
       expect_as_from_memory(expected, g, *set);
       knng_graph_destroy(g);
@@ -510,7 +510,7 @@ static void a_file_that_changes_meanwhile(void** state) {
         knng* h = staying(&q, "meddled.fbin", c == 1 ? "cuda:0,1" : "cuda:0");
         set_bytes(h, "max_host_bytes", 0);
         expect_ok(knng_set(h, "tile_rows", "128", NULL), "tile_rows");
-        if (blocks) give_least_memory(h, 5, 0);
+        if (blocks) give_least_memory(h, 0, 5, 0);
         meddler m = {stages[s], "meddled.fbin", changes[c], 0};
         const knng_control control = {sizeof(knng_control), 1, meddle, NULL, &m, NULL, 0};
         knng_graph* g = NULL;

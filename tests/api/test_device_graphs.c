@@ -70,7 +70,7 @@ static void slices_are_kept(void** state) {
     for (const char* const* set = device_sets(); *set; ++set) {
       knng* h = handle_for(&q, *set, "tiled", "auto", "0");
       expect_ok(knng_set(h, "graph", "device", NULL), "graph");
-      give_least_memory(h, q.k, 1);
+      give_least_memory(h, 0, q.k, 1);
       const knng_plan plan = planned(h, 0, q.k);
       knng_graph* g = built(h, q.k);
       expect_kept(expected, g, strcmp(*set, "cuda:1,0") == 0);

@@ -86,7 +86,7 @@ static void a_unit_that_is_wrong_is_not_used(void** state) {
     for (int blocks = 0; blocks < 2; ++blocks)
       for (int i = 0; i < DOUBTS; ++i) {
         knng* h = handle_for(&q, "cuda:0,1", "tiled", "auto", blocks ? "0" : "64");
-        if (blocks) give_least_memory(h, q.k, 0);
+        if (blocks) give_least_memory(h, 0, q.k, 0);
         devices_behave(doubts[i].behaviour);
         const int concerns = doubts[i].without & (multiplies_bytes ? BYTES : FP16 | FP32);
         const int none_left = concerns == (multiplies_bytes ? BYTES : FP16 | FP32);
@@ -189,7 +189,7 @@ static void refused_rows_are_found_without_products(void** state) {
   devices_behave("0:without=7");
   for (int blocks = 0; blocks < 2; ++blocks) {
     knng* h = handle_for(&q, "cuda:0,1", "tiled", "auto", "0");
-    if (blocks) give_least_memory(h, q.k, 0);
+    if (blocks) give_least_memory(h, 0, q.k, 0);
     knng_graph* g = NULL;
     EXPECT_ERROR(answer(h, &q, NULL, &g), KNNG_ERR_DATA, "140", "299");
     assert_null(g);

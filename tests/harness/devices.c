@@ -158,16 +158,16 @@ int in_slices(const knng* h, int64_t k) {
   return p.tiles > 1 && p.tiles >= down * across;
 }
 
-void give_least_memory(knng* h, int64_t k, int slices) {
+void give_least_memory(knng* h, int64_t nq, int64_t k, int slices) {
   set_bytes(h, "max_device_bytes", 0);
-  const knng_plan p = planned(h, 0, k);
+  const knng_plan p = planned(h, nq, k);
   int64_t least = p.smallest_device, enough = p.device_bytes;
   set_bytes(h, "max_device_bytes", least);
   if (slices) {
     assert_true(in_slices(h, k));
     return;
   }
-  if (!in_slices(h, k)) return;
+  if (nq > 0 || !in_slices(h, k)) return;
   while (enough - least > 1) {
     const int64_t middle = least + (enough - least) / 2;
     set_bytes(h, "max_device_bytes", middle);

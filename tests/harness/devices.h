@@ -75,9 +75,9 @@ unsigned char* rows_of(const knng_graph* g, const char* what);
 knng_plan planned(const knng* h, int64_t nq, int64_t k);
 /* Whether a build's lists will be on devices in slices: then the tiles are those of all rows beside all columns. */
 int in_slices(const knng* h, int64_t k);
-/* Sets max_device_bytes to the least with which the lists of all rows are there: points come block by block then. Or,
- * if that is what is wanted, to the least at all, where there are slices. */
-void give_least_memory(knng* h, int64_t k, int slices);
+/* Sets max_device_bytes to the least with which the lists of all rows, or of nq queries, are there: points come block
+ * by block then. Or, if that is what is wanted, to the least at all, where there are slices. */
+void give_least_memory(knng* h, int64_t nq, int64_t k, int slices);
 /* Eight tight heaps of n / 8 rows: the more often their size is halved, the more precise a filter must be. */
 test_rows heaps(int64_t n, int halvings);
 

@@ -28,7 +28,7 @@ struct CutoffGuess {
 };
 
 // What a row costs, in terms of products: all of them with every drawn column, and each pair that some cut-off lets
-// through, which is put aside, opened, stored and merged (about 100,000 terms, from the times of W2 at k = 100 with a
+// through, which is put aside, opened, stored and merged (about 60,000 terms, from the times of W2 at k = 100 with a
 // guess and without).
 inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
   constexpr double kTermsOfSurvivor = 60000, kWorthGuessing = 0.85;

@@ -157,10 +157,10 @@ __device__ __forceinline__ void compare(const P& products, const WarpLimits<Row>
 }
 
 // The same where rows and columns that a lane has are alike, so that one comparison tells of many pairs: of its
-// products under 32 columns the highest with what a pair would need of the lists that accept most, and only if it might
-// be wanted that of each column. acc < RD(least threshold_i + least half_term_j) implies acc < threshold_i +
-// half_term_j for all of them, so that all pairs lie above their rows' cut-offs; likewise for columns. Puts aside some
-// groups too many.
+// products under 32 columns the highest with what a pair would need of the lists that accept most. acc < RD(least
+// threshold_i + least half_term_j) implies acc < threshold_i + half_term_j for all of them, so that all pairs lie above
+// their rows' cut-offs; likewise for columns. Puts aside some groups too many: to look closer would take longer, and
+// the warps that multiply together wait for each other.
 template <bool kBoth, class P, class Row, class Finds>
 __device__ __forceinline__ void sieve(const P& products, const WarpLimits<Row>& limits, int column_base, Finds& finds) {
   float needed[P::kStripes];
