@@ -376,6 +376,38 @@ static void guesses_are_proved(void** state) {
   asked_free(&a);
 }
 
+/* Devices compare points in the first one's order, if it makes one: the graph is the same. */
+static void orders_are_shared(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  asked a;
+  ask(&a, rows_normal(KNNG_F32, 400, 6, 333));
+  static const char* const sets[] = {"cuda:0", "cuda:2,0,1"};
+  static const char* const behaviours[] = {"0:orders", "2:orders;0:guesses=16;1:guesses=16;2:guesses=16"};
+  for (int set = 0; set < 2; ++set) {
+    knng* h = handle_for(&a.q, sets[set], "tiled", "auto", set == 0 ? "0" : "32");
+    const int64_t before = fake_count("orders", 0);
+    devices_behave(behaviours[set]);
+    expect_answer(h, &a.q, a.expected, &a.failure, sets[set]);
+    assert_true(fake_count("orders", 0) >= before + (set == 0 ? 1 : 3));
+    char failing[120];
+    for (int device = 0; device < (set == 0 ? 1 : 3); ++device) {
+      snprintf(failing, sizeof failing, "%s;%d:fails_at_order_points=1", behaviours[set], device);
+      devices_behave(failing);
+      knng_graph* g = NULL;
+      EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "injected failure");
+      assert_null(g);
+    }
+    devices_behave("1:orders"); /* is not asked */
+    const int64_t made = fake_count("orders", 0);
+    expect_answer(h, &a.q, a.expected, &a.failure, "no order");
+    assert_true(fake_count("orders", 0) == made);
+    devices_behave("");
+    knng_destroy(h);
+  }
+  asked_free(&a);
+}
+
 /* The same where points come block by block; and stops between blocks, and rows that the metric refuses. */
 static void blocks_that_fail(void** state) {
   (void)state;
@@ -459,6 +491,7 @@ int main(int argc, char** argv) {
       DEVICE_TEST(devices_that_fail),
       DEVICE_TEST(a_sample_picks_the_precision),
       DEVICE_TEST(guesses_are_proved),
+      DEVICE_TEST(orders_are_shared),
       DEVICE_TEST(blocks_that_fail),
       DEVICE_TEST(a_bound_that_is_none_is_found_out),
   };

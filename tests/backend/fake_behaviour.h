@@ -45,11 +45,12 @@ struct Failure {
   std::int64_t row = -1;
 };
 
-inline constexpr std::array<const char*, 15> kCalls = {
-    "open",       "begin", "guess",  "sample", "tile",   "adopt_cutoffs", "settle", "merge_lists",
-    "begin_keys", "keys",  "refine", "redo",   "answer", "check",         "expand"};
+inline constexpr std::array<const char*, 16> kCalls = {
+    "open",        "order_points", "begin", "guess",  "sample", "tile",   "adopt_cutoffs", "settle",
+    "merge_lists", "begin_keys",   "keys",  "refine", "redo",   "answer", "check",         "expand"};
 enum Call : std::size_t {
   kOpen,
+  kOrderPoints,
   kBegin,
   kGuess,
   kSample,

@@ -30,7 +30,7 @@ inline constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0}
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_adopted{0}, rows_guessed{0},
+inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_adopted{0}, orders_made{0}, rows_guessed{0},
     rows_checked{0};
 inline std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
 
@@ -186,9 +186,13 @@ class Session {
       cutoffs[i].store(kInfinity);
     }
   }
+  // The point at a place of the order in which points are compared.
+  std::int64_t point(std::int64_t place) const { return backwards ? p.columns.count - 1 - place : place; }
+
   // Cut-offs: the key of that rank among every fourth column.
   void guess(std::int64_t first, std::int64_t n, std::int64_t rank) {
-    for (std::int64_t row = first; row < first + n; ++row) {
+    for (std::int64_t place = first; place < first + n; ++place) {
+      const std::int64_t row = point(place);
       std::vector<double> found;
       for (std::int64_t id = 0; id < p.columns.count; id += 4)
         if (admits(row, id)) found.push_back(key(row, id));
@@ -220,15 +224,15 @@ class Session {
     use_block(first_column);
     const bool lies = behaviour(number, "lies") >= 0;
     for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < m; ++j) lows[i * m + j] = low(first_row + i, first_column + j, lies);
+      for (std::int64_t j = 0; j < m; ++j) lows[i * m + j] = low(point(first_row + i), point(first_column + j), lies);
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < m; ++j) {
-        const std::int64_t row = first_row + i, id = first_column + j;
+        const std::int64_t row = point(first_row + i), id = point(first_column + j);
         if (admits(row, id)) offer(row, {lows[i * m + j], id});
         if (p.square && first_row != first_column) offer(id, {lows[i * m + j], row});
       }
     if (++tiles % 8 == 0)
-      for (std::int64_t i = 0; i < n; ++i) lower_cutoff(first_row + i);
+      for (std::int64_t i = 0; i < n; ++i) lower_cutoff(point(first_row + i));
     ++tiles_done[static_cast<std::size_t>(number)];
   }
   // The k-th smallest key of those in a list whose points are there: no pair above it is wanted.
@@ -255,6 +259,7 @@ class Session {
     ++cutoffs_adopted;
   }
   void merge_lists(const Session& from, std::int64_t first, std::int64_t n) {
+    if (backwards != from.backwards) throw Failure{KNNG_ERR_INTERNAL, "lists of points in another order"};
     for (std::int64_t row = first; row < first + n; ++row) {
       for (std::int64_t i = 0; i < from.counts[row]; ++i) offer(row, from.lists[row * p.capacity + i]);
       dropped[row] = std::min(dropped[row], from.dropped[row]);
@@ -418,6 +423,7 @@ class Session {
   DeviceArray<std::atomic<double>> cutoffs;  // above which no pair is wanted; others read them
   DeviceArray<double> lows;                  // of a tile
   std::int32_t rung = 0;
+  bool backwards = false;                           // the order in which points are compared
   std::int64_t tiles = 0;                           // so far
   std::array<std::int64_t, kCalls.size()> calls{};  // so far, of each kind
 };

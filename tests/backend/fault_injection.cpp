@@ -171,6 +171,11 @@ std::int32_t open(knng_backend_session** out, std::int32_t device, const knng_ba
 
 std::int64_t blocks_held(const knng_backend_session* s) { return real().blocks_held(s->session); }
 
+std::int32_t order_points(knng_backend_session* s, const knng_backend_session* as, std::int32_t* made,
+                          knng_backend_error* error) {
+  return on(s, fake::kOrderPoints, error,
+            [&] { return real().order_points(s->session, as ? as->session : nullptr, made, error); });
+}
 std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
   return on(s, fake::kBegin, error, [&] { return real().begin(s->session, rung, error); });
 }
@@ -259,6 +264,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
     s.find_units = &find_units;
     s.open = &open;
     s.blocks_held = &blocks_held;
+    s.order_points = &order_points;
     s.begin = &begin;
     s.guess = &guess;
     s.sample = &sample;

@@ -43,7 +43,12 @@ struct Case {
   std::vector<int> a_values, b_values;
   std::vector<float> row_terms, column_terms, row_cutoffs, column_cutoffs;
   std::vector<std::uint32_t> excluded;
+  std::vector<std::uint8_t> near = {};  // by windows of rows, then of columns; empty: all are looked at
 
+  int column_windows() const { return (columns + kWindow - 1) / kWindow; }
+  bool is_near(int r, int c) const {
+    return near.empty() || near[static_cast<std::size_t>(r / kWindow * column_windows() + c / kWindow)] != 0;
+  }
   // What a kernel goes by: the threshold is rounded down, so that it may accept a pair an ulp above the cut-off.
   static bool accepts(float term, float cutoff, float other_term, int product) {
     const double exact = static_cast<double>(term) - static_cast<double>(cutoff);
@@ -114,6 +119,14 @@ Case make_case(int rows, int columns, int terms, bool both, int capacity, int k,
   return c;
 }
 
+// Leaves out half of the windows.
+Case with_far_windows(Case c, std::uint64_t seed) {
+  Random random(seed);
+  c.near.resize(static_cast<std::size_t>((c.rows + kWindow - 1) / kWindow * c.column_windows()));
+  for (std::uint8_t& near : c.near) near = random.next() % 2 == 0;
+  return c;
+}
+
 struct SideResult {
   std::vector<Candidate> out;
   std::vector<std::int32_t> counts;
@@ -148,6 +161,7 @@ class Run {
                   gpu::Array<std::byte>(in_tiles(c.columns) * libknng::cuda::in_lines(c.terms) * 2)},
         again_{gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.rows)),
                gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.columns))},
+        near_(near_words(c, cut.unit_columns)),
         overflown_(kPasses) {
     FusedJob job{};
     job.both = c.both;
@@ -180,6 +194,7 @@ class Run {
     }
     job.rows_again = again_[0].get();
     job.columns_again = again_[1].get();
+    if (!c.near.empty()) job.near = near_.get();
     job.unit_columns = cut.unit_columns;
     job.band = cut.band;
     job.overflown = overflown_.get();
@@ -210,6 +225,18 @@ class Run {
   }
 
  private:
+  // As a job has them.
+  static std::vector<std::uint64_t> near_words(const Case& c, int unit_columns) {
+    const int row_windows = (c.rows + kWindow - 1) / kWindow, units = (c.columns + unit_columns - 1) / unit_columns;
+    std::vector<std::uint64_t> words(static_cast<std::size_t>(row_windows * units));
+    for (int r = 0; r < row_windows && !c.near.empty(); ++r)
+      for (int w = 0; w < c.column_windows(); ++w)
+        if (c.is_near(r * kWindow, w * kWindow))
+          words[static_cast<std::size_t>(r * units + w * kWindow / unit_columns)] |=
+              std::uint64_t{1} << (w * kWindow % unit_columns / kWindow);
+    return words;
+  }
+
   struct OfSide {
     OfSide(std::size_t lists, int capacity, const std::vector<float>& limit)
         : out(lists * static_cast<std::size_t>(capacity)),
@@ -235,6 +262,7 @@ class Run {
   gpu::Array<std::uint16_t> orders_[2];
   gpu::Array<std::byte> arranged_[2];
   gpu::Array<std::uint8_t> again_[2];
+  gpu::Array<std::uint64_t> near_;
   gpu::Array<unsigned> overflown_;
 };
 
@@ -249,6 +277,7 @@ std::vector<Pair> accepted_of(const Case& c, int s, int list) {
   for (int e = 0; e < length; ++e) {
     const std::uint32_t id = (s == 0 ? kFirstColumn : kFirstRow) + static_cast<std::uint32_t>(e);
     if (s == 0 && !c.both && c.excluded[static_cast<std::size_t>(list)] == id) continue;
+    if (s == 0 ? !c.is_near(list, e) : !c.is_near(e, list)) continue;
     const float low = s == 0 ? c.low(list, e) : c.low(e, list);
     if (!(low < kInfinity)) continue;
     const bool accepted = Case::accepts(term, cutoff, at(s == 0 ? c.column_terms : c.row_terms, e),
@@ -297,7 +326,7 @@ void expect_case(const Case& c, const NamedKernel& kernel, int multiprocessors, 
   const Run run(c, kernel, multiprocessors, cut);
   const std::string what = std::string(kernel.name) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns) +
                            " x " + std::to_string(c.terms) + (c.both ? " both" : " rows") +
-                           (cut.arranged ? " arranged" : "") + " room " + std::to_string(c.capacity);
+                           (cut.arranged ? " arranged" : "") + (c.near.empty() ? "" : " far windows") + " room " + std::to_string(c.capacity);
   for (int s = 0; s < (c.both ? 2 : 1); ++s) {
     const SideResult got = run.result(s);
     const int lists = s == 0 ? c.rows : c.columns;
@@ -370,6 +399,15 @@ int main() {
         for (const bool arranged : {false, true})
           expect_case(make_case(small ? 150 : 700, small ? 300 : 900, 32, both, capacity, 3, seed++), kernel, 3,
                       {kBlockColumns, 1 + static_cast<int>(seed % 3), arranged});
+    // Windows that are far: nothing of them comes, nor is anything else lost.
+    for (const int d : {8, 200, 784})
+      for (const int capacity : {8, 2000})
+        for (const bool both : {true, false})
+          for (const bool arranged : {false, true}) {
+            const Case c = make_case(small ? 300 : 1100, small ? 700 : 2300, d, both, capacity, 3, seed++);
+            expect_case(with_far_windows(c, seed), kernel, seed % 2 == 0 ? 3 : properties.multiProcessorCount,
+                        {kWindow * (seed % 3 == 0 ? 1 : 4), 1 + static_cast<int>(seed % 3), arranged});
+          }
     // So many tiles that warps of few blocks sieve, compare, and try to sieve again.
     for (const bool both : {false, true})
       expect_case(make_case(small ? 65 : 300, small ? 9'000 : 90'000, 16, both, 100, 3, seed++), kernel, 1,

@@ -88,7 +88,7 @@ void test(std::size_t count, int capacity, int incoming_capacity, int k, Lows lo
   const Bounds bounds =
       sums ? Bounds{k, nullptr, nullptr, of_sums} : Bounds{k, device_of_list.get(), device_of_id.get()};
   if (devices)
-    merge_lists(device.view(), device_more.view(), static_cast<std::int64_t>(count), bounds, nullptr);
+    merge_lists(device.view(), device_more.view(), nullptr, static_cast<std::int64_t>(count), bounds, nullptr);
   else
     merge(device.view(), static_cast<std::int64_t>(count),
           {device_more.entries.get(), device_more.counts.get(), incoming_capacity}, bounds, nullptr);

@@ -187,6 +187,11 @@ std::int32_t on(knng_backend_session* session, knng_backend_error* error, F&& f)
 
 std::int64_t blocks_held(const knng_backend_session* session) { return session->session.blocks_held(); }
 
+std::int32_t order_points(knng_backend_session* session, const knng_backend_session* as, std::int32_t* made,
+                          knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { *made = s.order_points(as ? &as->session : nullptr) ? 1 : 0; });
+}
+
 std::int32_t begin(knng_backend_session* session, std::int32_t rung, knng_backend_error* error) {
   return on(session, error, [&](cuda::Session& s) { s.begin(rung); });
 }
@@ -349,6 +354,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .find_units = &find_units,
       .open = &open,
       .blocks_held = &blocks_held,
+      .order_points = &order_points,
       .begin = &begin,
       .guess = &guess,
       .sample = &sample,

@@ -73,6 +73,14 @@ bool guess_cutoffs(Team& team, const TaskPlan& plan) {
   return made;
 }
 
+// The first device finds an order, if one pays, and the others take it.
+void order_points(Team& team) {
+  if (!team[0].order_points(nullptr)) return;
+  team.each([&](std::size_t i) {
+    if (i > 0) team[i].order_points(&team[0]);
+  });
+}
+
 // Empty lists, with cut-offs where these could be guessed. False: tiles of this rung would prove too few rows, and a
 // next one is there.
 bool begin_rung(Team& team, const TaskPlan& plan, std::int32_t rung, bool is_last) {
@@ -220,6 +228,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
   Stopwatch watch;
   std::int64_t unproved = 0, redone = 0;
   const std::vector<knng_backend_rung> ladder = ladder_of(job.backend, job.problem);
+  if (!ladder.empty() && job.problem.square) order_points(team);
   for (const knng_backend_rung& rung : ladder) {
     const StageNames names(rung, &rung == ladder.data());
     if (rung.number == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);

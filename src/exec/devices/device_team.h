@@ -57,6 +57,11 @@ class DeviceSession {
   void run(const Tile& t) {
     require(job_.backend.tile(session_.get(), t.first_row, t.rows, t.first_column, t.columns, &error_));
   }
+  bool order_points(const DeviceSession* as) {
+    std::int32_t made = 0;
+    require(job_.backend.order_points(session_.get(), as ? as->session_.get() : nullptr, &made, &error_));
+    return made != 0;
+  }
   void settle() { require(job_.backend.settle(session_.get(), &error_)); }
   void adopt_cutoffs(const DeviceSession& from) {
     require(job_.backend.adopt_cutoffs(session_.get(), from.session_.get(), &error_));

@@ -14,6 +14,7 @@ std::unique_ptr<TileMaker> make(const TileInputs& inputs) {
 }
 
 std::int64_t none(const knng_backend_problem&) { return 0; }
+bool never(const knng_backend_problem&) { return false; }
 TileBuffer whole_tile(const knng_backend_problem& p) { return {p.tile_rows, p.tile_cols}; }
 // As it is stored.
 std::int64_t stored_block_bytes(const knng_backend_problem& p, int) {
@@ -22,11 +23,13 @@ std::int64_t stored_block_bytes(const knng_backend_problem& p, int) {
 
 template <class Maker>
 constexpr EngineKernels of_products(EngineKind kind, std::int64_t (*workspace_bytes)(const knng_backend_problem&),
+                                    bool (*may_order)(const knng_backend_problem&),
                                     TileBuffer (*buffer)(const knng_backend_problem&)) {
   return {.kind = kind,
           .make = make<Maker>,
-          .bytes = ProductTiles::bytes,
+          .bytes = Maker::bytes,
           .workspace_bytes = workspace_bytes,
+          .may_order = may_order,
           .buffer = buffer,
           .paged_bytes = ProductTiles::paged_bytes,
           .opening_bytes = ProductTiles::opening_bytes,
@@ -36,13 +39,15 @@ constexpr EngineKernels of_products(EngineKind kind, std::int64_t (*workspace_by
 
 // In the order of the table. Sums and keys keep nothing of what products do where points come in blocks: that is spare.
 constexpr EngineKernels kKernels[] = {
-    of_products<ProductTiles>(EngineKind::byte_products, none, whole_tile),
-    of_products<FusedTiles>(EngineKind::fused_products, FusedTiles::workspace_bytes, FusedTiles::buffer),
-    of_products<ProductTiles>(EngineKind::products, none, whole_tile),
+    of_products<ProductTiles>(EngineKind::byte_products, none, never, whole_tile),
+    of_products<FusedTiles>(EngineKind::fused_products, FusedTiles::workspace_bytes, FusedTiles::may_order,
+                            FusedTiles::buffer),
+    of_products<ProductTiles>(EngineKind::products, none, never, whole_tile),
     {.kind = EngineKind::sums,
      .make = make<SumTiles>,
      .bytes = SumTiles::bytes,
      .workspace_bytes = SumTiles::workspace_bytes,
+     .may_order = never,
      .buffer = whole_tile,
      .paged_bytes = ProductTiles::paged_bytes,
      .opening_bytes = ProductTiles::opening_bytes,
@@ -52,6 +57,7 @@ constexpr EngineKernels kKernels[] = {
      .make = nullptr,
      .bytes = none,
      .workspace_bytes = none,
+     .may_order = never,
      .buffer = whole_tile,
      .paged_bytes = none,
      .opening_bytes = none,
@@ -61,6 +67,7 @@ constexpr EngineKernels kKernels[] = {
      .make = make<KeyTiles>,
      .bytes = none,
      .workspace_bytes = KeyTiles::workspace_bytes,
+     .may_order = never,
      .buffer = whole_tile,
      .paged_bytes = ProductTiles::paged_bytes,
      .opening_bytes = ProductTiles::opening_bytes,

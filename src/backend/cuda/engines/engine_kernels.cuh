@@ -23,6 +23,7 @@ struct EngineKernels {
   std::unique_ptr<TileMaker> (*make)(const TileInputs& inputs);    // null: it answers rows
   std::int64_t (*bytes)(const knng_backend_problem& p);            // for as long as the maker lives
   std::int64_t (*workspace_bytes)(const knng_backend_problem& p);  // while a tile is searched
+  bool (*may_order)(const knng_backend_problem& p);                // whether it may find an order of points
   TileBuffer (*buffer)(const knng_backend_problem& p);
   // Where points come in blocks: for all points; for a while when it is made; for each block on a rung; and beside
   // blocks while they are held.

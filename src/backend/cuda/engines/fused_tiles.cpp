@@ -4,8 +4,10 @@
 
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/engines/cells.cuh"
 #include "backend/cuda/engines/cutoff_guess.h"
 #include "backend/cuda/fused/arrange.cuh"
+#include "backend/cuda/fused/balls.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
 
@@ -14,7 +16,9 @@ namespace {
 
 // The side of tiles in memory where all go there.
 constexpr std::int64_t kWholeSide = 16384;
-constexpr std::int64_t kGrain = 128;
+constexpr std::int64_t kGrain = fused::kWindow;
+// Of fewer points all products take no longer than finding an order.
+constexpr std::int64_t kFewestOrdered = std::int64_t{1} << 17;
 
 bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; }
@@ -52,6 +56,11 @@ struct FusedSpace {
       row_operands = space.take<std::byte>(rows * value_bytes_arranged);
       column_operands = space.take<std::byte>(columns * value_bytes_arranged);
     }
+    if (FusedTiles::may_order(p)) {
+      const std::int64_t row_windows = in_windows(p.tile_rows), column_windows = in_windows(p.tile_cols);
+      cutoffs = space.take<float>(row_windows + column_windows);
+      near = space.take<std::uint64_t>(row_windows * column_windows);
+    }
     rows_again = space.take<std::uint8_t>(up_to_whole(p.tile_rows, kBlockRows) / kBlockRows);
     columns_again = space.take<std::uint8_t>(up_to_whole(p.tile_cols, kBlockColumns) / kBlockColumns);
     overflown = space.take<unsigned>(kPasses);
@@ -61,6 +70,8 @@ struct FusedSpace {
   fused::ListLimit *row_limits, *column_limits, *column_least;
   std::uint16_t *row_order = nullptr, *column_order = nullptr;
   std::byte *row_operands = nullptr, *column_operands = nullptr;
+  float* cutoffs = nullptr;
+  std::uint64_t* near = nullptr;
   std::uint8_t *rows_again, *columns_again;
   unsigned* overflown;
   std::int64_t used;
@@ -75,6 +86,16 @@ FusedTiles::FusedTiles(const TileInputs& inputs) : ProductTiles(inputs) {
   multiprocessors_ = properties.multiprocessors;
 }
 
+// While it is looked for there are no operands, whose memory it takes.
+bool FusedTiles::may_order(const knng_backend_problem& p) {
+  return p.square && !is_paged(p) && p.columns.count >= kFewestOrdered &&
+         cell_bytes(p.columns.count, p.columns.dim) <= operand_bytes_of_graph(p);
+}
+
+std::int64_t FusedTiles::bytes(const knng_backend_problem& p) {
+  return ProductTiles::bytes(p) + (may_order(p) ? bytes_of<fused::BallArrays>(p.columns.count, p.columns.dim) : 0);
+}
+
 std::int64_t FusedTiles::workspace_bytes(const knng_backend_problem& p) { return FusedSpace(p, nullptr).used; }
 
 TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
@@ -82,10 +103,34 @@ TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
   return {p.square ? std::min(p.tile_rows, side) : p.tile_rows, std::min(p.tile_cols, side)};
 }
 
-bool FusedTiles::fuses() const {
+bool FusedTiles::fuses() const { return fuses(precision()); }
+
+bool FusedTiles::fuses(Precision precision) const {
   return !is_paged(in_.problem) && fused::kernel_of(compute_major_) &&
          (in_.problem.units.usable & KNNG_UNIT_FUSED) != 0 &&
-         (precision() == Precision::fp16 || precision() == Precision::two_piece);
+         (precision == Precision::fp16 || precision == Precision::two_piece);
+}
+
+DeviceArray<std::int64_t> FusedTiles::find_order() {
+  if (!may_order(in_.problem) || !fuses(Precision::fp16)) return {};
+  return order_by_cells(in_.points.resident(), frame(), products(), in_.staging, in_.context);
+}
+
+void FusedTiles::begin(int rung) {
+  ProductTiles::begin(rung);
+  if (!in_.points.places() || !fuses()) return;
+  const std::int64_t count = in_.problem.columns.count, dim = in_.problem.columns.dim;
+  if (!balls_) balls_.emplace(taken<fused::BallArrays>(in_.context, count, dim));
+  const bool two_piece = precision() == Precision::two_piece;
+  balls_->find({operands().values(), stride_of(dim, precision()), dim, two_piece ? 2 * pitch_of(dim, precision()) : 0,
+                operands().terms(), count},
+               in_.context.stream);
+}
+
+// Whether balls are of the rows and of the columns.
+bool FusedTiles::has_balls(const TileArea& area) const {
+  return balls_ && area.first_row % fused::kWindow == 0 && area.first_column % fused::kWindow == 0 &&
+         area.first_column + area.columns <= in_.problem.columns.count;
 }
 
 std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) const {
@@ -166,6 +211,11 @@ void FusedTiles::find(TileSearch& search) {
   if (arranges) {
     job.row_order = space.row_order;
     job.column_order = space.column_order;
+  }
+  if (has_balls(area)) {
+    const Balls balls = balls_->balls();
+    find_near(job, balls.from(area.first_row), balls.from(area.first_column), space.cutoffs, space.near, stream);
+    job.near = space.near;
   }
   start_limits(job, stream);
   if (arranges) {

@@ -3,10 +3,17 @@
 // there parts double, so that about k pairs of each pass the cut-offs of the parts before. Where many neighbours are
 // wanted cut-offs are guessed before, so that few pairs pass from the first part on. Products in fp32, points
 // that come in blocks, and all where the probe found that the kernels add up wrongly, go through tiles in memory.
+// A graph of many points in clusters has them in an order in which clusters stay together (cells.cuh), and leaves out
+// products of balls of points that are too far apart (fused/balls.cuh).
 #pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "backend/cuda/engines/engine_kernels.cuh"
 #include "backend/cuda/engines/product_tiles.cuh"
+#include "backend/cuda/fused/balls.cuh"
 
 namespace libknng::cuda {
 
@@ -14,20 +21,27 @@ class FusedTiles final : public ProductTiles {
  public:
   explicit FusedTiles(const TileInputs& inputs);
 
+  static std::int64_t bytes(const knng_backend_problem& p);
+  static bool may_order(const knng_backend_problem& p);
   static std::int64_t workspace_bytes(const knng_backend_problem& p);
   static TileBuffer buffer(const knng_backend_problem& p);
 
+  DeviceArray<std::int64_t> find_order() override;
+  void begin(int rung) override;
   std::vector<TilePart> parts(const TileArea& area, bool square) const override;
   CutoffGuess guess() const override;
   void find(TileSearch& search) override;
 
  private:
   bool fuses() const;
+  bool fuses(Precision precision) const;
+  bool has_balls(const TileArea& area) const;
   void cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const;
   void split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const;
   void split_queries(const TileArea& area, std::vector<TilePart>& parts) const;
 
   int compute_major_ = 0, multiprocessors_ = 0;
+  std::optional<fused::BallArrays> balls_;  // where points are in an order of their own
 };
 
 }  // namespace libknng::cuda

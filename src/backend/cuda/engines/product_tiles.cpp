@@ -45,6 +45,10 @@ std::int64_t ProductTiles::bytes(const knng_backend_problem& p) {
   return bytes + (p.square || is_paged(p) ? 0 : bytes_of_operands(p, p.columns.count, drawn));
 }
 
+std::int64_t ProductTiles::operand_bytes_of_graph(const knng_backend_problem& p) {
+  return bytes_of_operands(p, p.columns.count, cutoff_guess(p).drawn);
+}
+
 std::int64_t ProductTiles::paged_bytes(const knng_backend_problem& p) {
   knng_backend_rows sampled = p.columns;
   sampled.count = std::min(p.columns.count, kSampleRows);

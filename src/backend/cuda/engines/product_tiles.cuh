@@ -22,6 +22,8 @@ class ProductTiles : public TileMaker {
   // What it takes for as long as it lives, operands of a rung included; and where points come in blocks: for all
   // points; before the first begin() alone; for a block; beside blocks while they are held.
   static std::int64_t bytes(const knng_backend_problem& p);
+  // Of it, operands of points that are both rows and columns: not there before the first begin().
+  static std::int64_t operand_bytes_of_graph(const knng_backend_problem& p);
   static std::int64_t paged_bytes(const knng_backend_problem& p);
   static std::int64_t opening_bytes(const knng_backend_problem& p);
   static std::int64_t block_bytes(const knng_backend_problem& p, int rung);
@@ -46,6 +48,10 @@ class ProductTiles : public TileMaker {
  protected:
   void fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) override;
   Precision precision() const noexcept { return precision_; }
+  // Of points that do not come in blocks.
+  const Frame& frame() const { return *frame_; }
+  const Operands& operands() const { return *operands_; }
+  Products& products() noexcept { return products_; }
   // The point `first` and those behind it: of a block, where points come in blocks.
   const std::byte* operands_of_columns(std::int64_t first);
   const std::byte* operands_of_rows(std::int64_t first);

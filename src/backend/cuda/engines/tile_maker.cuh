@@ -86,6 +86,9 @@ class TileMaker {
   TileMaker(const TileMaker&) = delete;
   TileMaker& operator=(const TileMaker&) = delete;
 
+  // Of a graph's points, before the first begin(): the point at each place of an order in which whole tiles can be left
+  // out. Empty: none is worth while.
+  virtual DeviceArray<std::int64_t> find_order() { return {}; }
   // Tiles that follow are of this rung; what was held for the rung before goes first.
   virtual void begin(int rung) = 0;
   // The parts of a tile of the plan, in the order in which they are searched, each merged into lists before the next.

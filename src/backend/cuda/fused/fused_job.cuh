@@ -49,7 +49,9 @@ struct FusedJob {
   // By blocks of kBlockRows rows, and by units' columns: whether a list there has to be gone through again. Not looked
   // at in the first pass.
   std::uint8_t *rows_again, *columns_again;
-  int unit_columns;     // a multiple of kBlockColumns
+  // By units, a bit for each window of a unit's columns: 0 where no pair with the unit's rows is wanted. Null: all may be.
+  const std::uint64_t* near;
+  int unit_columns;     // a multiple of kBlockColumns; with `near`, of kWindow
   int band;             // blocks of rows whose units come together
   unsigned* overflown;  // kPasses: lists that found more than there is room for, by pass
   int pass;
@@ -83,8 +85,18 @@ __device__ inline Unit unit_of(const FusedJob& job, int u) {
   const int column_unit = place / blocks, first = column_unit * job.unit_columns;
   return {first_block + place % blocks, column_unit, first, std::min(job.rows.columns - first, job.unit_columns)};
 }
-__device__ inline bool is_wanted(const FusedJob& job, const Unit& unit) {
-  return job.pass == 0 || job.rows_again[unit.row_block] != 0 || job.columns_again[unit.column_unit] != 0;
+// The windows of a unit that the pass looks at.
+struct WantedWindows {
+  std::uint64_t bits;
+
+  __device__ bool any() const { return bits != 0; }
+  __device__ bool has(int column_of_unit) const { return (bits >> column_of_unit / kWindow & 1) != 0; }
+};
+__device__ inline WantedWindows wanted_windows(const FusedJob& job, const Unit& unit) {
+  const bool wanted =
+      job.pass == 0 || job.rows_again[unit.row_block] != 0 || job.columns_again[unit.column_unit] != 0;
+  if (!wanted) return {0};
+  return {job.near ? job.near[unit.row_block * column_units(job) + unit.column_unit] : ~std::uint64_t{0}};
 }
 // Whether the pass has anything to do.
 __device__ inline bool is_needed(const FusedJob& job) { return job.pass == 0 || job.overflown[job.pass - 1] != 0; }
@@ -97,7 +109,7 @@ inline void cut_into_units(FusedJob& job, int multiprocessors) {
   const bool cached = multiprocessors * kBlockRows * job.stride * 2 <= kCached;
   const std::int64_t blocks = row_blocks(job), enough = job.rows.columns * blocks / (kUnitsEach * multiprocessors) + 1;
   job.unit_columns = static_cast<int>(
-      std::min((enough + kBlockColumns - 1) / kBlockColumns * kBlockColumns, cached ? kUnitColumns : kBandColumns));
+      std::min((enough + kWindow - 1) / kWindow * kWindow, cached ? kUnitColumns : kBandColumns));
   job.band = static_cast<int>(cached ? blocks : std::min(blocks, kBand));
 }
 

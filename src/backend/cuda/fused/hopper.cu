@@ -85,7 +85,8 @@ __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, con
   Turn stage, slot, unit;
   for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
     const Unit at = unit_of(job, u);
-    if (!is_wanted(job, at)) continue;
+    const WantedWindows wanted = wanted_windows(job, at);
+    if (!wanted.any()) continue;
     const int first_row = at.row_block * kBlockRows;
     const auto bring_rows = [&](std::byte* to, int block, Barrier* there) {
       copy_box(to, rows, block * kTerms, first_row, there);
@@ -99,6 +100,7 @@ __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, con
       unit.next(1);
     }
     for (int column = 0; column < at.columns; column += kBlockColumns) {
+      if (!wanted.has(column)) continue;
       wait(&control.limits_free[slot.at], slot.parity ^ 1);
       for (int block = 0; block < shape.blocks; ++block) {
         std::byte* const to = ring + stage.at * kStageBytes;
@@ -134,7 +136,8 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
   Found found;
   for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
     const Unit at = unit_of(job, u);
-    if (!is_wanted(job, at)) continue;
+    const WantedWindows wanted = wanted_windows(job, at);
+    if (!wanted.any()) continue;
     const int first_row = at.row_block * kBlockRows;
     sender.begin({row_base, first_row, at.first_column});
     ListLimit row_limits[2][2];  // of slabs and halves
@@ -149,6 +152,7 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
       unit.next(1);
     }
     for (int column = 0; column < at.columns; column += kBlockColumns) {
+      if (!wanted.has(column)) continue;
       int first_stage = stage.at;
       for (int block = 0; block < shape.blocks; ++block) {
         wait(&control.full[stage.at], stage.parity);

@@ -147,40 +147,50 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
   for (int work = static_cast<int>(blockIdx.x); work < units(job) * kHalves; work += static_cast<int>(gridDim.x)) {
     const int u = work / kHalves;
     const Unit at = unit_of(job, u);
-    if (!is_wanted(job, at)) continue;
+    const WantedWindows wanted = wanted_windows(job, at);
+    if (!wanted.any()) continue;
     const int first_row = at.row_block * kBlockRows + work % kHalves * kRows;
     if (first_row >= job.rows.rows) continue;
     finds.begin({warp_row, first_row, at.first_column});
-    // Stages of all columns of the unit, one after the other.
-    const int tiles = (at.columns + kColumns - 1) / kColumns, stages = tiles * blocks;
-    const auto fetch = [&](int stage) {
-      if (stage < stages) {
-        const int column = at.first_column + stage / blocks * kColumns, first = stage % blocks * kTerms;
-        bring(shared.rows[stage % kStages], job.row_operands, job.stride, job.terms, first_row,
+    const auto wanted_from = [&](int column) {
+      while (column < at.columns && !wanted.has(column)) column += kColumns;
+      return column;
+    };
+    // Stages of all wanted columns of the unit, one after the other: what is fetched next.
+    int next_column = wanted_from(0), next_block = 0, next_stage = 0;
+    const auto fetch = [&] {
+      if (next_column < at.columns) {
+        const int slot = next_stage++ % kStages, first = next_block * kTerms;
+        bring(shared.rows[slot], job.row_operands, job.stride, job.terms, first_row,
               places(job.row_order, job.rows.rows), first);
-        bring(shared.columns[stage % kStages], job.column_operands, job.stride, job.terms, column,
+        bring(shared.columns[slot], job.column_operands, job.stride, job.terms, at.first_column + next_column,
               places(job.column_order, job.rows.columns), first);
+        if (++next_block == blocks) {
+          next_block = 0;
+          next_column = wanted_from(next_column + kColumns);
+        }
       }
       commit_copies();
     };
     __syncthreads();  // nobody reads the ring and the limits any more
     if (threadIdx.x < kRows) shared.row_limits[threadIdx.x] = job.row_limits[first_row + static_cast<int>(threadIdx.x)];
-    for (int stage = 0; stage < kStages - 1; ++stage) fetch(stage);
+    for (int stage = 0; stage < kStages - 1; ++stage) fetch();
     Found found;
-    for (int tile = 0, stage = 0; tile < tiles; ++tile) {
+    int tile = 0, stage = 0;
+    for (int column = wanted_from(0); column < at.columns; column = wanted_from(column + kColumns), ++tile) {
 #pragma unroll
       for (auto& slab : found.values)
 #pragma unroll
         for (float& value : slab) value = 0;
       ListLimit* const column_limits = shared.limits[tile % 2];
-      const int first_column = at.first_column + tile * kColumns, thread = static_cast<int>(threadIdx.x);
+      const int first_column = at.first_column + column, thread = static_cast<int>(threadIdx.x);
       if (thread < kColumns) column_limits[thread] = job.column_limits[first_column + thread];
       if (thread < kColumns / kLaneColumns)
         shared.least[tile % 2][thread] = job.column_least[first_column / kLaneColumns + thread];
       for (int block = 0; block < blocks; ++block, ++stage) {
         wait_for_copies<kStages - 2>();
         __syncthreads();  // the stage is there for all, and the one before is read
-        fetch(stage + kStages - 1);
+        fetch();
         multiply_stage(found, shared.rows[stage % kStages], shared.columns[stage % kStages], warp_row, warp_column);
       }
       const auto row_limit = [&](int slab, int half) {
@@ -192,7 +202,7 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
       sift.tile<kBoth>(found,
                        WarpLimits{row_limit, least, column_limits + warp_column,
                                   shared.least[tile % 2] + warp_column / kLaneColumns},
-                       tile * kColumns + warp_column, finds,
+                       column + warp_column, finds,
                        [](bool yes) { return __syncthreads_count(yes) / static_cast<float>(kThreads); });
     }
     finds.end();

@@ -24,7 +24,8 @@ struct Batch {
   const RowConstants* row_constants;  // by row
   FilterLists lists;
   FilterBounds bounds;
-  const std::int64_t* order;  // columns that candidates stand for
+  const std::int64_t* order;    // columns that candidates stand for
+  const std::uint32_t* places;  // lists of the batch; null: in its order
   const std::uint32_t* directionless;
   std::int64_t directionless_count;
   RowEntries entries;
@@ -32,11 +33,11 @@ struct Batch {
 };
 
 // Whether the filter's bounds hold a key.
-__device__ bool within_bounds(const Batch& b, std::int64_t place, Candidate c, double key) {
+__device__ bool within_bounds(const Batch& b, std::int64_t list, Candidate c, double key) {
   if (b.bounds.sums) return static_cast<double>(c.low) <= key && key <= static_cast<double>(b.bounds.sums->up(c.low));
   const double scaled = ScalarOps::mul(key, b.bounds.scale);
   if (!b.bounds.columns) return c.low == __double2float_rd(scaled);
-  const float sum = __fadd_ru(b.bounds.rows[place], b.bounds.columns[c.id]);
+  const float sum = __fadd_ru(b.bounds.rows[list], b.bounds.columns[c.id]);
   const float up = __fadd_ru(c.low, __fmul_ru(2.0f, sum));
   return static_cast<double>(c.low) <= scaled && !(scaled > static_cast<double>(up));  // -inf + inf claims nothing
 }
@@ -54,10 +55,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
   if (i >= b.count) return;
-  const std::int64_t row = b.first + i;
+  const std::int64_t row = b.first + i, list = b.places ? b.places[i] : i;
   double* keys = b.entries.keys + i * b.entries.slots;
   std::uint32_t* ids = b.entries.ids + i * b.entries.slots;
-  if (lane == 0) atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[i]));
+  if (lane == 0) atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[list]));
   const RowAdmission admission = b.admission.of(row);
   const auto store = [&](std::int64_t at, std::uint32_t id, double key, bool drop) {
     keys[at] = drop ? INFINITY : key;
@@ -78,9 +79,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
   }
 
   const double* u = b.u + i * b.terms.dim;
-  const Candidate* candidates = b.lists.candidates + i * b.lists.capacity;
-  const std::int64_t n = min(static_cast<std::int64_t>(b.lists.kept[i]), b.lists.capacity);
-  const float cutoff = b.lists.cutoffs ? b.lists.cutoffs[i] : INFINITY;
+  const Candidate* candidates = b.lists.candidates + list * b.lists.capacity;
+  const std::int64_t n = min(static_cast<std::int64_t>(b.lists.kept[list]), b.lists.capacity);
+  const float cutoff = b.lists.cutoffs ? b.lists.cutoffs[list] : INFINITY;
   int evaluated = 0;
   for (std::int64_t base = 0; base < n; base += kCanonicalLanes) {
     const int count = static_cast<int>(min(n - base, static_cast<std::int64_t>(kCanonicalLanes)));
@@ -101,7 +102,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
       if (lane >= group && lane < group + kPairs) key = given;
     }
     const bool directionless = columns.directionless(id);
-    const bool wrong = lane < wanted && !directionless && !within_bounds(b, i, mine, key);
+    const bool wrong = lane < wanted && !directionless && !within_bounds(b, list, mine, key);
     const unsigned violations = __ballot_sync(kWarp, wrong);
     if (violations != 0 && lane == 0)
       atomicAdd(&b.findings->violations, static_cast<unsigned long long>(__popc(violations)));
@@ -173,11 +174,13 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     batch.first = job.first + done;
     batch.count = std::min(job.rows_at_a_time, job.count - done);
     batch.lists = job.lists;
-    batch.lists.candidates += done * job.lists.capacity;
-    batch.lists.kept += done;
-    if (batch.lists.cutoffs) batch.lists.cutoffs += done;
     batch.bounds = job.bounds;
-    if (batch.bounds.rows) batch.bounds.rows += done;
+    const std::int64_t first_list = job.places ? 0 : done;
+    batch.places = job.places ? job.places + batch.first : nullptr;
+    batch.lists.candidates += first_list * job.lists.capacity;
+    batch.lists.kept += first_list;
+    if (batch.lists.cutoffs) batch.lists.cutoffs += first_list;
+    if (batch.bounds.rows) batch.bounds.rows += first_list;
     if (job.keys_known) {
       batch.keys = job.keys + done * job.lists.capacity;
       batch.self_keys = job.self_keys ? job.self_keys + done : nullptr;
@@ -194,7 +197,8 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     store.columns = batch.columns;
     store.admission = job.admission;
     store.constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
-    store.dropped = job.lists.dropped ? job.lists.dropped + done : nullptr;
+    store.lists = batch.places;
+    store.dropped = job.lists.dropped ? job.lists.dropped + first_list : nullptr;
     store.kept = batch.lists.kept;
     store.capacity = job.lists.capacity;
     store.scale = job.bounds.scale;

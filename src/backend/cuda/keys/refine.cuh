@@ -16,7 +16,8 @@
 
 namespace libknng::cuda {
 
-// What a filter kept of rows [first, first + count): arrays by place in that range, in device memory.
+// What a filter kept of rows [first, first + count): arrays by place in that range, in device memory. Or, if
+// RefineJob::places says which list is whose, arrays by list.
 struct FilterLists {
   const Candidate* candidates = nullptr;  // `capacity` a row; ids of a row are distinct
   const std::int32_t* kept = nullptr;     // candidates of a row; more than `capacity`: some were lost
@@ -32,7 +33,7 @@ struct FilterLists {
 // products, whose `low` is the key x scale rounded down.
 struct FilterBounds {
   double scale = 1;
-  const float* rows = nullptr;     // by place in the range
+  const float* rows = nullptr;     // as FilterLists
   const float* columns = nullptr;  // by column
   std::optional<SumBound> sums = {};
 };
@@ -47,6 +48,7 @@ struct RefineJob {
   FilterBounds bounds;
   // Which column each candidate's id stands for, and each entry of bounds.columns; null: the one of that number.
   const std::int64_t* order = nullptr;
+  const std::uint32_t* places = nullptr;  // by row, of all rows: its list
   // Keys that are known (listed_keys.cuh): by place in the lists, and of rows with themselves where these are wanted.
   // Then no point is read: views need not have any.
   bool keys_known = false;

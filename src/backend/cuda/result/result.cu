@@ -24,9 +24,10 @@ __device__ bool is_proved(const ResultJob& job, std::int64_t place, std::int64_t
                           double last_key) {
   if (valid < job.k) return false;
   if (job.constants && job.constants[row].factor == 0) return true;
-  if (job.kept && job.kept[place] > job.capacity) return false;
+  const std::int64_t list = job.lists ? job.lists[place] : place;
+  if (job.kept && job.kept[list] > job.capacity) return false;
   // Strictly: an equal bound may belong to an equal key with a smaller id. A NaN proves nothing.
-  if (!job.dropped || static_cast<double>(job.dropped[place]) > ScalarOps::mul(last_key, job.scale)) return true;
+  if (!job.dropped || static_cast<double>(job.dropped[list]) > ScalarOps::mul(last_key, job.scale)) return true;
   return valid >= job.admission.of(row).count(job.columns);
 }
 

@@ -25,7 +25,36 @@ struct Order {
   DeviceArray<std::int64_t> columns, firsts;
 };
 
+// Where the points of an order are in it.
+__global__ void find_places(const std::int64_t* order, std::int64_t count, std::uint32_t* places) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) places[order[i]] = static_cast<std::uint32_t>(i);
+}
+
 }  // namespace
+
+std::int64_t PointStore::order_bytes(std::int64_t count) {
+  ArraySource source;
+  source.take<std::int64_t>(count);
+  source.take<std::uint32_t>(count);
+  return source.bytes();
+}
+
+void PointStore::order_by(DeviceArray<std::int64_t> order) {
+  const std::int64_t n = order.size();
+  order_ = std::move(order);
+  places_ = DeviceArray<std::uint32_t>(n, context_);
+  find_places<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, context_.stream>>>(order_.data(), n,
+                                                                                                      places_.data());
+  check_launch();
+}
+
+void PointStore::order_as(const PointStore& other) {
+  DeviceArray<std::int64_t> order(other.order_.size(), context_, Reach::beside);
+  check(cudaMemcpyPeerAsync(order.data(), context_.device, other.order_.data(), other.context_.device,
+                            static_cast<std::size_t>(8 * order.size()), context_.stream));
+  order_by(std::move(order));
+}
 
 std::int64_t PointStore::shuffle_bytes(std::int64_t count) { return bytes_of<Order>(count); }
 

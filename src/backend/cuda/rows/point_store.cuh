@@ -45,6 +45,13 @@ class PointStore {
   // is wanted.
   std::vector<std::int64_t> shuffle(bool wants_places);
   static std::int64_t shuffle_bytes(std::int64_t count);
+  // Points of a graph in another order: `order` has the point at each place. Asynchronous.
+  void order_by(DeviceArray<std::int64_t> order);
+  // In the order of another device's.
+  void order_as(const PointStore& other);
+  static std::int64_t order_bytes(std::int64_t count);
+  // The place of each point of a graph; null: points are not in another order.
+  const std::uint32_t* places() const { return places_.size() > 0 ? places_.data() : nullptr; }
   // Rows of columns() in the order in which columns are compared, from a place on; null: in their own.
   const std::int64_t* order_of_columns(std::int64_t first) const {
     return order_.size() > 0 ? order_.data() + first : nullptr;
@@ -76,6 +83,7 @@ class PointStore {
   std::optional<PagedPoints> paged_;
   std::optional<const Points> queries_;
   DeviceArray<std::int64_t> order_;
+  DeviceArray<std::uint32_t> places_;
   std::optional<Slots> stored_;
 };
 

@@ -24,6 +24,13 @@ __device__ void finish(const CandidateLists& lists, std::int64_t l, int size, in
   lists.cutoffs[l] = fminf(size >= k ? fminf(cutoff, highest) : cutoff, dropped);
 }
 
+// The lists that are worked on.
+struct Listed {
+  const std::uint32_t* numbers;  // null: all up to `count`
+  std::int64_t count;
+  __device__ std::int64_t operator[](std::int64_t i) const { return numbers ? numbers[i] : i; }
+};
+
 // ---- lists that a warp holds in registers, ascending
 
 template <int kHeld>
@@ -63,10 +70,12 @@ __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const 
 }
 
 template <int kHeld>
-__global__ void __launch_bounds__(kThreads)
-    merge_sorted_lists(const CandidateLists lists, std::int64_t count, const Incoming incoming, const Bounds bounds) {
-  const std::int64_t l = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
-  if (l < count && incoming.counts[l] > 0) merge_sorted<kHeld>(lists, l, incoming, bounds);
+__global__ void __launch_bounds__(kThreads) merge_sorted_lists(const CandidateLists lists, const Listed listed,
+                                                               const Incoming incoming, const Bounds bounds) {
+  const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  if (i >= listed.count) return;
+  const std::int64_t l = listed[i];
+  if (incoming.counts[l] > 0) merge_sorted<kHeld>(lists, l, incoming, bounds);
 }
 
 // ---- longer lists, in no order, each worked on by a block
@@ -135,28 +144,27 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
 }
 
 __global__ void __launch_bounds__(kThreads)
-    merge_long_lists(const CandidateLists lists, std::int64_t count, const Incoming incoming, const Bounds bounds) {
+    merge_long_lists(const CandidateLists lists, const Listed listed, const Incoming incoming, const Bounds bounds) {
   __shared__ MergeState state;
-  for (std::int64_t l = blockIdx.x; l < count; l += gridDim.x)
-    if (incoming.counts[l] > 0) merge_one(lists, l, incoming, bounds, state);
+  for (std::int64_t i = blockIdx.x; i < listed.count; i += gridDim.x)
+    if (const std::int64_t l = listed[i]; incoming.counts[l] > 0) merge_one(lists, l, incoming, bounds, state);
 }
 
 // dropped and cutoffs of two devices' lists.
-__global__ void lower_both(const CandidateLists into, const CandidateLists from, std::int64_t count) {
-  const std::int64_t l = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (l >= count) return;
+__global__ void lower_both(const CandidateLists into, const CandidateLists from, const Listed listed) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= listed.count) return;
+  const std::int64_t l = listed[i];
   into.dropped[l] = fminf(into.dropped[l], from.dropped[l]);
   into.cutoffs[l] = fminf(into.cutoffs[l], from.cutoffs[l]);
 }
 
-}  // namespace
-
-void merge(const CandidateLists& lists, std::int64_t count, const Incoming& incoming, const Bounds& bounds,
+void merge(const CandidateLists& lists, const Listed& listed, const Incoming& incoming, const Bounds& bounds,
            cudaStream_t stream) {
-  if (count == 0) return;
-  const auto blocks = static_cast<unsigned>((count + kWarps - 1) / kWarps);
+  if (listed.count == 0) return;
+  const auto blocks = static_cast<unsigned>((listed.count + kWarps - 1) / kWarps);
   const auto sorted = [&]<int kHeld>(std::integral_constant<int, kHeld>) {
-    merge_sorted_lists<kHeld><<<blocks, kThreads, 0, stream>>>(lists, count, incoming, bounds);
+    merge_sorted_lists<kHeld><<<blocks, kThreads, 0, stream>>>(lists, listed, incoming, bounds);
   };
   if (lists.capacity <= 32)
     sorted(std::integral_constant<int, 1>());
@@ -167,17 +175,25 @@ void merge(const CandidateLists& lists, std::int64_t count, const Incoming& inco
   else if (lists.capacity <= kLongestSorted)
     sorted(std::integral_constant<int, kLongestSorted / 32>());
   else
-    merge_long_lists<<<static_cast<unsigned>(std::min<std::int64_t>(count, 1 << 20)), kThreads, 0, stream>>>(
-        lists, count, incoming, bounds);
+    merge_long_lists<<<static_cast<unsigned>(std::min<std::int64_t>(listed.count, 1 << 20)), kThreads, 0, stream>>>(
+        lists, listed, incoming, bounds);
   check_launch();
 }
 
-void merge_lists(const CandidateLists& into, const CandidateLists& from, std::int64_t count, const Bounds& bounds,
-                 cudaStream_t stream) {
+}  // namespace
+
+void merge(const CandidateLists& lists, std::int64_t count, const Incoming& incoming, const Bounds& bounds,
+           cudaStream_t stream) {
+  merge(lists, {nullptr, count}, incoming, bounds, stream);
+}
+
+void merge_lists(const CandidateLists& into, const CandidateLists& from, const std::uint32_t* numbers,
+                 std::int64_t count, const Bounds& bounds, cudaStream_t stream) {
   if (count == 0) return;
-  lower_both<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(into, from, count);
+  const Listed listed{numbers, count};
+  lower_both<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(into, from, listed);
   check_launch();
-  merge(into, count, {from.entries, from.counts, from.capacity}, bounds, stream);
+  merge(into, listed, {from.entries, from.counts, from.capacity}, bounds, stream);
 }
 
 }  // namespace libknng::cuda

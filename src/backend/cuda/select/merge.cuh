@@ -47,9 +47,9 @@ struct Bounds {
 void merge(const CandidateLists& lists, std::int64_t count, const Incoming& incoming, const Bounds& bounds,
            cudaStream_t stream);
 
-// The lists that two devices made of different pairs of the same rows. `from` may be in another device's memory that
-// this one can read.
-void merge_lists(const CandidateLists& into, const CandidateLists& from, std::int64_t count, const Bounds& bounds,
-                 cudaStream_t stream);
+// The lists that two devices made of different pairs of the same rows: `count` of them, or those numbered numbers[0],
+// ..., numbers[count - 1] where that is not null. `from` may be in another device's memory that this one can read.
+void merge_lists(const CandidateLists& into, const CandidateLists& from, const std::uint32_t* numbers,
+                 std::int64_t count, const Bounds& bounds, cudaStream_t stream);
 
 }  // namespace libknng::cuda

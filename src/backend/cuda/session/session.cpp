@@ -5,6 +5,8 @@
 #include <iterator>
 #include <limits>
 #include <span>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "backend/admission.h"
@@ -46,6 +48,13 @@ std::int64_t block_bytes(const knng_backend_problem& p) {
   if (separate || is_paged(p) || p.max_bytes != std::numeric_limits<std::int64_t>::max()) return 0;
   const std::int64_t bytes = session_bytes(p);
   return bytes <= kMostInBlock ? bytes : 0;
+}
+
+bool read_each_other(const knng_backend_problem& p) {
+  const std::span<const std::int32_t> devices(p.devices, static_cast<std::size_t>(p.device_count));
+  return std::all_of(devices.begin(), devices.end(), [&](std::int32_t a) {
+    return std::all_of(devices.begin(), devices.end(), [a](std::int32_t b) { return a == b || can_read(a, b); });
+  });
 }
 
 std::vector<std::int32_t> devices_beside(const knng_backend_problem& p, int device) {
@@ -130,6 +139,21 @@ void Session::arrange_columns() {
   std::vector<std::int64_t> run_at;  // of each run of rows the place among them
   if (shuffles_columns(p)) run_at = points_.shuffle(p.leave_out != nullptr);
   lists_->admit(admission_of(p), run_at, context_.stream);
+}
+
+// Where devices take each other's lists they must read them, as those of a row are not where those of the next are.
+bool Session::order_points(const Session* as) {
+  const knng_backend_problem& p = problem_;
+  if (p.by_rows || !kernels_of(p).may_order(p) || !read_each_other(p)) return false;
+  if (as) {
+    points_.order_as(as->points_);
+  } else {
+    DeviceArray<std::int64_t> order = maker_->find_order();
+    if (order.size() == 0) return false;
+    points_.order_by(std::move(order));
+  }
+  context_.stream.wait();
+  return true;
 }
 
 // Where points come in blocks: gives back what the last stage worked in, all but keys.
@@ -294,8 +318,14 @@ void Session::join(const SelectJob& found, std::int64_t first_list, const Depth&
 
 void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t count) {
   maker_->learn(*from.maker_, device_, from.device_);
+  if (const std::uint32_t* const places = points_.places()) {
+    if (!reads(from)) throw std::logic_error("points in an order of their own, and lists that are not read");
+    cuda::merge_lists(lists_->from(0), from.lists_->from(0), places + first, count, bounds_from(0, problem_.k),
+                      context_.stream);
+    return settle();
+  }
   if (reads(from)) {
-    cuda::merge_lists(lists_->from(first), from.lists_->from(first), count, bounds_from(first, problem_.k),
+    cuda::merge_lists(lists_->from(first), from.lists_->from(first), nullptr, count, bounds_from(first, problem_.k),
                       context_.stream);
     return settle();
   }
@@ -314,7 +344,7 @@ void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t 
     fetch(here.counts, there.counts, lists);
     fetch(here.cutoffs, there.cutoffs, lists);
     fetch(here.dropped, there.dropped, lists);
-    cuda::merge_lists(lists_->from(at), here, lists, bounds_from(at, problem_.k), context_.stream);
+    cuda::merge_lists(lists_->from(at), here, nullptr, lists, bounds_from(at, problem_.k), context_.stream);
   }
   settle();
 }

@@ -7,6 +7,7 @@
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/engines/cells.cuh"
 #include "backend/cuda/engines/cutoff_guess.h"
 #include "backend/cuda/engines/engine.h"
 #include "backend/cuda/engines/engine_kernels.cuh"
@@ -246,6 +247,7 @@ std::int64_t session_bytes(const knng_backend_problem& p) {
   bytes += bytes_of<LeftOut>(p);
   if (shuffles_columns(p)) bytes += PointStore::shuffle_bytes(p.columns.count);
   if (!is_paged(p)) bytes += Points::bytes(p.columns, transform_of(p));
+  if (kernels_of(p).may_order(p)) bytes += PointStore::order_bytes(p.columns.count);
   if (p.by_rows)
     return bytes + PointTree::bytes(p.columns.count, d) +
            std::max(PointTree::bytes_while_made(p.columns.count, d), bytes_of<StageSpace>(p));
@@ -262,7 +264,8 @@ std::int64_t host_bytes(const knng_backend_problem& p) {
   const std::int64_t left_out = p.leave_out ? 4 * p.rows.count : 0;
   // Lists that are checked, and what their keys say.
   const std::int64_t checked = checked_together(p) * (width(p) * (16 + value_bytes(p)) + 16);
-  return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out + checked;
+  const std::int64_t cells = kernels_of(p).may_order(p) ? cell_host_bytes(p.columns.count) : 0;
+  return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out + std::max(checked, cells);
 }
 
 }  // namespace libknng::cuda

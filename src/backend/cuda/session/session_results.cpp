@@ -80,13 +80,15 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.first = first;
   job.count = count;
   job.admission = left_out_->admission();
-  const CandidateLists lists = lists_->from(first);
+  job.places = points_.places();
+  const std::int64_t first_list = job.places ? 0 : first;
+  const CandidateLists lists = lists_->from(first_list);
   job.lists = {lists.entries, lists.counts, p.capacity, lists.dropped, lists.cutoffs};
   const TileMeaning& meaning = maker_->meaning();
   job.bounds = {meaning.scale, nullptr, nullptr, meaning.sums};
   job.order = points_.order_of_columns(0);
   if (meaning.column_bounds) {
-    job.bounds.rows = meaning.row_bounds + first;
+    job.bounds.rows = meaning.row_bounds + first_list;
     job.bounds.columns = meaning.column_bounds;
   }
   if (points_.is_paged()) {

@@ -1,0 +1,60 @@
+// Points in balls of kWindow consecutive ones: where two balls are so far apart that no pair of their points is wanted,
+// all products of these are left out (docs/internals/error-bound.md, "Balls"). Knows nothing of the order of points.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "backend/cuda/base/array_source.cuh"
+#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/fused/fused_job.cuh"
+
+namespace libknng::cuda::fused {
+
+// Operands of points, in one piece or in two, whose sum they are: `second` halves behind the first piece's.
+struct BallPoints {
+  const std::byte* operands;
+  std::int64_t stride, dim, second;  // second 0: one piece
+  const float* terms;
+  std::int64_t count;
+};
+
+constexpr std::int64_t in_windows(std::int64_t points) { return (points + kWindow - 1) / kWindow; }
+
+// Arrays by ball.
+struct Balls {
+  const float* centres;   // dim each
+  const float* radii;     // no operand is farther from the centre
+  const float* excesses;  // x: a low may be below the squared distance of its operands by those of both balls
+  std::int64_t dim;
+
+  Balls from(std::int64_t first_point) const {
+    const std::int64_t first = first_point / kWindow;
+    return {centres + first * dim, radii + first, excesses + first, dim};
+  }
+};
+
+class BallArrays {
+ public:
+  BallArrays(std::int64_t points, std::int64_t dim, ArraySource& source)
+      : dim_(dim),
+        centres_(source.take<float>(in_windows(points) * dim)),
+        radii_(source.take<float>(in_windows(points))),
+        excesses_(source.take<float>(in_windows(points))) {}
+
+  Balls balls() const { return {centres_.data(), radii_.data(), excesses_.data(), dim_}; }
+  void find(const BallPoints& points, cudaStream_t stream);
+
+ private:
+  std::int64_t dim_;
+  DeviceArray<float> centres_, radii_, excesses_;
+};
+
+// Writes which windows of units may have wanted pairs to `near`, one word a unit, as FusedJob has them. The job is cut
+// into units, and its first row and first column are the first of a ball. cutoffs: room for in_windows() of its rows
+// and of its columns.
+void find_near(const FusedJob& job, const Balls& rows, const Balls& columns, float* cutoffs, std::uint64_t* near,
+               cudaStream_t stream);
+
+}  // namespace libknng::cuda::fused

@@ -1,0 +1,106 @@
+/* Points in clusters far apart (engine=fused on GPUs, many points): they are compared in an order of their own, in which
+ * most products are left out, and the graph is the CPU's. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/devices.h"
+
+/* So many points are worth an order. */
+enum { many = 140001, dim = 48, neighbours = 7 };
+
+static void skip_without_orders(void) {
+  if (fake_devices || small_run()) skip();
+}
+
+static void expect_ordered(const question* q, const char* label) {
+  knng_error failure;
+  knng_graph* expected = answer_of_cpu(q, &failure);
+  assert_non_null(expected);
+  for (const char* const* set = device_sets(); *set; ++set) {
+    knng* h = handle_for(q, *set, "fused", "auto", "0");
+    expect_answer(h, q, expected, &failure, label);
+    knng_destroy(h);
+  }
+  knng_graph_destroy(expected);
+}
+
+/* Clusters of different sizes and widths, points in any order; the last `apart` points are alone, far from all. */
+static test_rows clusters(int count, double distance, int apart, uint64_t seed) {
+  test_rows rows = rows_normal(KNNG_F32, many, dim, seed), centres = rows_normal(KNNG_F32, count + apart, dim, seed + 1);
+  float *values = rows.data, *of_centres = centres.data;
+  uint64_t state = seed + 2;
+  for (int64_t i = 0; i < many; ++i) {
+    const int64_t draw = (int64_t)(random_bits(&state) % (uint64_t)(count * count));
+    const int64_t cluster = i >= many - apart ? count + (many - 1 - i) : (int64_t)sqrt((double)draw);
+    const float width = 1.0F / (float)(1 + cluster % 5);
+    for (int t = 0; t < dim; ++t)
+      values[i * dim + t] = values[i * dim + t] * width + (float)distance * of_centres[cluster * dim + t];
+  }
+  rows_free(&centres);
+  return rows;
+}
+
+static void metrics(void** state) {
+  (void)state;
+  skip_without_orders();
+  test_rows rows = clusters(60, 12, 3, 601);
+  static const int of[] = {1, 2, 6}; /* euclidean, cosine, inner_product */
+  for (size_t m = 0; m < sizeof of / sizeof *of; ++m) {
+    const question q = question_of(&rows, &metric_cases[of[m]], neighbours);
+    expect_ordered(&q, q.metric.metric);
+  }
+  rows_free(&rows);
+}
+
+/* Clusters that nearly touch, so that bounds of balls decide; and so many neighbours that cut-offs are guessed. */
+static void distances_and_neighbours(void** state) {
+  (void)state;
+  skip_without_orders();
+  static const double distances[] = {2.5, 4, 6};
+  for (size_t i = 0; i < sizeof distances / sizeof *distances; ++i) {
+    test_rows rows = clusters(30, distances[i], 0, 611 + i);
+    const question q = question_of(&rows, &metric_cases[1], i == 1 ? 100 : neighbours);
+    char label[40];
+    snprintf(label, sizeof label, "clusters %g apart", distances[i]);
+    expect_ordered(&q, label);
+    rows_free(&rows);
+  }
+}
+
+/* Clusters that fp16 cannot look into: two pieces, and the order stays. */
+static void clusters_of_two_pieces(void** state) {
+  (void)state;
+  skip_without_orders();
+  test_rows rows = clusters(50, 3000, 1, 621);
+  const question q = question_of(&rows, &metric_cases[1], neighbours);
+  expect_ordered(&q, "clusters far apart");
+  rows_free(&rows);
+}
+
+/* Points on a few lines: many at the same distance, clusters without width in most directions. */
+static void points_on_lines(void** state) {
+  (void)state;
+  skip_without_orders();
+  test_rows rows = rows_normal(KNNG_F32, many, dim, 631);
+  float* values = rows.data;
+  for (int64_t i = 0; i < many; ++i)
+    for (int t = 0; t < dim; ++t) values[i * dim + t] = t == i % 4 ? (float)(i / 4) : (float)(i % 4 * 50000);
+  const question q = question_of(&rows, &metric_cases[1], neighbours);
+  expect_ordered(&q, "lines");
+  rows_free(&rows);
+}
+
+int main(void) {
+  const int status = devices_start();
+  if (status != 0) return status;
+  const struct CMUnitTest tests[] = {
+      DEVICE_TEST(metrics),
+      DEVICE_TEST(distances_and_neighbours),
+      DEVICE_TEST(clusters_of_two_pieces),
+      DEVICE_TEST(points_on_lines),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

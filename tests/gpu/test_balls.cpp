@@ -1,0 +1,149 @@
+// Balls of points (fused/balls.cuh): whatever points they are of, a pair of windows is looked at if some pair of its
+// points has a low that is not above both cut-offs; and windows that are far apart are not.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <cuda_fp16.h>
+
+#include "backend/cuda/fused/balls.cuh"
+#include "tests/gpu/gpu.cuh"
+#include "tests/unit/values.h"
+
+namespace {
+
+using namespace libknng::cuda::fused;
+using values::Random;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// How points lie, by window of kWindow.
+struct Shape {
+  int count, dim;
+  bool two_piece;
+  double apart, width;  // of windows' middles, and of points about them
+};
+
+// Operands and terms of some points; lows of pairs in fp64, whose roundings are far below those of terms.
+struct Sample {
+  int count, dim, second, stride;
+  std::vector<__half> operands;
+  std::vector<float> terms;
+
+  Sample(const Shape& s, Random& random)
+      : count(s.count),
+        dim(s.dim),
+        second(s.two_piece ? 2 * ((s.dim + 7) / 8 * 8) : 0),
+        stride((s.two_piece ? 4 : 1) * ((s.dim + 7) / 8 * 8)),
+        operands(static_cast<std::size_t>(count * stride)) {
+    std::vector<double> middle(static_cast<std::size_t>(dim));
+    for (int i = 0; i < count; ++i) {
+      double square = 0;
+      for (int t = 0; t < dim; ++t) {
+        double& m = middle[static_cast<std::size_t>(t)];
+        if (i % kWindow == 0) m = s.apart * (random.uniform());
+        const double x = m + s.width * (random.uniform());
+        const __half h = __float2half(static_cast<float>(x));
+        operands[static_cast<std::size_t>(i * stride + t)] = h;
+        if (second > 0)
+          operands[static_cast<std::size_t>(i * stride + second + t)] =
+              __float2half(static_cast<float>(x - static_cast<double>(__half2float(h))));
+        square += x * x;
+      }
+      // Bounds take something off; some points have no direction, of some nothing is known.
+      const double off = square * 0x1p-9 * random.uniform();
+      terms.push_back(i % 509 == 508 ? kInfinity : i % 2003 == 2002 ? -kInfinity : static_cast<float>(square - off));
+    }
+  }
+
+  double value(int i, int t) const {
+    return static_cast<double>(__half2float(operands[static_cast<std::size_t>(i * stride + t)]));
+  }
+  double rest(int i, int t) const { return second > 0 ? value(i, second + t) : 0; }
+  // t_i + t_j - 2 acc, of a product that leaves out that of the second pieces.
+  double low(int i, int j) const {
+    double product = 0;
+    for (int t = 0; t < dim; ++t)
+      product += value(i, t) * value(j, t) + value(i, t) * rest(j, t) + rest(i, t) * value(j, t);
+    return static_cast<double>(terms[static_cast<std::size_t>(i)]) +
+           static_cast<double>(terms[static_cast<std::size_t>(j)]) - 2 * product;
+  }
+};
+
+// How a job is cut, and what its lists accept: the least low of a window's pairs with one of the other windows.
+void expect_windows(const Shape& shape, bool both, int unit_columns, std::uint64_t seed, long long& far) {
+  Random random(seed);
+  const Sample points(shape, random);
+  const int windows = (shape.count + kWindow - 1) / kWindow;
+  const auto size = static_cast<std::size_t>(windows);
+  const auto first = [](int w) { return w * kWindow; };
+  const auto last = [&](int w) { return std::min(first(w) + kWindow, shape.count); };
+  std::vector<double> least(size * size, std::numeric_limits<double>::infinity());
+  for (int a = 0; a < windows; ++a)
+    for (int b = 0; b < windows; ++b)
+      for (int i = first(a); i < last(a); ++i)
+        for (int j = first(b); j < last(b); ++j)
+          least[static_cast<std::size_t>(a) * size + static_cast<std::size_t>(b)] =
+              std::min(least[static_cast<std::size_t>(a) * size + static_cast<std::size_t>(b)], points.low(i, j));
+  // At the least low of some pair of windows, rounded up, or below all.
+  std::vector<float> cutoffs(static_cast<std::size_t>(shape.count), -kInfinity);
+  std::vector<float> highest(size);
+  for (int a = 0; a < windows; ++a) {
+    const double low = least[static_cast<std::size_t>(a) * size + static_cast<std::size_t>(random.next() % size)];
+    auto cutoff = static_cast<float>(low);
+    if (static_cast<double>(cutoff) < low) cutoff = std::nextafter(cutoff, kInfinity);
+    highest[static_cast<std::size_t>(a)] = cutoff;
+    cutoffs[static_cast<std::size_t>(first(a) + random.below(last(a) - first(a)))] = cutoff;
+  }
+
+  const gpu::Array<__half> operands(points.operands);
+  const gpu::Array<float> terms(points.terms), of_lists(cutoffs);
+  libknng::cuda::DeviceContext context(0, std::numeric_limits<std::int64_t>::max());
+  auto balls = libknng::cuda::taken<BallArrays>(context, shape.count, shape.dim);
+  balls.find({reinterpret_cast<const std::byte*>(operands.get()), points.stride, shape.dim, points.second, terms.get(),
+              shape.count},
+             context.stream);
+  FusedJob job{};
+  job.rows.rows = job.columns.rows = job.rows.columns = job.columns.columns = shape.count;
+  job.rows.cutoffs = job.columns.cutoffs = of_lists.get();
+  job.both = both;
+  job.unit_columns = unit_columns;
+  const int units_across = column_units(job);
+  gpu::Array<std::uint64_t> near(static_cast<std::size_t>(windows * units_across));
+  gpu::Array<float> room(2 * size);
+  near.poison();
+  find_near(job, balls.balls(), balls.balls(), room.get(), near.get(), context.stream);
+  context.stream.wait();
+  const std::vector<std::uint64_t> words = near.values();
+  for (int a = 0; a < windows; ++a)
+    for (int b = 0; b < windows; ++b) {
+      const int unit = b * kWindow / unit_columns, bit = b * kWindow % unit_columns / kWindow;
+      const bool is_near = (words[static_cast<std::size_t>(a * units_across + unit)] >> bit & 1) != 0;
+      const double low = least[static_cast<std::size_t>(a) * size + static_cast<std::size_t>(b)];
+      const bool wanted = low <= static_cast<double>(highest[static_cast<std::size_t>(a)]) ||
+                          (both && low <= static_cast<double>(highest[static_cast<std::size_t>(b)]));
+      gpu::expect(is_near || !wanted, "%d points, %d values, windows %d and %d: left out at %g", shape.count, shape.dim,
+                  a, b, low);
+      far += !is_near;
+    }
+}
+
+}  // namespace
+
+int main() {
+  gpu::need_device();
+  std::uint64_t seed = 1;
+  const int count = small_run() ? 600 : 2200;
+  for (const int dim : {1, 3, 8, 33, 100})
+    for (const bool two_piece : {false, true})
+      for (const double width : {0.0, 0.01, 1.0, 3000.0})
+        for (const bool both : {false, true}) {
+          long long far = 0;
+          expect_windows({count, dim, two_piece, 4000, width}, both, kWindow * static_cast<int>(1 + seed % 3), seed,
+                         far);
+          ++seed;
+          if (width <= 1 && dim > 1) gpu::expect(far > 0, "%d values, width %g: no window is far", dim, width);
+        }
+  return gpu::result();
+}
