@@ -15,10 +15,13 @@ static void skip_without_orders(void) {
   if (fake_devices || small_run()) skip();
 }
 
+/* All keys would take minutes: the CPU's graph is that of its own filter. */
 static void expect_ordered(const question* q, const char* label) {
   knng_error failure;
-  knng_graph* expected = answer_of_cpu(q, &failure);
-  assert_non_null(expected);
+  knng* cpu = handle_for(q, "cpu", "fused", "auto", "0");
+  knng_graph* expected = NULL;
+  expect_ok(answer(cpu, q, NULL, &expected), label);
+  knng_destroy(cpu);
   for (const char* const* set = device_sets(); *set; ++set) {
     knng* h = handle_for(q, *set, "fused", "auto", "0");
     expect_answer(h, q, expected, &failure, label);

@@ -204,7 +204,7 @@ void FusedTiles::find(TileSearch& search) {
   job.rows_again = space.rows_again;
   job.columns_again = space.columns_again;
   job.overflown = space.overflown;
-  cut_into_units(job, multiprocessors_);
+  cut_into_units(job, multiprocessors_, has_balls(area));
   const ListsOfSide rows{search.row_lists, search.row_bounds}, columns{search.column_lists, search.column_bounds};
   cudaStream_t stream = in_.context.stream;
   const bool arranges = are_arranged(job.terms, precision());

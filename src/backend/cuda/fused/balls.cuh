@@ -1,5 +1,7 @@
-// Points in balls of kWindow consecutive ones: where two balls are so far apart that no pair of their points is wanted,
-// all products of these are left out (docs/internals/error-bound.md, "Balls"). Knows nothing of the order of points.
+// Points in balls, two for each window of kWindow consecutive ones: where the balls of two windows are so far apart that
+// no pair of their points is wanted, all products of these are left out (docs/internals/error-bound.md, "Balls"). One
+// window has the end of a cluster and the beginning of the next: in two balls it is near to both and to no others.
+// Knows nothing of the order of points.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,7 +24,9 @@ struct BallPoints {
 
 constexpr std::int64_t in_windows(std::int64_t points) { return (points + kWindow - 1) / kWindow; }
 
-// Arrays by ball.
+inline constexpr int kBallsOfWindow = 2;
+
+// Arrays by ball, those of a window together.
 struct Balls {
   const float* centres;   // dim each
   const float* radii;     // no operand is farther from the centre
@@ -30,7 +34,7 @@ struct Balls {
   std::int64_t dim;
 
   Balls from(std::int64_t first_point) const {
-    const std::int64_t first = first_point / kWindow;
+    const std::int64_t first = first_point / kWindow * kBallsOfWindow;
     return {centres + first * dim, radii + first, excesses + first, dim};
   }
 };
@@ -39,9 +43,9 @@ class BallArrays {
  public:
   BallArrays(std::int64_t points, std::int64_t dim, ArraySource& source)
       : dim_(dim),
-        centres_(source.take<float>(in_windows(points) * dim)),
-        radii_(source.take<float>(in_windows(points))),
-        excesses_(source.take<float>(in_windows(points))) {}
+        centres_(source.take<float>(kBallsOfWindow * in_windows(points) * dim)),
+        radii_(source.take<float>(kBallsOfWindow * in_windows(points))),
+        excesses_(source.take<float>(kBallsOfWindow * in_windows(points))) {}
 
   Balls balls() const { return {centres_.data(), radii_.data(), excesses_.data(), dim_}; }
   void find(const BallPoints& points, cudaStream_t stream);
@@ -52,7 +56,7 @@ class BallArrays {
 };
 
 // Writes which windows of units may have wanted pairs to `near`, one word a unit, as FusedJob has them. The job is cut
-// into units, and its first row and first column are the first of a ball. cutoffs: room for in_windows() of its rows
+// into units, and its first row and first column are the first of a window. cutoffs: room for in_windows() of its rows
 // and of its columns.
 void find_near(const FusedJob& job, const Balls& rows, const Balls& columns, float* cutoffs, std::uint64_t* near,
                cudaStream_t stream);

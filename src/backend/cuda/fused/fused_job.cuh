@@ -104,12 +104,13 @@ __device__ inline bool is_needed(const FusedJob& job) { return job.pass == 0 || 
 // Sets how the launch is cut. Each multiprocessor gets several units, so that all end together. If the rows that all of
 // them work on fit into half of an L2 cache of 40 MB, every multiprocessor has rows of its own and units are wide. Else
 // they share a band of few rows, and units are narrow.
-inline void cut_into_units(FusedJob& job, int multiprocessors) {
-  constexpr std::int64_t kUnitsEach = 8, kCached = 20 << 20, kBand = 16, kBandColumns = 1024;
+// Where most windows are left out, units are narrow too: a wide one would be at work when all others have ended.
+inline void cut_into_units(FusedJob& job, int multiprocessors, bool leaves_out = false) {
+  constexpr std::int64_t kUnitsEach = 8, kCached = 20 << 20, kBand = 16, kBandColumns = 1024, kFewColumns = 2048;
   const bool cached = multiprocessors * kBlockRows * job.stride * 2 <= kCached;
   const std::int64_t blocks = row_blocks(job), enough = job.rows.columns * blocks / (kUnitsEach * multiprocessors) + 1;
-  job.unit_columns = static_cast<int>(
-      std::min((enough + kWindow - 1) / kWindow * kWindow, cached ? kUnitColumns : kBandColumns));
+  const std::int64_t most = std::min(leaves_out ? kFewColumns : kUnitColumns, cached ? kUnitColumns : kBandColumns);
+  job.unit_columns = static_cast<int>(std::min((enough + kWindow - 1) / kWindow * kWindow, most));
   job.band = static_cast<int>(cached ? blocks : std::min(blocks, kBand));
 }
 

@@ -28,6 +28,8 @@ constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 31;
 // as long as to fill them.
 constexpr std::int64_t kFewestRowsSampledFrom = 64 * SampledRows::kGroups * SampledRows::kMostTogether;
 constexpr std::int64_t kLongestSampled = 8192;
+// Rows that look beside themselves together, and columns beside them, on either side.
+constexpr std::int64_t kLookTogether = 2560, kBeside = 1024;
 
 // Whether no other device's memory has to do with the session.
 bool is_alone(const knng_backend_problem& p, int device) {
@@ -227,12 +229,29 @@ void Session::search_rows(std::int64_t first, std::int64_t count, std::int64_t f
     }
 }
 
-// Rows beside columns drawn at random, which come once more with all others. The lists go, their cut-offs stay.
+// In an order of cells neighbours come together: a list that has not seen any would find too many at once. It sees
+// those that are next to its row first, wherever tiles begin. They come once more with all others: the lists go, their
+// cut-offs stay.
+void Session::look_beside(std::int64_t first, std::int64_t count) {
+  const std::int64_t end = first + count;
+  for (std::int64_t row = first; row < end; row += kLookTogether) {
+    const std::int64_t rows = std::min(kLookTogether, end - row), from = std::max<std::int64_t>(row - kBeside, 0);
+    search_rows(row, rows, from, std::min(row + rows + kBeside, problem_.columns.count) - from, depth());
+  }
+  lists_->empty(context_.stream);
+}
+
+// Rows beside columns drawn at random, which come once more with all others, as above.
 bool Session::guess(std::int64_t first, std::int64_t count) {
   const CutoffGuess guess = maker_->guess();
-  if (guess.drawn == 0) return false;
-  search_rows(first, count, problem_.columns.count, guess.drawn, {guess.rank, guess.capacity});
-  lists_->empty(context_.stream);
+  if (guess.drawn > 0) {
+    search_rows(first, count, problem_.columns.count, guess.drawn, {guess.rank, guess.capacity});
+    lists_->empty(context_.stream);
+  } else if (points_.places()) {
+    look_beside(first, count);
+  } else {
+    return false;
+  }
   show_lists();
   return true;
 }
@@ -243,6 +262,8 @@ double Session::sample() {
   const SampledRows rows(p.rows.count);
   const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
+  if (points_.places())
+    for (int group = 0; group < SampledRows::kGroups; ++group) look_beside(rows.first(group), rows.together);
   for (int group = 0; group < SampledRows::kGroups; ++group)
     search_rows(rows.first(group), rows.together, 0, p.columns.count, depth());
   auto* const unproved = reinterpret_cast<int*>(workspace());

@@ -87,6 +87,7 @@ class Session {
     std::int64_t k, capacity;
   };
   Depth depth() const noexcept { return {problem_.k, problem_.capacity}; }
+  void look_beside(std::int64_t first, std::int64_t count);
   // `count` rows beside `columns` columns from `first_column` on, tile by tile, as if they were queries.
   void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
                    const Depth& depth);
