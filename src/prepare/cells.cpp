@@ -16,7 +16,8 @@ double far_share(const CellDistances& distances) {
   std::vector<float> nearest(static_cast<std::size_t>(n), std::numeric_limits<float>::infinity());
   for (std::int64_t a = 0; a < n; ++a)
     for (std::int64_t b = 0; b < n; ++b)
-      if (b != a) nearest[static_cast<std::size_t>(a)] = std::min(nearest[static_cast<std::size_t>(a)], distances(a, b));
+      if (b != a)
+        nearest[static_cast<std::size_t>(a)] = std::min(nearest[static_cast<std::size_t>(a)], distances(a, b));
   std::vector<float> width(nearest.size());
   std::transform(nearest.begin(), nearest.end(), width.begin(), [](float r) { return std::sqrt(std::max(r, 0.0F)); });
   std::int64_t far = 0;

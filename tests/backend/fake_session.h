@@ -30,8 +30,8 @@ inline constexpr std::array<double, 5> kSlack = {0, 0x1p-6, 0x1p-14, 0x1p-22, 0}
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_adopted{0}, orders_made{0}, rows_guessed{0},
-    rows_checked{0};
+inline std::atomic<std::int64_t> live_sessions{0}, blocks_brought{0}, cutoffs_adopted{0}, orders_made{0},
+    rows_guessed{0}, rows_checked{0};
 inline std::array<std::atomic<std::int64_t>, kMostDevices> tiles_done{};
 
 inline Metric metric_of(const knng_backend_metric& m) {

@@ -326,7 +326,8 @@ void expect_case(const Case& c, const NamedKernel& kernel, int multiprocessors, 
   const Run run(c, kernel, multiprocessors, cut);
   const std::string what = std::string(kernel.name) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns) +
                            " x " + std::to_string(c.terms) + (c.both ? " both" : " rows") +
-                           (cut.arranged ? " arranged" : "") + (c.near.empty() ? "" : " far windows") + " room " + std::to_string(c.capacity);
+                           (cut.arranged ? " arranged" : "") + (c.near.empty() ? "" : " far windows") + " room " +
+                           std::to_string(c.capacity);
   for (int s = 0; s < (c.both ? 2 : 1); ++s) {
     const SideResult got = run.result(s);
     const int lists = s == 0 ? c.rows : c.columns;

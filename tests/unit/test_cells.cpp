@@ -17,8 +17,8 @@ using libknng::nearest_chain;
 using values::Random;
 
 // Squared distances of points that lie about `clusters` middles, `apart` widths from one another.
-std::vector<float> distances_of(std::int64_t points, std::int64_t dim, std::int64_t clusters, double apart, double scale,
-                                std::uint64_t seed) {
+std::vector<float> distances_of(std::int64_t points, std::int64_t dim, std::int64_t clusters, double apart,
+                                double scale, std::uint64_t seed) {
   Random random(seed);
   const auto fill = [&](std::int64_t count) {
     std::vector<double> x(static_cast<std::size_t>(count * dim));
@@ -64,7 +64,8 @@ void chains_go_to_the_nearest(void**) {
 
 void clusters_are_far_apart(void**) {
   for (const double scale : {1e-6, 1.0, 1e6}) {
-    const std::vector<float> clusters = distances_of(200, 40, 20, 12, scale, 7), cloud = distances_of(200, 40, 1, 0, scale, 8);
+    const std::vector<float> clusters = distances_of(200, 40, 20, 12, scale, 7),
+                             cloud = distances_of(200, 40, 1, 0, scale, 8);
     // All but those of a cluster, which are 9 of 199.
     assert_true(far_share({clusters, 200}) > 0.9 && far_share({clusters, 200}) < 1 - 9.0 / 199 + 1e-9);
     assert_true(far_share({cloud, 200}) == 0);

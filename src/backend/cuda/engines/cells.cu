@@ -26,8 +26,8 @@ constexpr double kWorthOrdering = 0.125;
 // The more, the smaller they are, and the longer it takes to find a point's.
 std::int64_t cells_of(std::int64_t points) {
   constexpr std::int64_t kPointsEach = 1024, kFewest = 256, kMost = 2048;
-  return std::clamp(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(points / kPointsEach))), kFewest,
-                    kMost);
+  return std::clamp(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(points / kPointsEach))),
+                    kFewest, kMost);
 }
 
 // More than the sort takes: 1 KiB for every tile of some thousand pairs, and counters. Plans cannot ask it.
@@ -155,7 +155,8 @@ DeviceArray<std::int64_t> sorted_points(const Points& points, const Frame& frame
   const SortSpace sort = taken<SortSpace>(context, n, dim);
   const cudaStream_t stream = context.stream;
   std::vector<std::int32_t> places(chain.size());
-  for (std::size_t i = 0; i < chain.size(); ++i) places[static_cast<std::size_t>(chain[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < chain.size(); ++i)
+    places[static_cast<std::size_t>(chain[i])] = static_cast<std::int32_t>(i);
   check(cudaMemcpyAsync(sort.chain.data(), places.data(), places.size() * sizeof places[0], cudaMemcpyHostToDevice,
                         stream));
   find_halves<<<blocks_of(cells), kThreads, 0, stream>>>(space.centres.sums.data(), cells, sort.halves.data());

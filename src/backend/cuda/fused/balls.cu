@@ -122,8 +122,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // The highest cut-off of each window's lists. A block a window.
-__global__ void __launch_bounds__(kThreads) find_highest(const SelectJob rows, const SelectJob columns, float* of_rows,
-                                                         float* of_columns) {
+__global__ void __launch_bounds__(kThreads)
+    find_highest(const SelectJob rows, const SelectJob columns, float* of_rows, float* of_columns) {
   static_assert(kThreads == kWindow);
   __shared__ float of_warps[kWarps];
   const SelectJob& side = blockIdx.y == 0 ? rows : columns;
@@ -140,7 +140,8 @@ __global__ void __launch_bounds__(kThreads) find_highest(const SelectJob rows, c
   (blockIdx.y == 0 ? of_rows : of_columns)[blockIdx.x] = highest;
 }
 
-constexpr int kSide = 16, kDims = 32;  // of pairs of windows that a block looks at, and of centres that it has at a time
+constexpr int kSide = 16,
+              kDims = 32;  // of pairs of windows that a block looks at, and of centres that it has at a time
 static_assert(kSide * kSide == kThreads);
 
 // What no low of two balls' points is below. square: of the distance of their centres, in fp32 with one rounding a
@@ -182,8 +183,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int i = 0; i < kBallsOfWindow; ++i)
 #pragma unroll
         for (int j = 0; j < kBallsOfWindow; ++j) {
-          const float difference =
-              row_centres[r * kBallsOfWindow + i][t] - column_centres[c * kBallsOfWindow + j][t];
+          const float difference = row_centres[r * kBallsOfWindow + i][t] - column_centres[c * kBallsOfWindow + j][t];
           squares[i][j] = fmaf(difference, difference, squares[i][j]);
         }
     __syncthreads();
@@ -207,8 +207,8 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void BallArrays::find(const BallPoints& points, cudaStream_t stream) {
-  find_balls<<<static_cast<unsigned>(in_windows(points.count)), kThreads, 0, stream>>>(
-      points, centres_.data(), radii_.data(), excesses_.data());
+  find_balls<<<static_cast<unsigned>(in_windows(points.count)), kThreads, 0, stream>>>(points, centres_.data(),
+                                                                                       radii_.data(), excesses_.data());
   check_launch();
 }
 

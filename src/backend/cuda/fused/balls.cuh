@@ -1,6 +1,6 @@
-// Points in balls, two for each window of kWindow consecutive ones: where the balls of two windows are so far apart that
-// no pair of their points is wanted, all products of these are left out (docs/internals/error-bound.md, "Balls"). One
-// window has the end of a cluster and the beginning of the next: in two balls it is near to both and to no others.
+// Points in balls, two for each window of kWindow consecutive ones: where the balls of two windows are so far apart
+// that no pair of their points is wanted, all products of these are left out (docs/internals/error-bound.md, "Balls").
+// One window has the end of a cluster and the beginning of the next: in two balls it is near to both and to no others.
 // Knows nothing of the order of points.
 #pragma once
 

@@ -49,7 +49,8 @@ struct FusedJob {
   // By blocks of kBlockRows rows, and by units' columns: whether a list there has to be gone through again. Not looked
   // at in the first pass.
   std::uint8_t *rows_again, *columns_again;
-  // By units, a bit for each window of a unit's columns: 0 where no pair with the unit's rows is wanted. Null: all may be.
+  // By units, a bit for each window of a unit's columns: 0 where no pair with the unit's rows is wanted. Null: all may
+  // be.
   const std::uint64_t* near;
   int unit_columns;     // a multiple of kBlockColumns; with `near`, of kWindow
   int band;             // blocks of rows whose units come together
@@ -93,8 +94,7 @@ struct WantedWindows {
   __device__ bool has(int column_of_unit) const { return (bits >> column_of_unit / kWindow & 1) != 0; }
 };
 __device__ inline WantedWindows wanted_windows(const FusedJob& job, const Unit& unit) {
-  const bool wanted =
-      job.pass == 0 || job.rows_again[unit.row_block] != 0 || job.columns_again[unit.column_unit] != 0;
+  const bool wanted = job.pass == 0 || job.rows_again[unit.row_block] != 0 || job.columns_again[unit.column_unit] != 0;
   if (!wanted) return {0};
   return {job.near ? job.near[unit.row_block * column_units(job) + unit.column_unit] : ~std::uint64_t{0}};
 }

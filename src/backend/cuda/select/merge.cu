@@ -70,8 +70,8 @@ __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const 
 }
 
 template <int kHeld>
-__global__ void __launch_bounds__(kThreads) merge_sorted_lists(const CandidateLists lists, const Listed listed,
-                                                               const Incoming incoming, const Bounds bounds) {
+__global__ void __launch_bounds__(kThreads)
+    merge_sorted_lists(const CandidateLists lists, const Listed listed, const Incoming incoming, const Bounds bounds) {
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
   if (i >= listed.count) return;
   const std::int64_t l = listed[i];

@@ -45,8 +45,8 @@ class Session {
   // After a failure: nothing of the session is on its way any more.
   void drain() noexcept { cudaStreamSynchronize(context_.stream); }
 
-  // Before begin(): the points of a graph in an order in which tiles can be left out, if that pays, or in that of another
-  // session. Whether they are.
+  // Before begin(): the points of a graph in an order in which tiles can be left out, if that pays, or in that of
+  // another session. Whether they are.
   bool order_points(const Session* as);
   void begin(int rung);
   // Whether cut-offs were guessed.
