@@ -16,7 +16,7 @@ namespace {
 
 // The side of tiles in memory where all go there.
 constexpr std::int64_t kWholeSide = 16384;
-constexpr std::int64_t kGrain = fused::kWindow;
+constexpr std::int64_t kGrain = 128;
 // Of fewer points all products take no longer than finding an order.
 constexpr std::int64_t kFewestOrdered = std::int64_t{1} << 17;
 
@@ -165,7 +165,9 @@ void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& par
     parts.push_back({area, true});
     return;
   }
-  const std::int64_t half = up_to_whole(area.rows / 2, kGrain), rest = area.rows - half;
+  // Whole windows, so that they may be left out, if there are several.
+  const std::int64_t half = up_to_whole(area.rows / 2, area.rows > 2 * fused::kWindow ? fused::kWindow : kGrain);
+  const std::int64_t rest = area.rows - half;
   split_diagonal({area.first_row, half, area.first_row, half}, parts);
   split_diagonal({area.first_row + half, rest, area.first_row + half, rest}, parts);
   parts.push_back({{area.first_row, half, area.first_row + half, rest}, false});
