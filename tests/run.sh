@@ -4,6 +4,7 @@
 #   sh tests/run.sh            all but slow ones
 #   sh tests/run.sh quick      the same with small data, without bindings
 #   sh tests/run.sh slow       what takes minutes: whole data sets, every type and size
+#   sh tests/run.sh all        those and all others
 #   sh tests/run.sh LABEL      unit, api, abi, fault, install, cli, fuzz, gpu, house, bindings
 set -eu
 
@@ -55,6 +56,7 @@ case $label in
   # Bindings take as long whatever the data is: R's check, interpreters under valgrind, compilers.
   quick) minutes 3 && set -- -LE '^(slow|bindings)$' && export KNNG_TEST_SMALL=1 ;;
   slow) minutes 14 && set -- -L '^slow$' ;;
+  all) minutes 20 && set -- ;;
   *) set -- -L "^$label\$" ;;
 esac
 cd "$build"

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
-#include <span>
-#include <stdexcept>
-#include <utility>
+#include <iterator>
 #include <vector>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/sort_space.cuh"
 #include "backend/cuda/select/key.cuh"
 #include "prepare/cells.h"
 #include "prepare/drawn_columns.h"
@@ -22,16 +21,14 @@ constexpr int kDistanceBits = 32;             // of a key, behind the cell's pla
 // So many pairs of cells must be too far apart for neighbours: to find the order takes some hundredths of the time of
 // all products.
 constexpr double kWorthOrdering = 0.125;
+constexpr std::int64_t kFewestCells = 256, kLookedAt = kFewestCells;  // points that tell
 
 // The more, the smaller they are, and the longer it takes to find a point's.
 std::int64_t cells_of(std::int64_t points) {
-  constexpr std::int64_t kPointsEach = 1024, kFewest = 256, kMost = 2048;
+  constexpr std::int64_t kPointsEach = 1024, kMost = 2048;
   return std::clamp(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(points / kPointsEach))),
-                    kFewest, kMost);
+                    kFewestCells, kMost);
 }
-
-// More than the sort takes: 1 KiB for every tile of some thousand pairs, and counters. Plans cannot ask it.
-std::int64_t sort_bytes(std::int64_t points) { return (std::int64_t{4} << 20) + points; }
 
 // Operands of points in fp16, and what comes with them.
 struct CellOperands {
@@ -134,16 +131,27 @@ void round_listed(const Points& points, const std::int64_t* list, std::int64_t c
   round_points(job, stream);
 }
 
-// Squared distances of cells from their products with one another.
-std::vector<float> distances_of(std::vector<float> products, std::size_t cells) {
-  std::vector<float> squares(cells);
-  for (std::size_t c = 0; c < cells; ++c) squares[c] = products[c * cells + c];
-  for (std::size_t a = 0; a < cells; ++a)
-    for (std::size_t b = 0; b < cells; ++b) {
-      float& x = products[a * cells + b];
-      x = std::max(squares[a] + squares[b] - 2 * x, 0.0F);
+// Squared distances of so many drawn points from one another, whose operands become those of the cells.
+std::vector<float> distances_of_drawn(const Points& points, std::int64_t count, const Frame& frame,
+                                      const CellSpace& space, Products& products, Staging& staging,
+                                      DeviceContext& context) {
+  std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
+  for (std::int64_t c = 0; c < count; ++c) drawn[static_cast<std::size_t>(c)] = drawn_point(points.count(), count, c);
+  check(cudaMemcpyAsync(space.drawn.data(), drawn.data(), drawn.size() * sizeof drawn[0], cudaMemcpyHostToDevice,
+                        context.stream));
+  check(cudaMemsetAsync(space.ratio.data(), 0, sizeof(unsigned), context.stream));
+  round_listed(points, space.drawn.data(), count, frame, space, space.centres, context.stream);
+  products.run(space.centres.values.data(), count, space.centres.values.data(), count, points.dim(), Precision::fp16,
+               space.products.data(), count);
+  std::vector<float> squared(static_cast<std::size_t>(count * count)), lengths(drawn.size());
+  staging.download(space.products.data(), squared.data(), 4 * std::ssize(squared), context.stream);
+  for (std::size_t c = 0; c < lengths.size(); ++c) lengths[c] = squared[c * lengths.size() + c];
+  for (std::size_t a = 0; a < lengths.size(); ++a)
+    for (std::size_t b = 0; b < lengths.size(); ++b) {
+      float& x = squared[a * lengths.size() + b];
+      x = std::max(lengths[a] + lengths[b] - 2 * x, 0.0F);
     }
-  return products;
+  return squared;
 }
 
 // The order from the cells: their points, sorted.
@@ -182,8 +190,7 @@ DeviceArray<std::int64_t> sorted_points(const Points& points, const Frame& frame
     return numbers.Current();
   };
   run(nullptr);
-  if (bytes > static_cast<std::size_t>(sort.temporary.size()))
-    throw std::length_error("a sort wants more memory than is planned for it");
+  require_sort_fits(bytes, sort.temporary.size());
   if (const std::int64_t* const sorted = run(sort.temporary.data()); sorted != order.data())
     check(cudaMemcpyAsync(order.data(), sorted, static_cast<std::size_t>(8 * n), cudaMemcpyDeviceToDevice, stream));
   context.stream.wait();  // the host's places end here
@@ -203,23 +210,14 @@ std::int64_t cell_host_bytes(std::int64_t points) {
 
 DeviceArray<std::int64_t> order_by_cells(const Points& points, const Frame& frame, Products& products, Staging& staging,
                                          DeviceContext& context) {
-  const std::int64_t n = points.count(), dim = points.dim(), cells = cells_of(n);
-  const CellSpace space = taken<CellSpace>(context, n, dim);
-  std::vector<std::int64_t> drawn(static_cast<std::size_t>(cells));
-  for (std::int64_t c = 0; c < cells; ++c) drawn[static_cast<std::size_t>(c)] = drawn_point(n, cells, c);
-  check(cudaMemcpyAsync(space.drawn.data(), drawn.data(), drawn.size() * sizeof drawn[0], cudaMemcpyHostToDevice,
-                        context.stream));
-  check(cudaMemsetAsync(space.ratio.data(), 0, sizeof(unsigned), context.stream));
-  round_listed(points, space.drawn.data(), cells, frame, space, space.centres, context.stream);
-  products.run(space.centres.values.data(), cells, space.centres.values.data(), cells, dim, Precision::fp16,
-               space.products.data(), cells);
-  std::vector<float> between(static_cast<std::size_t>(cells * cells));
-  staging.download(space.products.data(), between.data(), static_cast<std::int64_t>(between.size() * sizeof between[0]),
-                   context.stream);
-  between = distances_of(std::move(between), static_cast<std::size_t>(cells));
-  const CellDistances distances{between, cells};
-  if (far_share(distances) < kWorthOrdering) return {};
-  return sorted_points(points, frame, space, nearest_chain(distances), products, context);
+  const std::int64_t n = points.count(), cells = cells_of(n);
+  const CellSpace space = taken<CellSpace>(context, n, points.dim());
+  const auto distances_of = [&](std::int64_t drawn) {
+    return distances_of_drawn(points, drawn, frame, space, products, staging, context);
+  };
+  if (const std::vector<float> few = distances_of(kLookedAt); far_share({few, kLookedAt}) < kWorthOrdering) return {};
+  const std::vector<float> all = distances_of(cells);
+  return sorted_points(points, frame, space, nearest_chain({all, cells}), products, context);
 }
 
 }  // namespace libknng::cuda

@@ -1,9 +1,9 @@
 #include "backend/cuda/tree/hilbert_order.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
-#include <stdexcept>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/sort_space.cuh"
 #include "backend/cuda/base/workspace.cuh"
 
 namespace libknng::cuda {
@@ -30,10 +30,6 @@ void sort_pairs(void* temporary, std::size_t& bytes, Codes& codes, Numbers& numb
   check(cub::DeviceRadixSort::SortPairs(temporary, bytes, codes, numbers, count, 0, 64, stream));
 }
 
-// More than the sort takes: 1 KiB for every tile of some thousand pairs, and counters. Asking it would wake whichever
-// device is current, and plans are made before one is.
-std::int64_t temporary_bytes(std::int64_t count) { return (std::int64_t{4} << 20) + count; }
-
 }  // namespace
 
 HilbertOrder::HilbertOrder(std::int64_t count, void* memory) {
@@ -42,8 +38,8 @@ HilbertOrder::HilbertOrder(std::int64_t count, void* memory) {
     codes_[i] = space.take<std::uint64_t>(count);
     numbers_[i] = space.take<std::uint32_t>(count);
   }
-  temporary_bytes_ = static_cast<std::size_t>(temporary_bytes(count));
-  temporary_ = space.take<unsigned char>(temporary_bytes(count));
+  temporary_bytes_ = sort_bytes(count);
+  temporary_ = space.take<unsigned char>(temporary_bytes_);
   used_ = space.used();
 }
 
@@ -62,7 +58,7 @@ SortedCodes HilbertOrder::sort(std::int64_t count, cudaStream_t stream) const {
   Numbers numbers(numbers_[0], numbers_[1]);
   std::size_t bytes = 0;
   sort_pairs(nullptr, bytes, codes, numbers, count, stream);
-  if (bytes > temporary_bytes_) throw std::length_error("a sort wants more memory than is planned for it");
+  require_sort_fits(bytes, temporary_bytes_);
   sort_pairs(temporary_, bytes, codes, numbers, count, stream);
   return {codes.Current(), numbers.Current()};
 }

@@ -34,7 +34,7 @@ class HilbertOrder {
   std::uint64_t* codes_[2];
   std::uint32_t* numbers_[2];
   void* temporary_;
-  std::size_t temporary_bytes_;
+  std::int64_t temporary_bytes_;
   std::int64_t used_;
 };
 
