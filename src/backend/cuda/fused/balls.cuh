@@ -30,7 +30,7 @@ inline constexpr int kBallsOfWindow = 2;
 struct Balls {
   const float* centres;   // dim each
   const float* radii;     // no operand is farther from the centre
-  const float* excesses;  // x: a low may be below the squared distance of its operands by those of both balls
+  const float* excesses;  // a low may be below the squared distance of its operands by those of both balls
   std::int64_t dim;
 
   Balls from(std::int64_t first_point) const {
