@@ -231,15 +231,16 @@ typedef struct knng_backend_seam {
   int64_t (*blocks_held)(const knng_backend_session* session);
   /* Before the first begin(), of a square problem: compares points in an order in which whole tiles can be left out, if
    * that pays; or, where `as` is not NULL, in that of another session of the problem, which made one. made: whether it
-   * does. Sessions of a problem have the same order; rows and columns of tiles are places in it then, those of all
-   * other calls are points as ever. Returns when others can take it. Nothing but time depends on it. */
+   * does. Sessions of a problem have the same order; rows and columns of tile() and guess() are places in it then,
+   * those of all other calls are points as ever. An order that another session cannot take is given up: then `as` has
+   * none, and made is 0. Returns when others can take it. Nothing but time depends on it. */
   int32_t (*order_points)(knng_backend_session* session, const knng_backend_session* as, int32_t* made,
                           knng_backend_error* error);
   /* Empties the lists, and returns when other sessions can adopt their cut-offs; tiles that follow are evaluated in
    * this precision. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
-  /* After begin(): guesses the cut-offs of rows [first, first + count) from a few columns, where that pays, so that
-   * nearly all of their lists fill under them; those that do not are left without a proof. made: whether it did.
+  /* After begin(): gives rows [first, first + count) first cut-offs from a few columns, where that pays. Those that it
+   * guesses nearly all lists fill under; lists that do not are left without a proof. made: whether it guessed.
    * Returns when other sessions can adopt them. Nothing but time depends on it. */
   int32_t (*guess)(knng_backend_session* session, int64_t first, int64_t count, int32_t* made,
                    knng_backend_error* error);

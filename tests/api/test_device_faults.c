@@ -398,6 +398,12 @@ static void orders_are_shared(void** state) {
       EXPECT_ERROR(answer(h, &a.q, NULL, &g), KNNG_ERR_DEVICE, "injected failure");
       assert_null(g);
     }
+    if (set == 1) { /* one that cannot take it: then none has it, or lists would not fit together */
+      devices_behave("2:orders;1:keeps_order");
+      const int64_t ordered = fake_count("orders", 0);
+      expect_answer(h, &a.q, a.expected, &a.failure, "an order that is given up");
+      assert_true(fake_count("orders", 0) > ordered);
+    }
     devices_behave("1:orders"); /* is not asked */
     const int64_t made = fake_count("orders", 0);
     expect_answer(h, &a.q, a.expected, &a.failure, "no order");

@@ -6,12 +6,13 @@
 //   KNNG_FAKE_BEHAVIOUR="0:slow;1:memory=40000;2:fails_at_tile=5"   words of one device may repeat its number
 // with the words lost=N (of products, in 2^-24; else 16), without=UNITS (KNNG_UNIT bits that are not usable), slow
 // (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable, lies (its bounds are
-// none), drops=ID (no row gets that neighbour), orders (points are compared the other way round), guesses=RANK (among
-// every fourth column), samples (sample() tells something), coarse_hashes (four of them, of rows in its memory),
-// fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such
-// call of a session fails; CALL is open, order_points, begin, guess, sample, tile, settle, adopt_cutoffs, merge_lists,
-// begin_keys, keys, refine, redo, answer or check, or expand, of which every one is the first. KNNG_FAKE_BUILD_ID: that
-// of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
+// none), drops=ID (no row gets that neighbour), orders (points are compared the other way round), keeps_order (not by
+// it), guesses=RANK (among every fourth column), samples (sample() tells something), coarse_hashes (four of them, of
+// rows in its memory), fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N,
+// out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, order_points, begin, guess, sample,
+// tile, settle, adopt_cutoffs, merge_lists, begin_keys, keys, refine, redo, answer or check, or expand, of which every
+// one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at
+// most.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -139,7 +140,8 @@ std::int32_t order_points(knng_backend_session* s, const knng_backend_session* a
                           knng_backend_error* error) {
   return on(s, fake::kOrderPoints, error, [&] {
     if (!s->p.square || s->rung != 0) throw Failure{KNNG_ERR_INTERNAL, "an order of points that comes too late"};
-    s->backwards = as ? as->backwards : s->p.blocks_held == 0 && behaviour(s->number, "orders") >= 0;
+    s->backwards = s->p.blocks_held == 0 && behaviour(s->number, "keeps_order") < 0 &&
+                   (as ? as->backwards : behaviour(s->number, "orders") >= 0);
     *made = s->backwards ? 1 : 0;
     fake::orders_made += *made;
   });

@@ -343,6 +343,40 @@ void the_nearest_discarded_is_not_the_dangerous_one(int decoys, int capacity, st
          static_cast<long long>(k), static_cast<long long>(proved), static_cast<long long>(wanted));
 }
 
+// Columns at 1, 2 and `third` of rows at 0, whose keys are up to 0.5 above their lows. A list has the first two, the
+// third's low was above the cut-off. The second key proves the list if it is not above the cut-off as well: then a key
+// of what was left out may be below it, as 1.99^2 is.
+void the_last_key_is_not_above_the_cutoff(double third, float cutoff, bool wanted) {
+  constexpr std::int64_t rows = 60, k = 2;
+  const Points origin = on_a_line(std::vector<double>(rows, 0.0)), line = on_a_line({1, 2, third});
+  const Question q{origin, line, k, false, {}};
+  std::vector<Candidate> found;
+  for (std::int64_t i = 0; i < rows; ++i) found.insert(found.end(), {{0.5F, 0}, {3.5F, 1}});
+  const Array<Candidate> entries(found);
+  const Array<std::int32_t> counts(std::vector<std::int32_t>(rows, 2));
+  const Array<float> cutoffs(std::vector<float>(rows, cutoff)), dropped(std::vector<float>(rows, INFINITY)),
+      row_bounds(std::vector<float>(rows, 0.25F)), column_bounds(std::vector<float>(3, 0.0F));
+  const DevicePoints device_rows(origin), device_columns(line);
+  Answer answer(q, 0, rows);
+  RefineJob job;
+  job.rows = device_rows.view();
+  job.columns = device_columns.view();
+  job.metric = origin.metric;
+  job.k = k;
+  job.count = rows;
+  job.lists = {entries.get(), counts.get(), 2, dropped.get(), cutoffs.get()};
+  job.bounds = {1, row_bounds.get(), column_bounds.get()};
+  job.result = answer.rows;
+  job.rows_at_a_time = rows;
+  const Array<std::byte> workspace(refine_workspace_bytes(job));
+  job.workspace = workspace.get();
+  refine(job, nullptr);
+  check(cudaDeviceSynchronize());
+  const std::int64_t proved = compare(q, answer, 0, rows);
+  expect(proved == (wanted ? rows : 0), "third at %g, cut-off %g: %lld rows proved", third, static_cast<double>(cutoff),
+         static_cast<long long>(proved));
+}
+
 // A value that fp32 cannot hold is found at the first row that has one.
 void values_too_large_are_found() {
   const Metric metric = find_metric("sqeuclidean", 0);
@@ -454,6 +488,9 @@ int main() {
   for (const int decoys : {3, 30, 62, 126, 254, 300})
     for (const int room : {0, 1, 2})
       for (const std::int64_t k : {1, 2}) the_nearest_discarded_is_not_the_dangerous_one(decoys, decoys + room, k);
+  the_last_key_is_not_above_the_cutoff(1.99, 3.9F, false);
+  for (const float cutoff : {4.0F, INFINITY}) the_last_key_is_not_above_the_cutoff(3, cutoff, true);
+  the_last_key_is_not_above_the_cutoff(3, std::nextafter(4.0F, 0.0F), false);
   values_too_large_are_found();
   if (small_run()) return gpu::result();
   // Lists longer than shared memory holds, and k = n - 1.

@@ -62,23 +62,28 @@ void share_cutoffs(Team& team) {
   team.each([&](std::size_t i) { adopt_cutoffs_of_others(team, i); });
 }
 
-// Each device guesses for a share of the rows; whether any did.
+// Each device gives a share of the rows first cut-offs; whether any guessed.
 bool guess_cutoffs(Team& team, const TaskPlan& plan) {
   std::atomic<bool> made{false};
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
     if (share.count > 0 && team[i].guess(share.first, share.count)) made = true;
   });
-  if (made) share_cutoffs(team);
+  share_cutoffs(team);
   return made;
 }
 
-// The first device finds an order, if one pays, and the others take it.
+// The first device finds an order, if one pays, and the others take it. If one of them cannot, all give it up.
 void order_points(Team& team) {
   if (!team[0].order_points(nullptr)) return;
+  std::atomic<std::size_t> without{0};
   team.each([&](std::size_t i) {
-    if (i > 0) team[i].order_points(&team[0]);
+    if (i > 0 && !team[i].order_points(&team[0])) without = i;
   });
+  if (const std::size_t one = without; one > 0)
+    team.each([&](std::size_t i) {
+      if (i != one) team[i].order_points(&team[one]);
+    });
 }
 
 // Empty lists, with cut-offs where these could be guessed. False: tiles of this rung would prove too few rows, and a

@@ -103,9 +103,9 @@ TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
   return {p.square ? std::min(p.tile_rows, side) : p.tile_rows, std::min(p.tile_cols, side)};
 }
 
-bool FusedTiles::fuses() const { return fuses(precision()); }
+bool FusedTiles::fuses() const noexcept { return fuses(precision()); }
 
-bool FusedTiles::fuses(Precision precision) const {
+bool FusedTiles::fuses(Precision precision) const noexcept {
   return !is_paged(in_.problem) && fused::kernel_of(compute_major_) &&
          (in_.problem.units.usable & KNNG_UNIT_FUSED) != 0 &&
          (precision == Precision::fp16 || precision == Precision::two_piece);
@@ -129,7 +129,7 @@ void FusedTiles::begin(int rung) {
 
 // Whether balls are of the rows and of the columns.
 bool FusedTiles::has_balls(const TileArea& area) const {
-  return balls_ && area.first_row % fused::kWindow == 0 && area.first_column % fused::kWindow == 0 &&
+  return leaves_out() && area.first_row % fused::kWindow == 0 && area.first_column % fused::kWindow == 0 &&
          area.first_column + area.columns <= in_.problem.columns.count;
 }
 

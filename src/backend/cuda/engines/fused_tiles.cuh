@@ -30,11 +30,12 @@ class FusedTiles final : public ProductTiles {
   void begin(int rung) override;
   std::vector<TilePart> parts(const TileArea& area, bool square) const override;
   CutoffGuess guess() const override;
+  bool leaves_out() const noexcept override { return balls_ && fuses(); }
   void find(TileSearch& search) override;
 
  private:
-  bool fuses() const;
-  bool fuses(Precision precision) const;
+  bool fuses() const noexcept;
+  bool fuses(Precision precision) const noexcept;
   bool has_balls(const TileArea& area) const;
   void cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const;
   void split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const;

@@ -98,6 +98,8 @@ class TileMaker {
   // From which columns cut-offs should be guessed before the first tile: copies of columns drawn at random, which are
   // numbered behind all columns.
   virtual CutoffGuess guess() const { return {}; }
+  // Whether it leaves out tiles of a graph's points, which are in an order of find_order() then.
+  virtual bool leaves_out() const noexcept { return false; }
   // search.rows and search.columns get what their lists accept. Asynchronous.
   virtual void find(TileSearch& search);
   const TileMeaning& meaning() const noexcept { return meaning_; }

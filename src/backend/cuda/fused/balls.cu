@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads)
   // Sums of squares, of so many roundings, to what is not below them.
   const double above = 1 + static_cast<double>(dim + 8) * 0x1p-52;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  // A ball without points is as far from all as can be.
+  // A ball without points is as far from all as can be (from one whose excess is infinite: NaN, which is near).
   float radius[kBallsOfWindow] = {-infinity(), -infinity()}, excess[kBallsOfWindow] = {-infinity(), -infinity()};
   for (int i = warp; i < count; i += kWarps) {
     const OperandAt a(points, first + i);

@@ -104,7 +104,7 @@ __device__ inline bool is_needed(const FusedJob& job) { return job.pass == 0 || 
 // Sets how the launch is cut. Each multiprocessor gets several units, so that all end together. If the rows that all of
 // them work on fit into half of an L2 cache of 40 MB, every multiprocessor has rows of its own and units are wide. Else
 // they share a band of few rows, and units are narrow.
-// Where most windows are left out, units are narrow too: a wide one would be at work when all others have ended.
+// Where windows are left out, units are narrow too: a wide one would be at work when all others have ended.
 inline void cut_into_units(FusedJob& job, int multiprocessors, bool leaves_out = false) {
   constexpr std::int64_t kUnitsEach = 8, kCached = 20 << 20, kBand = 16, kBandColumns = 1024, kFewColumns = 2048;
   const bool cached = multiprocessors * kBlockRows * job.stride * 2 <= kCached;

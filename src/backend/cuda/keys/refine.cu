@@ -199,6 +199,7 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     store.constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
     store.lists = batch.places;
     store.dropped = job.lists.dropped ? job.lists.dropped + first_list : nullptr;
+    store.cutoffs = batch.lists.cutoffs;
     store.kept = batch.lists.kept;
     store.capacity = job.lists.capacity;
     store.scale = job.bounds.scale;

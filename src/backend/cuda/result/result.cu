@@ -26,9 +26,12 @@ __device__ bool is_proved(const ResultJob& job, std::int64_t place, std::int64_t
   if (job.constants && job.constants[row].factor == 0) return true;
   const std::int64_t list = job.lists ? job.lists[place] : place;
   if (job.kept && job.kept[list] > job.capacity) return false;
-  // Strictly: an equal bound may belong to an equal key with a smaller id. A NaN proves nothing.
-  if (!job.dropped || static_cast<double>(job.dropped[list]) > ScalarOps::mul(last_key, job.scale)) return true;
-  return valid >= job.admission.of(row).count(job.columns);
+  // Strictly: an equal bound may belong to an equal key with a smaller id. What cut-offs left out is above them; one
+  // that was guessed, or comes from a list that has lost something, may be below the last key. A NaN proves nothing.
+  const double last = ScalarOps::mul(last_key, job.scale);
+  const bool above_dropped = !job.dropped || static_cast<double>(job.dropped[list]) > last;
+  const bool within_cutoff = !job.cutoffs || static_cast<double>(job.cutoffs[list]) >= last;
+  return (above_dropped && within_cutoff) || valid >= job.admission.of(row).count(job.columns);
 }
 
 // One block a row.

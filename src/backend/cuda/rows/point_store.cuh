@@ -49,6 +49,10 @@ class PointStore {
   void order_by(DeviceArray<std::int64_t> order);
   // In the order of another device's.
   void order_as(const PointStore& other);
+  void order_as_stored() {
+    order_ = {};
+    places_ = {};
+  }
   static std::int64_t order_bytes(std::int64_t count);
   // The place of each point of a graph; null: points are not in another order.
   const std::uint32_t* places() const { return places_.size() > 0 ? places_.data() : nullptr; }

@@ -1,4 +1,5 @@
-// A list of candidates for every row of a problem, with who may be in it. Knows nothing of how candidates are found.
+// A list of candidates for every row of a problem, with who may be in it. Where points are compared in another order
+// (PointStore::places()), rows and ids are places in it. Knows nothing of how candidates are found.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class RowLists {
 
   // first_cutoff: of Admission, in the units of lows, rounded up.
   void clear(float first_cutoff, const Stream& stream);
-  // The same, but cut-offs stay: true ones, or guesses, under which lists that cannot fill are not proved.
+  // The same, but cut-offs stay. A list whose k-th key turns out to be above its own is not proved.
   void empty(const Stream& stream);
   // Lists of rows `first` and on; or, while none has an entry, shorter ones in the same memory.
   CandidateLists from(std::int64_t first) const { return from(first, capacity_); }

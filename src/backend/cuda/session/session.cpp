@@ -52,13 +52,6 @@ std::int64_t block_bytes(const knng_backend_problem& p) {
   return bytes <= kMostInBlock ? bytes : 0;
 }
 
-bool read_each_other(const knng_backend_problem& p) {
-  const std::span<const std::int32_t> devices(p.devices, static_cast<std::size_t>(p.device_count));
-  return std::all_of(devices.begin(), devices.end(), [&](std::int32_t a) {
-    return std::all_of(devices.begin(), devices.end(), [a](std::int32_t b) { return a == b || can_read(a, b); });
-  });
-}
-
 std::vector<std::int32_t> devices_beside(const knng_backend_problem& p, int device) {
   std::vector<std::int32_t> others;
   std::copy_if(p.devices, p.devices + p.device_count, std::back_inserter(others),
@@ -143,10 +136,20 @@ void Session::arrange_columns() {
   lists_->admit(admission_of(p), run_at, context_.stream);
 }
 
-// Where devices take each other's lists they must read them, as those of a row are not where those of the next are.
+// Devices that take the session's lists must read them where they are: those of consecutive rows lie anywhere.
+bool Session::is_read_by_all() const {
+  const std::vector<std::int32_t> others = devices_beside(problem_, device_);
+  return std::all_of(others.begin(), others.end(),
+                     [this](std::int32_t other) { return context_.pool.is_read_by(other); });
+}
+
 bool Session::order_points(const Session* as) {
   const knng_backend_problem& p = problem_;
-  if (p.by_rows || !kernels_of(p).may_order(p) || !read_each_other(p)) return false;
+  if (p.by_rows || !kernels_of(p).may_order(p)) return false;
+  if (!is_read_by_all() || (as && !as->points_.places())) {
+    points_.order_as_stored();
+    return false;
+  }
   if (as) {
     points_.order_as(as->points_);
   } else {
@@ -241,28 +244,26 @@ void Session::look_beside(std::int64_t first, std::int64_t count) {
   lists_->empty(context_.stream);
 }
 
-// Rows beside columns drawn at random, which come once more with all others, as above.
+// Rows beside columns drawn at random, which come once more with all others, as above: cut-offs that are guessed.
 bool Session::guess(std::int64_t first, std::int64_t count) {
   const CutoffGuess guess = maker_->guess();
   if (guess.drawn > 0) {
     search_rows(first, count, problem_.columns.count, guess.drawn, {guess.rank, guess.capacity});
     lists_->empty(context_.stream);
-  } else if (points_.places()) {
+  } else if (maker_->leaves_out()) {
     look_beside(first, count);
-  } else {
-    return false;
   }
   show_lists();
-  return true;
+  return guess.drawn > 0;
 }
 
-// The rows of a sample beside all columns; what cut-offs they get is true.
+// The rows of a sample beside all columns.
 double Session::sample() {
   const knng_backend_problem& p = problem_;
   const SampledRows rows(p.rows.count);
   const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
-  if (points_.places())
+  if (maker_->leaves_out())
     for (int group = 0; group < SampledRows::kGroups; ++group) look_beside(rows.first(group), rows.together);
   for (int group = 0; group < SampledRows::kGroups; ++group)
     search_rows(rows.first(group), rows.together, 0, p.columns.count, depth());

@@ -49,7 +49,7 @@ class Session {
   // another session. Whether they are.
   bool order_points(const Session* as);
   void begin(int rung);
-  // Whether cut-offs were guessed.
+  // First cut-offs of some lists; whether they were guessed.
   bool guess(std::int64_t first, std::int64_t count);
   double sample();
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
@@ -87,6 +87,7 @@ class Session {
     std::int64_t k, capacity;
   };
   Depth depth() const noexcept { return {problem_.k, problem_.capacity}; }
+  bool is_read_by_all() const;
   void look_beside(std::int64_t first, std::int64_t count);
   // `count` rows beside `columns` columns from `first_column` on, tile by tile, as if they were queries.
   void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
