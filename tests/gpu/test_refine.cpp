@@ -265,6 +265,32 @@ struct Sight {
 };
 constexpr float kRowBound = 0.25F;
 
+// Refines the lists of all rows, whose bounds hold; returns how many rows they prove, and expects these to be right.
+std::int64_t proved_by(const Question& q, const CandidateLists& lists, const Array<float>& row_bounds,
+                       const Array<float>& column_bounds) {
+  const std::int64_t rows = q.rows.rows;
+  const DevicePoints device_rows(q.rows), device_columns(q.columns);
+  Answer answer(q, 0, rows);
+  RefineJob job;
+  job.rows = device_rows.view();
+  job.columns = device_columns.view();
+  job.metric = q.rows.metric;
+  job.k = q.k;
+  job.count = rows;
+  job.lists = {lists.entries, lists.counts, lists.capacity, lists.dropped, lists.cutoffs};
+  job.bounds = {1, row_bounds.get(), column_bounds.get()};
+  job.result = answer.rows;
+  job.rows_at_a_time = rows;
+  const Array<std::byte> workspace(refine_workspace_bytes(job));
+  job.workspace = workspace.get();
+  refine(job, nullptr);
+  check(cudaDeviceSynchronize());
+  const unsigned long long violations = answer.findings.values()[0].violations;
+  expect(violations == 0, "%lld columns, C=%d: %llu violations", static_cast<long long>(q.columns.rows), lists.capacity,
+         violations);
+  return compare(q, answer, 0, rows);
+}
+
 // Lists that grow by candidates in any order, of which those above the cut-off do not come; then refinement. Every pair
 // has a bound of its own, and so neither approximate keys nor those of what is kept say what was lost:
 //   the one that stays     key 2.25  low -6.25  approximate -2     up 2.25
@@ -320,25 +346,7 @@ void the_nearest_discarded_is_not_the_dangerous_one(int decoys, int capacity, st
     check(cudaDeviceSynchronize());
   }
 
-  const DevicePoints device_rows(origin), device_columns(line);
-  Answer answer(q, 0, rows);
-  RefineJob job;
-  job.rows = device_rows.view();
-  job.columns = device_columns.view();
-  job.metric = origin.metric;
-  job.k = k;
-  job.count = rows;
-  job.lists = {entries.get(), counts.get(), capacity, dropped.get(), cutoffs.get()};
-  job.bounds = {1, row_bounds.get(), column_bounds.get()};
-  job.result = answer.rows;
-  job.rows_at_a_time = rows;
-  const Array<std::byte> workspace(refine_workspace_bytes(job));
-  job.workspace = workspace.get();
-  refine(job, nullptr);
-  check(cudaDeviceSynchronize());
-  const unsigned long long violations = answer.findings.values()[0].violations;
-  expect(violations == 0, "%d decoys, C=%d: %llu violations", decoys, capacity, violations);
-  const std::int64_t proved = compare(q, answer, 0, rows), wanted = capacity < decoys + 2 ? 0 : rows;
+  const std::int64_t proved = proved_by(q, lists, row_bounds, column_bounds), wanted = capacity < decoys + 2 ? 0 : rows;
   expect(proved == wanted, "%d decoys, C=%d, k=%lld: %lld rows proved, not %lld", decoys, capacity,
          static_cast<long long>(k), static_cast<long long>(proved), static_cast<long long>(wanted));
 }
@@ -356,23 +364,8 @@ void the_last_key_is_not_above_the_cutoff(double third, float cutoff, bool wante
   const Array<std::int32_t> counts(std::vector<std::int32_t>(rows, 2));
   const Array<float> cutoffs(std::vector<float>(rows, cutoff)), dropped(std::vector<float>(rows, INFINITY)),
       row_bounds(std::vector<float>(rows, 0.25F)), column_bounds(std::vector<float>(3, 0.0F));
-  const DevicePoints device_rows(origin), device_columns(line);
-  Answer answer(q, 0, rows);
-  RefineJob job;
-  job.rows = device_rows.view();
-  job.columns = device_columns.view();
-  job.metric = origin.metric;
-  job.k = k;
-  job.count = rows;
-  job.lists = {entries.get(), counts.get(), 2, dropped.get(), cutoffs.get()};
-  job.bounds = {1, row_bounds.get(), column_bounds.get()};
-  job.result = answer.rows;
-  job.rows_at_a_time = rows;
-  const Array<std::byte> workspace(refine_workspace_bytes(job));
-  job.workspace = workspace.get();
-  refine(job, nullptr);
-  check(cudaDeviceSynchronize());
-  const std::int64_t proved = compare(q, answer, 0, rows);
+  const std::int64_t proved =
+      proved_by(q, {entries.get(), counts.get(), 2, cutoffs.get(), dropped.get()}, row_bounds, column_bounds);
   expect(proved == (wanted ? rows : 0), "third at %g, cut-off %g: %lld rows proved", third, static_cast<double>(cutoff),
          static_cast<long long>(proved));
 }

@@ -68,7 +68,8 @@ struct ResultJob {
   const RowConstants* constants = nullptr;  // of the rows, for metrics with directions: theirs is proved by definition
   const std::uint32_t* lists = nullptr;     // by entry row: the list that it is of; null: that of its number
   const float* dropped = nullptr;           // by list: smallest `low` that was left out; null: nothing was
-  const float* cutoffs = nullptr;      // by list: no `low` up to it was left out but from `dropped` on; null: none was
+  // By list: a pair that was left out has a low above this, or of at least `dropped`; null: none was left out.
+  const float* cutoffs = nullptr;
   const std::int32_t* kept = nullptr;  // by list: more than `capacity` means a list that lost entries
   std::int64_t capacity = 0;
   double scale = 1;  // from key to `low`: a power of two
