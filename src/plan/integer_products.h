@@ -1,4 +1,4 @@
-// Whether devices multiply rows of 8-bit integers, or of bools, as such. A pure function of the problem: what a session
+// How devices multiply rows of 8-bit integers, or of bools, as such. A pure function of the problem: what a session
 // takes is known before there is one. Knows nothing of how products are made.
 #pragma once
 
@@ -10,18 +10,14 @@
 
 namespace libknng {
 
-// From here on bytes were measured to be the faster unit (H200, 100,000 rows of 2,048: tiles in 27 ms, 45 in fp16 with
-// the same values; docs/internals/benchmarks.md has whole builds). Rows of 8-bit integers lose nothing in fp16 either,
-// and at some hundred dimensions writing the tile costs as much as its products.
-inline constexpr std::int64_t kIntegerProductsFrom = 2048;
 // Keys of differences up to 255 fit 32 bits, and so does what they are made of.
 inline constexpr std::int64_t kIntegerProductsTo = std::numeric_limits<std::int32_t>::max() / (255 * 255);
 
-// dtypes: of both sides.
+// Whether they can be. dtypes: of both sides.
 inline bool has_integer_products(const Metric& metric, std::int32_t dtype, std::int32_t other_dtype,
                                  std::int64_t dim) noexcept {
   if (dtype != other_dtype || metric.transform != Transform::identity) return false;
-  if (dim < kIntegerProductsFrom || dim > kIntegerProductsTo) return false;
+  if (dim > kIntegerProductsTo) return false;
   const bool is_signed = dtype == KNNG_I8 || dtype == KNNG_BOOL;  // or small enough to be taken as such
   if (metric.term == Term::squared_difference) return is_signed || dtype == KNNG_U8;
   return metric.term == Term::product && is_signed;  // survives no shift

@@ -104,13 +104,13 @@ static test_rows heaps_of_bytes(int32_t dtype, int64_t n, int64_t d) {
   return rows;
 }
 
-/* In any memory. Bytes of many dimensions are multiplied exactly by GPUs, so that the filter proves rows of heaps in
+/* In any memory. GPUs multiply bytes of so many dimensions exactly, so that the filter proves rows of heaps in
  * which fp16 cannot tell neighbours from their rivals. */
-static void bytes_in_blocks(const question* q) {
+static void bytes_in_blocks(const question* q, const char* engine) {
   const int64_t nq = q->queries ? q->queries->n : 0, lists = q->queries ? nq : q->rows->n;
   const int exact = !fake_devices && (q->rows->dtype == KNNG_I8 || strcmp(q->metric.metric, "inner_product") != 0);
   knng_graph *expected = graph_of_cpu(q), *g = NULL;
-  knng* h = handle_for(q, device_sets()[0], "tiled", "auto", "0");
+  knng* h = handle_for(q, device_sets()[0], engine, "auto", "0");
   const knng_plan free_plan = planned(h, nq, q->k);
   for (int step = 0; step < (q->queries ? 2 : 3); ++step) {
     if (step == 1) set_bytes(h, "max_device_bytes", free_plan.smallest_device);
@@ -130,12 +130,12 @@ static void bytes_in_blocks(const question* q) {
   knng_graph_destroy(expected);
 }
 
-/* GPUs multiply them as bytes; inner products of unsigned ones, and of two kinds, they do not. */
-static void bytes_of_many_dimensions(void** state) {
-  (void)state;
+/* GPUs multiply them as bytes, the fewer with engine=fused alone; inner products of unsigned ones, and of two kinds,
+ * they do not. */
+static void bytes_of_dimensions(int64_t d, const char* engine) {
   static const char *const edges[] = {"50", NULL}, *const both[] = {"0", "50", NULL};
   static const metric_case metrics[] = {{"sqeuclidean", "2", 1}, {"euclidean", "2", 1}, {"inner_product", "2", 1}};
-  const int64_t n = !fake_devices ? 1100 : small_run() ? 64 : 96, d = 2051;
+  const int64_t n = !fake_devices ? 1100 : small_run() ? 64 : 96;
   int64_t leave_out[37];
   for (int64_t i = 0; i < 37; ++i) leave_out[i] = i % 3 ? (i * 31) % n : -1;
   for (int m = 0; m < 3; ++m)
@@ -146,9 +146,9 @@ static void bytes_of_many_dimensions(void** state) {
                 others = rows_normal(t ? KNNG_U8 : KNNG_I8, 37, d, 325);
       question q = question_of(&rows, &metrics[m], 5);
       check_devices(&q, fake_devices ? automatic : NULL, fake_devices ? edges : both, "bytes");
-      bytes_in_blocks(&q);
+      bytes_in_blocks(&q, engine);
       q.queries = &queries;
-      bytes_in_blocks(&q);
+      bytes_in_blocks(&q, engine);
       check_devices(&q, automatic, edges, "queries of bytes");
       q.leave_out = leave_out;
       check_devices(&q, automatic, zero, "queries of bytes, some left out");
@@ -158,6 +158,15 @@ static void bytes_of_many_dimensions(void** state) {
       rows_free(&queries);
       rows_free(&others);
     }
+}
+
+static void bytes_of_many_dimensions(void** state) {
+  (void)state;
+  bytes_of_dimensions(2051, "tiled");
+}
+static void bytes_of_some_dimensions(void** state) {
+  (void)state;
+  bytes_of_dimensions(723, "fused");
 }
 
 /* The same of bools, beside queries of bytes. */
@@ -300,10 +309,15 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(queries_and_ids_to_leave_out),     DEVICE_TEST(nasty_data),
-      DEVICE_TEST(bytes_of_many_dimensions),         DEVICE_TEST(bools_of_many_dimensions),
-      DEVICE_TEST(integers_beyond_single_precision), DEVICE_TEST(sums_have_a_filter_where_single_precision_is_exact),
-      DEVICE_TEST(every_rung_of_the_ladder),         DEVICE_TEST(every_rung_without_products),
+      DEVICE_TEST(queries_and_ids_to_leave_out),
+      DEVICE_TEST(nasty_data),
+      DEVICE_TEST(bytes_of_many_dimensions),
+      DEVICE_TEST(bytes_of_some_dimensions),
+      DEVICE_TEST(bools_of_many_dimensions),
+      DEVICE_TEST(integers_beyond_single_precision),
+      DEVICE_TEST(sums_have_a_filter_where_single_precision_is_exact),
+      DEVICE_TEST(every_rung_of_the_ladder),
+      DEVICE_TEST(every_rung_without_products),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

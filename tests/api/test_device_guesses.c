@@ -38,6 +38,23 @@ static void product_metrics(void** state) {
   rows_free(&rows);
 }
 
+/* GPUs multiply them as such. */
+static void bytes(void** state) {
+  (void)state;
+  skip_without_guesses();
+  enum { wide = 130, asked = 3001 };
+  static const int32_t dtypes[] = {KNNG_U8, KNNG_I8};
+  for (int t = 0; t < 2; ++t) {
+    test_rows rows = rows_normal(dtypes[t], many, wide, 505), queries = rows_normal(dtypes[t], asked, wide, 506);
+    question q = question_of(&rows, &metric_cases[t ? 6 : 1], neighbours);
+    expect_guessed(&q, "bytes");
+    q.queries = &queries;
+    expect_guessed(&q, "queries of bytes");
+    rows_free(&rows);
+    rows_free(&queries);
+  }
+}
+
 /* Keys of which few differ: guesses are the cut-off of many. */
 static void tied_keys(void** state) {
   (void)state;
@@ -83,6 +100,7 @@ int main(void) {
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
       DEVICE_TEST(product_metrics),
+      DEVICE_TEST(bytes),
       DEVICE_TEST(tied_keys),
       DEVICE_TEST(heaps_of_rows),
       DEVICE_TEST(queries_with_columns_left_out),

@@ -107,7 +107,7 @@ void expect_windows(const Shape& shape, bool both, int unit_columns, std::uint64
   balls.find({reinterpret_cast<const std::byte*>(operands.get()), points.stride, shape.dim, points.second, terms.get(),
               shape.count},
              context.stream);
-  FusedJob job{};
+  FusedWork job{};
   job.rows.rows = job.columns.rows = job.rows.columns = job.columns.columns = shape.count;
   job.rows.cutoffs = job.columns.cutoffs = of_lists.get();
   job.both = both;

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "backend/cuda/engines/engine.h"
 #include "core/dtype.h"
-#include "plan/integer_products.h"
 #include "tests/gpu/seam_team.h"
 
 namespace libknng::cuda::test {
@@ -87,7 +87,8 @@ int main() {
       {"sqeuclidean", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER, KNNG_RUNG_TWO_PIECE, KNNG_RUNG_FP32}},
       {"sqeuclidean", KNNG_F32, 40, "fused", {KNNG_RUNG_FILTER, KNNG_RUNG_TWO_PIECE, KNNG_RUNG_FP32}},
       {"sqeuclidean", KNNG_F32, 40, "fused", {KNNG_RUNG_FILTER, KNNG_RUNG_FP32}, KNNG_BACKEND_FEWEST_HELD},
-      {"sqeuclidean", KNNG_U8, kIntegerProductsFrom, "tiled", {KNNG_RUNG_FILTER}},
+      {"sqeuclidean", KNNG_U8, libknng::cuda::kBytesInMemoryFrom, "tiled", {KNNG_RUNG_FILTER}},
+      {"sqeuclidean", KNNG_U8, libknng::cuda::kBytesInRegistersFrom, "fused", {KNNG_RUNG_FILTER}},
       {"manhattan", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER, KNNG_RUNG_FP64}},
       {"sqeuclidean", KNNG_F32, 40, "direct", {KNNG_RUNG_FP64}},
       {"sqeuclidean", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER, KNNG_RUNG_FP32}, KNNG_BACKEND_FEWEST_HELD},

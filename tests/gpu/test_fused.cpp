@@ -2,10 +2,14 @@
 // operands whose products are exact; lists that are too short lose nothing unnoticed; and products under attack lie
 // within the bound of their unit, as tiles in memory do (test_product.cu).
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <cuda_fp16.h>
@@ -30,16 +34,23 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 struct NamedKernel {
   const char* name;
   bool (*can_run)(int compute_major);
-  Kernel run;
+  Kernel<float> run;
+  Kernel<std::int32_t> run_bytes;
 };
-constexpr NamedKernel kKernels[] = {{"hopper", can_run_hopper, run_hopper},
-                                    {"portable", can_run_portable, run_portable}};
+constexpr NamedKernel kKernels[] = {{"hopper", can_run_hopper, run_hopper, run_hopper},
+                                    {"portable", can_run_portable, run_portable, run_portable}};
 
-// Small integers, so that products are exact in any order, and terms and cut-offs that make lows exact as well.
+enum class Values {
+  halves,      // small integers, so that products are exact in any order, and with terms and cut-offs lows as well
+  bytes,       // the same as bytes
+  wide_bytes,  // all from -128 to 127
+};
+
 struct Case {
-  int rows, columns, terms, stride, capacity, k;
+  Values kind;
+  int rows, columns, terms, stride, capacity, k;  // the stride in values
   bool both;
-  std::vector<__half> a, b;
+  std::vector<std::byte> a, b;
   std::vector<int> a_values, b_values;
   std::vector<float> row_terms, column_terms, row_cutoffs, column_cutoffs;
   std::vector<std::uint32_t> excluded;
@@ -49,8 +60,14 @@ struct Case {
   bool is_near(int r, int c) const {
     return near.empty() || near[static_cast<std::size_t>(r / kWindow * column_windows() + c / kWindow)] != 0;
   }
-  // What a kernel goes by: the threshold is rounded down, so that it may accept a pair an ulp above the cut-off.
-  static bool accepts(float term, float cutoff, float other_term, int product) {
+  int value_bytes() const { return kind == Values::halves ? 2 : 1; }
+  // As the kernels count.
+  int in_halves(int values) const { return values * value_bytes() / 2; }
+  // What a kernel goes by: the threshold is rounded down, so that it may accept a pair an ulp above the cut-off. Of
+  // bytes nothing is rounded.
+  bool accepts(float term, float cutoff, float other_term, int product) const {
+    if (kind != Values::halves)
+      return static_cast<double>(term) + static_cast<double>(other_term) - 2.0 * product <= static_cast<double>(cutoff);
     const double exact = static_cast<double>(term) - static_cast<double>(cutoff);
     auto difference = static_cast<float>(exact);
     if (static_cast<double>(difference) > exact) difference = std::nextafter(difference, -kInfinity);
@@ -64,31 +81,49 @@ struct Case {
     return sum;
   }
   float low(int r, int c) const {
-    return row_terms[static_cast<std::size_t>(r)] + column_terms[static_cast<std::size_t>(c)] -
-           2 * static_cast<float>(product(r, c));
+    const double exact = static_cast<double>(row_terms[static_cast<std::size_t>(r)]) +
+                         static_cast<double>(column_terms[static_cast<std::size_t>(c)]) - 2.0 * product(r, c);
+    const auto low = static_cast<float>(exact);  // rounded down
+    return static_cast<double>(low) > exact ? std::nextafter(low, -kInfinity) : low;
   }
 };
 
 constexpr std::uint32_t kFirstColumn = 100000, kFirstRow = 7;
 
-Case make_case(int rows, int columns, int terms, bool both, int capacity, int k, std::uint64_t seed) {
+// halves: of a point's terms.
+Case make_case(Values kind, int rows, int columns, int halves, bool both, int capacity, int k, std::uint64_t seed) {
   Random random(seed);
-  Case c{
-      rows, columns, terms, terms + 8 * static_cast<int>(random.next() % 3), capacity, k, both, {}, {}, {}, {}, {}, {},
-      {},   {},      {}};
-  const auto fill = [&](int points, std::vector<__half>& halves, std::vector<int>& values,
+  Case c{};
+  c.kind = kind;
+  c.rows = rows;
+  c.columns = columns;
+  c.terms = 2 * halves / c.value_bytes();
+  c.stride = c.terms + 16 / c.value_bytes() * static_cast<int>(random.next() % 3);
+  c.capacity = capacity;
+  c.k = k;
+  c.both = both;
+  const auto fill = [&](int points, std::vector<std::byte>& operands, std::vector<int>& values,
                         std::vector<float>& of_points) {
-    halves.assign(static_cast<std::size_t>(points * c.stride), __float2half(1000));  // what must not be read
-    values.resize(static_cast<std::size_t>(points * terms));
+    // What must not be read: -4.9e4, or 127.
+    operands.assign(static_cast<std::size_t>(points * c.stride * c.value_bytes()),
+                    kind == Values::halves ? std::byte{0xfa} : std::byte{0x7f});
+    values.resize(static_cast<std::size_t>(points * c.terms));
     for (int p = 0; p < points; ++p) {
-      float square = 0;
-      for (int t = 0; t < terms; ++t) {
-        const int x = static_cast<int>(random.next() % 7) - 3;
-        values[static_cast<std::size_t>(p * terms + t)] = x;
-        halves[static_cast<std::size_t>(p * c.stride + t)] = __float2half(static_cast<float>(x));
-        square += static_cast<float>(x * x);
+      int square = 0;
+      for (int t = 0; t < c.terms; ++t) {
+        const auto bits = static_cast<unsigned>(random.next() >> 32);
+        const int x = kind == Values::wide_bytes ? static_cast<int>(bits % 256) - 128 : static_cast<int>(bits % 7) - 3;
+        values[static_cast<std::size_t>(p * c.terms + t)] = x;
+        std::byte* const to = operands.data() + (p * c.stride + t) * c.value_bytes();
+        const __half half = __float2half(static_cast<float>(x));
+        if (kind == Values::halves)
+          std::memcpy(to, &half, sizeof half);
+        else
+          *to = static_cast<std::byte>(x);
+        square += x * x;
       }
-      of_points.push_back(p % 61 == 60 ? kInfinity : square);  // some have no direction
+      // Some have no direction, but not of bytes.
+      of_points.push_back(kind == Values::halves && p % 61 == 60 ? kInfinity : static_cast<float>(square));
     }
   };
   fill(rows, c.a, c.a_values, c.row_terms);
@@ -139,31 +174,33 @@ struct Cut {
   bool arranged;
 };
 
+template <class Number>
 class Run {
  public:
-  Run(const Case& c, const NamedKernel& kernel, int multiprocessors, const Cut& cut)
+  Run(const Case& c, Kernel<Number> kernel, int multiprocessors, const Cut& cut)
       : case_(c),
         a_(c.a),
         b_(c.b),
-        row_terms_(c.row_terms),
-        column_terms_(c.column_terms),
+        row_terms_(as_jobs_have(c.row_terms)),
+        column_terms_(as_jobs_have(c.column_terms)),
         excluded_(c.excluded.empty() ? std::vector<std::uint32_t>(1) : c.excluded),
         zeros_(std::vector<float>(static_cast<std::size_t>(kFirstColumn + static_cast<std::uint32_t>(c.columns) + 64))),
         sides_{{static_cast<std::size_t>(c.rows), c.capacity, c.row_cutoffs},
                {static_cast<std::size_t>(c.columns), c.capacity, c.column_cutoffs}},
-        limits_{gpu::Array<ListLimit>(static_cast<std::size_t>((c.rows + kBlockRows - 1) / kBlockRows * kBlockRows)),
-                gpu::Array<ListLimit>(
+        limits_{gpu::Array<ListLimit<Number>>(
+                    static_cast<std::size_t>((c.rows + kBlockRows - 1) / kBlockRows * kBlockRows)),
+                gpu::Array<ListLimit<Number>>(
                     static_cast<std::size_t>((c.columns + kBlockColumns - 1) / kBlockColumns * kBlockColumns))},
         least_(in_tiles(c.columns) / kLaneColumns),
         orders_{gpu::Array<std::uint16_t>((c.rows + kBlockRows - 1) / kBlockRows * kBlockRows),
                 gpu::Array<std::uint16_t>(in_tiles(c.columns))},
-        arranged_{gpu::Array<std::byte>(in_tiles(c.rows) * libknng::cuda::in_lines(c.terms) * 2),
-                  gpu::Array<std::byte>(in_tiles(c.columns) * libknng::cuda::in_lines(c.terms) * 2)},
+        arranged_{gpu::Array<std::byte>(in_tiles(c.rows) * libknng::cuda::in_lines(c.in_halves(c.terms)) * 2),
+                  gpu::Array<std::byte>(in_tiles(c.columns) * libknng::cuda::in_lines(c.in_halves(c.terms)) * 2)},
         again_{gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.rows)),
                gpu::Array<std::uint8_t>(static_cast<std::size_t>(c.columns))},
         near_(near_words(c, cut.unit_columns)),
         overflown_(kPasses) {
-    FusedJob job{};
+    FusedJob<Number> job{};
     job.both = c.both;
     const auto aim = [&](libknng::cuda::SelectJob& side, int s, std::uint32_t first_id) {
       side.rows = c.rows;
@@ -181,10 +218,10 @@ class Run {
     aim(job.rows, 0, kFirstColumn);
     aim(job.columns, 1, kFirstRow);
     if (!c.both) job.rows.admission = {excluded_.get()};
-    job.row_operands = reinterpret_cast<const std::byte*>(a_.get());
-    job.column_operands = reinterpret_cast<const std::byte*>(b_.get());
-    job.stride = c.stride;
-    job.terms = c.terms;
+    job.row_operands = a_.get();
+    job.column_operands = b_.get();
+    job.stride = c.in_halves(c.stride);
+    job.terms = c.in_halves(c.terms);
     job.row_limits = limits_[0].get();
     job.column_limits = limits_[1].get();
     job.column_least = least_.get();
@@ -201,13 +238,14 @@ class Run {
     const auto lists = [&](int s) {
       return ListsOfSide{
           {sides_[s].out.get(), sides_[s].counts.get(), c.capacity, sides_[s].cutoffs.get(), sides_[s].dropped.get()},
-          {c.k, zeros_.get(), zeros_.get()}};
+          c.kind == Values::halves ? libknng::cuda::Bounds{c.k, zeros_.get(), zeros_.get()}
+                                   : libknng::cuda::Bounds{c.k, nullptr, nullptr}};
     };
     start_limits(job, nullptr);
     if (cut.arranged) {
-      const std::int64_t stride = libknng::cuda::in_lines(c.terms);
-      arrange(job.row_operands, job.stride, c.rows, job.row_order, c.terms, arranged_[0].get(), stride, nullptr);
-      arrange(job.column_operands, job.stride, c.columns, job.column_order, c.terms, arranged_[1].get(), stride,
+      const std::int64_t stride = libknng::cuda::in_lines(job.terms);
+      arrange(job.row_operands, job.stride, c.rows, job.row_order, job.terms, arranged_[0].get(), stride, nullptr);
+      arrange(job.column_operands, job.stride, c.columns, job.column_order, job.terms, arranged_[1].get(), stride,
               nullptr);
       job.row_operands = arranged_[0].get();
       job.column_operands = arranged_[1].get();
@@ -215,7 +253,7 @@ class Run {
     }
     for (job.pass = 0; job.pass < kPasses; ++job.pass) {
       if (job.pass > 0) renew_limits(job, lists(0), lists(1), nullptr);
-      kernel.run(job, multiprocessors, nullptr);
+      kernel(job, multiprocessors, nullptr);
     }
     libknng::cuda::check(cudaDeviceSynchronize());
   }
@@ -225,6 +263,12 @@ class Run {
   }
 
  private:
+  // Integers by their bits.
+  static std::vector<float> as_jobs_have(std::vector<float> terms) {
+    if constexpr (std::is_same_v<Number, std::int32_t>)
+      for (float& term : terms) term = std::bit_cast<float>(static_cast<std::int32_t>(term));
+    return terms;
+  }
   // As a job has them.
   static std::vector<std::uint64_t> near_words(const Case& c, int unit_columns) {
     const int row_windows = (c.rows + kWindow - 1) / kWindow, units = (c.columns + unit_columns - 1) / unit_columns;
@@ -252,13 +296,13 @@ class Run {
   };
 
   const Case& case_;
-  gpu::Array<__half> a_, b_;
+  gpu::Array<std::byte> a_, b_;
   gpu::Array<float> row_terms_, column_terms_;
   gpu::Array<std::uint32_t> excluded_;
   gpu::Array<float> zeros_;
   OfSide sides_[2];
-  gpu::Array<ListLimit> limits_[2];
-  gpu::Array<ListLimit> least_;
+  gpu::Array<ListLimit<Number>> limits_[2];
+  gpu::Array<ListLimit<Number>> least_;
   gpu::Array<std::uint16_t> orders_[2];
   gpu::Array<std::byte> arranged_[2];
   gpu::Array<std::uint8_t> again_[2];
@@ -280,10 +324,12 @@ std::vector<Pair> accepted_of(const Case& c, int s, int list) {
     if (s == 0 ? !c.is_near(list, e) : !c.is_near(e, list)) continue;
     const float low = s == 0 ? c.low(list, e) : c.low(e, list);
     if (!(low < kInfinity)) continue;
-    const bool accepted = Case::accepts(term, cutoff, at(s == 0 ? c.column_terms : c.row_terms, e),
-                                        s == 0 ? c.product(list, e) : c.product(e, list));
-    gpu::expect(accepted || low > cutoff, "the test's own threshold leaves out %g, the cut-off is %g",
-                static_cast<double>(low), static_cast<double>(cutoff));
+    const bool accepted = c.accepts(term, cutoff, at(s == 0 ? c.column_terms : c.row_terms, e),
+                                    s == 0 ? c.product(list, e) : c.product(e, list));
+    // Of bytes a low may be rounded down to the cut-off.
+    gpu::expect(accepted || low > cutoff || c.kind != Values::halves,
+                "the test's own threshold leaves out %g, the cut-off is %g", static_cast<double>(low),
+                static_cast<double>(cutoff));
     if (accepted) pairs.emplace_back(low, id);
   }
   std::sort(pairs.begin(), pairs.end());
@@ -322,17 +368,25 @@ void expect_list(const Case& c, const SideResult& got, int s, int list, const st
                   side, list, static_cast<double>(p.first));
 }
 
-void expect_case(const Case& c, const NamedKernel& kernel, int multiprocessors, const Cut& cut) {
-  const Run run(c, kernel, multiprocessors, cut);
-  const std::string what = std::string(kernel.name) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns) +
-                           " x " + std::to_string(c.terms) + (c.both ? " both" : " rows") +
-                           (cut.arranged ? " arranged" : "") + (c.near.empty() ? "" : " far windows") + " room " +
-                           std::to_string(c.capacity);
+template <class Number>
+void expect_case(const Case& c, const std::string& name, Kernel<Number> kernel, int multiprocessors, const Cut& cut) {
+  const Run<Number> run(c, kernel, multiprocessors, cut);
+  const std::string what = name + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns) + " x " +
+                           std::to_string(c.terms) + (c.both ? " both" : " rows") + (cut.arranged ? " arranged" : "") +
+                           (c.near.empty() ? "" : " far windows") + " room " + std::to_string(c.capacity);
   for (int s = 0; s < (c.both ? 2 : 1); ++s) {
     const SideResult got = run.result(s);
     const int lists = s == 0 ? c.rows : c.columns;
     for (int l = 0; l<lists; l += lists> 600 ? 7 : 1) expect_list(c, got, s, l, what);
   }
+}
+
+void expect_case(const Case& c, const NamedKernel& kernel, int multiprocessors, const Cut& cut) {
+  if (c.kind == Values::halves)
+    expect_case(c, std::string(kernel.name), kernel.run, multiprocessors, cut);
+  else
+    expect_case(c, kernel.name + std::string(c.kind == Values::bytes ? " bytes" : " all bytes"), kernel.run_bytes,
+                multiprocessors, cut);
 }
 
 // On Hopper "large first" of 16 terms a group loses 8 of 17 x 2^-24 a group; other chips as in test_product.cu.
@@ -349,14 +403,14 @@ void attack_kernel(const NamedKernel& kernel, const cudaDeviceProp& properties) 
       const attack::Pairs pairs = attack::Pairs::of(c, size, dim);
       const gpu::Array<std::byte> a(pairs.a.values), b(pairs.b.values);
       const std::int64_t skipped = c.precision == cuda::Precision::two_piece ? cuda::pitch_of(dim, c.precision) * 2 : 0;
-      for (const bool both : {false, true})
-        attack::judge(c, pairs,
-                      all_products({cuda::operand_of(a.get(), 1, c.precision, dim),
-                                    cuda::operand_of(b.get(), 1, c.precision, dim) + skipped,
-                                    static_cast<int>(size.rows), static_cast<int>(size.columns),
-                                    cuda::stride_of(dim, c.precision), cuda::terms_of(dim, c.precision)},
-                                   kernel.run, properties.multiProcessorCount, both, context),
-                      size.columns, found);
+      for (const bool both : {false, true}) {
+        const std::vector<double> products = all_products(
+            {cuda::operand_of(a.get(), 1, c.precision, dim), cuda::operand_of(b.get(), 1, c.precision, dim) + skipped,
+             static_cast<int>(size.rows), static_cast<int>(size.columns), cuda::stride_of(dim, c.precision),
+             cuda::terms_of(dim, c.precision)},
+            std::span<const float>(), kernel.run, properties.multiProcessorCount, both, context);
+        attack::judge(c, pairs, {products.begin(), products.end()}, size.columns, found);
+      }
     };
     for (const std::int64_t dim : {1, 2, 16, 17, 33, 64, 100, 257, 1000, 4096, 20'000})
       if (!small_run() || dim <= 2 || dim == 16 || dim == 33 || dim == 257) check(attack::kSmall, dim);
@@ -366,53 +420,67 @@ void attack_kernel(const NamedKernel& kernel, const cudaDeviceProp& properties) 
   }
 }
 
+// Every pair of sides with one number of terms or another, each side with all, as halves and as bytes.
+void check_shapes(const NamedKernel& kernel, int multiprocessors) {
+  const bool small = small_run();
+  const std::vector<int> sides = small ? std::vector<int>{1, 129, 257}
+                                       : std::vector<int>{1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 1000};
+  const std::vector<int> terms =
+      small ? std::vector<int>{8, 72, 200} : std::vector<int>{8, 16, 24, 56, 64, 72, 128, 136, 192, 200, 256, 296, 784};
+  std::uint64_t seed = 1;
+  for (const int d : terms)
+    for (const int rows : sides) {
+      const int columns = sides[static_cast<std::size_t>(seed * 5 % sides.size())];
+      for (const bool both : {true, false}) {
+        ++seed;
+        const Cut cut{seed % 2 == 0 ? kBlockColumns : 3 * kBlockColumns, 1 + static_cast<int>(seed % 5), false};
+        const Values bytes = seed % 3 == 0 ? Values::bytes : Values::wide_bytes;
+        for (const Values kind : {Values::halves, bytes})
+          for (const bool arranged : {false, true})
+            expect_case(make_case(kind, rows, columns, d, both, 2000, 3, seed), kernel, multiprocessors,
+                        {cut.unit_columns, cut.band, arranged});
+      }
+    }
+}
+
+void check_kind(Values kind, const NamedKernel& kernel, int multiprocessors) {
+  const bool small = small_run();
+  std::uint64_t seed = 1000;
+  // Lists with too little room; few blocks, so that each takes many units.
+  for (const int capacity : {4, 8, 40})
+    for (const bool both : {true, false})
+      for (const bool arranged : {false, true})
+        expect_case(make_case(kind, small ? 150 : 700, small ? 300 : 900, 32, both, capacity, 3, seed++), kernel, 3,
+                    {kBlockColumns, 1 + static_cast<int>(seed % 3), arranged});
+  // Windows that are far: nothing of them comes, nor is anything else lost.
+  for (const int d : {8, 200, 784})
+    for (const int capacity : {8, 2000})
+      for (const bool both : {true, false})
+        for (const bool arranged : {false, true}) {
+          const Case c = make_case(kind, small ? 300 : 1100, small ? 700 : 2300, d, both, capacity, 3, seed++);
+          expect_case(with_far_windows(c, seed), kernel, seed % 2 == 0 ? 3 : multiprocessors,
+                      {kWindow * (seed % 3 == 0 ? 1 : 4), 1 + static_cast<int>(seed % 3), arranged});
+        }
+  // So many tiles that warps of few blocks sieve, compare, and try to sieve again.
+  for (const bool both : {false, true})
+    expect_case(make_case(kind, small ? 65 : 300, small ? 9'000 : 90'000, 16, both, 100, 3, seed++), kernel, 1,
+                {static_cast<int>(kUnitColumns), 1, true});
+}
+
 }  // namespace
 
 int main() {
   gpu::need_device();
   cudaDeviceProp properties{};
   libknng::cuda::check(cudaGetDeviceProperties(&properties, 0));
-  const bool small = small_run();
-  const std::vector<int> sides = small ? std::vector<int>{1, 129, 257}
-                                       : std::vector<int>{1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 1000};
-  const std::vector<int> terms =
-      small ? std::vector<int>{8, 72, 200} : std::vector<int>{8, 16, 24, 56, 64, 72, 128, 136, 192, 200, 256, 296, 784};
   for (const NamedKernel& kernel : kKernels) {
     if (!kernel.can_run(properties.major)) {
       std::printf("%s: not on this device\n", kernel.name);
       continue;
     }
-    std::uint64_t seed = 1;
-    for (const int d : terms)
-      for (const int rows : sides) {
-        // Every pair of sides with one number of terms or another, each side with all.
-        const int columns = sides[static_cast<std::size_t>(seed * 5 % sides.size())];
-        for (const bool both : {true, false}) {
-          ++seed;
-          for (const bool arranged : {false, true})
-            expect_case(make_case(rows, columns, d, both, 2000, 3, seed), kernel, properties.multiProcessorCount,
-                        {seed % 2 == 0 ? kBlockColumns : 3 * kBlockColumns, 1 + static_cast<int>(seed % 5), arranged});
-        }
-      }
-    // Lists with too little room; few blocks, so that each takes many units.
-    for (const int capacity : {4, 8, 40})
-      for (const bool both : {true, false})
-        for (const bool arranged : {false, true})
-          expect_case(make_case(small ? 150 : 700, small ? 300 : 900, 32, both, capacity, 3, seed++), kernel, 3,
-                      {kBlockColumns, 1 + static_cast<int>(seed % 3), arranged});
-    // Windows that are far: nothing of them comes, nor is anything else lost.
-    for (const int d : {8, 200, 784})
-      for (const int capacity : {8, 2000})
-        for (const bool both : {true, false})
-          for (const bool arranged : {false, true}) {
-            const Case c = make_case(small ? 300 : 1100, small ? 700 : 2300, d, both, capacity, 3, seed++);
-            expect_case(with_far_windows(c, seed), kernel, seed % 2 == 0 ? 3 : properties.multiProcessorCount,
-                        {kWindow * (seed % 3 == 0 ? 1 : 4), 1 + static_cast<int>(seed % 3), arranged});
-          }
-    // So many tiles that warps of few blocks sieve, compare, and try to sieve again.
-    for (const bool both : {false, true})
-      expect_case(make_case(small ? 65 : 300, small ? 9'000 : 90'000, 16, both, 100, 3, seed++), kernel, 1,
-                  {static_cast<int>(kUnitColumns), 1, true});
+    check_shapes(kernel, properties.multiProcessorCount);
+    for (const Values kind : {Values::halves, Values::wide_bytes})
+      check_kind(kind, kernel, properties.multiProcessorCount);
     attack_kernel(kernel, properties);
     std::printf("%s: %lld checks so far\n", kernel.name, gpu::checks);
   }

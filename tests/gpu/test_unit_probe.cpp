@@ -39,7 +39,7 @@ int main() {
   TensorCores better = chip;
   better.lost = 0x1p-28;
   for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FUSED}) {
-    if (unit == KNNG_UNIT_FUSED && !fused::kernel_of(properties.major)) continue;
+    if (unit == KNNG_UNIT_FUSED && !fused::has_kernel(properties.major)) continue;
     const std::string objection = objection_to_unit(unit, 0, better);
     expect(!objection.empty(), "the probe takes unit %d for better than it is", unit);
     std::printf("a better one: %s\n", objection.c_str());

@@ -15,8 +15,8 @@ import tempfile
 # File, architecture, kernels, registers at most, bytes stored and loaded for want of registers at most. The portable
 # kernel has 128 registers, so that two blocks share a multiprocessor, and spills.
 EXPECTED = [
-    ("hopper.cu", "90a", 4, 168, 0, 0),
-    ("portable.cu", "80", 2, 128, 192, 256),
+    ("hopper.cu", "90a", 8, 168, 0, 0),
+    ("portable.cu", "80", 4, 128, 192, 256),
 ]
 COMPLAINTS = ("serialized", "setmaxnreg", "Potential Performance Loss")
 KERNEL = re.compile(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads\n"

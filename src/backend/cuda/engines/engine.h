@@ -26,14 +26,15 @@ namespace libknng::cuda {
 
 // How candidates are found.
 enum class EngineKind {
-  byte_products,   // tiles of products of 8-bit integers, which are exact
-  fused_products,  // the same as the next, but compared in registers: no tile in memory
+  fused_bytes,     // products of 8-bit integers, which are exact, compared in registers: no tile in memory
+  fused_products,  // products in one precision after the other, compared in registers
+  byte_products,   // tiles of products of 8-bit integers
   products,        // tiles of products, in one precision after the other
   sums,            // tiles of sums in single precision; of canonical keys for rows that these do not prove
   boxes,           // no tiles: rows are searched for in a tree of all points
   keys             // tiles of canonical keys
 };
-inline constexpr std::size_t kEngineKinds = 6;
+inline constexpr std::size_t kEngineKinds = 7;
 
 // Why an engine does not do a problem.
 struct Refusal {
@@ -90,6 +91,10 @@ inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
 inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
 
+// Rows of 8-bit integers lose nothing in fp16 either. Bytes are the faster unit from so many dimensions on: with fewer,
+// comparing products costs more than making them, and writing a tile as much (docs/internals/benchmarks.md).
+inline constexpr std::int64_t kBytesInRegistersFrom = 128, kBytesInMemoryFrom = 2048;
+
 // Canonical keys of fewer pairs, with no more coordinates together, take less time than what a filter or a tree begins
 // and ends with: some ten launches and waits. (A device with no more than
 // 0.5 TFLOP/s in fp64 would take 2^28 / 0.5e12 = 0.5 ms for the most of them.)
@@ -105,8 +110,14 @@ inline Term term_of(const knng_backend_problem& p) { return static_cast<Term>(p.
 inline bool always(const knng_backend_problem&) { return true; }
 inline Refusal never(const knng_backend_problem&) { return {}; }
 
-inline bool multiplies_bytes(const knng_backend_problem& p) {
+inline bool has_byte_products(const knng_backend_problem& p) {
   return has_integer_products(metric_of(p.metric), p.rows.dtype, p.columns.dtype, p.columns.dim);
+}
+inline bool fuses_bytes(const knng_backend_problem& p) {
+  return p.columns.dim >= kBytesInRegistersFrom && has_byte_products(p);
+}
+inline bool tiles_bytes(const knng_backend_problem& p) {
+  return p.columns.dim >= kBytesInMemoryFrom && has_byte_products(p);
 }
 inline bool multiplies(const knng_backend_problem& p) { return has_product_form(term_of(p)); }
 inline bool adds(const knng_backend_problem& p) { return has_sum_term(term_of(p)); }
@@ -130,11 +141,13 @@ inline bool are_many(const knng_backend_problem& p) {
   return pairs >= kFewPairs || pairs * static_cast<double>(p.columns.dim) > kFewCoordinates;
 }
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
-inline bool registers_pay(const knng_backend_problem& p) {
-  if (!are_many(p) || p.columns.dim > kRegistersPay || p.k > kMostInRegisters) return false;
+inline bool registers_pay(const knng_backend_problem& p, std::int64_t most_dimensions) {
+  if (!are_many(p) || p.columns.dim > most_dimensions || p.k > kMostInRegisters) return false;
   if (p.columns.count < kFewestPoints) return false;
   return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
 }
+inline bool registers_pay(const knng_backend_problem& p) { return registers_pay(p, kRegistersPay); }
+inline bool registers_pay_for_bytes(const knng_backend_problem& p) { return registers_pay(p, 2 * kRegistersPay); }
 inline bool boxes_pay(const knng_backend_problem& p) {
   if (!are_many(p)) return false;
   if (!has_filter(p)) return true;
@@ -147,18 +160,18 @@ inline bool boxes_pay(const knng_backend_problem& p) {
 }  // namespace engine_lines
 
 inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
-    {.kind = EngineKind::byte_products,
-     .name = "tiled",
+    {.kind = EngineKind::fused_bytes,
+     .name = "fused",
      .by_rows = false,
      .all_keys = false,
-     .most_pairs = kPairsInMemory,
-     .splits = false,
-     .guesses = false,
-     .unit = 0,
-     .suits = engine_lines::multiplies_bytes,
+     .most_pairs = kPairsInRegisters,
+     .splits = true,
+     .guesses = true,
+     .unit = KNNG_UNIT_FUSED,
+     .suits = engine_lines::fuses_bytes,
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
-     .pays = engine_lines::are_many,
+     .pays = engine_lines::registers_pay_for_bytes,
      .rungs = kByteRungs,
      .coordinates = product_rate},
     {.kind = EngineKind::fused_products,
@@ -174,6 +187,20 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .unsuited = "has no products for this metric on CUDA devices: engine=tiled or direct can",
      .pays = engine_lines::registers_pay,
      .rungs = kProductRungs,
+     .coordinates = product_rate},
+    {.kind = EngineKind::byte_products,
+     .name = "tiled",
+     .by_rows = false,
+     .all_keys = false,
+     .most_pairs = kPairsInMemory,
+     .splits = false,
+     .guesses = false,
+     .unit = 0,
+     .suits = engine_lines::tiles_bytes,
+     .refusal = engine_lines::refuse_dim,
+     .unsuited = nullptr,
+     .pays = engine_lines::are_many,
+     .rungs = kByteRungs,
      .coordinates = product_rate},
     {.kind = EngineKind::products,
      .name = "tiled",

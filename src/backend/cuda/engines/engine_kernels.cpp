@@ -39,9 +39,11 @@ constexpr EngineKernels of_products(EngineKind kind, std::int64_t (*workspace_by
 
 // In the order of the table. Sums and keys keep nothing of what products do where points come in blocks: that is spare.
 constexpr EngineKernels kKernels[] = {
-    of_products<ProductTiles>(EngineKind::byte_products, none, never, whole_tile),
+    of_products<FusedTiles>(EngineKind::fused_bytes, FusedTiles::workspace_bytes, FusedTiles::may_order,
+                            FusedTiles::buffer),
     of_products<FusedTiles>(EngineKind::fused_products, FusedTiles::workspace_bytes, FusedTiles::may_order,
                             FusedTiles::buffer),
+    of_products<ProductTiles>(EngineKind::byte_products, none, never, whole_tile),
     of_products<ProductTiles>(EngineKind::products, none, never, whole_tile),
     {.kind = EngineKind::sums,
      .make = make<SumTiles>,

@@ -30,25 +30,29 @@ std::int64_t side_in_memory(const knng_backend_problem& p) { return is_paged(p) 
 constexpr bool are_arranged(std::int64_t terms, Precision precision) {
   return terms <= (precision == Precision::two_piece ? 256 : 512);
 }
-// Values of operands in that order, of a point.
+// What the kernels multiply of a point, in halves.
+constexpr std::int64_t terms_in_halves(std::int64_t dim, Precision p) { return halves_of(terms_of(dim, p), p); }
+// Halves of operands in that order, of a point.
 std::int64_t arranged_terms(const knng_backend_problem& p) {
   std::int64_t most = 0;
-  for (const Precision precision : {Precision::fp16, Precision::two_piece}) {
-    const std::int64_t terms = terms_of(p.columns.dim, precision);
-    if (are_arranged(terms, precision)) most = std::max(most, in_lines(terms));
+  for (const Precision precision : {Precision::int8, Precision::fp16, Precision::two_piece}) {
+    const std::int64_t terms = terms_in_halves(p.columns.dim, precision);
+    if (multiplies_bytes(p) == (precision == Precision::int8) && are_arranged(terms, precision))
+      most = std::max(most, in_lines(terms));
   }
   return most;
 }
 
 // What a launch works in.
+template <class Number>
 struct FusedSpace {
   FusedSpace(const knng_backend_problem& p, void* memory) {
     using namespace fused;
     Workspace space(memory);
     const std::int64_t rows = up_to_whole(p.tile_rows, kBlockRows), columns = up_to_whole(p.tile_cols, kTile);
-    row_limits = space.take<ListLimit>(rows);
-    column_limits = space.take<ListLimit>(columns);
-    column_least = space.take<ListLimit>(columns / kLaneColumns);
+    row_limits = space.take<ListLimit<Number>>(rows);
+    column_limits = space.take<ListLimit<Number>>(columns);
+    column_least = space.take<ListLimit<Number>>(columns / kLaneColumns);
     const std::int64_t value_bytes_arranged = 2 * arranged_terms(p);
     if (value_bytes_arranged > 0) {
       row_order = space.take<std::uint16_t>(rows);
@@ -67,7 +71,7 @@ struct FusedSpace {
     used = space.used();
   }
 
-  fused::ListLimit *row_limits, *column_limits, *column_least;
+  fused::ListLimit<Number>*row_limits, *column_limits, *column_least;
   std::uint16_t *row_order = nullptr, *column_order = nullptr;
   std::byte *row_operands = nullptr, *column_operands = nullptr;
   float* cutoffs = nullptr;
@@ -86,9 +90,9 @@ FusedTiles::FusedTiles(const TileInputs& inputs) : ProductTiles(inputs) {
   multiprocessors_ = properties.multiprocessors;
 }
 
-// While it is looked for there are no operands, whose memory it takes.
+// While it is looked for there are no operands, whose memory it takes. Bytes would have to be rounded for it.
 bool FusedTiles::may_order(const knng_backend_problem& p) {
-  return p.square && !is_paged(p) && p.columns.count >= kFewestOrdered &&
+  return p.square && !is_paged(p) && !multiplies_bytes(p) && p.columns.count >= kFewestOrdered &&
          cell_bytes(p.columns.count, p.columns.dim) <= operand_bytes_of_graph(p);
 }
 
@@ -96,7 +100,9 @@ std::int64_t FusedTiles::bytes(const knng_backend_problem& p) {
   return ProductTiles::bytes(p) + (may_order(p) ? bytes_of<fused::BallArrays>(p.columns.count, p.columns.dim) : 0);
 }
 
-std::int64_t FusedTiles::workspace_bytes(const knng_backend_problem& p) { return FusedSpace(p, nullptr).used; }
+std::int64_t FusedTiles::workspace_bytes(const knng_backend_problem& p) {
+  return multiplies_bytes(p) ? FusedSpace<std::int32_t>(p, nullptr).used : FusedSpace<float>(p, nullptr).used;
+}
 
 TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
   const std::int64_t side = side_in_memory(p);
@@ -106,9 +112,8 @@ TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
 bool FusedTiles::fuses() const noexcept { return fuses(precision()); }
 
 bool FusedTiles::fuses(Precision precision) const noexcept {
-  return !is_paged(in_.problem) && fused::kernel_of(compute_major_) &&
-         (in_.problem.units.usable & KNNG_UNIT_FUSED) != 0 &&
-         (precision == Precision::fp16 || precision == Precision::two_piece);
+  return !is_paged(in_.problem) && fused::has_kernel(compute_major_) &&
+         (in_.problem.units.usable & KNNG_UNIT_FUSED) != 0 && precision != Precision::fp32;
 }
 
 DeviceArray<std::int64_t> FusedTiles::find_order() {
@@ -186,20 +191,28 @@ void FusedTiles::split_queries(const TileArea& area, std::vector<TilePart>& part
 
 void FusedTiles::find(TileSearch& search) {
   if (search.part.opens) return ProductTiles::find(search);
-  using namespace fused;
   set_terms(search);
+  if (precision() == Precision::int8)
+    find_in_registers<std::int32_t>(search);
+  else
+    find_in_registers<float>(search);
+}
+
+template <class Number>
+void FusedTiles::find_in_registers(const TileSearch& search) {
+  using namespace fused;
   const TileArea& area = search.part.area;
   const std::int64_t dim = in_.problem.columns.dim;
-  const FusedSpace space(in_.problem, search.workspace);
-  FusedJob job{};
+  const FusedSpace<Number> space(in_.problem, search.workspace);
+  FusedJob<Number> job{};
   job.rows = search.rows;
   job.columns = search.columns;
   job.both = search.both;
   job.row_operands = operands_of_rows(area.first_row);
   job.column_operands = operands_of_columns(area.first_column);
   if (precision() == Precision::two_piece) job.column_operands += pitch_of(dim, precision()) * value_bytes(precision());
-  job.stride = stride_of(dim, precision());
-  job.terms = terms_of(dim, precision());
+  job.stride = halves_of(stride_of(dim, precision()), precision());
+  job.terms = terms_in_halves(dim, precision());
   job.row_limits = space.row_limits;
   job.column_limits = space.column_limits;
   job.column_least = space.column_least;
@@ -231,7 +244,7 @@ void FusedTiles::find(TileSearch& search) {
   }
   for (job.pass = 0; job.pass < kPasses; ++job.pass) {
     if (job.pass > 0) renew_limits(job, rows, columns, stream);
-    kernel_of(compute_major_)(job, multiprocessors_, stream);
+    kernel_of<Number>(compute_major_)(job, multiprocessors_, stream);
   }
 }
 

@@ -3,8 +3,9 @@
 // there parts double, so that about k pairs of each pass the cut-offs of the parts before. Where many neighbours are
 // wanted cut-offs are guessed before, so that few pairs pass from the first part on. Products in fp32, points
 // that come in blocks, and all where the probe found that the kernels add up wrongly, go through tiles in memory.
-// A graph of many points in clusters has them in an order in which clusters stay together (cells.cuh), and leaves out
-// products of balls of points that are too far apart (fused/balls.cuh).
+// Rows of 8-bit integers are multiplied as such. A graph of many points in clusters has them in an order in which
+// clusters stay together (cells.cuh), and leaves out products of balls of points that are too far apart
+// (fused/balls.cuh).
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,8 @@ class FusedTiles final : public ProductTiles {
  private:
   bool fuses() const noexcept;
   bool fuses(Precision precision) const noexcept;
+  template <class Number>
+  void find_in_registers(const TileSearch& search);
   bool has_balls(const TileArea& area) const;
   void cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const;
   void split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const;

@@ -11,7 +11,7 @@
 
 namespace libknng::cuda {
 
-// Signed bytes of all rows, in order or in that of RoundJob (operands.cuh), at pitch_of(dim, Precision::int8), zeros
+// Signed bytes of all rows, in order or in that of RoundJob (operands.cuh), at stride_of(dim, Precision::int8), zeros
 // behind dim, and behind the last row as many points of zeros as points_behind() says. terms: of each point, if not
 // null, its square as the bits of an int32, 0 for inner products. Then key x scale = term + term - 2 product, in 32
 // bits (plan/integer_products.h). Asynchronous.

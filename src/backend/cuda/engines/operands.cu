@@ -165,7 +165,7 @@ __global__ void copy_terms(float* terms, float* bounds, std::int64_t count, cons
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= copies) return;
   terms[count + i] = terms[drawn[i]];
-  bounds[count + i] = bounds[drawn[i]];
+  if (bounds) bounds[count + i] = bounds[drawn[i]];
 }
 
 // Every step-th number.
@@ -208,11 +208,14 @@ struct TermsAndBounds {
   DeviceArray<float> terms, bounds;
 };
 struct IntegerPoints {
-  IntegerPoints(std::int64_t count, std::int64_t dim, ArraySource& source)
-      : values(source.take<std::byte>(operand_bytes(count, dim, Precision::int8))), terms(source.take<float>(count)) {}
+  IntegerPoints(std::int64_t count, std::int64_t drawn, std::int64_t dim, ArraySource& source)
+      : values(source.take<std::byte>(operand_bytes(count + drawn, dim, Precision::int8))),
+        terms(source.take<float>(count + drawn)),
+        drawn_points(source.take<std::int64_t>(drawn)) {}
 
   DeviceArray<std::byte> values;
   DeviceArray<float> terms;
+  DeviceArray<std::int64_t> drawn_points;
 };
 
 // The median of each coordinate over some rows spread over the data: an outlier among them moves it little.
@@ -318,31 +321,54 @@ Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t
   check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), context.stream));
   round_points({points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
                context.stream);
-  std::vector<std::int64_t> list(static_cast<std::size_t>(drawn));
-  for (std::int64_t s = 0; s < drawn; ++s) list[static_cast<std::size_t>(s)] = drawn_point(n, drawn, s);
-  if (drawn > 0) {
-    check(cudaMemcpyAsync(drawn_.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice,
-                          context.stream));
-    const std::int64_t pieces = stride_of(d, precision) * value_bytes(precision) / std::int64_t{sizeof(uint4)};
-    const std::int64_t blocks = std::min<std::int64_t>((drawn * pieces + kThreads - 1) / kThreads, 4096);
-    copy_values<<<static_cast<unsigned>(blocks), kThreads, 0, context.stream>>>(
-        reinterpret_cast<uint4*>(values_.data()), pieces, n, drawn_.data(), drawn);
-    check_launch();
-  }
+  copy_drawn_values(n, d, precision, context);
   float found = 0;
-  staging.download(ratio.data(), &found, sizeof found, context.stream);  // waits: the list ends here
+  staging.download(ratio.data(), &found, sizeof found, context.stream);
   residual_ratio_ = static_cast<double>(found);
 }
 
-std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t dim) {
-  return bytes_of<IntegerPoints>(count, dim);
+std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim) {
+  return bytes_of<IntegerPoints>(count, drawn, dim);
 }
 
-Operands::Operands(const Points& points, const std::int64_t* order, const Metric& metric, DeviceContext& context) {
-  auto points_as_bytes = taken<IntegerPoints>(context, points.count(), points.dim());
-  values_ = std::move(points_as_bytes.values);
-  terms_ = std::move(points_as_bytes.terms);
+Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Metric& metric,
+                   DeviceContext& context) {
+  const std::int64_t n = points.count(), d = points.dim();
+  auto as_bytes = taken<IntegerPoints>(context, n, drawn, d);
+  values_ = std::move(as_bytes.values);
+  terms_ = std::move(as_bytes.terms);
+  drawn_ = std::move(as_bytes.drawn_points);
   make_integer_operands(points.view().rows, order, metric, values_.data(), terms_.data(), context.stream);
+  copy_drawn_values(n, d, Precision::int8, context);
+  copy_drawn_terms(n, context);
+}
+
+// Waits where there are some.
+void Operands::copy_drawn_values(std::int64_t count, std::int64_t dim, Precision precision, DeviceContext& context) {
+  const std::int64_t drawn = drawn_.size();
+  if (drawn == 0) return;
+  std::vector<std::int64_t> list(static_cast<std::size_t>(drawn));
+  for (std::int64_t s = 0; s < drawn; ++s) list[static_cast<std::size_t>(s)] = drawn_point(count, drawn, s);
+  const cudaStream_t stream = context.stream;
+  check(cudaMemcpyAsync(drawn_.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, stream));
+  const std::int64_t bytes = stride_of(dim, precision) * value_bytes(precision);
+  const std::int64_t pieces = bytes / std::int64_t{sizeof(uint4)};
+  const std::int64_t blocks = std::min<std::int64_t>((drawn * pieces + kThreads - 1) / kThreads, 4096);
+  copy_values<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(reinterpret_cast<uint4*>(values_.data()), pieces,
+                                                                      count, drawn_.data(), drawn);
+  check_launch();
+  if (points_behind(precision) > 0)
+    check(cudaMemsetAsync(values_.data() + (count + drawn) * bytes, 0,
+                          static_cast<std::size_t>(points_behind(precision) * bytes), stream));
+  context.stream.wait();  // the list ends here
+}
+
+void Operands::copy_drawn_terms(std::int64_t count, DeviceContext& context) {
+  const std::int64_t drawn = drawn_.size();
+  if (drawn == 0) return;
+  copy_terms<<<static_cast<unsigned>((drawn + kThreads - 1) / kThreads), kThreads, 0, context.stream>>>(
+      terms_.data(), bounds_.data(), count, drawn_.data(), drawn);
+  check_launch();
 }
 
 void Operands::settle(const Points& points, const std::int64_t* order, const LowBound& bound, DeviceContext& context) {
@@ -352,10 +378,7 @@ void Operands::settle(const Points& points, const std::int64_t* order, const Low
   bounds_ = std::move(of_points.bounds);
   find_terms(points.view(), order, sums_.data(), bound, terms_.data(), bounds_.data(), context.stream);
   sums_ = {};
-  if (drawn == 0) return;
-  copy_terms<<<static_cast<unsigned>((drawn + kThreads - 1) / kThreads), kThreads, 0, context.stream>>>(
-      terms_.data(), bounds_.data(), n, drawn_.data(), drawn);
-  check_launch();
+  copy_drawn_terms(n, context);
 }
 
 }  // namespace libknng::cuda

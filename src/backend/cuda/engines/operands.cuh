@@ -59,6 +59,8 @@ constexpr int pieces_of(Precision p) { return p == Precision::two_piece ? 4 : 1;
 constexpr std::int64_t terms_of(std::int64_t dim, Precision p) {
   return (p == Precision::two_piece ? 3 : 1) * pitch_of(dim, p);
 }
+// The halves of a point, two bytes for one: what the fused kernels go by.
+constexpr std::int64_t halves_of(std::int64_t values, Precision p) { return values * value_bytes(p) / 2; }
 // Halves from one point to the next: whole lines of a cache, or a part of one. So 128 bytes of a point that kernels
 // copy at a time are in one line.
 constexpr std::int64_t in_lines(std::int64_t halves) {
@@ -70,7 +72,7 @@ constexpr std::int64_t in_lines(std::int64_t halves) {
 // Values from one point to the next.
 constexpr std::int64_t stride_of(std::int64_t dim, Precision p) {
   const std::int64_t values = pieces_of(p) * pitch_of(dim, p);
-  return value_bytes(p) == 2 ? in_lines(values) : values;
+  return p == Precision::fp32 ? values : in_lines(halves_of(values, p)) * 2 / value_bytes(p);
 }
 // Of bytes a tile takes columns by so many (product.cpp): it may read points that are behind the last.
 constexpr std::int64_t kColumnGrain = 4;
@@ -113,8 +115,9 @@ class Operands {
   // With any precision, while it is made.
   static std::int64_t bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim);
   // Bytes: complete.
-  Operands(const Points& points, const std::int64_t* order, const Metric& metric, DeviceContext& context);
-  static std::int64_t integer_bytes(std::int64_t count, std::int64_t dim);
+  Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Metric& metric,
+           DeviceContext& context);
+  static std::int64_t integer_bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim);
 
   // Largest rounding, relative to its point, of those that rounding explains.
   double residual_ratio() const noexcept { return residual_ratio_; }
@@ -126,6 +129,9 @@ class Operands {
   const float* bounds() const noexcept { return bounds_.data(); }  // null: of bytes
 
  private:
+  void copy_drawn_values(std::int64_t count, std::int64_t dim, Precision precision, DeviceContext& context);
+  void copy_drawn_terms(std::int64_t count, DeviceContext& context);
+
   double residual_ratio_ = 0;
   DeviceArray<std::byte> values_;
   DeviceArray<OperandSums> sums_;

@@ -13,19 +13,20 @@ namespace {
 // many as leave the second of two pieces above fp16's denormals. fp32 holds whatever comes.
 constexpr int kHeadroom = 8;
 
-bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).rungs.front().unit == KNNG_UNIT_BYTES; }
 bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
 
 std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count, std::int64_t drawn) {
   const std::int64_t dim = p.columns.dim;
-  return multiplies_bytes(p) ? Operands::integer_bytes(count, dim) : Operands::bytes(count, drawn, dim);
+  return multiplies_bytes(p) ? Operands::integer_bytes(count, drawn, dim) : Operands::bytes(count, drawn, dim);
 }
 std::int64_t stored_block_bytes(const knng_backend_problem& p) {
   return PagedPoints::block_bytes(p.columns, transform_of(p), p.tile_cols);
 }
 
 }  // namespace
+
+bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).rungs.front().unit == KNNG_UNIT_BYTES; }
 
 Precision precision_of(const knng_backend_problem& p, int rung) {
   switch (rung) {
@@ -103,8 +104,9 @@ void ProductTiles::begin(int rung) {
     if (paged)
       paged_operands_.emplace(points.paged(), in_.metric, in_.context);
     else
-      operands_.emplace(points.resident(), points.order_of_columns(0), in_.metric, in_.context);
-    if (points.queries()) query_operands_.emplace(*points.queries(), nullptr, in_.metric, in_.context);
+      operands_.emplace(points.resident(), points.order_of_columns(0), cutoff_guess(in_.problem).drawn, in_.metric,
+                        in_.context);
+    if (points.queries()) query_operands_.emplace(*points.queries(), nullptr, 0, in_.metric, in_.context);
     meaning_.scale = integer_scale(in_.metric);
   } else {
     round_operands();

@@ -12,7 +12,8 @@
 
 namespace libknng::cuda {
 
-// Of the products on a rung of the ladder.
+// Whether its products are of bytes; of which precision they are on a rung of the ladder.
+bool multiplies_bytes(const knng_backend_problem& p);
 Precision precision_of(const knng_backend_problem& p, int rung);
 
 class ProductTiles : public TileMaker {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -33,32 +34,44 @@ DeviceProperties properties_of(int device) {
   return properties;
 }
 
-// Products of points in device memory, row by row.
+// Points in device memory, and what is expected of a column's products, to say by what others differ.
 struct Tile {
   const std::byte *rows, *columns;
   Shape shape;
   std::int64_t dim;
   Precision precision;
+  std::span<const std::int32_t> expected;  // of bytes
 };
-using Multiply = std::function<std::vector<float>(const Tile& tile)>;
+// Products, row by row.
+using Multiply = std::function<std::vector<double>(const Tile& tile)>;
 
-std::vector<float> by_cublas(const Tile& t, Products& products, DeviceContext& context) {
+std::vector<double> by_cublas(const Tile& t, Products& products, DeviceContext& context) {
   DeviceArray<float> tile(t.shape.rows * t.shape.columns, context);
   std::vector<float> found(static_cast<std::size_t>(tile.size()));
   products.run(t.rows, t.shape.rows, t.columns, t.shape.columns, t.dim, t.precision, tile.data(), t.shape.columns);
   check(
       cudaMemcpyAsync(found.data(), tile.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
-  return found;
+  std::vector<double> values;
+  for (const float bits : found)
+    values.push_back(t.precision == Precision::int8 ? std::bit_cast<std::int32_t>(bits) : static_cast<double>(bits));
+  return values;
 }
 
-std::vector<float> by_fused(const Tile& t, bool both, const DeviceProperties& device, DeviceContext& context) {
+std::vector<double> by_fused(const Tile& t, bool both, const DeviceProperties& device, DeviceContext& context) {
   const std::int64_t skipped =
       t.precision == Precision::two_piece ? pitch_of(t.dim, t.precision) * value_bytes(t.precision) : 0;
-  return fused::all_products(
-      {t.rows, t.columns + skipped, static_cast<int>(t.shape.rows), static_cast<int>(t.shape.columns),
-       stride_of(t.dim, t.precision), terms_of(t.dim, t.precision)},
-      fused::kernel_of(device.major), device.multiprocessors, both, context);
+  const fused::FusedPoints points{t.rows,
+                                  t.columns + skipped,
+                                  static_cast<int>(t.shape.rows),
+                                  static_cast<int>(t.shape.columns),
+                                  halves_of(stride_of(t.dim, t.precision), t.precision),
+                                  halves_of(terms_of(t.dim, t.precision), t.precision)};
+  const auto multiply = [&]<class Number>(std::span<const Number> expected) {
+    return fused::all_products(points, expected, fused::kernel_of<Number>(device.major), device.multiprocessors, both,
+                               context);
+  };
+  return t.precision == Precision::int8 ? multiply(t.expected) : multiply(std::span<const float>());
 }
 
 std::vector<Probe> probes_of(Precision precision, std::int64_t terms, const TensorCores& chip) {
@@ -103,20 +116,20 @@ std::string objection_of(Precision precision, const Shape& shape, const TensorCo
   const std::vector<Probe> probes = probes_of(precision, terms, chip);
   const auto count = static_cast<std::int64_t>(probes.size());
   const std::int64_t rows = (count + shape.rows - 1) / shape.rows * shape.rows, columns = shape.columns;
+  std::vector<std::int32_t> expected;
+  for (std::int64_t j = 0; precision == Precision::int8 && j < columns; ++j)
+    expected.push_back(static_cast<std::int32_t>(probes[static_cast<std::size_t>(j % count)].least));
   const std::vector<std::byte> of_rows = pack(probes, &Probe::a, rows, stride, 0, precision),
                                of_columns =
                                    pack(probes, &Probe::b, columns, stride,
                                         precision == Precision::two_piece ? pitch_of(dim, precision) : 0, precision);
   const DeviceArray<std::byte> a = uploaded(std::span(of_rows), context), b = uploaded(std::span(of_columns), context);
   for (std::int64_t first = 0; first < rows; first += shape.rows) {
-    const std::vector<float> found =
-        multiply({operand_of(a.data(), first, precision, dim), b.data(), shape, dim, precision});
+    const std::vector<double> found =
+        multiply({operand_of(a.data(), first, precision, dim), b.data(), shape, dim, precision, expected});
     for (std::int64_t i = 0; i < shape.rows; ++i)
       for (std::int64_t j = (first + i) % count; j < columns; j += count) {
-        const float bits = found[static_cast<std::size_t>(i * columns + j)];
-        std::int32_t integer = 0;
-        std::memcpy(&integer, &bits, sizeof integer);
-        const double product = precision == Precision::int8 ? integer : static_cast<double>(bits);
+        const double product = found[static_cast<std::size_t>(i * columns + j)];
         std::string objection = objection_to(product, probes[static_cast<std::size_t>(j % count)]);
         if (!objection.empty())
           return objection + " (" + std::to_string(terms) + " terms, a tile of " + std::to_string(shape.rows) + " x " +
@@ -151,15 +164,16 @@ std::string known_objection(std::int32_t unit, int device, const TensorCores& ch
 
 std::string objection_to_unit(std::int32_t unit, int device, const TensorCores& chip) {
   const DeviceProperties properties = properties_of(device);
-  if (unit == KNNG_UNIT_FUSED && !fused::kernel_of(properties.major)) return {};  // tiles in memory in any case
+  if (unit == KNNG_UNIT_FUSED && !fused::has_kernel(properties.major)) return {};  // tiles in memory in any case
   DeviceContext context(device, std::numeric_limits<std::int64_t>::max());
   if (unit == KNNG_UNIT_FUSED) {
-    for (const Precision precision : {Precision::fp16, Precision::two_piece})
+    for (const Precision precision : {Precision::fp16, Precision::two_piece, Precision::int8})
       for (const bool both : {false, true})
         if (const std::string text = objection_in_all(
                 precision, chip, context, [&](const Tile& t) { return by_fused(t, both, properties, context); });
             !text.empty())
-          return "engine=fused, products of fp16, " + text;
+          return std::string("engine=fused, products of ") + (precision == Precision::int8 ? "bytes, " : "fp16, ") +
+                 text;
     return {};
   }
   HandleCache handles(device, context.stream);

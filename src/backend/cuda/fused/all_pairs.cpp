@@ -23,14 +23,15 @@ std::vector<T> downloaded(const DeviceArray<T>& array, DeviceContext& context) {
   return values;
 }
 
-// Lists of one side, with room for every point of the other. Terms are 0, so that a low is -2 times the product, and
-// cut-offs infinite.
+// Lists of one side, with room for every point of the other, and infinite cut-offs. Where nothing is expected terms are
+// 0, and a low is -2 times the product.
+template <class Number>
 class OfSide {
  public:
-  OfSide(int lists, int others, int grain, DeviceContext& context)
+  OfSide(int lists, int others, int grain, std::span<const Number> expected, DeviceContext& context)
       : lists_(lists),
         others_(others),
-        terms_(filled(lists, 0, context)),
+        terms_(terms_of(expected, lists, context)),
         cutoffs_(filled(lists, kInfinity, context)),
         dropped_(filled(lists, kInfinity, context)),
         counts_(lists, context),
@@ -46,12 +47,12 @@ class OfSide {
     job.dropped = dropped_.data();
   }
   const float* terms() const { return terms_.data(); }
-  ListLimit* limits() const { return limits_.data(); }
+  ListLimit<Number>* limits() const { return limits_.data(); }
   std::uint8_t* again() const { return again_.data(); }
 
-  // product(list, other): where it belongs.
+  // low(list, other): where it belongs.
   template <class F>
-  void read(F&& product, DeviceContext& context) const {
+  void read(F&& low, DeviceContext& context) const {
     const std::vector<std::int32_t> counts = downloaded(counts_, context);
     const std::vector<Candidate> out = downloaded(out_, context);
     for (int l = 0; l < lists_; ++l) {
@@ -59,12 +60,17 @@ class OfSide {
       for (int i = 0; i < others_; ++i) {
         const Candidate& found =
             out[static_cast<std::size_t>(l) * static_cast<std::size_t>(others_) + static_cast<std::size_t>(i)];
-        if (found.id < static_cast<std::uint32_t>(others_)) product(l, static_cast<int>(found.id)) = found.low / -2;
+        if (found.id < static_cast<std::uint32_t>(others_)) low(l, static_cast<int>(found.id)) = found.low;
       }
     }
   }
 
  private:
+  static DeviceArray<float> terms_of(std::span<const Number> expected, int lists, DeviceContext& context) {
+    std::vector<float> terms(static_cast<std::size_t>(lists));
+    for (std::size_t i = 0; i < expected.size(); ++i) terms[i] = std::bit_cast<float>(2 * expected[i]);
+    return uploaded(std::span<const float>(terms), context);
+  }
   static DeviceArray<float> filled(int count, float value, DeviceContext& context) {
     const std::vector<float> values(static_cast<std::size_t>(count), value);
     return uploaded(std::span(values), context);
@@ -74,19 +80,20 @@ class OfSide {
   DeviceArray<float> terms_, cutoffs_, dropped_;
   DeviceArray<std::int32_t> counts_;
   DeviceArray<Candidate> out_;
-  DeviceArray<ListLimit> limits_;
+  DeviceArray<ListLimit<Number>> limits_;
   DeviceArray<std::uint8_t> again_;
 };
 
 }  // namespace
 
-std::vector<float> all_products(const FusedPoints& points, Kernel kernel, int multiprocessors, bool both,
-                                DeviceContext& context) {
-  const OfSide rows(points.row_count, points.column_count, kBlockRows, context),
-      columns(points.column_count, points.row_count, kBlockColumns, context);
+template <class Number>
+std::vector<double> all_products(const FusedPoints& points, std::span<const Number> expected, Kernel<Number> kernel,
+                                 int multiprocessors, bool both, DeviceContext& context) {
+  const OfSide<Number> rows(points.row_count, points.column_count, kBlockRows, {}, context),
+      columns(points.column_count, points.row_count, kBlockColumns, expected, context);
   const DeviceArray<unsigned> overflown(kPasses, context);
-  const DeviceArray<ListLimit> least(in_tiles(points.column_count) / kLaneColumns, context);
-  FusedJob job{};
+  const DeviceArray<ListLimit<Number>> least(in_tiles(points.column_count) / kLaneColumns, context);
+  FusedJob<Number> job{};
   for (SelectJob* const side : {&job.rows, &job.columns}) {
     side->rows = points.row_count;
     side->columns = points.column_count;
@@ -114,14 +121,23 @@ std::vector<float> all_products(const FusedPoints& points, Kernel kernel, int mu
   const auto count = static_cast<std::size_t>(points.column_count);
   const auto at = [&](int r, int c) { return static_cast<std::size_t>(r) * count + static_cast<std::size_t>(c); };
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-  std::vector<float> products(static_cast<std::size_t>(points.row_count) * count, kNone);
-  rows.read([&](int r, int c) -> float& { return products[at(r, c)]; }, context);
-  if (!both) return products;
-  std::vector<float> of_columns(products.size(), kNone);
-  columns.read([&](int c, int r) -> float& { return of_columns[at(r, c)]; }, context);
-  for (std::size_t i = 0; i < products.size(); ++i)
-    if (std::bit_cast<std::uint32_t>(products[i]) != std::bit_cast<std::uint32_t>(of_columns[i])) products[i] = kNone;
+  std::vector<float> lows(static_cast<std::size_t>(points.row_count) * count, kNone);
+  rows.read([&](int r, int c) -> float& { return lows[at(r, c)]; }, context);
+  if (both) {
+    std::vector<float> of_columns(lows.size(), kNone);
+    columns.read([&](int c, int r) -> float& { return of_columns[at(r, c)]; }, context);
+    for (std::size_t i = 0; i < lows.size(); ++i)
+      if (std::bit_cast<std::uint32_t>(lows[i]) != std::bit_cast<std::uint32_t>(of_columns[i])) lows[i] = kNone;
+  }
+  std::vector<double> products(lows.size());
+  for (std::size_t i = 0; i < lows.size(); ++i)
+    products[i] = (expected.empty() ? 0 : static_cast<double>(expected[i % count])) - static_cast<double>(lows[i]) / 2;
   return products;
 }
+
+template std::vector<double> all_products(const FusedPoints&, std::span<const float>, Kernel<float>, int, bool,
+                                          DeviceContext&);
+template std::vector<double> all_products(const FusedPoints&, std::span<const std::int32_t>, Kernel<std::int32_t>, int,
+                                          bool, DeviceContext&);
 
 }  // namespace libknng::cuda::fused

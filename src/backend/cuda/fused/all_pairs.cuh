@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backend/cuda/base/memory.cuh"
@@ -11,7 +12,7 @@
 
 namespace libknng::cuda::fused {
 
-// Points to multiply, as FusedJob takes them.
+// Points to multiply, as FusedWork takes them.
 struct FusedPoints {
   const std::byte *rows, *columns;
   int row_count, column_count;
@@ -19,8 +20,10 @@ struct FusedPoints {
 };
 
 // Row by row. NaN: a pair that its list did not get, or a list that got too much; with `both`, the column's list as
-// well.
-std::vector<float> all_products(const FusedPoints& points, Kernel kernel, int multiprocessors, bool both,
-                                DeviceContext& context);
+// well. expected: of bytes, an integer for each column, no larger than 2^29: products come out exactly that are not
+// farther from it than 2^23.
+template <class Number>
+std::vector<double> all_products(const FusedPoints& points, std::span<const Number> expected, Kernel<Number> kernel,
+                                 int multiprocessors, bool both, DeviceContext& context);
 
 }  // namespace libknng::cuda::fused

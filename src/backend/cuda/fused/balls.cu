@@ -164,7 +164,7 @@ __device__ void load_centres(float (&to)[kSide * kBallsOfWindow][kDims + 1], con
 }
 
 __global__ void __launch_bounds__(kThreads)
-    compare_balls(const __grid_constant__ FusedJob job, const Balls rows, const Balls columns, const float* of_rows,
+    compare_balls(const __grid_constant__ FusedWork job, const Balls rows, const Balls columns, const float* of_rows,
                   const float* of_columns, std::uint64_t* near) {
   __shared__ float row_centres[kSide * kBallsOfWindow][kDims + 1], column_centres[kSide * kBallsOfWindow][kDims + 1];
   const int row_windows = static_cast<int>(in_windows(job.rows.rows)),
@@ -212,7 +212,7 @@ void BallArrays::find(const BallPoints& points, cudaStream_t stream) {
   check_launch();
 }
 
-void find_near(const FusedJob& job, const Balls& rows, const Balls& columns, float* cutoffs, std::uint64_t* near,
+void find_near(const FusedWork& job, const Balls& rows, const Balls& columns, float* cutoffs, std::uint64_t* near,
                cudaStream_t stream) {
   static_assert(kWindow == kBlockRows && kUnitColumns / kWindow <= 64);
   const auto row_windows = static_cast<unsigned>(in_windows(job.rows.rows)),

@@ -55,10 +55,10 @@ class BallArrays {
   DeviceArray<float> centres_, radii_, excesses_;
 };
 
-// Writes which windows of units may have wanted pairs to `near`, one word a unit, as FusedJob has them. The job is cut
+// Writes which windows of units may have wanted pairs to `near`, one word a unit, as FusedWork has them. The job is cut
 // into units, and its first row and first column are the first of a window. cutoffs: room for in_windows() of its rows
 // and of its columns.
-void find_near(const FusedJob& job, const Balls& rows, const Balls& columns, float* cutoffs, std::uint64_t* near,
+void find_near(const FusedWork& job, const Balls& rows, const Balls& columns, float* cutoffs, std::uint64_t* near,
                cudaStream_t stream);
 
 }  // namespace libknng::cuda::fused

@@ -12,14 +12,16 @@
 
 namespace libknng::cuda::fused {
 
-// What a list accepts, so that a pair costs one addition and one comparison for each of its two lists. With `term` t
-// and cut-off C of list i, a pair's low R = t_i + t_j - 2 acc (in exact arithmetic) is above C_i if and only if acc -
-// t_j / 2 < (t_i - C_i) / 2. Both halves are rounded down here, and rounding to nearest is monotone, so
-//     fl(acc - half_term_j) < threshold_i   implies   R > C_i :
+// What a list accepts, so that a pair costs one operation and one comparison for each of its two lists. With `term` t
+// and cut-off C of list i, a pair's low R = t_i + t_j - 2 acc (in exact arithmetic) is above C_i if and only if
+// 2 acc - t_j < t_i - C_i. The threshold is the right side rounded down, and rounding to nearest is monotone, so
+//     fl(2 acc - t_j) < threshold_i   implies   R > C_i :
 // what is left out lies above the cut-off, without an allowance (docs/internals/error-bound.md, "In registers").
+// Integers are not rounded: `implies` is `if and only if`.
+template <class Number>
 struct alignas(8) ListLimit {
-  float half_term;  // t / 2
-  float threshold;  // (t - C) / 2; +inf: the list takes nothing
+  Number term;       // t
+  Number threshold;  // t - C
 };
 
 // Rows and columns of a block's tile; limits are padded to multiples of it, so that tiles can be read whole.
@@ -33,19 +35,19 @@ inline constexpr std::int64_t kUnitColumns = 16384;
 // A pass more for lists that found more than they have room for, and one more; then what is lost is remembered.
 inline constexpr int kPasses = 3;
 
-struct FusedJob {
+// All of a job but what depends on the products' type.
+struct FusedWork {
   // Of both lists of a pair: terms, cut-offs, room. `tile` is not used.
   SelectJob rows, columns;
   bool both;  // a pair serves its column as well
 
-  // fp16, by place: `terms` of a point, from one to the next `stride`; 16-byte aligned, multiples of 8.
+  // By place: `terms` of a point, from one to the next `stride`; 16-byte aligned, multiples of 8. A term is a fp16, or
+  // two bytes side by side.
   const std::byte *row_operands, *column_operands;
   std::int64_t stride, terms;
 
   // Which of its window the point in each place is; null: points are in order. In places of no point are zeros.
   std::uint16_t *row_order, *column_order;
-  ListLimit *row_limits, *column_limits;  // by place
-  ListLimit* column_least;                // the least half term and the least threshold of each lane's columns of 32
   // By blocks of kBlockRows rows, and by units' columns: whether a list there has to be gone through again. Not looked
   // at in the first pass.
   std::uint8_t *rows_again, *columns_again;
@@ -58,6 +60,13 @@ struct FusedJob {
   int pass;
 };
 
+// Number: of products; float of fp16, std::int32_t of bytes.
+template <class Number>
+struct FusedJob : FusedWork {
+  ListLimit<Number>*row_limits, *column_limits;  // by place
+  ListLimit<Number>* column_least;               // the least term and the least threshold of each lane's columns of 32
+};
+
 __host__ __device__ constexpr int in_tiles(int points) { return (points + kTile - 1) / kTile * kTile; }
 // Places of so many points.
 __host__ __device__ constexpr int places(const std::uint16_t* order, int points) {
@@ -67,10 +76,10 @@ __device__ inline int point_at(const std::uint16_t* order, int place) {
   return order ? place / kWindow * kWindow + order[place] : place;
 }
 
-__host__ __device__ constexpr int row_blocks(const FusedJob& job) {
+__host__ __device__ constexpr int row_blocks(const FusedWork& job) {
   return (job.rows.rows + kBlockRows - 1) / kBlockRows;
 }
-__host__ __device__ constexpr int column_units(const FusedJob& job) {
+__host__ __device__ constexpr int column_units(const FusedWork& job) {
   return (job.rows.columns + job.unit_columns - 1) / job.unit_columns;
 }
 
@@ -79,8 +88,8 @@ __host__ __device__ constexpr int column_units(const FusedJob& job) {
 struct Unit {
   int row_block, column_unit, first_column, columns;
 };
-__host__ __device__ inline int units(const FusedJob& job) { return row_blocks(job) * column_units(job); }
-__device__ inline Unit unit_of(const FusedJob& job, int u) {
+__host__ __device__ inline int units(const FusedWork& job) { return row_blocks(job) * column_units(job); }
+__device__ inline Unit unit_of(const FusedWork& job, int u) {
   const int of_band = job.band * column_units(job), first_block = u / of_band * job.band;
   const int blocks = std::min(job.band, row_blocks(job) - first_block), place = u % of_band;
   const int column_unit = place / blocks, first = column_unit * job.unit_columns;
@@ -93,19 +102,19 @@ struct WantedWindows {
   __device__ bool any() const { return bits != 0; }
   __device__ bool has(int column_of_unit) const { return (bits >> column_of_unit / kWindow & 1) != 0; }
 };
-__device__ inline WantedWindows wanted_windows(const FusedJob& job, const Unit& unit) {
+__device__ inline WantedWindows wanted_windows(const FusedWork& job, const Unit& unit) {
   const bool wanted = job.pass == 0 || job.rows_again[unit.row_block] != 0 || job.columns_again[unit.column_unit] != 0;
   if (!wanted) return {0};
   return {job.near ? job.near[unit.row_block * column_units(job) + unit.column_unit] : ~std::uint64_t{0}};
 }
 // Whether the pass has anything to do.
-__device__ inline bool is_needed(const FusedJob& job) { return job.pass == 0 || job.overflown[job.pass - 1] != 0; }
+__device__ inline bool is_needed(const FusedWork& job) { return job.pass == 0 || job.overflown[job.pass - 1] != 0; }
 
 // Sets how the launch is cut. Each multiprocessor gets several units, so that all end together. If the rows that all of
 // them work on fit into half of an L2 cache of 40 MB, every multiprocessor has rows of its own and units are wide. Else
 // they share a band of few rows, and units are narrow.
 // Where windows are left out, units are narrow too: a wide one would be at work when all others have ended.
-inline void cut_into_units(FusedJob& job, int multiprocessors, bool leaves_out = false) {
+inline void cut_into_units(FusedWork& job, int multiprocessors, bool leaves_out = false) {
   constexpr std::int64_t kUnitsEach = 8, kCached = 20 << 20, kBand = 16, kBandColumns = 1024, kFewColumns = 2048;
   const bool cached = multiprocessors * kBlockRows * job.stride * 2 <= kCached;
   const std::int64_t blocks = row_blocks(job), enough = job.rows.columns * blocks / (kUnitsEach * multiprocessors) + 1;
@@ -115,15 +124,20 @@ inline void cut_into_units(FusedJob& job, int multiprocessors, bool leaves_out =
 }
 
 // The kernels. Launch failures are CudaErrors.
+template <class Number>
+using Kernel = void (*)(const FusedJob<Number>& job, int multiprocessors, cudaStream_t stream);
 bool can_run_hopper(int compute_major);
-void run_hopper(const FusedJob& job, int multiprocessors, cudaStream_t stream);
+template <class Number>
+void run_hopper(const FusedJob<Number>& job, int multiprocessors, cudaStream_t stream);
 bool can_run_portable(int compute_major);
-void run_portable(const FusedJob& job, int multiprocessors, cudaStream_t stream);
+template <class Number>
+void run_portable(const FusedJob<Number>& job, int multiprocessors, cudaStream_t stream);
 
-using Kernel = void (*)(const FusedJob& job, int multiprocessors, cudaStream_t stream);
-// The one that a device's sessions run; null: it has none.
-inline Kernel kernel_of(int compute_major) {
-  return can_run_hopper(compute_major) ? run_hopper : can_run_portable(compute_major) ? run_portable : nullptr;
+// Whether a device's sessions have a kernel, and which.
+inline bool has_kernel(int compute_major) { return can_run_hopper(compute_major) || can_run_portable(compute_major); }
+template <class Number>
+Kernel<Number> kernel_of(int compute_major) {
+  return can_run_hopper(compute_major) ? run_hopper<Number> : run_portable<Number>;
 }
 
 }  // namespace libknng::cuda::fused

@@ -18,7 +18,7 @@ namespace {
 constexpr int kConsumers = 2, kConsumerWarps = 4 * kConsumers;
 // In front of them a warpgroup whose first warp is the producer.
 constexpr int kThreads = 128 * (1 + kConsumers), kDrainWarps = 3;
-constexpr int kTerms = 64;  // of a stage: 128 bytes of a row
+constexpr int kTerms = 64;  // of a stage: 128 bytes of a row, halves or twice as many bytes
 constexpr int kRowsBytes = kBlockRows * kTerms * 2, kColumnsBytes = kBlockColumns * kTerms * 2;
 constexpr int kMostStages = 8, kLimitSlots = 4;
 constexpr int kMostShared = 227 * 1024;
@@ -30,12 +30,12 @@ static_assert(128 * (kHelperRegisters + kConsumers * kConsumerRegisters) <= 6553
 constexpr int letter_room(bool rows_stay) { return rows_stay ? 16 : 11; }
 
 // Behind operands, which are aligned to 1024.
-template <bool kRowsStay>
+template <class Number, bool kRowsStay>
 struct Control {
   static constexpr int kRoom = letter_room(kRowsStay);
-  ListLimit limits[kLimitSlots][kBlockColumns];
-  ListLimit least[kLimitSlots][kTile / kLaneColumns];
-  Mailbox<kRoom> mail[kConsumerWarps];
+  ListLimit<Number> limits[kLimitSlots][kBlockColumns];
+  ListLimit<Number> least[kLimitSlots][kTile / kLaneColumns];
+  Mailbox<Number, kRoom> mail[kConsumerWarps];
   DrainSpace<kRoom> drains[kDrainWarps];
   Barrier full[kMostStages], empty[kMostStages], limits_free[kLimitSlots], rows_there, rows_free;
 };
@@ -50,10 +50,11 @@ constexpr int stage_bytes(bool rows_stay) { return kColumnsBytes + (rows_stay ? 
 // How many stages there is room for beside rows that stay.
 template <bool kRowsStay>
 constexpr int stages_beside(int rows_bytes) {
-  const int room = kMostShared - 1024 - static_cast<int>(sizeof(Control<kRowsStay>)) - rows_bytes;
+  const int room = kMostShared - 1024 - static_cast<int>(sizeof(Control<float, kRowsStay>)) - rows_bytes;
   return std::min(room / stage_bytes(kRowsStay), kMostStages);
 }
 static_assert(stages_beside<false>(0) == 4);
+static_assert(sizeof(Control<std::int32_t, false>) == sizeof(Control<float, false>));
 // Whether rows stay: then both consumers need all terms of some columns in the ring, and the next on their way.
 constexpr bool rows_stay(int blocks) {
   return 2 * stages_beside<true>(blocks * kRowsBytes) >= 3 * blocks && blocks <= 4;
@@ -74,13 +75,13 @@ Shape shape_of(std::int64_t terms) {
 #if KNNG_HAS_WGMMA
 // Numbers of barriers at which a consumer's warps choose how to compare.
 constexpr int kChoice = 1, kTermsAtOnce = 16;
-constexpr int kLimitsBytes = kBlockColumns * static_cast<int>(sizeof(ListLimit)),
+constexpr int kLimitsBytes = kBlockColumns * static_cast<int>(sizeof(ListLimit<float>)),
               kLeastBytes = kLimitsBytes / kLaneColumns;
 static_assert(kBlockColumns == kTile);
 
-template <bool kRowsStay>
-__device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, const FusedJob& job, const Shape& shape,
-                        std::byte* staying, std::byte* ring, Control<kRowsStay>& control) {
+template <bool kRowsStay, class Number>
+__device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, const FusedJob<Number>& job,
+                        const Shape& shape, std::byte* staying, std::byte* ring, Control<Number, kRowsStay>& control) {
   constexpr int kStageBytes = stage_bytes(kRowsStay);
   Turn stage, slot, unit;
   for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
@@ -122,29 +123,31 @@ __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, con
 }
 
 // Of 32 rows a warp has the first and the third eight in one slab, the second and the fourth in the other.
-using Found = Products<2, kBlockColumns / 8, 8, 16>;
+template <class Number>
+using Found = Products<Number, 2, kBlockColumns / 8, 8, 16>;
 
-template <bool kRowsStay, bool kBoth>
-__device__ void consume(const FusedJob& job, const Shape& shape, const std::byte* staying, const std::byte* ring,
-                        Control<kRowsStay>& control, int consumer) {
+template <bool kRowsStay, bool kBoth, class Number>
+__device__ void consume(const FusedJob<Number>& job, const Shape& shape, const std::byte* staying,
+                        const std::byte* ring, Control<Number, kRowsStay>& control, int consumer) {
   constexpr int kStageBytes = stage_bytes(kRowsStay);
   const int thread = static_cast<int>(threadIdx.x % 128), lane = thread % 32, warp = thread / 32;
   const int row_base = consumer * 128 + warp * 32;  // of the block
   Sender sender(control.mail[consumer * 4 + warp]);
   Sift sift(job.row_order != nullptr);
   Turn stage, slot, unit;
-  Found found;
+  Found<Number> found;
   for (int u = static_cast<int>(blockIdx.x); u < units(job); u += static_cast<int>(gridDim.x)) {
     const Unit at = unit_of(job, u);
     const WantedWindows wanted = wanted_windows(job, at);
     if (!wanted.any()) continue;
     const int first_row = at.row_block * kBlockRows;
     sender.begin({row_base, first_row, at.first_column});
-    ListLimit row_limits[2][2];  // of slabs and halves
-    LeastLimit least;
+    ListLimit<Number> row_limits[2][2];  // of slabs and halves
+    LeastLimit<Number> least;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      row_limits[i / 2][i % 2] = job.row_limits[first_row + row_base + Found::row_of({i / 2, 0, i % 2, 0}, lane)];
+      row_limits[i / 2][i % 2] =
+          job.row_limits[first_row + row_base + Found<Number>::row_of({i / 2, 0, i % 2, 0}, lane)];
       least.take(row_limits[i / 2][i % 2]);
     }
     if constexpr (kRowsStay) {
@@ -206,16 +209,16 @@ __device__ void consume(const FusedJob& job, const Shape& shape, const std::byte
 }
 #endif
 
-template <bool kRowsStay, bool kBoth>
+template <bool kRowsStay, bool kBoth, class Number>
 __global__ void __launch_bounds__(kThreads, 1)
     multiply_and_sift(const __grid_constant__ CUtensorMap rows, const __grid_constant__ CUtensorMap columns,
-                      const __grid_constant__ FusedJob job, const Shape shape) {
+                      const __grid_constant__ FusedJob<Number> job, const Shape shape) {
 #if KNNG_HAS_WGMMA
   if (!is_needed(job)) return;
   extern __shared__ std::byte shared[];
   std::byte* const staying = shared + (1024 - shared_address(shared) % 1024) % 1024;
   std::byte* const ring = staying + (kRowsStay ? shape.blocks * kRowsBytes : 0);
-  auto& control = *reinterpret_cast<Control<kRowsStay>*>(ring + shape.stages * stage_bytes(kRowsStay));
+  auto& control = *reinterpret_cast<Control<Number, kRowsStay>*>(ring + shape.stages * stage_bytes(kRowsStay));
   if (threadIdx.x == 0) {
     for (int i = 0; i < shape.stages; ++i) {
       init_barrier(&control.full[i], 1);
@@ -233,7 +236,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     give_registers<kHelperRegisters>();
     const int drain = static_cast<int>(threadIdx.x / 32) - 1;
     if (drain >= 0)
-      open_letters<kBoth, Found, kConsumerWarps, kDrainWarps>(control.mail, drain, control.drains[drain], job);
+      open_letters<kBoth, Found<Number>, kConsumerWarps, kDrainWarps>(control.mail, drain, control.drains[drain], job);
     else if (threadIdx.x == 0)
       produce<kRowsStay>(&rows, &columns, job, shape, staying, ring, control);
   } else {
@@ -243,7 +246,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 #endif
 }
 
-// Boxes of kTerms x 128 points.
+// Boxes of kTerms x 128 points; what their bytes are copies do not ask.
 CUtensorMap map_of(const std::byte* operands, std::int64_t points, std::int64_t stride, std::int64_t terms) {
   static const auto encode = driver_function<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled", 12000);
   CUtensorMap map{};
@@ -259,11 +262,11 @@ CUtensorMap map_of(const std::byte* operands, std::int64_t points, std::int64_t 
   return map;
 }
 
-template <bool kRowsStay, bool kBoth>
-void launch(const FusedJob& job, const Shape& shape, int blocks, cudaStream_t stream) {
-  constexpr auto kernel = multiply_and_sift<kRowsStay, kBoth>;
-  const int shared = 1024 + static_cast<int>(sizeof(Control<kRowsStay>)) + (kRowsStay ? shape.blocks * kRowsBytes : 0) +
-                     shape.stages * stage_bytes(kRowsStay);
+template <bool kRowsStay, bool kBoth, class Number>
+void launch(const FusedJob<Number>& job, const Shape& shape, int blocks, cudaStream_t stream) {
+  constexpr auto kernel = multiply_and_sift<kRowsStay, kBoth, Number>;
+  const int shared = 1024 + static_cast<int>(sizeof(Control<Number, kRowsStay>)) +
+                     (kRowsStay ? shape.blocks * kRowsBytes : 0) + shape.stages * stage_bytes(kRowsStay);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostShared));
   kernel<<<static_cast<unsigned>(blocks), kThreads, static_cast<std::size_t>(shared), stream>>>(
       map_of(job.row_operands, places(job.row_order, job.rows.rows), job.stride, job.terms),
@@ -275,7 +278,8 @@ void launch(const FusedJob& job, const Shape& shape, int blocks, cudaStream_t st
 
 bool can_run_hopper(int compute_major) { return compute_major == 9; }
 
-void run_hopper(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
+template <class Number>
+void run_hopper(const FusedJob<Number>& job, int multiprocessors, cudaStream_t stream) {
   const Shape shape = shape_of(job.terms);
   const int blocks = std::min(multiprocessors, units(job));
   const auto start = [&]<bool kRowsStay>(std::bool_constant<kRowsStay>) {
@@ -289,5 +293,8 @@ void run_hopper(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
   else
     start(std::false_type());
 }
+
+template void run_hopper(const FusedJob<float>&, int, cudaStream_t);
+template void run_hopper(const FusedJob<std::int32_t>&, int, cudaStream_t);
 
 }  // namespace libknng::cuda::fused

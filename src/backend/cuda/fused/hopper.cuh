@@ -114,12 +114,12 @@ __device__ inline void take_registers() {
 
 // ---- products
 
-// How wgmma gets a matrix in shared memory: rows of 64 halves, 128 bytes, whose 16-byte pieces are swizzled as
+// How wgmma gets a matrix in shared memory: rows of 128 bytes, whose 16-byte pieces are swizzled as
 // bulk copies do ("128B"), eight rows together, aligned to 1024. This is the word that says where it is; the other has
 // the bytes from eight rows to the next eight.
 __device__ inline unsigned matrix_at(const void* matrix) { return 1U << 16 | (shared_address(matrix) & 0x3ffff) >> 4; }
 constexpr unsigned matrix_of(unsigned next_eight_rows) { return 1U << 30 | next_eight_rows >> 4; }
-// 16 halves further along the rows.
+// 16 halves, or 32 bytes, further along the rows.
 inline constexpr unsigned kNextTerms = 32 >> 4;
 
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -133,6 +133,11 @@ template <int kCount>
 __device__ __forceinline__ void pin(float (&sums)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+}
+template <int kCount>
+__device__ __forceinline__ void pin(std::int32_t (&sums)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+r"(sums[i])::"memory");
 }
 
 // sums (64 x 128, fp32; from zeros if `fresh`) += a (64 x 16, fp16; every second eight rows) b (128 x 16)^T.
@@ -159,6 +164,33 @@ __device__ __forceinline__ void multiply(float (&d)[64], unsigned a, unsigned b,
         "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
         "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
         "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      : "r"(a), "r"(b), "r"(static_cast<int>(fresh)), "n"(matrix_of(2048)), "n"(matrix_of(1024)));
+}
+
+// The same of signed bytes: int32 += a (64 x 32) b (128 x 32)^T.
+__device__ __forceinline__ void multiply(std::int32_t (&d)[64], unsigned a, unsigned b, bool fresh) {
+  asm volatile(
+      "{\n"
+      ".reg .pred adds;\n"
+      ".reg .b64 a, b;\n"
+      "setp.eq.b32 adds, %66, 0;\n"
+      "mov.b64 a, {%64, %67};\n"
+      "mov.b64 b, {%65, %68};\n"
+      "wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.s8 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "a, b, adds;\n"
+      "}\n"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]), "+r"(d[7]), "+r"(d[8]),
+        "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]), "+r"(d[14]), "+r"(d[15]), "+r"(d[16]),
+        "+r"(d[17]), "+r"(d[18]), "+r"(d[19]), "+r"(d[20]), "+r"(d[21]), "+r"(d[22]), "+r"(d[23]), "+r"(d[24]),
+        "+r"(d[25]), "+r"(d[26]), "+r"(d[27]), "+r"(d[28]), "+r"(d[29]), "+r"(d[30]), "+r"(d[31]), "+r"(d[32]),
+        "+r"(d[33]), "+r"(d[34]), "+r"(d[35]), "+r"(d[36]), "+r"(d[37]), "+r"(d[38]), "+r"(d[39]), "+r"(d[40]),
+        "+r"(d[41]), "+r"(d[42]), "+r"(d[43]), "+r"(d[44]), "+r"(d[45]), "+r"(d[46]), "+r"(d[47]), "+r"(d[48]),
+        "+r"(d[49]), "+r"(d[50]), "+r"(d[51]), "+r"(d[52]), "+r"(d[53]), "+r"(d[54]), "+r"(d[55]), "+r"(d[56]),
+        "+r"(d[57]), "+r"(d[58]), "+r"(d[59]), "+r"(d[60]), "+r"(d[61]), "+r"(d[62]), "+r"(d[63])
       : "r"(a), "r"(b), "r"(static_cast<int>(fresh)), "n"(matrix_of(2048)), "n"(matrix_of(1024)));
 }
 

@@ -4,6 +4,7 @@
 #include <cub/block/block_radix_sort.cuh>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/fused/limit_arithmetic.cuh"
 #include "backend/cuda/select/highest_bound.cuh"
 
 namespace libknng::cuda::fused {
@@ -11,24 +12,22 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 
+template <class Number>
 struct Side {
   const SelectJob* job;
   const float* terms;
   std::uint16_t* order;
-  ListLimit* limits;
+  ListLimit<Number>* limits;
   std::uint8_t* again;
   int lists, places, grain;  // of `again`
 };
-__device__ Side side_of(const FusedJob& job, bool rows) {
+template <class Number>
+__device__ Side<Number> side_of(const FusedJob<Number>& job, bool rows) {
   if (rows)
     return {&job.rows,     job.rows.row_terms,           job.row_order, job.row_limits, job.rows_again,
             job.rows.rows, row_blocks(job) * kBlockRows, kBlockRows};
   return {&job.columns,      job.rows.column_terms, job.column_order,           job.column_limits,
           job.columns_again, job.rows.columns,      in_tiles(job.rows.columns), job.unit_columns};
-}
-
-__device__ ListLimit limit_of(float term, float cutoff) {
-  return {__fmul_rd(0.5F, term), __fmul_rd(0.5F, __fsub_rd(term, cutoff))};
 }
 
 // The place of the point that is `rank`-th of a window of so many tiles: what a lane compares together is next to each
@@ -44,12 +43,14 @@ constexpr int kSorted = kWindow / kThreads;  // of a thread
 using Sort = cub::BlockRadixSort<float, kThreads, kSorted, std::uint16_t>;
 
 // A block a window.
-__global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJob job) {
+template <class Number>
+__global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJob<Number> job) {
+  using Range = LimitRange<Number>;
   __shared__ typename Sort::TempStorage scratch;
-  __shared__ ListLimit of_points[kWindow], of_places[kWindow];
+  __shared__ ListLimit<Number> of_points[kWindow], of_places[kWindow];
   const int first = static_cast<int>(blockIdx.x) * kWindow, thread = static_cast<int>(threadIdx.x);
   const bool rows = blockIdx.y == 0;
-  const Side side = side_of(job, rows);
+  const Side<Number> side = side_of(job, rows);
   const int places = min(side.places - first, kWindow), sorted = min(in_tiles(side.lists) - first, kWindow);
   float keys[kSorted];
   std::uint16_t points[kSorted];
@@ -60,13 +61,13 @@ __global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJ
     if (rows && i < row_blocks(job)) job.rows_again[i] = 0;
     if (rows && i < column_units(job)) job.columns_again[i] = 0;
     const bool takes = i < side.lists && (rows || job.both);
-    const float term = i < side.lists ? side.terms[i] : infinity();
-    ListLimit limit = limit_of(term, takes ? side.job->cutoffs[i] : 0.0F);
-    if (!takes) limit.threshold = infinity();
+    const Number term = i < side.lists ? term_at<Number>(side.terms, i) : Range::no_term();
+    ListLimit<Number> limit = limit_of(term, takes ? side.job->cutoffs[i] : 0.0F);
+    if (!takes) limit.threshold = Range::no_threshold();
     if (takes) side.job->counts[i] = 0;
     of_points[of_window] = limit;
     points[j] = static_cast<std::uint16_t>(of_window);
-    const float key = __fadd_rn(limit.half_term, takes ? limit.threshold : 0);
+    const auto key = static_cast<float>(limit.term + (takes ? limit.threshold : 0));
     keys[j] = isnan(key) ? infinity() : key;
   }
   if (places <= 0) return;
@@ -82,29 +83,30 @@ __global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJ
   }
   __syncthreads();
   if (rows || thread >= places / kLaneColumns) return;
-  ListLimit least{infinity(), infinity()};
+  ListLimit<Number> least{Range::no_term(), Range::no_threshold()};
   for (int c = 0; c < kLaneColumns; ++c) {
-    const ListLimit& of = of_places[thread / 4 * 32 + thread % 4 * 2 + c / 2 * 8 + c % 2];
-    least = {fminf(least.half_term, of.half_term), fminf(least.threshold, of.threshold)};
+    const ListLimit<Number>& of = of_places[thread / 4 * 32 + thread % 4 * 2 + c / 2 * 8 + c % 2];
+    least = {min(least.term, of.term), min(least.threshold, of.threshold)};
   }
   job.column_least[first / kLaneColumns + thread] = least;
 }
 
 // A block a list, of those that found too much.
+template <class Number>
 __global__ void __launch_bounds__(kThreads)
-    renew(const __grid_constant__ FusedJob job, const __grid_constant__ ListsOfSide of_rows,
+    renew(const __grid_constant__ FusedJob<Number> job, const __grid_constant__ ListsOfSide of_rows,
           const __grid_constant__ ListsOfSide of_columns) {
   if (!is_needed(job)) return;
   __shared__ HighestScratch<kWarps> scratch;
   const bool rows = blockIdx.y == 0;
-  const Side side = side_of(job, rows);
+  const Side<Number> side = side_of(job, rows);
   const ListsOfSide& of = rows ? of_rows : of_columns;
   for (int first = static_cast<int>(blockIdx.x) * kThreads; first < side.places;
        first += static_cast<int>(gridDim.x) * kThreads) {
     const int mine = first + static_cast<int>(threadIdx.x);
     const int list = mine < side.places ? point_at(side.order, mine) : side.lists;
     const bool full = list < side.lists && side.job->counts[list] > side.job->capacity;
-    if (list < side.lists && !full) side.limits[mine].threshold = infinity();
+    if (list < side.lists && !full) side.limits[mine].threshold = LimitRange<Number>::no_threshold();
     // Lists in which something is left over are few.
     for (int place = first; place < min(first + kThreads, side.places); ++place) {
       if (!__syncthreads_or(full && mine == place)) continue;
@@ -115,7 +117,7 @@ __global__ void __launch_bounds__(kThreads)
       if (threadIdx.x == 0) {
         const float cutoff = fminf(of.lists.cutoffs[l], highest);
         of.lists.cutoffs[l] = cutoff;
-        side.limits[place] = limit_of(side.terms[l], cutoff);
+        side.limits[place] = limit_of(term_at<Number>(side.terms, l), cutoff);
         side.job->counts[l] = 0;
         side.again[place / side.grain] = 1;
       }
@@ -126,18 +128,26 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void start_limits(const FusedJob& job, cudaStream_t stream) {
+template <class Number>
+void start_limits(const FusedJob<Number>& job, cudaStream_t stream) {
   const int most = std::max(row_blocks(job) * kBlockRows, in_tiles(job.rows.columns));
   start<<<dim3(static_cast<unsigned>((most + kWindow - 1) / kWindow), 2), kThreads, 0, stream>>>(job);
   check_launch();
 }
 
-void renew_limits(const FusedJob& job, const ListsOfSide& rows, const ListsOfSide& columns, cudaStream_t stream) {
+template <class Number>
+void renew_limits(const FusedJob<Number>& job, const ListsOfSide& rows, const ListsOfSide& columns,
+                  cudaStream_t stream) {
   constexpr int kMostBlocks = 512;
   const int most = std::max(job.rows.rows, job.rows.columns);
   const dim3 blocks(static_cast<unsigned>(std::min((most + kThreads - 1) / kThreads, kMostBlocks)), job.both ? 2U : 1U);
   renew<<<blocks, kThreads, 0, stream>>>(job, rows, columns);
   check_launch();
 }
+
+template void start_limits(const FusedJob<float>&, cudaStream_t);
+template void start_limits(const FusedJob<std::int32_t>&, cudaStream_t);
+template void renew_limits(const FusedJob<float>&, const ListsOfSide&, const ListsOfSide&, cudaStream_t);
+template void renew_limits(const FusedJob<std::int32_t>&, const ListsOfSide&, const ListsOfSide&, cudaStream_t);
 
 }  // namespace libknng::cuda::fused

@@ -8,40 +8,41 @@ namespace libknng::cuda::fused {
 
 inline constexpr int kPacketProducts = 32;
 
-template <int kRoom>
+template <class Number, int kRoom>
 struct PacketSpace {
-  __align__(16) float products[kRoom][kPacketProducts];
-  float needed[kRoom];
+  __align__(16) Number products[kRoom][kPacketProducts];
+  Number needed[kRoom];
   std::uint32_t origins[kRoom];
 };
 
 // What a lane puts aside: products of a group of the columns that begin `column` columns into the unit. None that is
 // lower than `needed` is wanted.
+template <class Number>
 struct Packet {
-  float products[kPacketProducts];
-  float needed;
+  Number products[kPacketProducts];
+  Number needed;
   int column, group;
 };
 
-template <int kRoom>
+template <class Number, int kRoom>
 class Packets {
  public:
-  __device__ explicit Packets(PacketSpace<kRoom>& space, int count = 0) : space_(space), count_(count) {}
+  __device__ explicit Packets(PacketSpace<Number, kRoom>& space, int count = 0) : space_(space), count_(count) {}
 
   __device__ int count() const { return count_; }
   __device__ void clear() { count_ = 0; }
 
   // Those of lanes in `all`, as far as there is room; returns of which lanes there are still some.
-  __device__ unsigned add(unsigned all, const Packet& packet) {
+  __device__ unsigned add(unsigned all, const Packet<Number>& packet) {
     const unsigned lane = threadIdx.x % 32;
     const int at = count_ + __popc(all & ((1U << lane) - 1));
     const bool goes = (all >> lane & 1U) != 0 && at < kRoom;
     if (goes) {
-      auto* const to = reinterpret_cast<float4*>(space_.products[at]);
+      auto* const to = reinterpret_cast<Four*>(space_.products[at]);
 #pragma unroll
       for (int i = 0; i < kPacketProducts / 4; ++i)
-        to[i] = {packet.products[4 * i], packet.products[4 * i + 1], packet.products[4 * i + 2],
-                 packet.products[4 * i + 3]};
+        to[i] = {{packet.products[4 * i], packet.products[4 * i + 1], packet.products[4 * i + 2],
+                  packet.products[4 * i + 3]}};
       space_.needed[at] = packet.needed;
       space_.origins[at] =
           static_cast<std::uint32_t>(packet.column) << 16 | static_cast<std::uint32_t>(packet.group) << 8 | lane;
@@ -69,7 +70,7 @@ class Packets {
   }
 
   struct Product {
-    float value;
+    Number value;
     int e;  // its number in the packet
     int column, group, lane;
   };
@@ -80,7 +81,11 @@ class Packets {
   }
 
  private:
-  PacketSpace<kRoom>& space_;
+  struct alignas(16) Four {
+    Number values[4];
+  };
+
+  PacketSpace<Number, kRoom>& space_;
   int count_;
 };
 

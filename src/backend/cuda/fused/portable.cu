@@ -15,19 +15,20 @@ constexpr int kRows = 128, kColumns = kBlockColumns;
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAcross = kColumns / kWarpColumns;
 constexpr int kSlabs = kWarpRows / 16, kEights = kWarpColumns / 8;
-constexpr int kTerms = 32;           // of a stage: 64 bytes of a point
+constexpr int kTerms = 32;           // of a stage: 64 bytes of a point, halves or twice as many bytes
 constexpr int kPieces = kTerms / 8;  // of 16 bytes
 constexpr int kStages = 3;
 constexpr int kPacketsRoom = 32;
 static_assert(kBlockRows % kRows == 0 && kWarps == kRows / kWarpRows * kWarpsAcross);
 
+template <class Number>
 struct Shared {
   __align__(128) std::byte rows[kStages][kRows * kTerms * 2];
   __align__(128) std::byte columns[kStages][kColumns * kTerms * 2];
-  __align__(16) ListLimit limits[2][kColumns];
-  ListLimit least[2][kColumns / kLaneColumns];
-  ListLimit row_limits[kRows];
-  PacketSpace<kPacketsRoom> packets[kWarps];
+  __align__(16) ListLimit<Number> limits[2][kColumns];
+  ListLimit<Number> least[2][kColumns / kLaneColumns];
+  ListLimit<Number> row_limits[kRows];
+  PacketSpace<Number, kPacketsRoom> packets[kWarps];
   Survivors::Space survivors[kWarps];
   std::uint16_t near[kWarps][kPacketsRoom * kPacketProducts];
 };
@@ -67,9 +68,22 @@ __device__ void multiply(float* d, const unsigned (&a)[4], unsigned b0, unsigned
 #endif
 }
 
-using Found = Products<kSlabs, kEights, 16, 8>;
+// 16 x 8 sums in int32 += 16 x 32 by 32 x 8 of signed bytes.
+__device__ void multiply(std::int32_t* d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
 
-__device__ void multiply_stage(Found& found, const std::byte* rows, const std::byte* columns, int warp_row,
+template <class Number>
+using Found = Products<Number, kSlabs, kEights, 16, 8>;
+
+template <class Number>
+__device__ void multiply_stage(Found<Number>& found, const std::byte* rows, const std::byte* columns, int warp_row,
                                int warp_column) {
   const int lane = static_cast<int>(threadIdx.x % 32);
 #pragma unroll
@@ -92,11 +106,11 @@ __device__ void multiply_stage(Found& found, const std::byte* rows, const std::b
 }
 
 // What a warp has found and not handed over.
-template <bool kBoth>
+template <bool kBoth, class Number>
 class Finds {
  public:
-  __device__ Finds(PacketSpace<kPacketsRoom>& packets, std::uint16_t* near, Survivors::Space& survivors,
-                   const FusedJob& job)
+  __device__ Finds(PacketSpace<Number, kPacketsRoom>& packets, std::uint16_t* near, Survivors::Space& survivors,
+                   const FusedJob<Number>& job)
       : packets_(packets), near_(near), survivors_(survivors), job_(job) {}
 
   // Before the first product of a unit, and behind its last.
@@ -107,7 +121,7 @@ class Finds {
   }
 
   // Packets of lanes in `all`.
-  __device__ void add(unsigned all, const Packet& packet) {
+  __device__ void add(unsigned all, const Packet<Number>& packet) {
     added_ += __popc(all);
     while (all != 0) {
       all = packets_.add(all, packet);
@@ -121,26 +135,26 @@ class Finds {
 
  private:
   __device__ __noinline__ void flush() {
-    open_packets<kBoth, Found>(packets_, near_, survivors_, job_, place_);
+    open_packets<kBoth, Found<Number>>(packets_, near_, survivors_, job_, place_);
     packets_.clear();
   }
 
-  Packets<kPacketsRoom> packets_;
+  Packets<Number, kPacketsRoom> packets_;
   std::uint16_t* near_;
   int added_ = 0;
   Survivors survivors_;
-  const FusedJob& job_;
+  const FusedJob<Number>& job_;
   WarpPlace place_{};
 };
 
-template <bool kBoth>
-__global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_constant__ FusedJob job) {
+template <bool kBoth, class Number>
+__global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_constant__ FusedJob<Number> job) {
   if (!is_needed(job)) return;
   extern __shared__ std::byte memory[];
-  auto& shared = *reinterpret_cast<Shared*>(memory);
+  auto& shared = *reinterpret_cast<Shared<Number>*>(memory);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int warp_row = warp / kWarpsAcross * kWarpRows, warp_column = warp % kWarpsAcross * kWarpColumns;
-  Finds<kBoth> finds(shared.packets[warp], shared.near[warp], shared.survivors[warp], job);
+  Finds<kBoth, Number> finds(shared.packets[warp], shared.near[warp], shared.survivors[warp], job);
   Sift sift(job.row_order != nullptr);
   const int blocks = static_cast<int>((job.terms + kTerms - 1) / kTerms);
   constexpr int kHalves = kBlockRows / kRows;
@@ -175,14 +189,14 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
     __syncthreads();  // nobody reads the ring and the limits any more
     if (threadIdx.x < kRows) shared.row_limits[threadIdx.x] = job.row_limits[first_row + static_cast<int>(threadIdx.x)];
     for (int stage = 0; stage < kStages - 1; ++stage) fetch();
-    Found found;
+    Found<Number> found;
     int tile = 0, stage = 0;
     for (int column = wanted_from(0); column < at.columns; column = wanted_from(column + kColumns), ++tile) {
 #pragma unroll
       for (auto& slab : found.values)
 #pragma unroll
-        for (float& value : slab) value = 0;
-      ListLimit* const column_limits = shared.limits[tile % 2];
+        for (Number& value : slab) value = 0;
+      ListLimit<Number>* const column_limits = shared.limits[tile % 2];
       const int first_column = at.first_column + column, thread = static_cast<int>(threadIdx.x);
       if (thread < kColumns) column_limits[thread] = job.column_limits[first_column + thread];
       if (thread < kColumns / kLaneColumns)
@@ -194,9 +208,9 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
         multiply_stage(found, shared.rows[stage % kStages], shared.columns[stage % kStages], warp_row, warp_column);
       }
       const auto row_limit = [&](int slab, int half) {
-        return shared.row_limits[warp_row + Found::row_of({slab, 0, half, 0}, lane)];
+        return shared.row_limits[warp_row + Found<Number>::row_of({slab, 0, half, 0}, lane)];
       };
-      LeastLimit least;
+      LeastLimit<Number> least;
 #pragma unroll
       for (int i = 0; i < 2 * kSlabs; ++i) least.take(row_limit(i / 2, i % 2));
       sift.tile<kBoth>(found,
@@ -210,12 +224,13 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
   wait_for_copies<0>();
 }
 
-template <bool kBoth>
-void launch(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
-  constexpr auto kernel = multiply_and_sift<kBoth>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Shared))));
+template <bool kBoth, class Number>
+void launch(const FusedJob<Number>& job, int multiprocessors, cudaStream_t stream) {
+  constexpr auto kernel = multiply_and_sift<kBoth, Number>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(sizeof(Shared<Number>))));
   const int blocks = std::min(2 * multiprocessors, units(job) * (kBlockRows / kRows));
-  kernel<<<static_cast<unsigned>(blocks), kThreads, sizeof(Shared), stream>>>(job);
+  kernel<<<static_cast<unsigned>(blocks), kThreads, sizeof(Shared<Number>), stream>>>(job);
   check_launch();
 }
 
@@ -223,11 +238,15 @@ void launch(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
 
 bool can_run_portable(int compute_major) { return compute_major >= 8; }
 
-void run_portable(const FusedJob& job, int multiprocessors, cudaStream_t stream) {
+template <class Number>
+void run_portable(const FusedJob<Number>& job, int multiprocessors, cudaStream_t stream) {
   if (job.both)
     launch<true>(job, multiprocessors, stream);
   else
     launch<false>(job, multiprocessors, stream);
 }
+
+template void run_portable(const FusedJob<float>&, int, cudaStream_t);
+template void run_portable(const FusedJob<std::int32_t>&, int, cudaStream_t);
 
 }  // namespace libknng::cuda::fused

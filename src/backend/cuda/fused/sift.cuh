@@ -3,20 +3,23 @@
 // next. Nearly no pair is wanted: 32 products of a lane are put aside together if one of them may be.
 #pragma once
 
+#include <type_traits>
+
 #include "backend/cuda/fused/fused_job.cuh"
+#include "backend/cuda/fused/limit_arithmetic.cuh"
 #include "backend/cuda/fused/packets.cuh"
 #include "backend/cuda/fused/survivors.cuh"
 
 namespace libknng::cuda::fused {
 
-template <int kSlabs, int kEights, int kSlabStep, int kHalfStep>
+template <class Number, int kSlabs, int kEights, int kSlabStep, int kHalfStep>
 struct Products {
   static constexpr int kTogether = kPacketProducts;  // of a lane
   static constexpr int kGroups = kSlabs * kEights * 4 / kTogether;
   static constexpr int kStripes = kEights / 4;  // of 32 columns
   static constexpr int kGroupsEach = kGroups / kStripes, kEightsTogether = 4 / kGroupsEach;
   static_assert(kEights % 4 == 0 && kEightsTogether * kSlabs * 4 == kTogether);
-  float values[kSlabs][kEights * 4];
+  Number values[kSlabs][kEights * 4];
 
   // The e-th of a group: slabs together, then columns.
   struct Place {
@@ -26,7 +29,7 @@ struct Products {
     const int i = group * kTogether + e;
     return {i / 4 % kSlabs, i / 4 / kSlabs, i / 2 % 2, i % 2};
   }
-  __device__ float at(Place p) const { return values[p.slab][p.eight * 4 + p.half * 2 + p.odd]; }
+  __device__ Number at(Place p) const { return values[p.slab][p.eight * 4 + p.half * 2 + p.odd]; }
   static __device__ int row_of(Place p, int lane) { return p.slab * kSlabStep + p.half * kHalfStep + lane / 4; }
   static __device__ int column_of(Place p, int lane) { return p.eight * 8 + lane % 4 * 2 + p.odd; }
 };
@@ -37,43 +40,43 @@ struct WarpPlace {
 };
 
 // Looks through packets of products of this kind; all lanes. near: room for the numbers of all products.
-template <bool kBoth, class P, int kRoom>
-__device__ __forceinline__ void open_packets(const Packets<kRoom>& packets, std::uint16_t* near, Survivors& survivors,
-                                             const FusedJob& job, const WarpPlace& at) {
+template <bool kBoth, class P, class Number, int kRoom>
+__device__ __forceinline__ void open_packets(const Packets<Number, kRoom>& packets, std::uint16_t* near,
+                                             Survivors& survivors, const FusedJob<Number>& job, const WarpPlace& at) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   __syncwarp();
   const int count = packets.find_near(near);
 #pragma unroll 1
   for (int start = 0; start < count; start += 32) {
-    const typename Packets<kRoom>::Product x = packets.product(near[min(start + lane, count - 1)]);
+    const typename Packets<Number, kRoom>::Product x = packets.product(near[min(start + lane, count - 1)]);
     const typename P::Place p = P::place(x.group, x.e);
     const int row = at.row_base + P::row_of(p, x.lane), column = x.column + P::column_of(p, x.lane);
-    const ListLimit of_row = job.row_limits[at.first_row + row];
-    const ListLimit of_column = job.column_limits[at.first_column + column];
+    const ListLimit<Number> of_row = job.row_limits[at.first_row + row];
+    const ListLimit<Number> of_column = job.column_limits[at.first_column + column];
     const bool there = start + lane < count;
-    const bool for_row = there && __fsub_rn(x.value, of_column.half_term) >= of_row.threshold;
-    const bool for_column = kBoth && there && __fsub_rn(x.value, of_row.half_term) >= of_column.threshold;
-    // Terms are twice their halves, or, where these are denormal, a little more: then low is still below the key.
-    const float terms = __fadd_rn(__fmul_rn(2.0F, of_row.half_term), __fmul_rn(2.0F, of_column.half_term));
-    survivors.add(for_row || for_column, {__fmaf_rn(-2.0F, x.value, terms), place_of(row, column, for_row, for_column)},
-                  job, at.first_row, at.first_column);
+    const bool for_row = there && excess(x.value, of_column.term) >= of_row.threshold;
+    const bool for_column = kBoth && there && excess(x.value, of_row.term) >= of_column.threshold;
+    survivors.add(for_row || for_column,
+                  {pair_low(x.value, of_row.term, of_column.term), place_of(row, column, for_row, for_column)}, job,
+                  at.first_row, at.first_column);
   }
   __syncwarp();
 }
 
 // The least of what some lists accept.
+template <class Number>
 struct LeastLimit {
-  float half_term = infinity(), threshold = infinity();
+  ListLimit<Number> least{LimitRange<Number>::no_term(), LimitRange<Number>::no_threshold()};
 
-  __device__ void take(ListLimit limit) {
-    half_term = fminf(half_term, limit.half_term);
-    threshold = fminf(threshold, limit.threshold);
+  __device__ void take(ListLimit<Number> limit) {
+    least.term = min(least.term, limit.term);
+    least.threshold = min(least.threshold, limit.threshold);
   }
 };
 
-// The highest of two products and `highest`, which is not negative: such floats have the order of their bits. One
-// instruction from compute capability 9.0 on. (In C++ the compiler turns sums to integers while products are under
-// way.)
+// The highest of some products, or 0 if all are negative: floats that are not have the order of their bits. One
+// instruction for two from compute capability 9.0 on. (In C++ the compiler turns sums to integers while products are
+// under way.)
 __device__ __forceinline__ int higher(float a, float b, int highest) {
   int result;
   asm("{\n"
@@ -87,68 +90,78 @@ __device__ __forceinline__ int higher(float a, float b, int highest) {
       : "f"(a), "f"(b), "r"(highest));
   return result;
 }
+__device__ __forceinline__ int higher(std::int32_t a, std::int32_t b, int highest) { return max(max(a, b), highest); }
+template <class Number>
+__device__ __forceinline__ Number from_highest(int highest) {
+  if constexpr (std::is_same_v<Number, float>)
+    return __int_as_float(highest);
+  else
+    return highest;
+}
 
-template <class P>
-__device__ __forceinline__ Packet packet_of(const P& products, int group, float needed, int column) {
-  Packet packet{{}, needed, column, group};
+template <class P, class Number>
+__device__ __forceinline__ Packet<Number> packet_of(const P& products, int group, Number needed, int column) {
+  Packet<Number> packet{{}, needed, column, group};
 #pragma unroll
   for (int e = 0; e < P::kTogether; ++e) packet.products[e] = products.at(P::place(group, e));
   return packet;
 }
 
 // The highest of a lane's products under 32 columns, or 0 if all are negative.
-template <int kSlabs, int kEights, int kSlabStep, int kHalfStep>
-__device__ __forceinline__ float highest_of(const Products<kSlabs, kEights, kSlabStep, kHalfStep>& products,
-                                            int stripe) {
+template <class Number, int kSlabs, int kEights, int kSlabStep, int kHalfStep>
+__device__ __forceinline__ Number highest_of(const Products<Number, kSlabs, kEights, kSlabStep, kHalfStep>& products,
+                                             int stripe) {
   int highest = 0;
 #pragma unroll
   for (int slab = 0; slab < kSlabs; ++slab)
 #pragma unroll
     for (int i = 0; i < 16; i += 2)
       highest = higher(products.values[slab][stripe * 16 + i], products.values[slab][stripe * 16 + i + 1], highest);
-  return __int_as_float(highest);
+  return from_highest<Number>(highest);
 }
 
 // What a product must not be below for a pair of some rows and columns to be wanted.
-template <bool kBoth>
-__device__ __forceinline__ float needed_by(const LeastLimit& rows, const ListLimit& columns) {
-  const float by_rows = __fadd_rd(rows.threshold, columns.half_term);
-  return kBoth ? fminf(by_rows, __fadd_rd(columns.threshold, rows.half_term)) : by_rows;
+template <bool kBoth, class Number>
+__device__ __forceinline__ Number needed_by(const ListLimit<Number>& rows, const ListLimit<Number>& columns) {
+  const Number by_rows = twice_needed(rows.threshold, columns.term);
+  return half_of_needed(kBoth ? min(by_rows, twice_needed(columns.threshold, rows.term)) : by_rows);
 }
 
 // What a warp compares its products with. row(slab, half): of a lane's rows, least_of_rows: of all of them. columns,
 // least_of_columns: of the warp's, and of each lane's by 32, in shared memory, 16-byte aligned.
-template <class Row>
+template <class Number, class Row>
 struct WarpLimits {
   const Row& row;
-  const LeastLimit& least_of_rows;
-  const ListLimit *columns, *least_of_columns;
+  const LeastLimit<Number>& least_of_rows;
+  const ListLimit<Number>*columns, *least_of_columns;
 
   template <bool kBoth>
-  __device__ float needed(int stripe) const {
-    return needed_by<kBoth>(least_of_rows, least_of_columns[stripe * 4 + static_cast<int>(threadIdx.x % 4)]);
+  __device__ Number needed(int stripe) const {
+    return needed_by<kBoth>(least_of_rows.least, least_of_columns[stripe * 4 + static_cast<int>(threadIdx.x % 4)]);
   }
 };
 
 // Each pair with both of its lists: puts aside the groups of which some pair is wanted. column_base: of the warp's
 // first in the unit. finds: takes packets (add()). All lanes.
-template <bool kBoth, class P, class Row, class Finds>
-__device__ __forceinline__ void compare(const P& products, const WarpLimits<Row>& limits, int column_base,
+template <bool kBoth, class P, class Number, class Row, class Finds>
+__device__ __forceinline__ void compare(const P& products, const WarpLimits<Number, Row>& limits, int column_base,
                                         Finds& finds) {
   constexpr int kChains = 4;
-  const auto* const pairs = reinterpret_cast<const float4*>(limits.columns);  // two limits each
+  struct alignas(16) Two {
+    ListLimit<Number> limits[2];
+  };
+  const auto* const pairs = reinterpret_cast<const Two*>(limits.columns);
 #pragma unroll
   for (int g = 0; g < P::kGroups; ++g) {
     bool any[kChains] = {};  // each waits for no other
 #pragma unroll
     for (int e = 0; e < P::kTogether; ++e) {
       const typename P::Place p = P::place(g, e);
-      const float4 two = pairs[p.eight * 4 + static_cast<int>(threadIdx.x % 4)];
-      const float half_term = p.odd ? two.z : two.x, threshold = p.odd ? two.w : two.y;
-      const ListLimit row = limits.row(p.slab, p.half);
-      const float product = products.at(p);
-      any[e % kChains] |= __fsub_rn(product, half_term) >= row.threshold;
-      if (kBoth) any[(e + kChains / 2) % kChains] |= __fsub_rn(product, row.half_term) >= threshold;
+      const Two two = pairs[p.eight * 4 + static_cast<int>(threadIdx.x % 4)];
+      const ListLimit<Number> column = two.limits[p.odd], row = limits.row(p.slab, p.half);
+      const Number product = products.at(p);
+      any[e % kChains] |= excess(product, column.term) >= row.threshold;
+      if (kBoth) any[(e + kChains / 2) % kChains] |= excess(product, row.term) >= column.threshold;
     }
     const unsigned all = __ballot_sync(0xffffffffU, (any[0] | any[1]) | (any[2] | any[3]));
     if (all != 0)
@@ -157,13 +170,14 @@ __device__ __forceinline__ void compare(const P& products, const WarpLimits<Row>
 }
 
 // The same where rows and columns that a lane has are alike, so that one comparison tells of many pairs: of its
-// products under 32 columns the highest with what a pair would need of the lists that accept most. acc < RD(least
-// threshold_i + least half_term_j) implies acc < threshold_i + half_term_j for all of them, so that all pairs lie above
-// their rows' cut-offs; likewise for columns. Puts aside some groups too many: to look closer would take longer, and
-// the warps that multiply together wait for each other.
-template <bool kBoth, class P, class Row, class Finds>
-__device__ __forceinline__ void sieve(const P& products, const WarpLimits<Row>& limits, int column_base, Finds& finds) {
-  float needed[P::kStripes];
+// products under 32 columns the highest with what a pair would need of the lists that accept most. 2 acc <
+// RD(least threshold_i + least term_j) implies 2 acc < threshold_i + term_j for all of them, so that all pairs lie
+// above their rows' cut-offs; likewise for columns. Puts aside some groups too many: to look closer would take longer,
+// and the warps that multiply together wait for each other.
+template <bool kBoth, class P, class Number, class Row, class Finds>
+__device__ __forceinline__ void sieve(const P& products, const WarpLimits<Number, Row>& limits, int column_base,
+                                      Finds& finds) {
+  Number needed[P::kStripes];
   bool is_near[P::kStripes], any_near = false;
 #pragma unroll
   for (int s = 0; s < P::kStripes; ++s) {
@@ -191,9 +205,9 @@ class Sift {
   __device__ explicit Sift(bool arranged) : arranged_(arranged), sieves_(arranged) {}
 
   // share(yes): of the warps that choose together, that at which `yes` holds.
-  template <bool kBoth, class P, class Row, class Finds, class Share>
-  __device__ __forceinline__ void tile(const P& products, const WarpLimits<Row>& limits, int column_base, Finds& finds,
-                                       const Share& share) {
+  template <bool kBoth, class P, class Number, class Row, class Finds, class Share>
+  __device__ __forceinline__ void tile(const P& products, const WarpLimits<Number, Row>& limits, int column_base,
+                                       Finds& finds, const Share& share) {
     if (sieves_)
       sieve<kBoth>(products, limits, column_base, finds);
     else

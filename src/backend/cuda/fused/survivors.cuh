@@ -40,7 +40,7 @@ class Survivors {
   __device__ explicit Survivors(Space& space) : space_(space) {}
 
   // A lane's own, if it has one.
-  __device__ void add(bool has, const Survivor& found, const FusedJob& job, int first_row, int first_column) {
+  __device__ void add(bool has, const Survivor& found, const FusedWork& job, int first_row, int first_column) {
     const unsigned all = __ballot_sync(0xffffffffU, has);
     if (count_ + __popc(all) > kRoom) deliver(job, first_row, first_column);
     if (has) space_.found[count_ + __popc(all & ((1U << lane()) - 1))] = found;
@@ -48,7 +48,7 @@ class Survivors {
   }
 
   // All that a lane hands over is under way at a time.
-  __device__ void deliver(const FusedJob& job, int first_row, int first_column) {
+  __device__ void deliver(const FusedWork& job, int first_row, int first_column) {
     constexpr int kOfLane = kRoom / 32;
     __syncwarp();
     Survivor found[kOfLane];
@@ -84,7 +84,7 @@ class Survivors {
     if (!side.admission.admits_all() && !side.admission.of(list, side.first_id).admits(e)) return kNoPlace;
     return atomicAdd(&side.counts[list], 1);
   }
-  static __device__ void store(const FusedJob& job, const SelectJob& side, int list, int element, int place,
+  static __device__ void store(const FusedWork& job, const SelectJob& side, int list, int element, int place,
                                float low) {
     if (place == kNoPlace) return;
     if (place < side.capacity) {
