@@ -26,9 +26,9 @@ enum class Reach { own, beside };
 // A device's memory as one session sees it. The device is current.
 class Pool {
  public:
-  // maps: large arrays may be mapped. beside: devices that work beside this one.
-  Pool(int device, std::int64_t limit, bool maps, std::span<const std::int32_t> beside)
-      : device_(device), maps_(maps && can_map_memory(device)), own_(device), limit_(limit) {
+  // maps: large arrays may be mapped. beside: devices that work beside this one. expected: bytes of a block.
+  Pool(int device, std::int64_t limit, bool maps, std::span<const std::int32_t> beside, std::int64_t expected)
+      : device_(device), maps_(maps && can_map_memory(device)), own_(device, {}, expected), limit_(limit) {
     if (beside.empty()) return;
     keep_peer_access_open(device, beside);
     shared_.emplace(device, beside);
@@ -38,17 +38,19 @@ class Pool {
     if (held_ + bytes > limit_)
       throw CudaError(CudaError::Kind::out_of_memory, cudaErrorMemoryAllocation, "max_device_bytes is used up",
                       __FILE__, __LINE__);
-    void* memory = is_mapped(bytes) ? mapped(bytes, stream) : &pool_for(reach) == &own_ ? block_.take(bytes) : nullptr;
-    if (!memory) memory = pool_for(reach).take(bytes, stream);
+    void* memory = &pool_for(reach) == &own_ ? block_.take(bytes) : nullptr;
+    if (!memory) memory = is_mapped(bytes) ? mapped(bytes, stream) : pool_for(reach).take(bytes, stream);
     held_ += bytes;
     peak_ = std::max(peak_, held_);
     return memory;
   }
   void give(void* memory, std::int64_t bytes, const Stream& stream) noexcept {
-    if (is_mapped(bytes)) {
+    if (block_.give(memory, bytes)) {
+      // The next array has it.
+    } else if (is_mapped(bytes)) {
       cudaStreamSynchronize(stream);
       unmap_memory(memory, bytes);
-    } else if (!block_.give(memory, bytes)) {
+    } else {
       cudaFreeAsync(memory, stream);
     }
     held_ -= bytes;
@@ -97,7 +99,7 @@ class Pool {
 struct DeviceContext {
   DeviceContext(int number, std::int64_t limit, bool maps = false, std::span<const std::int32_t> beside = {},
                 std::int64_t block_bytes = 0)
-      : device(number), pool(number, limit, maps, beside) {
+      : device(number), pool(number, limit, maps, beside, block_bytes) {
     if (block_bytes > 0) pool.take_block(block_bytes, stream);
   }
   // A pool that is kept gives back what is free by then.

@@ -1,19 +1,21 @@
 #include "backend/cuda/base/memory_pool.cuh"
 
 #include <algorithm>
+#include <cstddef>
 #include <mutex>
 #include <new>
 #include <vector>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/base/driver.cuh"
 
 namespace libknng::cuda {
 namespace {
 
-// Of a device: as many as a session, its results and some others hold at a time, and what a small graph takes.
-constexpr std::size_t kMostKept = 4;
-constexpr std::size_t kBytesKept = std::size_t{64} << 20;
+// Of a device: as many as a session, its results and some others hold at a time.
+constexpr std::ptrdiff_t kMostKept = 4;
+constexpr std::int64_t kShareKept = 128;
 
 struct KeptPool {
   unsigned long long context;
@@ -34,21 +36,44 @@ bool trim_to(std::size_t bytes, cudaMemPool_t pool) noexcept {
   return false;
 }
 
-cudaMemPool_t take_kept(unsigned long long context) {
+// What it has got from the system and not given back.
+std::int64_t bytes_of(cudaMemPool_t pool) noexcept {
+  std::uint64_t bytes = 0;
+  if (cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &bytes) == cudaSuccess)
+    return static_cast<std::int64_t>(bytes);
+  cudaGetLastError();
+  return 0;
+}
+
+// The smallest that holds what is expected, else the largest.
+cudaMemPool_t take_kept(unsigned long long context, std::int64_t expected) {
   const std::lock_guard lock(mutex);
-  const auto of_context =
-      std::find_if(kept().begin(), kept().end(), [context](const KeptPool& pool) { return pool.context == context; });
-  if (of_context == kept().end()) return nullptr;
-  const cudaMemPool_t pool = of_context->pool;
-  kept().erase(of_context);
+  auto best = kept().end();
+  std::int64_t bytes_of_best = 0;
+  for (auto pool = kept().begin(); pool != kept().end(); ++pool) {
+    if (pool->context != context) continue;
+    const std::int64_t bytes = bytes_of(pool->pool);
+    const bool is_better =
+        bytes_of_best < expected ? bytes > bytes_of_best : bytes >= expected && bytes < bytes_of_best;
+    if (best != kept().end() && !is_better) continue;
+    best = pool;
+    bytes_of_best = bytes;
+  }
+  if (best == kept().end()) return nullptr;
+  const cudaMemPool_t pool = best->pool;
+  kept().erase(best);
   return pool;
 }
 
-bool keep(unsigned long long context, cudaMemPool_t pool) noexcept try {
+bool keep(unsigned long long context, cudaMemPool_t pool, std::int64_t most) noexcept try {
   const std::lock_guard lock(mutex);
-  const auto number = std::count_if(kept().begin(), kept().end(),
-                                    [context](const KeptPool& other) { return other.context == context; });
-  if (static_cast<std::size_t>(number) >= kMostKept || !trim_to(kBytesKept, pool)) return false;
+  std::ptrdiff_t number = 0;
+  for (const KeptPool& other : kept()) {
+    if (other.context != context) continue;
+    ++number;
+    most -= bytes_of(other.pool);
+  }
+  if (number >= kMostKept || !trim_to(static_cast<std::size_t>(std::max<std::int64_t>(most, 0)), pool)) return false;
   kept().push_back({context, pool});
   return true;
 } catch (const std::bad_alloc&) {
@@ -57,10 +82,15 @@ bool keep(unsigned long long context, cudaMemPool_t pool) noexcept try {
 
 }  // namespace
 
-MemoryPool::MemoryPool(int device, std::span<const std::int32_t> readers)
+std::int64_t MemoryPool::most_kept(int device) noexcept {
+  DeviceProperties properties;
+  return find_properties(device, properties) == cudaSuccess ? properties.memory / kShareKept : 0;
+}
+
+MemoryPool::MemoryPool(int device, std::span<const std::int32_t> readers, std::int64_t expected)
     : device_(device), is_shared_(!readers.empty()), context_(context_id()) {
   readers_.reserve(readers.size());
-  if (!is_shared_ && context_ != 0) pool_ = take_kept(context_);
+  if (!is_shared_ && context_ != 0) pool_ = take_kept(context_, expected);
   if (!pool_) create();
   for (const std::int32_t reader : readers)
     if (let_read(reader)) readers_.push_back(reader);
@@ -68,7 +98,7 @@ MemoryPool::MemoryPool(int device, std::span<const std::int32_t> readers)
 
 MemoryPool::~MemoryPool() {
   const bool may_stay = !is_shared_ && context_ != 0 && context_id() == context_;
-  if (!may_stay || !keep(context_, pool_)) cudaMemPoolDestroy(pool_);
+  if (!may_stay || !keep(context_, pool_, most_kept(device_))) cudaMemPoolDestroy(pool_);
 }
 
 void MemoryPool::empty_kept() {

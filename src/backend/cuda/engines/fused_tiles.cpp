@@ -25,10 +25,11 @@ constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return 
 
 std::int64_t side_in_memory(const knng_backend_problem& p) { return is_paged(p) ? kWholeSide : opening_columns(p); }
 
-// Whether operands of so many terms are put into the order of limits: with more, comparing is a small part of the work.
-// Points that take two pieces are clustered, and few of them are alike.
-constexpr bool are_arranged(std::int64_t terms, Precision precision) {
-  return terms <= (precision == Precision::two_piece ? 256 : 512);
+// Whether operands of so many halves are put into the order of limits: with more, comparing is a small part of the work
+// (docs/internals/benchmarks.md has the kernel's rates). Points that take two pieces are clustered, and few of them are
+// alike.
+constexpr bool are_arranged(std::int64_t halves, Precision precision) {
+  return halves <= (precision == Precision::fp16 ? 512 : 256);
 }
 // What the kernels multiply of a point, in halves.
 constexpr std::int64_t terms_in_halves(std::int64_t dim, Precision p) { return halves_of(terms_of(dim, p), p); }

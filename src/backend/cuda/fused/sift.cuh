@@ -197,12 +197,13 @@ __device__ __forceinline__ void sieve(const P& products, const WarpLimits<Number
 }
 
 // Compares the products of one tile after the other. Sieves while few groups are put aside: of clustered points rows
-// and columns are not alike, and most of what is put aside would be for nothing. Warps that wait for each other choose
-// together, as one that compares would hold up those that sieve.
+// and columns are not alike, and most of what is put aside would be for nothing. A launch begins by comparing pair by
+// pair: in a short one lists are young, and much is wanted. Warps that wait for each other choose together, as one that
+// compares would hold up those that sieve.
 class Sift {
  public:
   // arranged: whether points are in an order in which they may be alike.
-  __device__ explicit Sift(bool arranged) : arranged_(arranged), sieves_(arranged) {}
+  __device__ explicit Sift(bool arranged) : arranged_(arranged) {}
 
   // share(yes): of the warps that choose together, that at which `yes` holds.
   template <bool kBoth, class P, class Number, class Row, class Finds, class Share>
@@ -223,7 +224,7 @@ class Sift {
   // again.
   static constexpr int kTried = 16, kMostOfTile = 4, kNotTried = 512;
 
-  bool arranged_, sieves_;
+  bool arranged_, sieves_ = false;
   int tiles_ = kTried;
 };
 

@@ -40,16 +40,14 @@ bool is_alone(const knng_backend_problem& p, int device) {
   return p.device_count <= 1 && !elsewhere(p.columns) && !elsewhere(p.rows);
 }
 
-// Up to so many bytes a session has its arrays in one block, which its pool keeps for the next.
-constexpr std::int64_t kMostInBlock = std::int64_t{64} << 20;
-
-// Not where bytes are limited: a block with gaps takes more than its arrays. Nor where KNNG_SEPARATE_ARRAYS is in the
-// environment, for tools that look for accesses beyond an array: they see the ends of what a pool hands out.
-std::int64_t block_bytes(const knng_backend_problem& p) {
+// A session that takes no more than pools keep has its arrays in one block. Not where bytes are limited: a block with
+// gaps takes more than its arrays. Nor where KNNG_SEPARATE_ARRAYS is in the environment, for tools that look for
+// accesses beyond an array: they see the ends of what a pool hands out.
+std::int64_t block_bytes(const knng_backend_problem& p, int device) {
   static const bool separate = std::getenv("KNNG_SEPARATE_ARRAYS") != nullptr;
   if (separate || is_paged(p) || p.max_bytes != std::numeric_limits<std::int64_t>::max()) return 0;
   const std::int64_t bytes = session_bytes(p);
-  return bytes <= kMostInBlock ? bytes : 0;
+  return bytes <= MemoryPool::most_kept(device) ? bytes : 0;
 }
 
 std::vector<std::int32_t> devices_beside(const knng_backend_problem& p, int device) {
@@ -67,7 +65,7 @@ Session::Session(int device, const knng_backend_problem& problem)
       selector_(selector_of(problem)),
       device_(device),
       context_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
-               devices_beside(problem, device), block_bytes(problem)),
+               devices_beside(problem, device), block_bytes(problem, device)),
       handles_(device, context_.stream),
       staging_(handles_, [&problem](void* to, const void* from,
                                     std::int64_t bytes) { problem.copy(problem.copy_user, to, from, bytes); }),
