@@ -169,7 +169,37 @@ static void bytes_of_some_dimensions(void** state) {
   bytes_of_dimensions(723, "fused");
 }
 
-/* The same of bools, beside queries of bytes. */
+/* Where points come in blocks, each block's lists are opened by whatever tile it is in first. */
+static void blocks_of_products(void** state) {
+  (void)state;
+  static const int metrics[] = {1, 2, 6}; /* euclidean, cosine, inner_product */
+  const int64_t n = !fake_devices ? 5500 : 96, nq = !fake_devices ? 1300 : 37;
+  for (int m = 0; m < 3; ++m)
+    for (int bytes = 0; bytes < 2; ++bytes) {
+      const int32_t dtype = !bytes ? KNNG_F32 : KNNG_I8;
+      test_rows rows = rows_normal(dtype, n, 130, 330), queries = rows_normal(dtype, nq, 130, 331);
+      question q = question_of(&rows, &metric_cases[metrics[m]], 9);
+      for (int asked = 0; asked < 2; ++asked) {
+        if (asked) q.queries = &queries;
+        knng_error failure;
+        knng_graph* expected = answer_of_cpu(&q, &failure);
+        assert_non_null(expected);
+        for (const char* const* set = device_sets(); *set; ++set) {
+          knng* h = handle_for(&q, *set, "fused", "auto", fake_devices ? "20" : "1000");
+          const int64_t whole = planned(h, asked ? nq : 0, q.k).device_bytes;
+          give_least_memory(h, asked ? nq : 0, q.k, 0);
+          assert_true(planned(h, asked ? nq : 0, q.k).device_bytes < whole);
+          expect_answer(h, &q, expected, &failure, asked ? "queries in blocks" : "blocks");
+          knng_destroy(h);
+        }
+        knng_graph_destroy(expected);
+      }
+      rows_free(&rows);
+      rows_free(&queries);
+    }
+}
+
+/* The same of bools as of bytes, beside queries of bytes. */
 static void bools_of_many_dimensions(void** state) {
   (void)state;
   static const char* const edges[] = {"50", NULL};
@@ -313,6 +343,7 @@ int main(void) {
       DEVICE_TEST(nasty_data),
       DEVICE_TEST(bytes_of_many_dimensions),
       DEVICE_TEST(bytes_of_some_dimensions),
+      DEVICE_TEST(blocks_of_products),
       DEVICE_TEST(bools_of_many_dimensions),
       DEVICE_TEST(integers_beyond_single_precision),
       DEVICE_TEST(sums_have_a_filter_where_single_precision_is_exact),

@@ -10,11 +10,12 @@
 #include "backend/cuda/fused/balls.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
+#include "core/checked.h"
 
 namespace libknng::cuda {
 namespace {
 
-// The side of tiles in memory where all go there.
+// The side of tiles in memory where all may go there.
 constexpr std::int64_t kWholeSide = 16384;
 constexpr std::int64_t kGrain = 128;
 // Of fewer points all products take no longer than finding an order.
@@ -113,8 +114,8 @@ TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
 bool FusedTiles::fuses() const noexcept { return fuses(precision()); }
 
 bool FusedTiles::fuses(Precision precision) const noexcept {
-  return !is_paged(in_.problem) && fused::has_kernel(compute_major_) &&
-         (in_.problem.units.usable & KNNG_UNIT_FUSED) != 0 && precision != Precision::fp32;
+  return fused::has_kernel(compute_major_) && (in_.problem.units.usable & KNNG_UNIT_FUSED) != 0 &&
+         precision != Precision::fp32;
 }
 
 DeviceArray<std::int64_t> FusedTiles::find_order() {
@@ -124,6 +125,7 @@ DeviceArray<std::int64_t> FusedTiles::find_order() {
 
 void FusedTiles::begin(int rung) {
   ProductTiles::begin(rung);
+  met_.assign(static_cast<std::size_t>(ceil_div(in_.problem.rows.count, in_.problem.tile_rows)), false);
   if (!in_.points.places() || !fuses()) return;
   const std::int64_t count = in_.problem.columns.count, dim = in_.problem.columns.dim;
   if (!balls_) balls_.emplace(taken<fused::BallArrays>(in_.context, count, dim));
@@ -139,17 +141,40 @@ bool FusedTiles::has_balls(const TileArea& area) const {
          area.first_column + area.columns <= in_.problem.columns.count;
 }
 
-std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) const {
+std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) {
+  const knng_backend_problem& p = in_.problem;
   std::vector<TilePart> parts;
-  if (!fuses())
+  const bool on_diagonal = square && area.first_row == area.first_column;
+  // Points of a graph that do not come in blocks were on the diagonal, of this device or of another.
+  const bool known = square && !is_paged(p);
+  const bool beside = square != (p.square != 0);  // rows of a graph as if they were queries
+  const bool rows_met = known || (!beside && has_met(area.first_row));
+  const bool columns_met = known || !square || has_met(area.first_column);
+  if (!fuses() || (!on_diagonal && !rows_met && !columns_met))
     cut(area, square, parts);
-  else if (!square)
-    split_queries(area, parts);
-  else if (area.first_row == area.first_column)
+  else if (on_diagonal)
     split_diagonal(area, parts);
+  else if (!rows_met)
+    split_columns(area, parts);
+  else if (!columns_met)
+    split_rows(area, parts);
   else
     parts.push_back({area, false});
+  if (!beside && area.first_column < p.columns.count) {
+    meet(area.first_row, area.rows);
+    if (square) meet(area.first_column, area.columns);
+  }
   return parts;
+}
+
+bool FusedTiles::has_met(std::int64_t first) const {
+  return met_[static_cast<std::size_t>(first / in_.problem.tile_rows)];
+}
+// Whole blocks only.
+void FusedTiles::meet(std::int64_t first, std::int64_t points) {
+  const std::int64_t side = in_.problem.tile_rows;
+  if (first % side == 0 && points == std::min(side, in_.problem.rows.count - first))
+    met_[static_cast<std::size_t>(first / side)] = true;
 }
 
 CutoffGuess FusedTiles::guess() const { return fuses() ? cutoff_guess(in_.problem) : CutoffGuess(); }
@@ -167,7 +192,7 @@ void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& p
 
 // Halves on the diagonal, then what lies between them.
 void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const {
-  if (area.rows <= side_in_memory(in_.problem)) {
+  if (area.rows <= opening_columns(in_.problem)) {
     parts.push_back({area, true});
     return;
   }
@@ -179,14 +204,23 @@ void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& par
   parts.push_back({{area.first_row, half, area.first_row + half, rest}, false});
 }
 
-void FusedTiles::split_queries(const TileArea& area, std::vector<TilePart>& parts) const {
-  std::int64_t width = std::min(side_in_memory(in_.problem), area.columns);
-  const std::int64_t rows = buffer(in_.problem).rows;
-  for (std::int64_t r = 0; r < area.rows; r += rows)
-    parts.push_back({{area.first_row + r, std::min(rows, area.rows - r), area.first_column, width}, true});
+// Lists of rows that have seen nothing yet.
+void FusedTiles::split_columns(const TileArea& area, std::vector<TilePart>& parts) const {
+  std::int64_t width = std::min(opening_columns(in_.problem), area.columns);
+  cut({area.first_row, area.rows, area.first_column, width}, false, parts);
   for (std::int64_t done = width; done < area.columns; done += width, width = done) {
     width = std::min(width, area.columns - done);
     parts.push_back({{area.first_row, area.rows, area.first_column + done, width}, false});
+  }
+}
+
+// Lists of columns that have seen nothing yet.
+void FusedTiles::split_rows(const TileArea& area, std::vector<TilePart>& parts) const {
+  std::int64_t height = std::min(opening_columns(in_.problem), area.rows);
+  cut({area.first_row, height, area.first_column, area.columns}, false, parts);
+  for (std::int64_t done = height; done < area.rows; done += height, height = done) {
+    height = std::min(height, area.rows - done);
+    parts.push_back({{area.first_row + done, height, area.first_column, area.columns}, false});
   }
 }
 

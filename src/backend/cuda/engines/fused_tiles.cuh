@@ -1,11 +1,11 @@
 // Products that are compared in registers as they are made (fused/), instead of in a tile in memory. Lists that have no
 // cut-offs yet get them from tiles in memory, on the diagonal of a graph or under the first columns of queries; from
-// there parts double, so that about k pairs of each pass the cut-offs of the parts before. Where many neighbours are
-// wanted cut-offs are guessed before, so that few pairs pass from the first part on. Products in fp32, points
-// that come in blocks, and all where the probe found that the kernels add up wrongly, go through tiles in memory.
-// Rows of 8-bit integers are multiplied as such. A graph of many points in clusters has them in an order in which
-// clusters stay together (cells.cuh), and leaves out products of balls of points that are too far apart
-// (fused/balls.cuh).
+// there parts double, so that about k pairs of each pass the cut-offs of the parts before. Where points come in blocks
+// the first tile of a block, wherever it lies, opens its lists. Where many neighbours are wanted cut-offs are guessed
+// before, so that few pairs pass from the first part on. Products in fp32, and all where the probe found that the
+// kernels add up wrongly, go through tiles in memory. Rows of 8-bit integers are multiplied as such. A graph of many
+// points in clusters has them in an order in which clusters stay together (cells.cuh), and leaves out products of balls
+// of points that are too far apart (fused/balls.cuh).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class FusedTiles final : public ProductTiles {
 
   DeviceArray<std::int64_t> find_order() override;
   void begin(int rung) override;
-  std::vector<TilePart> parts(const TileArea& area, bool square) const override;
+  std::vector<TilePart> parts(const TileArea& area, bool square) override;
   CutoffGuess guess() const override;
   bool leaves_out() const noexcept override { return balls_ && fuses(); }
   void find(TileSearch& search) override;
@@ -42,9 +42,13 @@ class FusedTiles final : public ProductTiles {
   bool has_balls(const TileArea& area) const;
   void cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const;
   void split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const;
-  void split_queries(const TileArea& area, std::vector<TilePart>& parts) const;
+  void split_columns(const TileArea& area, std::vector<TilePart>& parts) const;
+  void split_rows(const TileArea& area, std::vector<TilePart>& parts) const;
+  bool has_met(std::int64_t first) const;
+  void meet(std::int64_t first, std::int64_t points);
 
   int compute_major_ = 0, multiprocessors_ = 0;
+  std::vector<bool> met_;  // by blocks of rows (of rows and columns, of a graph): has been in a tile of this rung
   std::optional<fused::BallArrays> balls_;  // where points are in an order of their own
 };
 

@@ -2,7 +2,7 @@
 
 namespace libknng::cuda {
 
-std::vector<TilePart> TileMaker::parts(const TileArea& area, bool) const { return {{area, true}}; }
+std::vector<TilePart> TileMaker::parts(const TileArea& area, bool) { return {{area, true}}; }
 
 void TileMaker::set_terms(TileSearch& search) const {
   if (!meaning_.column_terms) return;

@@ -94,7 +94,7 @@ class TileMaker {
   // The parts of a tile of the plan, in the order in which they are searched, each merged into lists before the next.
   // Of a graph's tile on the diagonal (`square`, first_row == first_column) parts beside it have the columns behind
   // their rows only. Not `square`: some rows as if they were queries.
-  virtual std::vector<TilePart> parts(const TileArea& area, bool square) const;
+  virtual std::vector<TilePart> parts(const TileArea& area, bool square);
   // From which columns cut-offs should be guessed before the first tile: copies of columns drawn at random, which are
   // numbered behind all columns.
   virtual CutoffGuess guess() const { return {}; }
