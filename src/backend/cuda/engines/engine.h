@@ -84,16 +84,17 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 inline constexpr std::int64_t kPointsForBoxes[] = {3'000,  3'000,   3'000,   10'000,   25'000,
                                                    70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
-// Up to so many dimensions and neighbours products are compared in registers. Where more than a few neighbours are
+// Up to so many dimensions, of bytes up to twice as many, and neighbours products are compared in registers. Where more than a few neighbours are
 // wanted, lists that are young accept much: among few points that costs little, and among many it ends soon. Among
 // fewer still one tile in memory takes fewer launches.
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
 inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
 
-// Rows of 8-bit integers lose nothing in fp16 either. Bytes are the faster unit from so many dimensions on: with fewer,
-// comparing products costs more than making them, and writing a tile as much (docs/internals/benchmarks.md).
-inline constexpr std::int64_t kBytesInRegistersFrom = 128, kBytesInMemoryFrom = 2048;
+// Rows of 8-bit integers lose nothing in fp16 either. Bytes are the faster unit from so many dimensions on: a step of
+// the fused kernels has 64 dimensions of fp16 or 128 of bytes, and writing a tile costs as much as its products up to
+// some hundred (docs/internals/benchmarks.md).
+inline constexpr std::int64_t kBytesInRegistersFrom = 65, kBytesInMemoryFrom = 2048;
 
 // Canonical keys of fewer pairs, with no more coordinates together, take less time than what a filter or a tree begins
 // and ends with: some ten launches and waits. (A device with no more than
