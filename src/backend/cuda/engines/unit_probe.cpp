@@ -53,6 +53,7 @@ std::vector<double> by_cublas(const Tile& t, Products& products, DeviceContext& 
       cudaMemcpyAsync(found.data(), tile.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
   std::vector<double> values;
+  values.reserve(found.size());
   for (const float bits : found)
     values.push_back(t.precision == Precision::int8 ? std::bit_cast<std::int32_t>(bits) : static_cast<double>(bits));
   return values;
