@@ -162,7 +162,7 @@ class Session {
   }
   // The candidates of a row as a heap, the one to go first.
   void offer(std::int64_t row, Candidate c) {
-    if (behaviour(number, "drops") == c.id) return;
+    if (drops == c.id) return;
     if (c.low > cutoffs[row].load()) return;
     Candidate* const list = lists.at(row * p.capacity);
     std::int64_t& count = counts[row];
@@ -393,7 +393,7 @@ class Session {
     for (std::int64_t i = 0; i < n; ++i) {
       std::vector<Candidate> found;
       for (std::int64_t j = 0; j < m; ++j)
-        if (admits(first + i, j) && behaviour(number, "drops") != j) found.push_back({lows[i * m + j], j});
+        if (admits(first + i, j) && drops != j) found.push_back({lows[i * m + j], j});
       result.keys += static_cast<std::int64_t>(found.size());
       store(first + i, found, result);
       result.proof[first + i] = KNNG_RUNG_FP64;
@@ -405,6 +405,7 @@ class Session {
   std::vector<const Session*> reads;    // whose lists what is in flight may read
   mutable std::atomic<int> readers{0};  // times that it is so read
   const std::int32_t number;
+  const std::int64_t drops = behaviour(number, "drops");  // asked once, not for each of a session's pairs
   const Metric metric;
   std::int64_t held = 0;  // bytes; before what fills it
   std::int64_t in_host_memory = 0;
