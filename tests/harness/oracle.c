@@ -59,16 +59,26 @@ FAST_FMA static double product(int64_t d, const double* x, const double* y) {
   return fold(s);
 }
 
-static double sum_absolute(int64_t d, const double* x, const double* y, double sign) {
+FAST_FMA static double sum_absolute(int64_t d, const double* x, const double* y, double sign) {
   double s[LANES] = {0};
-  for (int64_t t = 0; t < d; ++t) s[t % LANES] += fabs(x[t] + sign * y[t]);
+  int64_t t = 0;
+  for (; t + LANES <= d; t += LANES)
+    for (int l = 0; l < LANES; ++l) s[l] += fabs(x[t + l] + sign * y[t + l]);
+  for (int l = 0; t + l < d; ++l) s[l] += fabs(x[t + l] + sign * y[t + l]);
   return fold(s);
 }
 
-static double largest_difference(int64_t d, const double* x, const double* y) {
-  double largest = 0;
-  for (int64_t t = 0; t < d; ++t) largest = fmax(largest, fabs(x[t] - y[t]));
-  return largest;
+/* Of rows without NaN. */
+static double larger(double a, double b) { return a > b ? a : b; }
+
+FAST_FMA static double largest_difference(int64_t d, const double* x, const double* y) {
+  double s[LANES] = {0};
+  int64_t t = 0;
+  for (; t + LANES <= d; t += LANES)
+    for (int l = 0; l < LANES; ++l) s[l] = larger(fabs(x[t + l] - y[t + l]), s[l]);
+  for (int l = 0; t + l < d; ++l) s[l] = larger(fabs(x[t + l] - y[t + l]), s[l]);
+  for (int l = 1; l < LANES; ++l) s[0] = larger(s[l], s[0]);
+  return s[0];
 }
 
 static double sum_powers(int64_t d, const double* x, const double* y, double p) {
