@@ -1,7 +1,7 @@
 /* The digits of scikit-learn, 1,797 x 64 small integers: every metric, element type, 1, 2 and 4 threads, three tile
- * sizes, against the oracle: whole under every engine that is fast for the metric, and a part under the tiled engine
- * with each selector where it evaluates canonical keys twice. The values are exact in every type, so that one oracle
- * graph serves all six. */
+ * sizes (each number of threads with one of them per type, with another for the next type), against the oracle: whole
+ * under every engine that is fast for the metric, and a part under the tiled engine with each selector where it
+ * evaluates canonical keys twice. The values are exact in every type, so that one oracle graph serves all six. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +45,11 @@ static void every_metric_and_type(void** state) {
       const int large = row_dtypes[t] == KNNG_F32 || row_dtypes[t] == KNNG_F64 || row_dtypes[t] == KNNG_U8;
       test_rows rows = rows_from(row_dtypes[t], large ? n : few, pixels, digits);
       assert_memory_equal(rows.x, digits, (size_t)(rows.n * pixels) * sizeof(double));
-      check_build(&rows, metric, neighbours, large ? &expected : &of_few, fast ? NULL : direct, threads, tiles, 3);
+      check_build(&rows, metric, neighbours, large ? &expected : &of_few, fast ? NULL : direct, threads, tiles, 3, t);
       rows_free(&rows);
       if (fast) continue;
       rows = rows_from(row_dtypes[t], few, pixels, digits);
-      check_build(&rows, metric, neighbours, &of_few, NULL, threads, tiles, 3);
+      check_build(&rows, metric, neighbours, &of_few, NULL, threads, tiles, 3, t);
       rows_free(&rows);
     }
     oracle_graph_free(&of_few);

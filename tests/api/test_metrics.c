@@ -10,19 +10,19 @@
 static const char* const threads[] = {"1", "3", NULL};
 static const tile_size tiles[] = {{"0", "0"}, {"8", "5"}};
 
-/* In a small run half of them, others each time. */
-static void check_all_metrics(test_rows* rows, int64_t k) {
+/* In a small run half of them, others each time. type: place of the rows' type in row_dtypes. */
+static void check_all_metrics(test_rows* rows, int64_t k, int type) {
   static int turn;
   for (int m = 0; m < metric_count(); ++m) {
     if (!tried(turn++, 2)) continue;
     const metric_case* metric = &metric_cases[m];
     if (!metric_takes(metric, rows)) {
-      check_build(rows, metric, k, NULL, NULL, threads, tiles, 1);
+      check_build(rows, metric, k, NULL, NULL, threads, tiles, 1, ALL_TILES);
       continue;
     }
     const oracle_task task = task_of(metric);
     oracle_graph expected = oracle_build(&task, rows->n, rows->d, rows->x, k);
-    check_build(rows, metric, k, &expected, NULL, threads, tiles, 2);
+    check_build(rows, metric, k, &expected, NULL, threads, tiles, 2, type);
     oracle_graph_free(&expected);
   }
   rows_free(rows);
@@ -32,7 +32,7 @@ static void signed_values(void** state) {
   (void)state;
   for (int t = 0; t < ROW_DTYPES; t += small_run() ? 2 : 1) {
     test_rows rows = rows_normal(row_dtypes[t], 130, 37, 11);
-    check_all_metrics(&rows, 7);
+    check_all_metrics(&rows, 7, t);
   }
 }
 
@@ -40,7 +40,7 @@ static void positive_values(void** state) {
   (void)state;
   for (int t = small_run(); t < ROW_DTYPES; t += small_run() ? 2 : 1) {
     test_rows rows = rows_positive(row_dtypes[t], 130, 67, 12);
-    check_all_metrics(&rows, 7);
+    check_all_metrics(&rows, 7, t);
   }
 }
 
@@ -48,11 +48,11 @@ static void integers_full_of_ties(void** state) {
   (void)state;
   for (int t = 0; t < ROW_DTYPES; t += small_run() ? 2 : 1) {
     test_rows rows = rows_grid(row_dtypes[t], small_run() ? 150 : 300, 3, 4, 13);
-    check_all_metrics(&rows, 9);
+    check_all_metrics(&rows, 9, t);
     /* Many rows of three types that take ways of their own. */
     const int large = row_dtypes[t] == KNNG_F32 || row_dtypes[t] == KNNG_U8 || row_dtypes[t] == KNNG_I64;
     rows = rows_shuttle(row_dtypes[t], small_run() ? 120 : large ? 700 : 200, 14);
-    check_all_metrics(&rows, 12);
+    check_all_metrics(&rows, 12, t);
   }
 }
 

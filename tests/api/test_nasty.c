@@ -33,7 +33,7 @@ static void check(test_rows* rows, int64_t k, const char* name) {
     const metric_case* metric = &metric_cases[m];
     oracle_task task = task_of(metric);
     if (!metric_takes(metric, rows) || overflows(metric, rows)) {
-      check_build(rows, metric, k, NULL, NULL, threads, tiles, 1);
+      check_build(rows, metric, k, NULL, NULL, threads, tiles, 1, ALL_TILES);
       continue;
     }
     oracle_graph expected = oracle_build(&task, rows->n, rows->d, rows->x, k);

@@ -19,7 +19,7 @@ static void check(int32_t dtype, int64_t n, int64_t d, int64_t k, const tile_siz
       if (!tried(turn++, 2)) continue;
       const oracle_task task = task_of(&chosen[m]);
       oracle_graph expected = oracle_build(&task, n, d, rows.x, k);
-      check_build(&rows, &chosen[m], k, &expected, NULL, threads, tiles, tile_count);
+      check_build(&rows, &chosen[m], k, &expected, NULL, threads, tiles, tile_count, ALL_TILES);
       oracle_graph_free(&expected);
     }
     rows_free(&rows);

@@ -32,7 +32,7 @@ static const metric_case* next_metric(const test_rows* rows) {
 static void check_with(const test_rows* rows, const metric_case* m, int64_t k) {
   const oracle_task task = task_of(m);
   oracle_graph expected = oracle_build(&task, rows->n, rows->d, rows->x, k);
-  check_build(rows, m, k, &expected, tree, threads, tiles, 1);
+  check_build(rows, m, k, &expected, tree, threads, tiles, 1, ALL_TILES);
   oracle_graph_free(&expected);
 }
 static void check(test_rows rows, int64_t k) {

@@ -224,16 +224,19 @@ static void check_one(const knng* h, int64_t k, const oracle_graph* expected, co
 }
 
 void check_build(const test_rows* rows, const metric_case* m, int64_t k, const oracle_graph* expected,
-                 const engine_case* engines, const char* const* threads, const tile_size* tiles, int tile_count) {
+                 const engine_case* engines, const char* const* threads, const tile_size* tiles, int tile_count,
+                 int shift) {
   static int turn; /* in a small run every engine meets one number of threads and one tile, others every time */
   knng* h = HANDLE(rows, "device", "cpu");
   set_metric(h, m);
   int thread_count = 0;
   while (threads[thread_count]) ++thread_count;
+  const int ways = shift == ALL_TILES ? thread_count * tile_count : thread_count;
   for (const engine_case* e = engines ? engines : engines_for(m); e->engine; ++e)
     for (int w = 0; w < thread_count; ++w)
       for (int t = 0; t < tile_count; ++t) {
-        if (!tried(turn++, thread_count * tile_count)) continue;
+        if (shift != ALL_TILES && (w + shift) % tile_count != t) continue;
+        if (!tried(turn++, ways)) continue;
         char label[200];
         snprintf(label, sizeof label, "%s p=%s %s %lld x %lld k=%lld engine=%s selector=%s threads=%s tile=%s x %s",
                  m->metric, m->p, dtype_label(rows->dtype), (long long)rows->n, (long long)rows->d, (long long)k,

@@ -66,12 +66,16 @@ typedef struct engine_case {
 
 /* Builds under engines (NULL: all that do the metric) x threads x tiles (small runs: each engine with one of threads x
  * tiles) and compares each with the oracle; refusal is what is expected without an oracle graph, if the metric
- * does not take the rows. */
+ * does not take the rows. With a shift from 0 each number of threads meets one tile, and with the next shift the next:
+ * where many calls differ by something else, the element type, each has all numbers of threads and all tiles, and all
+ * of them together each number with each tile. */
+enum { ALL_TILES = -1 };
 typedef struct tile_size {
   const char *rows, *cols;
 } tile_size;
 void check_build(const test_rows* rows, const metric_case* m, int64_t k, const oracle_graph* expected,
-                 const engine_case* engines, const char* const* threads, const tile_size* tiles, int tile_count);
+                 const engine_case* engines, const char* const* threads, const tile_size* tiles, int tile_count,
+                 int shift);
 
 /* The engines that do a metric: the direct and the tiled one do all, the fused one those that are sums of squared
  * differences or products. */
