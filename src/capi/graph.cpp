@@ -70,7 +70,7 @@ knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids,
                             knng_error* error) {
   return guard(error, [&](const FloatEnv&) {
     const Graph& graph = require(g, "g").graph;
-    std::optional<Output> of_ids, of_values;
+    std::optional<OutputMatrix> of_ids, of_values;
     if (ids) of_ids.emplace(ids, "ids");
     if (values) of_values.emplace(values, "values");
     require_copy(graph, base, of_ids ? &of_ids->target() : nullptr, of_values ? &of_values->target() : nullptr);
@@ -88,7 +88,7 @@ knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids,
 knng_status knng_graph_rows(const knng_graph* g, const char* what, knng_matrix* out, knng_error* error) {
   return guard(error, [&](const FloatEnv&) {
     require(g, "g");
-    Output numbers(out, "out");
+    OutputMatrix numbers(out, "out");
     const bool lists = reads_lists(&require(what, "what"));
     graph_rows(lists ? g->with_lists() : g->graph, what, numbers.view());
     numbers.deliver();

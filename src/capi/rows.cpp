@@ -65,7 +65,7 @@ knng_status knng_shape(const knng* h, int64_t* rows, int64_t* dim, int32_t* dtyp
 knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst, knng_error* error) {
   return guard(error, [&](const FloatEnv&) {
     const Dataset& data = require(h, "h").data;
-    Output to(dst, "dst");
+    OutputMatrix to(dst, "dst");
     const MutableMatrixView& view = to.target();
     if (view.cols != data.dim())
       fail(KNNG_ERR_ARGUMENT, "dst", {.given = view.cols, .limit = data.dim()},

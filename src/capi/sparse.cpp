@@ -49,7 +49,7 @@ knng_status knng_sparse_copy(const knng_sparse* s, int32_t base, knng_matrix* in
     const Sparse& sparse = require(s, "s").sparse;
     if (base != 0 && base != 1)
       fail(KNNG_ERR_RANGE, "base", {.given = base, .limit = 1}, "base=%d: rows and columns count from 0 or 1", base);
-    std::optional<Output> outputs[4];
+    std::optional<OutputMatrix> outputs[4];
     const auto open = [&](int i, const knng_matrix* m, const char* name, std::int64_t count) {
       if (!m || (count == 0 && read_struct(m, offsetof(knng_matrix, release), name).rows == 0)) return;
       require_numbers(outputs[i].emplace(m, name).target(), std::max<std::int64_t>(count, 1), i == 3, name);

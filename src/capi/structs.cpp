@@ -101,9 +101,10 @@ Input::Input(const knng_matrix* m, const char* argument)
   view_ = {view_.dtype, view_.rows, view_.cols, view_.cols, 1, copy_.data()};
 }
 
-Output::Output(const knng_matrix* m, const char* argument) : target_(writable(m, argument)), argument_(argument) {}
+OutputMatrix::OutputMatrix(const knng_matrix* m, const char* argument)
+    : target_(writable(m, argument)), argument_(argument) {}
 
-const MutableMatrixView& Output::view() {
+const MutableMatrixView& OutputMatrix::view() {
   if (!view_.data && target_.on_host()) view_ = target_;
   if (!view_.data) {
     copy_ = host_memory_for(target_, argument_);
@@ -112,7 +113,7 @@ const MutableMatrixView& Output::view() {
   return view_;
 }
 
-void Output::deliver() const {
+void OutputMatrix::deliver() const {
   if (!target_.on_host()) copy_to_device(target_, copy_.data(), argument_);
 }
 

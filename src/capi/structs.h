@@ -71,9 +71,9 @@ class Input {
 };
 
 // The same to write to, wherever it is. What is written through view() is the caller's after deliver().
-class Output {
+class OutputMatrix {
  public:
-  Output(const knng_matrix* m, const char* argument);
+  OutputMatrix(const knng_matrix* m, const char* argument);
   const MutableMatrixView& target() const noexcept { return target_; }
   const MutableMatrixView& view();
   void deliver() const;
