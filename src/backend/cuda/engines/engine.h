@@ -84,9 +84,9 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 inline constexpr std::int64_t kPointsForBoxes[] = {3'000,  3'000,   3'000,   10'000,   25'000,
                                                    70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
-// Up to so many dimensions, of bytes up to twice as many, and neighbours products are compared in registers. Where more than a few neighbours are
-// wanted, lists that are young accept much: among few points that costs little, and among many it ends soon. Among
-// fewer still one tile in memory takes fewer launches.
+// Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers. Where more than
+// a few neighbours are wanted, lists that are young accept much: among few points that costs little, and among many it
+// ends soon. Among fewer still one tile in memory takes fewer launches.
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
 inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
