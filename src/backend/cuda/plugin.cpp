@@ -13,6 +13,7 @@
 
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/device_properties.cuh"
+#include "backend/cuda/base/memory_pool.cuh"
 #include "backend/cuda/engines/engine.h"
 #include "backend/cuda/engines/unit_probe.cuh"
 #include "backend/cuda/result/duplicate_expansion.cuh"
@@ -111,7 +112,7 @@ void describe(std::int32_t device, knng_device* out) {
     const std::int32_t done = guard(device, &error, [&] {
       std::size_t free = 0, total = 0;
       cuda::check(cudaMemGetInfo(&free, &total));
-      out->memory_free = static_cast<std::int64_t>(free);
+      out->memory_free = static_cast<std::int64_t>(free) + cuda::MemoryPool::bytes_kept();
       has_kernels = cuda::has_kernels();
     });
     out->usable = done == KNNG_OK && has_kernels;

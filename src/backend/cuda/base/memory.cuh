@@ -55,8 +55,14 @@ class Pool {
     }
     held_ -= bytes;
   }
-  // Arrays for which it has room are cut from a block of so many bytes from now on, to the end.
-  void take_block(std::int64_t bytes, const Stream& stream) { block_ = {own_.take(bytes, stream), bytes}; }
+  // Arrays for which it has room are cut from a block of so many bytes from now on, to the end. If there is no room for
+  // one, they are not.
+  void take_block(std::int64_t bytes, const Stream& stream) try {
+    block_ = {own_.take(bytes, stream), bytes};
+    peak_ = std::max(peak_, bytes);
+  } catch (const CudaError& e) {
+    if (e.kind() != CudaError::Kind::out_of_memory) throw;
+  }
   // When there are no arrays any more.
   void end(const Stream& stream) noexcept {
     if (block_.memory()) cudaFreeAsync(block_.memory(), stream);

@@ -87,6 +87,15 @@ std::int64_t MemoryPool::most_kept(int device) noexcept {
   return find_properties(device, properties) == cudaSuccess ? properties.memory / kShareKept : 0;
 }
 
+std::int64_t MemoryPool::bytes_kept() noexcept {
+  const unsigned long long context = context_id();
+  const std::lock_guard lock(mutex);
+  std::int64_t bytes = 0;
+  for (const KeptPool& pool : kept())
+    if (pool.context == context) bytes += bytes_of(pool.pool);
+  return bytes;
+}
+
 MemoryPool::MemoryPool(int device, std::span<const std::int32_t> readers, std::int64_t expected)
     : device_(device), is_shared_(!readers.empty()), context_(context_id()) {
   readers_.reserve(readers.size());
@@ -145,6 +154,7 @@ void* MemoryPool::take(std::int64_t bytes, cudaStream_t stream) {
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     empty_kept();
+    trim_to(0, pool_);
     status = allocate();
   }
   check(status);

@@ -1,6 +1,6 @@
 // A pool of a device's memory, owned: what is freed goes to the next array, until the pool ends. Pools that no other
-// device reads are kept then, with some memory, for whoever wants one next: to make one takes as long as a graph of
-// some thousand points, and to get memory from the system longer than to refine that of 70,000. Other devices may read
+// device reads are kept then, with some memory, for whoever wants one next. To make one takes as long as a graph of
+// some thousand points; memory for that of 70,000 takes the system a millisecond. Other devices may read
 // a pool where they can; access between whole devices is not enabled. Knows nothing of who counts bytes.
 #pragma once
 
@@ -19,8 +19,9 @@ class MemoryPool {
  public:
   // readers: devices that may read it; those that cannot are passed over. expected: bytes that will be taken at once.
   explicit MemoryPool(int device, std::span<const std::int32_t> readers = {}, std::int64_t expected = 0);
-  // What is kept on a device, at most: a 128th of its memory.
+  // What is kept on a device, at most: a 128th of its memory. And what is, on the current one.
   static std::int64_t most_kept(int device) noexcept;
+  static std::int64_t bytes_kept() noexcept;
   // What was freed on streams that are done is given back to the system, all but what is kept.
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;

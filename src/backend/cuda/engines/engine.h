@@ -74,7 +74,8 @@ inline constexpr std::array<knng_backend_rung, 2> kSumRungs = {{
     {KNNG_RUNG_FP64, 0, "fp64"},
 }};
 inline constexpr std::array<knng_backend_rung, 1> kKeyRungs = {{{KNNG_RUNG_FP64, 0, "fp64"}}};
-// What exact products do not prove is for want of room in lists, and no other precision does.
+// What exact products do not prove is for want of room in lists, of young ones in registers too, and no other precision
+// does.
 inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILTER, KNNG_UNIT_BYTES, "bytes"}}};
 
 // By dimension: so many points of a graph make leaving boxes of them out faster than products of all pairs

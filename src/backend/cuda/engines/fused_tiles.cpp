@@ -15,7 +15,7 @@
 namespace libknng::cuda {
 namespace {
 
-// The side of tiles in memory where all may go there.
+// The side of tiles in memory, where whole tiles of the plan may have to go through memory.
 constexpr std::int64_t kWholeSide = 16384;
 constexpr std::int64_t kGrain = 128;
 // Of fewer points all products take no longer than finding an order.
@@ -192,7 +192,7 @@ void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& p
 
 // Halves on the diagonal, then what lies between them.
 void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const {
-  if (area.rows <= opening_columns(in_.problem)) {
+  if (area.rows <= std::min(opening_columns(in_.problem), side_in_memory(in_.problem))) {
     parts.push_back({area, true});
     return;
   }

@@ -59,7 +59,7 @@ constexpr int pieces_of(Precision p) { return p == Precision::two_piece ? 4 : 1;
 constexpr std::int64_t terms_of(std::int64_t dim, Precision p) {
   return (p == Precision::two_piece ? 3 : 1) * pitch_of(dim, p);
 }
-// The halves of a point, two bytes for one: what the fused kernels go by.
+// Length in units of two bytes, in which the fused kernels count.
 constexpr std::int64_t halves_of(std::int64_t values, Precision p) { return values * value_bytes(p) / 2; }
 // Halves from one point to the next: whole lines of a cache, or a part of one. So 128 bytes of a point that kernels
 // copy at a time are in one line.

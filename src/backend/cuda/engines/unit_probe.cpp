@@ -34,13 +34,13 @@ DeviceProperties properties_of(int device) {
   return properties;
 }
 
-// Points in device memory, and what is expected of a column's products, to say by what others differ.
+// Points in device memory, and of bytes what the products of each column should be.
 struct Tile {
   const std::byte *rows, *columns;
   Shape shape;
   std::int64_t dim;
   Precision precision;
-  std::span<const std::int32_t> expected;  // of bytes
+  std::span<const std::int32_t> expected;
 };
 // Products, row by row.
 using Multiply = std::function<std::vector<double>(const Tile& tile)>;

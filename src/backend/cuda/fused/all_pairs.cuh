@@ -20,8 +20,8 @@ struct FusedPoints {
 };
 
 // Row by row. NaN: a pair that its list did not get, or a list that got too much; with `both`, the column's list as
-// well. expected: of bytes, an integer for each column, no larger than 2^29: products come out exactly that are not
-// farther from it than 2^23.
+// well. expected: of bytes, an integer from -2^27 to 2^28 for each column: products come out exactly that are
+// not farther from it than 2^23.
 template <class Number>
 std::vector<double> all_products(const FusedPoints& points, std::span<const Number> expected, Kernel<Number> kernel,
                                  int multiprocessors, bool both, DeviceContext& context);

@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 #endif
 }
 
-// Boxes of kTerms x 128 points; what their bytes are copies do not ask.
+// Boxes of kTerms x 128 points.
 CUtensorMap map_of(const std::byte* operands, std::int64_t points, std::int64_t stride, std::int64_t terms) {
   static const auto encode = driver_function<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled", 12000);
   CUtensorMap map{};
@@ -254,7 +254,7 @@ CUtensorMap map_of(const std::byte* operands, std::int64_t points, std::int64_t 
   const std::array<cuuint64_t, 1> pitch{static_cast<cuuint64_t>(stride) * 2};
   const std::array<cuuint32_t, 2> box{kTerms, kBlockColumns}, steps{1, 1};
   const CUresult result =
-      encode ? encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<std::byte*>(operands), size.data(),
+      encode ? encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, const_cast<std::byte*>(operands), size.data(),
                       pitch.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
              : CUDA_ERROR_NOT_FOUND;

@@ -5,15 +5,15 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/select/key.cuh"
+#include "plan/integer_products.h"
 
 namespace libknng::cuda::fused {
 
-// Values beyond all others. Of bytes from -128 to 127 and up to 33,025 of them (plan/integer_products.h) terms are at
-// most T = 541,081,600, products between -T and T, and so 2 acc - t_j between -3 T and 2 T. No sum of two of what is
-// here and of these leaves int32.
+// Values beyond all others.
 template <class Number>
 struct LimitRange;
 template <>
@@ -24,8 +24,16 @@ struct LimitRange<float> {
 template <>
 struct LimitRange<std::int32_t> {
   static constexpr std::int32_t kAnyThreshold = -1'650'000'000;  // every pair reaches it
-  static __device__ std::int32_t no_term() { return 1'000'000'000; }
-  static __device__ std::int32_t no_threshold() { return 1'100'000'000; }
+  static constexpr std::int32_t kNoThreshold = 1'100'000'000, kNoTerm = 1'000'000'000;
+  static __device__ std::int32_t no_term() { return kNoTerm; }
+  static __device__ std::int32_t no_threshold() { return kNoThreshold; }
+
+  // Terms are from 0 to T, and products from -T to T. So 2 acc - t_j is from -3 T to 2 T, and no sum of a threshold and
+  // a term leaves int32. Lows fit, as keys do (plan/integer_products.h).
+  static constexpr std::int64_t kLargestTerm = kIntegerProductsTo * 128 * 128;
+  static_assert(kAnyThreshold < -3 * kLargestTerm && kNoThreshold > 2 * kLargestTerm);
+  static_assert(-2 * kLargestTerm - kNoTerm >= std::numeric_limits<std::int32_t>::min());
+  static_assert(std::int64_t{kNoThreshold} + kNoTerm < std::numeric_limits<std::int32_t>::max());
 };
 
 // A term as jobs have it: integers by their bits.
@@ -52,6 +60,12 @@ __device__ inline ListLimit<std::int32_t> limit_of(std::int32_t term, float cuto
 // What is compared with a list's threshold: of a pair's product, and of the term of the other.
 __device__ __forceinline__ float excess(float product, float term) { return __fmaf_rn(2.0F, product, -term); }
 __device__ __forceinline__ std::int32_t excess(std::int32_t product, std::int32_t term) { return 2 * product - term; }
+
+// Of a pair of which nothing is known the term is -inf, and its excess reaches whatever there is.
+template <class Number>
+__device__ __forceinline__ bool wants(const ListLimit<Number>& list, Number product, Number other_term) {
+  return list.threshold < LimitRange<Number>::no_threshold() && excess(product, other_term) >= list.threshold;
+}
 
 // Twice what a product must not be below: RD(threshold + term) <= threshold + term.
 __device__ __forceinline__ float twice_needed(float threshold, float term) { return __fadd_rd(threshold, term); }

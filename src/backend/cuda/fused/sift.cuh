@@ -54,8 +54,8 @@ __device__ __forceinline__ void open_packets(const Packets<Number, kRoom>& packe
     const ListLimit<Number> of_row = job.row_limits[at.first_row + row];
     const ListLimit<Number> of_column = job.column_limits[at.first_column + column];
     const bool there = start + lane < count;
-    const bool for_row = there && excess(x.value, of_column.term) >= of_row.threshold;
-    const bool for_column = kBoth && there && excess(x.value, of_row.term) >= of_column.threshold;
+    const bool for_row = there && wants(of_row, x.value, of_column.term);
+    const bool for_column = kBoth && there && wants(of_column, x.value, of_row.term);
     survivors.add(for_row || for_column,
                   {pair_low(x.value, of_row.term, of_column.term), place_of(row, column, for_row, for_column)}, job,
                   at.first_row, at.first_column);

@@ -40,12 +40,14 @@ bool is_alone(const knng_backend_problem& p, int device) {
   return p.device_count <= 1 && !elsewhere(p.columns) && !elsewhere(p.rows);
 }
 
-// A session that takes no more than pools keep has its arrays in one block. Not where bytes are limited: a block with
-// gaps takes more than its arrays. Nor where KNNG_SEPARATE_ARRAYS is in the environment, for tools that look for
-// accesses beyond an array: they see the ends of what a pool hands out.
+// A session that takes no more than pools keep has its arrays in one block. Not where bytes are limited: arrays may not
+// fit into the block's gaps. Nor beside other devices, which read some of them in another pool. Nor where
+// KNNG_SEPARATE_ARRAYS is in the environment, for tools that look for accesses beyond an array: they see the ends of
+// what a pool hands out.
 std::int64_t block_bytes(const knng_backend_problem& p, int device) {
   static const bool separate = std::getenv("KNNG_SEPARATE_ARRAYS") != nullptr;
-  if (separate || is_paged(p) || p.max_bytes != std::numeric_limits<std::int64_t>::max()) return 0;
+  if (separate || is_paged(p) || p.device_count > 1 || p.max_bytes != std::numeric_limits<std::int64_t>::max())
+    return 0;
   const std::int64_t bytes = session_bytes(p);
   return bytes <= MemoryPool::most_kept(device) ? bytes : 0;
 }
