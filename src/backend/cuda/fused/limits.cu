@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJ
     of_points[of_window] = limit;
     points[j] = static_cast<std::uint16_t>(of_window);
     const auto key = static_cast<float>(limit.term + (takes ? limit.threshold : 0));
-    keys[j] = isnan(key) ? infinity() : key;
+    keys[j] = i >= side.lists || isnan(key) ? infinity() : key;  // places without a point come last
   }
   if (places <= 0) return;
   if (side.order) Sort(scratch).Sort(keys, points);
