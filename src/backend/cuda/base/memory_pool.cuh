@@ -1,6 +1,6 @@
 // A pool of a device's memory, owned: what is freed goes to the next array, until the pool ends. Pools that no other
 // device reads are kept then, with some memory, for whoever wants one next. To make one takes as long as a graph of
-// some thousand points; memory for that of 70,000 takes the system a millisecond. Other devices may read
+// some thousand points; memory for that of 20,000 takes the system a millisecond. Other devices may read
 // a pool where they can; access between whole devices is not enabled. Knows nothing of who counts bytes.
 #pragma once
 
