@@ -74,10 +74,41 @@ void metrics_without_products(void**) {
   }
 }
 
+// Rows of 8-bit integers are multiplied as such where one shift takes both sides to signed bytes and it pays.
+void bytes(void**) {
+  using libknng::cuda::EngineKind;
+  struct {
+    std::int64_t dim, k;
+    Term term;
+    std::int32_t of_rows, of_columns;
+    EngineKind kind;
+  } constexpr kCases[] = {
+      {64, 10, Term::squared_difference, KNNG_U8, KNNG_U8, EngineKind::fused_products},
+      {65, 10, Term::squared_difference, KNNG_U8, KNNG_U8, EngineKind::fused_bytes},
+      {65, 10, Term::squared_difference, KNNG_U8, KNNG_I8, EngineKind::fused_products},
+      {65, 10, Term::squared_difference, KNNG_BOOL, KNNG_BOOL, EngineKind::fused_bytes},
+      {784, 10, Term::product, KNNG_U8, KNNG_U8, EngineKind::fused_products},
+      {784, 10, Term::product, KNNG_I8, KNNG_I8, EngineKind::fused_bytes},
+      {6'144, 10, Term::squared_difference, KNNG_I8, KNNG_I8, EngineKind::fused_bytes},
+      {6'145, 10, Term::squared_difference, KNNG_I8, KNNG_I8, EngineKind::byte_products},
+      {33'026, 10, Term::squared_difference, KNNG_I8, KNNG_I8, EngineKind::products},
+      {784, 2'000, Term::squared_difference, KNNG_U8, KNNG_U8, EngineKind::products},
+      {2'048, 2'000, Term::squared_difference, KNNG_U8, KNNG_U8, EngineKind::byte_products},
+  };
+  for (const auto& c : kCases) {
+    knng_backend_problem p = problem_of(100'000, 100'000, c.dim, c.k, c.term);
+    p.rows.dtype = c.of_rows;
+    p.columns.dtype = c.of_columns;
+    const libknng::cuda::GpuEngine* const engine = libknng::cuda::find_engine(p, nullptr);
+    assert_non_null(engine);
+    assert_int_equal(static_cast<int>(engine->kind), static_cast<int>(c.kind));
+  }
+}
+
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(queries),
+  const CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(bytes), cmocka_unit_test(queries),
                               cmocka_unit_test(metrics_without_products)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
