@@ -19,16 +19,17 @@ class ArrayBlock {
 
   // From the first range that is long enough. Null: there is none.
   void* take(std::int64_t bytes) {
-    free_.reserve(++arrays_ + 1);  // an array parts free ranges, at most
+    // Free ranges are at most one more than arrays, and one more while an array is given back, which must not fail.
+    free_.reserve(arrays_ + 3);
     for (auto range = free_.begin(); range != free_.end(); ++range) {
       if (range->bytes < bytes) continue;
       void* const array = memory_ + range->first;
       range->first += bytes;
       range->bytes -= bytes;
       if (range->bytes == 0) free_.erase(range);
+      ++arrays_;
       return array;
     }
-    --arrays_;
     return nullptr;
   }
   // Whether it was one of these.
