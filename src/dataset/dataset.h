@@ -29,8 +29,8 @@ void require_valid(const MatrixView& m, const char* argument, std::int64_t numbe
                                  const char* argument);
 
 // Work on rows on the calling thread, in blocks of some MiB: work(first, count). monitor, if there is one, is informed
-// and may stop it between them. Blocks of a device's memory are larger, as each costs a call.
-inline constexpr std::int64_t kHostBlock = std::int64_t{4} << 20, kDeviceBlock = std::int64_t{32} << 20;
+// and may stop it between them. Blocks of a device's memory are larger: each costs a call, and takes no millisecond.
+inline constexpr std::int64_t kHostBlock = std::int64_t{4} << 20, kDeviceBlock = std::int64_t{128} << 20;
 template <class F>
 void in_blocks(std::int64_t rows, std::int64_t row_bytes, Monitor* monitor, F&& work,
                std::int64_t block_bytes = kHostBlock) {

@@ -468,12 +468,12 @@ static int32_t stop_in_the_middle(void* user, const char* stage, double done, do
   return strcmp(stage, user) == 0 && done > 0 && done < total;
 }
 
-/* Rows on a device are checked and hashed in blocks of 32 MiB; between two a call can be stopped. */
+/* Rows on a device are checked and hashed in blocks of 128 MiB; between two a call can be stopped. */
 static void borrowing_can_be_stopped_midway(void** state) {
   (void)state;
   if (!fake_devices) skip();
   enum { d = 64 };
-  test_rows rows = rows_grid(KNNG_F32, small_run() ? 150000 : 300000, d, 3, 427);
+  test_rows rows = rows_grid(KNNG_F64, 300000, d, 3, 427);
   device_rows r = packed_on_device(&rows, 0);
   knng* h = HANDLE(NULL, "device", "cuda:0");
   static char stages[][8] = {"check", "hash"};

@@ -7,6 +7,12 @@
 #include "dataset/dataset.h"
 
 namespace libknng {
+namespace {
+
+// Bytes of lists that are copied between two looks at the monitor.
+constexpr std::int64_t kCopiedTogether = std::int64_t{32} << 20;
+
+}  // namespace
 
 MatrixView kept_ids(const Graph& graph) noexcept {
   const auto* const ids = reinterpret_cast<const std::byte*>(graph.on_device.ids);
@@ -30,7 +36,7 @@ void fetch_lists(Graph& graph, const Work& work) {
   Buffer<std::int64_t> ids(entries);
   Buffer<std::byte> values(entries * value_bytes);
   work.begin("copy", graph.rows);
-  const std::int64_t together = std::max<std::int64_t>(1, kDeviceBlock / (graph.width * (8 + value_bytes)));
+  const std::int64_t together = std::max<std::int64_t>(1, kCopiedTogether / (graph.width * (8 + value_bytes)));
   for (std::int64_t first = 0; first < graph.rows; first += together) {
     const std::int64_t count = std::min(together, graph.rows - first), at = first * graph.width;
     work.done(0);

@@ -1,6 +1,8 @@
 #include "backend/cuda/rows/row_hash.cuh"
 
 #include <cstring>
+#include <iterator>
+#include <type_traits>
 
 #define XXH_INLINE_ALL
 #define XXH_VECTOR 0  // the secret is all that is wanted of it
@@ -20,7 +22,10 @@ constexpr std::uint64_t kPrime64_1 = 0x9E3779B185EBCA87U, kPrime64_2 = 0xC2B2AE3
 constexpr std::uint64_t kMix_1 = 0x165667919E3779F9U, kMix_2 = 0x9FB21C651E98DF25U;
 
 // Lanes of 64 bits that a stripe has, and stripes of a block.
-constexpr std::int64_t kLanes = 8, kStripes = 16;
+constexpr int kLanes = 8, kStripes = 16;
+// Values of a row whose bytes are not enough for those.
+constexpr std::int64_t kLongestShort = 30;
+constexpr unsigned kWarp = 0xffffffffU;
 
 // The algorithm's secret, read at any byte.
 struct Secret {
@@ -100,48 +105,10 @@ __device__ std::uint64_t hash_of_some(const W& words, const Secret& secret) {
   return avalanche(h + mixed(words, words.count - 2, secret, 136 - 17));
 }
 
-struct Sums {
-  std::uint64_t lanes[kLanes] = {kPrime32_3, kPrime64_1, kPrime64_2, kPrime64_3,
-                                 kPrime64_4, kPrime32_2, kPrime64_5, kPrime32_1};
-
-  template <class W>
-  __device__ void add(const W& words, std::int64_t first, const Secret& secret, std::int64_t at) {
-#pragma unroll
-    for (int l = 0; l < kLanes; ++l) {
-      const std::uint64_t word = words(first + l), key = word ^ secret(at + 8 * l);
-      lanes[l ^ 1] += word;
-      lanes[l] += (key & 0xffffffffU) * (key >> 32);
-    }
-  }
-  __device__ void scramble(const Secret& secret) {
-#pragma unroll
-    for (int l = 0; l < kLanes; ++l)
-      lanes[l] = (lanes[l] ^ lanes[l] >> 47 ^ secret(Secret::kBytes - 64 + 8 * l)) * kPrime32_1;
-  }
-  __device__ std::uint64_t merged(std::uint64_t start, const Secret& secret, std::int64_t at) const {
-#pragma unroll
-    for (int l = 0; l < kLanes; l += 2)
-      start += folded_product(lanes[l] ^ secret(at + 8 * l), lanes[l + 1] ^ secret(at + 8 * l + 8));
-    return avalanche(start);
-  }
-};
-
-template <class W>
-__device__ std::uint64_t hash_of_many(const W& words, const Secret& secret) {
-  Sums sums;
-  // All whole stripes but the last, which may overlap the one before it.
-  const std::int64_t stripes = (words.count - 1) / kLanes;
-  for (std::int64_t s = 0; s < stripes; ++s) {
-    sums.add(words, s * kLanes, secret, 8 * (s % kStripes));
-    if (s % kStripes == kStripes - 1) sums.scramble(secret);
-  }
-  sums.add(words, words.count - kLanes, secret, Secret::kBytes - 64 - 7);
-  return sums.merged(words.bytes() * kPrime64_1, secret, 11);
-}
-
 template <class Source>
-__global__ void __launch_bounds__(kThreads) hash_kernel(const Source source, std::int64_t rows, std::int64_t dim,
-                                                        const __grid_constant__ Secret secret, std::uint64_t* hashes) {
+__global__ void __launch_bounds__(kThreads)
+    hash_short_rows(const Source source, std::int64_t rows, std::int64_t dim, const __grid_constant__ Secret secret,
+                    std::uint64_t* hashes) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= rows) return;
   const auto row = source.row(i);
@@ -149,8 +116,63 @@ __global__ void __launch_bounds__(kThreads) hash_kernel(const Source source, std
   hashes[i] = dim == 1    ? hash_of_one(words, secret)
               : dim == 2  ? hash_of_two(words, secret)
               : dim <= 16 ? hash_of_few(words, secret)
-              : dim <= 30 ? hash_of_some(words, secret)
-                          : hash_of_many(words, secret);
+                          : hash_of_some(words, secret);
+}
+
+// What one thread of a row's has to do with: its lane's sum.
+struct LaneSum {
+  std::uint64_t sum;
+
+  __device__ void add(std::uint64_t word, std::uint64_t secret) {
+    const std::uint64_t key = word ^ secret;
+    sum += __shfl_xor_sync(kWarp, word, 1) + (key & 0xffffffffU) * (key >> 32);
+  }
+  __device__ void scramble(std::uint64_t secret) { sum = (sum ^ sum >> 47 ^ secret) * kPrime32_1; }
+  // Of all lanes.
+  __device__ std::uint64_t merged(std::uint64_t start, std::uint64_t secret) const {
+    const std::uint64_t mine = sum ^ secret;
+    std::uint64_t product = folded_product(mine, __shfl_xor_sync(kWarp, mine, 1));
+    product += __shfl_xor_sync(kWarp, product, 2);
+    product += __shfl_xor_sync(kWarp, product, 4);
+    return avalanche(start + product);
+  }
+};
+
+// More than 240 bytes: a thread for each lane of a row's.
+template <class Source>
+__global__ void __launch_bounds__(kThreads)
+    hash_long_rows(const Source source, std::int64_t rows, std::int64_t dim, const __grid_constant__ Secret given,
+                   std::uint64_t* hashes) {
+  __shared__ Secret secret;  // constant memory gives a warp one word at a time
+  static_assert(std::size(Secret{}.words) <= kThreads);
+  if (threadIdx.x < std::size(given.words)) secret.words[threadIdx.x] = given.words[threadIdx.x];
+  __syncthreads();
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * (kThreads / kLanes) + threadIdx.x / kLanes;
+  const int lane = static_cast<int>(threadIdx.x % kLanes);
+  // Threads beyond the last row take part in it.
+  const auto row = source.row(min(i, rows - 1));
+  const Words<decltype(row)> words{row, dim};
+  constexpr std::uint64_t kStart[kLanes] = {kPrime32_3, kPrime64_1, kPrime64_2, kPrime64_3,
+                                            kPrime64_4, kPrime32_2, kPrime64_5, kPrime32_1};
+  LaneSum lane_sum{kStart[lane]};
+  std::uint64_t secrets[kStripes];
+#pragma unroll
+  for (int s = 0; s < kStripes; ++s) secrets[s] = secret.words[s + lane];
+  // All whole stripes but the last, which may overlap the one before it. A block's words are on their way together.
+  const std::int64_t stripes = (dim - 1) / kLanes;
+  for (std::int64_t first = 0; first < stripes; first += kStripes) {
+    const std::int64_t left = stripes - first;
+    std::uint64_t block[kStripes];
+#pragma unroll
+    for (int s = 0; s < kStripes; ++s) block[s] = s < left ? words((first + s) * kLanes + lane) : 0;
+#pragma unroll
+    for (int s = 0; s < kStripes; ++s)
+      if (s < left) lane_sum.add(block[s], secrets[s]);
+    if (left >= kStripes) lane_sum.scramble(secret(Secret::kBytes - 64 + 8 * lane));
+  }
+  lane_sum.add(words(dim - kLanes + lane), secret(Secret::kBytes - 64 - 7 + 8 * lane));
+  const std::uint64_t hash = lane_sum.merged(words.bytes() * kPrime64_1, secret(11 + 8 * lane));
+  if (lane == 0 && i < rows) hashes[i] = hash;
 }
 
 }  // namespace
@@ -159,9 +181,13 @@ void hash_rows(const DeviceRows& rows, std::uint64_t* hashes, cudaStream_t strea
   if (rows.rows == 0) return;
   Secret secret{};
   std::memcpy(secret.words, XXH3_kSecret, Secret::kBytes);
+  const bool is_short = rows.dim <= kLongestShort;
+  const std::int64_t rows_of_block = is_short ? kThreads : kThreads / kLanes;
+  const auto blocks = static_cast<unsigned>((rows.rows + rows_of_block - 1) / rows_of_block);
   visit_stored(rows, [&](const auto& source) {
-    hash_kernel<<<static_cast<unsigned>((rows.rows + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-        source, rows.rows, rows.dim, secret, hashes);
+    using Source = std::remove_cvref_t<decltype(source)>;
+    const auto kernel = is_short ? hash_short_rows<Source> : hash_long_rows<Source>;
+    kernel<<<blocks, kThreads, 0, stream>>>(source, rows.rows, rows.dim, secret, hashes);
     check_launch();
   });
 }
