@@ -3,20 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/stopwatch.h"
 #include "plan/device_plan.h"
 
 namespace libknng {
 namespace {
 
-// Rows at most that are redone with all their pairs, or refined, in one call: a stop is noticed between calls.
-constexpr std::int64_t kRedoneTogether = 256, kRefinedTogether = std::int64_t{1} << 17;
+// Rows at most that are redone with all their pairs in one call: a stop is noticed between calls.
+constexpr std::int64_t kRedoneTogether = 256;
+// Bytes of lists that are refined in one call: it ends when the last is in the result, and no device works then.
+constexpr std::int64_t kRefinedBytes = std::int64_t{256} << 20;
 // With fewer unproved rows than this share, all their pairs are evaluated canonically: less than another pass costs.
 constexpr std::int64_t kFewUnproved = 256;
 // A sample with more unproved rows than this share tells that the tiles of all pairs will have to be evaluated again.
@@ -167,12 +171,15 @@ void evaluate_lists(Team& team, const TaskPlan& plan, const std::string& stage, 
   monitor.check();
 }
 
-void refine_lists(Team& team, const TaskPlan& plan, const std::string& stage, Results& results, Monitor& monitor) {
+void refine_lists(Team& team, const TaskPlan& plan, const Graph& graph, const std::string& stage, Results& results,
+                  Monitor& monitor) {
+  const std::int64_t row_bytes = graph.width * (8 + find_dtype(graph.value_dtype)->bytes);
+  const std::int64_t together = std::max<std::int64_t>(1, kRefinedBytes / row_bytes);
   monitor.stage(stage, static_cast<double>(plan.grid.rows));
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
     for (std::int64_t done = 0; done < share.count && !monitor.stopped() && !team.failed();) {
-      const std::int64_t count = std::min(kRefinedTogether, share.count - done);
+      const std::int64_t count = std::min(together, share.count - done);
       team[i].refine(share.first + done, count, results[i]);
       done += count;
       monitor.advance(static_cast<double>(count));
@@ -223,8 +230,19 @@ bool has_ladder(const knng_backend_seam& backend, const knng_backend_problem& pr
   return !ladder_of(backend, problem).empty();
 }
 
+// From one to the next: there are few.
 std::int64_t count_unproved(const Part& part) {
-  return std::count(part.proof().begin(), part.proof().end(), kUnproved);
+  const std::span<const std::uint8_t> proof = part.proof();
+  std::int64_t count = 0;
+  const std::uint8_t* at = proof.data();
+  const std::uint8_t* const end = at + proof.size();
+  while (at < end) {
+    at = static_cast<const std::uint8_t*>(std::memchr(at, kUnproved, static_cast<std::size_t>(end - at)));
+    if (!at) break;
+    ++count;
+    ++at;
+  }
+  return count;
 }
 
 bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, Output& output, Monitor& monitor,
@@ -249,7 +267,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     join_lists(team, plan);
     stats[Stat::seconds_merge] += watch.lap();
     if (plan.device.blocks_held > 0) evaluate_lists(team, plan, part.named(names.keys), monitor);
-    refine_lists(team, plan, part.named(names.refine), *results, monitor);
+    refine_lists(team, plan, part.graph, part.named(names.refine), *results, monitor);
     stats[Stat::seconds_refine] += watch.lap();
     unproved = count_unproved(part);
     if (unproved <= part.rows / kFewUnproved) break;

@@ -6,6 +6,7 @@ namespace libknng::cuda {
 
 void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device,
                      const Stream& stream) {
+  finish();
   auto* to = static_cast<std::byte*>(device);
   // An item longer than a buffer goes in a host copy of its own; rows of that length are rare.
   if (item_bytes > HandleCache::kBufferBytes) {
@@ -34,28 +35,32 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fi
   }
 }
 
-void Staging::download(std::span<const Outgoing> all, const Stream& stream) {
-  // Parts in the buffers, in turn: the oldest is copied out while those behind it come in.
-  Outgoing parts[HandleCache::kBuffers] = {};
-  std::int64_t asked = 0, emptied = 0;
-  const auto empty_oldest = [&] {
-    const std::int64_t turn = emptied++ % HandleCache::kBuffers;
-    done_[turn].wait();
-    host_copy_(parts[turn].to, handles_.buffer(static_cast<int>(turn)), parts[turn].bytes);
-  };
+void Staging::ask(std::span<const Outgoing> all, const Stream& stream) {
   for (const Outgoing& one : all)
     for (std::int64_t at = 0; at < one.bytes; at += HandleCache::kBufferBytes) {
-      if (asked - emptied == HandleCache::kBuffers) empty_oldest();
-      const std::int64_t turn = asked++ % HandleCache::kBuffers;
-      const Outgoing& part =
-          parts[turn] = {static_cast<const std::byte*>(one.from) + at, static_cast<std::byte*>(one.to) + at,
-                         std::min(HandleCache::kBufferBytes, one.bytes - at)};
+      if (asked_ - emptied_ == HandleCache::kBuffers) empty_oldest();
+      const std::int64_t turn = asked_ % HandleCache::kBuffers;
+      const Outgoing part{static_cast<const std::byte*>(one.from) + at, static_cast<std::byte*>(one.to) + at,
+                          std::min(HandleCache::kBufferBytes, one.bytes - at)};
       done_[turn].hold(stream);  // the last upload may still read the buffer, on another stream
       check(cudaMemcpyAsync(handles_.buffer(static_cast<int>(turn)), part.from, static_cast<std::size_t>(part.bytes),
                             cudaMemcpyDeviceToHost, stream));
       done_[turn].record(stream);
+      parts_[turn] = part;
+      ++asked_;
     }
-  while (emptied < asked) empty_oldest();
+}
+
+void Staging::finish() {
+  while (emptied_ < asked_) empty_oldest();
+}
+
+// Copies it out while those behind it come in.
+void Staging::empty_oldest() {
+  const std::int64_t turn = emptied_ % HandleCache::kBuffers;
+  done_[turn].wait();
+  host_copy_(parts_[turn].to, handles_.buffer(static_cast<int>(turn)), parts_[turn].bytes);
+  ++emptied_;
 }
 
 }  // namespace libknng::cuda

@@ -31,8 +31,17 @@ class Staging {
   // `count` items of `item_bytes` to the device, in consecutive parts. Returns when the last part is on its way; what
   // follows on the stream finds all of it. Throws Cancelled.
   void upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device, const Stream& stream);
-  // To host memory; returns when all are there. In one call the buffers never run empty between them.
-  void download(std::span<const Outgoing> all, const Stream& stream);
+  // To host memory: asks for all of them, and returns while the last, as many as there are buffers, are on their way;
+  // what follows on the stream may write where they come from.
+  void ask(std::span<const Outgoing> all, const Stream& stream);
+  // Returns when all that was asked for is there.
+  void finish();
+  // What is on its way goes nowhere.
+  void forget() noexcept { emptied_ = asked_; }
+  void download(std::span<const Outgoing> all, const Stream& stream) {
+    ask(all, stream);
+    finish();
+  }
   void download(const void* from, void* to, std::int64_t bytes, const Stream& stream) {
     const Outgoing one{from, to, bytes};
     download(std::span(&one, 1), stream);
@@ -44,9 +53,14 @@ class Staging {
   }
 
  private:
+  void empty_oldest();
+
   const HandleCache& handles_;
   const HostCopy host_copy_;
   Event done_[HandleCache::kBuffers];
+  // Parts in the buffers, in turn, since the beginning: how many came, and how many of them went.
+  Outgoing parts_[HandleCache::kBuffers] = {};
+  std::int64_t asked_ = 0, emptied_ = 0;
 };
 
 }  // namespace libknng::cuda

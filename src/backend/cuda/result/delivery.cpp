@@ -28,30 +28,29 @@ Delivery::Delivery(const knng_backend_problem& p, ResultFindings* findings, knng
   clear(findings_, stream);
 }
 
-void Delivery::rows(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
+void Delivery::rows(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count) {
   const std::int64_t row_values = width_ * value_bytes_;
   const Outgoing lists[] = {
       {from.rows.ids + place * width_, to_.ids + row * width_, 8 * count * width_},
       {static_cast<const std::byte*>(from.rows.values) + place * row_values,
        static_cast<std::byte*>(to_.values) + row * row_values, count * row_values},
   };
-  if (to_.device < 0) return download(from, lists, place, row, count, rung);
+  if (to_.device < 0) return ask(from, lists, place, row, count);
   for (const Outgoing& list : lists) copy_between(list.to, to_.device, list.from, device_, list.bytes, stream_);
-  facts(from, place, row, count, rung);
+  facts(from, place, row, count);
 }
 
-void Delivery::facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count, int rung) {
-  download(from, {}, place, row, count, rung);
+void Delivery::facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count) {
+  ask(from, {}, place, row, count);
 }
 
-void Delivery::download(const ResultSpace& from, std::span<const Outgoing> lists, std::int64_t place, std::int64_t row,
-                        std::int64_t count, int rung) {
+void Delivery::ask(const ResultSpace& from, std::span<const Outgoing> lists, std::int64_t place, std::int64_t row,
+                   std::int64_t count) {
   Outgoing all[4];
   Outgoing* end = std::copy(lists.begin(), lists.end(), all);
   *end++ = {from.rows.ties + place, to_.ties + row, count};
   *end++ = {from.rows.proved + place, to_.proof + row, count};
-  staging_.download(std::span(all, end), stream_);
-  for (std::int64_t i = row; i < row + count; ++i) to_.proof[i] = to_.proof[i] ? static_cast<std::uint8_t>(rung) : 0;
+  staging_.ask(std::span(all, end), stream_);
 }
 
 void Delivery::findings() {

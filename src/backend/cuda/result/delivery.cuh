@@ -28,17 +28,22 @@ class Delivery {
   // Findings, in device memory, are counted from here on.
   Delivery(const knng_backend_problem& p, ResultFindings* findings, knng_backend_result& to, Staging& staging,
            const Stream& stream);
+  ~Delivery() { staging_.forget(); }
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
 
-  // `count` rows from place `place` of a space to row `row`: lists, and what is known of them.
-  void rows(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count, int rung);
+  // `count` rows from place `place` of a space to row `row`: lists, and what is known of them. The last of them are on
+  // their way when it returns.
+  void rows(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count);
   // Without lists, which are there.
-  void facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count, int rung);
+  void facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count);
+  // When it returns all rows are there.
   void findings();
 
  private:
   // Ties and proofs, behind `lists`.
-  void download(const ResultSpace& from, std::span<const Outgoing> lists, std::int64_t place, std::int64_t row,
-                std::int64_t count, int rung);
+  void ask(const ResultSpace& from, std::span<const Outgoing> lists, std::int64_t place, std::int64_t row,
+           std::int64_t count);
 
   ResultFindings* const findings_;
   knng_backend_result& to_;

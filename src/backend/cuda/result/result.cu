@@ -76,7 +76,7 @@ __global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std:
   const double last_key = valid >= k ? sorted.keys[k - 1] : INFINITY;
   const bool proved = is_proved(job, place, row, valid, last_key);
   result.ties[to] = valid > k && sorted.keys[k] == last_key;
-  result.proved[to] = proved;
+  result.proved[to] = proved ? result.rung : 0;
   if (result.last_keys) result.last_keys[to] = last_key;
   // What is wrong with a row that is redone will be found then.
   if (proved && !fits) atomicMin(&result.findings->first_too_large, static_cast<unsigned long long>(row));

@@ -38,9 +38,10 @@ struct ResultRows {
   std::int32_t value_dtype = 0;    // KNNG_F32 or KNNG_F64
   bool similarity = false;         // what values are
   std::uint8_t* ties = nullptr;    // whether a pair that was left out has the last entry's key
-  std::uint8_t* proved = nullptr;  // 0: what is stored may be wrong
-  double* last_keys = nullptr;     // the k-th key, infinite for shorter lists; null: not wanted
-  std::int64_t* redo = nullptr;    // rows not proved, in any order; null: not wanted
+  std::uint8_t* proved = nullptr;  // 0: what is stored may be wrong; else `rung`
+  std::uint8_t rung = 1;
+  double* last_keys = nullptr;   // the k-th key, infinite for shorter lists; null: not wanted
+  std::int64_t* redo = nullptr;  // rows not proved, in any order; null: not wanted
   ResultFindings* findings = nullptr;
 };
 

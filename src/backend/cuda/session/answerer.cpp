@@ -47,10 +47,11 @@ void Answerer::answer(std::int64_t first, std::int64_t count, const LeftOut& lef
     job.directionless_count = left_out.directionless_count;
     job.result = results.rows;
     job.result.first = job.first;
+    job.result.rung = KNNG_RUNG_FP64;
     job.workspace = space.workspace;
     job.searching = [&] { wait_unless_cancelled(state, beside); };
     search_rows(job, state, context_.stream);
-    delivery.rows(results, 0, job.first, job.count, KNNG_RUNG_FP64);
+    delivery.rows(results, 0, job.first, job.count);
   }
   delivery.findings();
   unsigned long long keys = 0;

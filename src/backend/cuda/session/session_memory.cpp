@@ -26,8 +26,8 @@
 namespace libknng::cuda {
 namespace {
 
-// Rows that refinement has in flight.
-constexpr std::int64_t kRowsInFlight = 16384;
+// Rows that refinement has in flight; of so few parts results leave while others are made.
+constexpr std::int64_t kRowsInFlight = 16384, kFewestParts = 8;
 constexpr std::int64_t kResultBytes = std::int64_t{20} << 20;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
@@ -116,7 +116,8 @@ std::int64_t found_capacity(const knng_backend_problem& p) { return found_capaci
 
 std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
-  const std::int64_t whole = std::min<std::int64_t>(fit / kRowsInFlight, 2) * kRowsInFlight;
+  const std::int64_t most = std::clamp<std::int64_t>(p.rows.count / (kFewestParts * kRowsInFlight), 2, 4);
+  const std::int64_t whole = std::min(fit / kRowsInFlight, most) * kRowsInFlight;
   return std::min(whole > 0 ? whole : std::max(fit, kRowsInFlight / kResultSpaces), p.rows.count);
 }
 // The last rung takes about as much as a tile.

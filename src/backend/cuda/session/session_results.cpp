@@ -48,9 +48,9 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
     const ResultSpace& from = spaces[static_cast<std::size_t>(turn)];
     made[turn].hold(out);
     if (in_place)
-      delivery.facts(from, 0, first_of(part), rows_of(part), rung_);
+      delivery.facts(from, 0, first_of(part), rows_of(part));
     else
-      delivery.rows(from, 0, first_of(part), rows_of(part), rung_);
+      delivery.rows(from, 0, first_of(part), rows_of(part));
     gone[turn].record(out);
   };
   for (std::int64_t part = 0; part < parts; ++part) {
@@ -99,6 +99,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.directionless_count = left_out_->directionless_count;
   job.result = to;
   job.result.first = first;
+  job.result.rung = static_cast<std::uint8_t>(rung_);
   job.workspace = workspace;
   libknng::cuda::refine(job, context_.stream);
 }
@@ -142,9 +143,10 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
     job.admission = left_out_->admission();
     job.result = results.rows;
     job.result.packed = true;
+    job.result.rung = KNNG_RUNG_FP64;
     job.workspace = space.workspace;
     exact_rows(job, context_.stream);
-    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(results, i, rows[done + i], 1, KNNG_RUNG_FP64);
+    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(results, i, rows[done + i], 1);
     result.keys += job.count * p.columns.count;
   }
   delivery.findings();
