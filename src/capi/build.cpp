@@ -27,7 +27,8 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out, 
       fail(KNNG_ERR_RANGE, "nq", {.given = nq, .limit = most}, "nq=%lld is above %lld", static_cast<long long>(nq),
            static_cast<long long>(most));
     require_k(data, k, nq > 0, false);
-    const Task task = make_task(h->settings, data, nq > 0);
+    Task task = make_task(h->settings, data, nq > 0);
+    task.wants_smallest_device = true;
     TaskPlan plan = plan_task(task, data, nq, data.dtype(), k, data.held_bytes());
     if (nq > 0 && plan.engine) {
       // Queries may have any type. On the CPU it matters whether it is that of the rows: bytes have integer products.

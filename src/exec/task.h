@@ -32,6 +32,7 @@ struct Task {
   std::string device, engine, selector;   // as they were asked for
   DeviceSet chosen;                       // the devices that were found for it; empty: `device` says which
   bool keep_on_device = false;            // the lists of the graph
+  bool wants_smallest_device = false;     // DeviceTask::smallest, also of a plan that fits
   bool rows_are_distinct = false;         // nobody looks for equal ones
   std::vector<std::int32_t> row_devices;  // that hold rows, ascending
   std::int64_t absent_row_bytes = 0;      // of rows there and in files: the CPU needs them on the host
@@ -59,7 +60,7 @@ struct DeviceTask {
   std::int64_t capacity = 0;     // candidates of a list
   std::int64_t blocks_held = 0;  // of points that come block by block; 0: all stay on the device
   std::int64_t bytes = 0;        // of each device, at its peak
-  std::int64_t smallest = 0;     // with the smallest tiles
+  std::int64_t smallest = 0;     // with the smallest tiles; 0: nobody wanted it, and the plan fits
   bool undersized = false;       // there is less memory than pays
 };
 

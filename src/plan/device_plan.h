@@ -38,6 +38,7 @@ struct DeviceProblem {
   bool one_tile_will_do = false;                    // else there are several, for the sake of those on the diagonal
   std::int64_t pairs_at_a_time = INT64_MAX;         // of a tile of the first rung at most, when it is evaluated
   std::int64_t fewest_held = 1;                     // blocks of points, of those that come block by block
+  bool wants_smallest = true;                       // also where a plan fits
 };
 
 struct DevicePlan {
@@ -49,7 +50,7 @@ struct DevicePlan {
   std::int64_t capacity = 0;     // candidates of a list; 0 where rows are answered
   std::int64_t blocks_held = 0;  // 0: all points stay on the device; else they come block by block
   std::int64_t bytes = 0;        // of each device
-  std::int64_t smallest = 0;     // with the smallest tiles, and the fewest points at a time
+  std::int64_t smallest = 0;     // with the smallest tiles, and the fewest points at a time; 0: it was not asked for
 };
 
 // The same pairs in tiles of at most so many, if devices can have such small ones: sides that are cut become multiples

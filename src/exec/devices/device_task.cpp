@@ -156,6 +156,7 @@ class Planning final : private SessionMemory {
     p.one_tile_will_do = engine_.splits != 0 && problem_.device_count == 1;
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
+    p.wants_smallest = task_.wants_smallest_device;
     pairs_per_key_ = kCheckedAlone * static_cast<double>(p.pairs_at_a_time) /
                      static_cast<double>(backend().pairs_at_a_time(&problem_, KNNG_RUNG_FP64));
     if (p.square && (p.tile_rows || p.tile_cols)) {
@@ -264,7 +265,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   const bool answered = planning.answers_rows();
   std::int32_t status = make(answered, made);
   // The points that answers are searched for in stay on the device: where they cannot, tiles are a way.
-  if (answered && status == KNNG_OK) {
+  if (answered && status == KNNG_OK && (made.bytes > most || task.wants_smallest_device)) {
     DevicePlan tiles;
     const bool has_tiles = make(false, tiles) == KNNG_OK;
     const std::int64_t smallest = has_tiles ? std::min(made.smallest, tiles.smallest) : made.smallest;
@@ -306,10 +307,9 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
 }
 
 std::optional<SmallerPlan> plan_less_memory(const Request& request, const Task& task, const TaskPlan& plan) {
-  if (plan.device.bytes <= plan.device.smallest) return std::nullopt;
   SmallerPlan smaller{task, {}};
   Task& less = smaller.task;
-  less.max_device_bytes = std::max(plan.device.bytes / 2, plan.device.smallest);
+  less.max_device_bytes = plan.device.bytes / 2;
   less.chosen = usable_devices_of(plan.device.set.devices);  // with what is free by now
   less.free_device_bytes = -1;
   if (less.chosen.devices != plan.device.set.devices) return std::nullopt;
@@ -319,8 +319,10 @@ std::optional<SmallerPlan> plan_less_memory(const Request& request, const Task& 
   } catch (const Error&) {  // not even so much is free by now
     return std::nullopt;
   }
-  if (smaller.plan.device.bytes > less.max_device_bytes || smaller.plan.host_bytes > task.max_host_bytes)
+  if (smaller.plan.device.bytes >= plan.device.bytes || smaller.plan.host_bytes > task.max_host_bytes)
     return std::nullopt;
+  // Where half is not enough the plan is the smallest that works.
+  less.max_device_bytes = std::max(less.max_device_bytes, smaller.plan.device.bytes);
   return smaller;
 }
 
