@@ -20,7 +20,7 @@ namespace {
 constexpr int kWarp = 32, kThreads = 256;
 constexpr std::int64_t kCentreRows = 255;
 static_assert(kCentreRows <= kMostMedianRows);
-constexpr std::int64_t kBatchValues = std::int64_t{1} << 21;
+constexpr std::int64_t kBatchValues = std::int64_t{1} << 22;
 // Points of so many dimensions have a block each, since few are rounded together.
 constexpr std::int64_t kLong = 1024;
 // The largest value is just below 2^14: room for small ones above fp16's denormals, none lost above.

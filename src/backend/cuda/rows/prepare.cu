@@ -50,9 +50,10 @@ __global__ void find_refused(Source rows, std::int64_t first, std::int64_t count
     if (refused > dim && (fabs(x) > limit || (refuses_negative && x < 0))) refused = t;
     positive = positive || x > 0;
   }
+  positive = __any_sync(kWarp, positive);
+  if (__all_sync(kWarp, invalid > dim && refused > dim) && (positive || !needs_sum)) return;
   invalid = smallest(invalid);
   refused = smallest(refused);
-  positive = __any_sync(kWarp, positive);
   if (needs_sum && refused > dim && !positive) refused = dim;
   if (lane_index() != 0) return;
   const std::int64_t base = (first + i) * (dim + 1);
@@ -190,7 +191,7 @@ void launch_constants(const Source& source, const PrepareJob& job, cudaStream_t 
 }
 
 // One warp a part of a row, so that few long rows keep all multiprocessors busy: rows of any type in fp64.
-constexpr std::int64_t kPart = 1024;
+constexpr std::int64_t kPart = 256;
 
 template <class Source>
 __global__ void load_rows(Source rows, const std::int64_t* list, std::int64_t first, std::int64_t count,

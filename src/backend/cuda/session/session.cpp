@@ -22,8 +22,8 @@
 namespace libknng::cuda {
 namespace {
 
-// All pairs of fewer take some milliseconds, and a sample of the rows about one.
-constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 31;
+// All pairs of fewer take some ten milliseconds, and a sample of the rows about one.
+constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 33;
 // What else makes a sample dear: rows of which it is no small part, and lists so long that to look through them takes
 // as long as to fill them.
 constexpr std::int64_t kFewestRowsSampledFrom = 64 * SampledRows::kGroups * SampledRows::kMostTogether;
