@@ -174,6 +174,22 @@ static void bytes_of_some_dimensions(void** state) {
 }
 
 /* Where points come in blocks, each block's lists are opened by whatever tile it is in first. */
+static void check_in_blocks(question* q, const char* what) {
+  const int64_t asked = q->queries ? q->queries->n : 0;
+  knng_error failure;
+  knng_graph* expected = answer_of_cpu(q, &failure);
+  assert_non_null(expected);
+  for (const char* const* set = device_sets(); *set; ++set) {
+    knng* h = handle_for(q, *set, "fused", "auto", fake_devices ? "20" : "1000");
+    const int64_t whole = planned(h, asked, q->k).device_bytes;
+    give_least_memory(h, asked, q->k, 0);
+    assert_true(planned(h, asked, q->k).device_bytes < whole);
+    expect_answer(h, q, expected, &failure, what);
+    knng_destroy(h);
+  }
+  knng_graph_destroy(expected);
+}
+
 static void blocks_of_products(void** state) {
   (void)state;
   static const int metrics[] = {1, 2, 6}; /* euclidean, cosine, inner_product */
@@ -183,24 +199,28 @@ static void blocks_of_products(void** state) {
       const int32_t dtype = !bytes ? KNNG_F32 : KNNG_I8;
       test_rows rows = rows_normal(dtype, n, 130, 330), queries = rows_normal(dtype, nq, 130, 331);
       question q = question_of(&rows, &metric_cases[metrics[m]], 9);
-      for (int asked = 0; asked < 2; ++asked) {
-        if (asked) q.queries = &queries;
-        knng_error failure;
-        knng_graph* expected = answer_of_cpu(&q, &failure);
-        assert_non_null(expected);
-        for (const char* const* set = device_sets(); *set; ++set) {
-          knng* h = handle_for(&q, *set, "fused", "auto", fake_devices ? "20" : "1000");
-          const int64_t whole = planned(h, asked ? nq : 0, q.k).device_bytes;
-          give_least_memory(h, asked ? nq : 0, q.k, 0);
-          assert_true(planned(h, asked ? nq : 0, q.k).device_bytes < whole);
-          expect_answer(h, &q, expected, &failure, asked ? "queries in blocks" : "blocks");
-          knng_destroy(h);
-        }
-        knng_graph_destroy(expected);
-      }
+      check_in_blocks(&q, "blocks");
+      q.queries = &queries;
+      check_in_blocks(&q, "queries in blocks");
       rows_free(&rows);
       rows_free(&queries);
     }
+}
+
+/* Lists of more than 4,096, and one row so far away that nothing is known of its products. */
+static void blocks_with_long_lists_or_an_outlier(void** state) {
+  (void)state;
+  const int64_t n = !fake_devices ? 5500 : 96;
+  test_rows rows = rows_normal(KNNG_F32, n, 130, 332);
+  question q = question_of(&rows, &metric_cases[1], !fake_devices ? 4200 : 20);
+  check_in_blocks(&q, "long lists in blocks");
+  for (int64_t at = (n - 2) * rows.d; at < (n - 1) * rows.d; ++at) {
+    encode(rows.dtype, rows.data, at, 1e20);
+    rows.x[at] = decode(rows.dtype, rows.data, at);
+  }
+  q.k = 9;
+  check_in_blocks(&q, "an outlier in blocks");
+  rows_free(&rows);
 }
 
 /* The same of bools as of bytes, beside queries of bytes. */
@@ -348,6 +368,7 @@ int main(void) {
       DEVICE_TEST(bytes_of_many_dimensions),
       DEVICE_TEST(bytes_of_some_dimensions),
       DEVICE_TEST(blocks_of_products),
+      DEVICE_TEST(blocks_with_long_lists_or_an_outlier),
       DEVICE_TEST(bools_of_many_dimensions),
       DEVICE_TEST(integers_beyond_single_precision),
       DEVICE_TEST(sums_have_a_filter_where_single_precision_is_exact),
