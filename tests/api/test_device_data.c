@@ -211,16 +211,20 @@ static void blocks_of_products(void** state) {
 static void blocks_with_long_lists_or_an_outlier(void** state) {
   (void)state;
   const int64_t n = !fake_devices ? 5500 : 96;
-  test_rows rows = rows_normal(KNNG_F32, n, 130, 332);
-  question q = question_of(&rows, &metric_cases[1], !fake_devices ? 4200 : 20);
+  test_rows rows = rows_normal(KNNG_F32, n, 130, 332), queries = rows_normal(KNNG_F32, 64, 130, 333);
+  question q = question_of(&rows, &metric_cases[1], !fake_devices ? 4200 : 9);
+  q.queries = &queries;
   check_in_blocks(&q, "long lists in blocks");
   for (int64_t at = (n - 2) * rows.d; at < (n - 1) * rows.d; ++at) {
     encode(rows.dtype, rows.data, at, 1e20);
     rows.x[at] = decode(rows.dtype, rows.data, at);
   }
   q.k = 9;
+  check_in_blocks(&q, "queries and an outlier in blocks");
+  q.queries = NULL;
   check_in_blocks(&q, "an outlier in blocks");
   rows_free(&rows);
+  rows_free(&queries);
 }
 
 /* The same of bools as of bytes, beside queries of bytes. */
