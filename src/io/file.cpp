@@ -20,7 +20,7 @@ namespace libknng {
 namespace {
 
 // Linux moves at most 2^31 - 4096 bytes a call; smaller blocks also let signals through sooner.
-constexpr std::int64_t kBlock = std::int64_t{1} << 28;
+constexpr std::int64_t kLargestCall = std::int64_t{1} << 28;
 
 const char* kind_of(mode_t mode) noexcept {
   if (S_ISDIR(mode)) return "a directory";
@@ -155,7 +155,7 @@ void File::wait_while_young(Monitor* monitor) {
 std::int64_t File::read_some(std::int64_t offset, std::byte* dst, std::int64_t bytes) const {
   std::int64_t done = 0;
   while (done < bytes) {
-    const auto want = static_cast<std::size_t>(std::min(bytes - done, kBlock));
+    const auto want = static_cast<std::size_t>(std::min(bytes - done, kLargestCall));
     const ssize_t got = ::pread(fd_.get(), dst + done, want, static_cast<off_t>(offset + done));
     if (got == 0) break;
     if (got < 0) {
@@ -234,7 +234,7 @@ void OutputFile::write_at(std::int64_t offset, const void* src, std::int64_t byt
   const auto* from = static_cast<const std::byte*>(src);
   std::int64_t done = 0;
   while (done < bytes) {
-    const auto want = static_cast<std::size_t>(std::min(bytes - done, kBlock));
+    const auto want = static_cast<std::size_t>(std::min(bytes - done, kLargestCall));
     const ssize_t put = ::pwrite(fd_.get(), from + done, want, static_cast<off_t>(offset + done));
     if (put < 0) {
       if (errno == EINTR) continue;

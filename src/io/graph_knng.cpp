@@ -70,7 +70,7 @@ struct Part {
 };
 
 constexpr std::byte kZeros[kAlignment] = {};
-constexpr std::int64_t kBlock = std::int64_t{1} << 20;  // small enough to be hashed while it is in cache
+constexpr std::int64_t kHashBlock = std::int64_t{1} << 20;  // small enough to be hashed while it is in cache
 
 // Everything behind the header, in the order of the file and in blocks.
 template <class Sink>
@@ -79,8 +79,8 @@ void each_piece(const std::vector<FileSection>& table, const std::vector<Part>& 
   std::int64_t at = static_cast<std::int64_t>(sizeof(FileHeader) + table.size() * sizeof(FileSection));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     sink(kZeros, table[i].offset - at);
-    for (std::int64_t done = 0; done < parts[i].bytes; done += kBlock)
-      sink(static_cast<const std::byte*>(parts[i].data) + done, std::min(kBlock, parts[i].bytes - done));
+    for (std::int64_t done = 0; done < parts[i].bytes; done += kHashBlock)
+      sink(static_cast<const std::byte*>(parts[i].data) + done, std::min(kHashBlock, parts[i].bytes - done));
     at = table[i].offset + parts[i].bytes;
   }
 }
@@ -217,8 +217,8 @@ class GraphFileReader {
     if (sum_.value() != header_.checksum) refuse("its checksum is wrong, so its content has changed");
   }
   void read_into(std::int64_t offset, std::byte* dst, std::int64_t bytes) {
-    for (std::int64_t done = 0; done < bytes; done += kBlock) {
-      const std::int64_t now = std::min(kBlock, bytes - done);
+    for (std::int64_t done = 0; done < bytes; done += kHashBlock) {
+      const std::int64_t now = std::min(kHashBlock, bytes - done);
       file_.read(offset + done, dst + done, now);
       sum_.add(dst + done, now);
       work_.done(now);

@@ -24,7 +24,7 @@ constexpr std::int64_t kColumnsOfCandidate = 16;
 // in time.
 constexpr std::int64_t kHeldForBand = 10;
 
-struct Problem : DeviceProblem {
+struct BudgetedProblem : DeviceProblem {
   const SessionMemory& memory;
 
   std::int64_t session_bytes(std::int64_t of_rows, std::int64_t of_tile_rows, std::int64_t of_tile_cols,
@@ -37,13 +37,13 @@ std::int64_t whole_grains(std::int64_t side) { return std::max(kGrain, side / kG
 
 // A list keeps more than k candidates, so that a bound that cannot tell neighbours from their rivals still proves most
 // rows. How many are enough is the bound's matter: rows that need more are found out and redone.
-std::int64_t list_capacity(const Problem& p) {
+std::int64_t list_capacity(const BudgetedProblem& p) {
   return std::min(round_up(checked_add(p.k, p.k / 8 + 16, "k"), 32), p.columns);
 }
 
 // Rows that are answered together lie the closer the more they are, so that calls are few: one for each device, or as
 // many more as the largest call makes necessary, all alike.
-DevicePlan make_row_plan(const Problem& p) {
+DevicePlan make_row_plan(const BudgetedProblem& p) {
   const auto bytes = [&](std::int64_t rows) { return p.session_bytes(p.rows, rows, p.columns, 0, 0); };
   std::int64_t rows = p.tile_rows;
   if (!rows) {
@@ -76,7 +76,7 @@ std::int64_t even_side(std::int64_t points, std::int64_t side) {
 }
 
 // As was asked for, or as large as pays, if there is memory for it.
-Sides largest_tile(const Problem& p) {
+Sides largest_tile(const BudgetedProblem& p) {
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
@@ -104,18 +104,18 @@ Sides largest_tile(const Problem& p) {
 }
 
 // No larger than those of the first rung that are evaluated.
-Sides that_ends_soon(const Problem& p, Sides tile) {
+Sides that_ends_soon(const BudgetedProblem& p, Sides tile) {
   const TileGrid soon = in_tiles_of({p.rows, p.columns, tile.rows, tile.cols, p.square}, p.pairs_at_a_time);
   return {soon.tile_rows, soon.tile_cols};
 }
 
 // Columns of a tile that is as large as pays.
-std::int64_t worthwhile_columns(const Problem& p) {
+std::int64_t worthwhile_columns(const BudgetedProblem& p) {
   return std::max(kWorthwhileSide, p.square ? 0 : checked_mul(kColumnsOfCandidate, list_capacity(p), "k"));
 }
 
 // The next smaller tile; false if there is none.
-bool shrink(const Problem& p, Sides& tile) {
+bool shrink(const BudgetedProblem& p, Sides& tile) {
   const bool more_rows = !p.tile_rows && tile.rows > kGrain, more_cols = !p.tile_cols && tile.cols > kGrain;
   const bool enough_rows = tile.rows > kWorthwhileSide && tile.cols / 2 < worthwhile_columns(p);
   if (p.square && more_rows) {
@@ -130,7 +130,7 @@ bool shrink(const Problem& p, Sides& tile) {
   return true;
 }
 
-DevicePlan plan_of(const Problem& p, Sides tile, std::int64_t capacity, std::int64_t held) {
+DevicePlan plan_of(const BudgetedProblem& p, Sides tile, std::int64_t capacity, std::int64_t held) {
   DevicePlan plan;
   plan.grid = {p.rows, p.columns, tile.rows, tile.cols, p.square};
   plan.capacity = capacity;
@@ -140,14 +140,14 @@ DevicePlan plan_of(const Problem& p, Sides tile, std::int64_t capacity, std::int
 }
 
 // All points on the device, beside the largest tile that fits.
-DevicePlan resident_plan(const Problem& p, Sides tile, std::int64_t capacity) {
+DevicePlan resident_plan(const BudgetedProblem& p, Sides tile, std::int64_t capacity) {
   while (p.session_bytes(p.rows, tile.rows, tile.cols, capacity, 0) > p.max_bytes && shrink(p, tile)) {
   }
   return plan_of(p, tile, capacity, 0);
 }
 
 // The most blocks that fit, up to `most`; fewer than the fewest: not even these do.
-std::int64_t blocks_that_fit(const Problem& p, Sides tile, std::int64_t capacity, std::int64_t most) {
+std::int64_t blocks_that_fit(const BudgetedProblem& p, Sides tile, std::int64_t capacity, std::int64_t most) {
   const auto fit = [&](std::int64_t held) {
     const std::int64_t spare = held > p.fewest_held ? p.spare_bytes : 0;
     return p.session_bytes(p.rows, tile.rows, tile.cols, capacity, held) <= p.max_bytes - spare;
@@ -161,13 +161,13 @@ std::int64_t blocks_that_fit(const Problem& p, Sides tile, std::int64_t capacity
 }
 
 // All blocks of points; beside queries, which stay on the device, a block of columns is used once for all.
-std::int64_t most_held(const Problem& p, Sides tile) {
+std::int64_t most_held(const BudgetedProblem& p, Sides tile) {
   return p.square ? std::max(ceil_div(p.columns, tile.cols), p.fewest_held) : p.fewest_held;
 }
 
 // Points that come in blocks of the tile's size. Each block of columns is used by a band of row blocks while it is
 // there: the higher the band, the less often points come.
-DevicePlan paged_plan(const Problem& p, Sides tile, std::int64_t capacity) {
+DevicePlan paged_plan(const BudgetedProblem& p, Sides tile, std::int64_t capacity) {
   for (;;) {
     const std::int64_t most = most_held(p, tile), held = blocks_that_fit(p, tile, capacity, most);
     if (held >= std::min(most, kHeldForBand)) return plan_of(p, tile, capacity, held);
@@ -178,13 +178,13 @@ DevicePlan paged_plan(const Problem& p, Sides tile, std::int64_t capacity) {
 }
 
 // Whether tiles are as large as pays, or as they are to be evaluated.
-bool pays(const Problem& p, Sides tile) {
+bool pays(const BudgetedProblem& p, Sides tile) {
   const Sides soon = that_ends_soon(p, largest_tile(p));
   return tile.cols >= std::min(kWorthwhileSide, soon.cols);
 }
 
 // The least that a plan with all lists takes. Smaller tiles do not always take less: of more blocks more is kept.
-std::int64_t smallest_bytes(const Problem& p, std::int64_t capacity) {
+std::int64_t smallest_bytes(const BudgetedProblem& p, std::int64_t capacity) {
   const Sides largest = largest_tile(p);
   Sides tile = largest;
   const auto bytes = [&](std::int64_t held) { return p.session_bytes(p.rows, tile.rows, tile.cols, capacity, held); };
@@ -200,7 +200,7 @@ std::int64_t smallest_bytes(const Problem& p, std::int64_t capacity) {
 }
 
 // All lists on the device at a time.
-DevicePlan plan_of_all_lists(const Problem& p, std::int64_t capacity) {
+DevicePlan plan_of_all_lists(const BudgetedProblem& p, std::int64_t capacity) {
   const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest);
   const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
   const auto fits_and_pays = [&](const DevicePlan& plan) {
@@ -214,15 +214,15 @@ DevicePlan plan_of_all_lists(const Problem& p, std::int64_t capacity) {
       if (fits(plan) ? fits(paged) : paged.bytes < plan.bytes) plan = paged;
     };
     take(paged_plan(p, soon, capacity));
-    Problem nothing_spare = p;
+    BudgetedProblem nothing_spare = p;
     nothing_spare.spare_bytes = 0;
     if (!fits(plan)) take(paged_plan(nothing_spare, soon, capacity));
   }
   return plan;
 }
 
-Problem of_slice(const Problem& p, std::int64_t rows) {
-  Problem slice = p;
+BudgetedProblem of_slice(const BudgetedProblem& p, std::int64_t rows) {
+  BudgetedProblem slice = p;
   slice.rows = rows;
   slice.square = false;
   return slice;
@@ -242,11 +242,11 @@ std::int64_t most_rows(std::int64_t fewest, std::int64_t most, Works&& works) {
 
 // Lists of so many rows at a time as fit, as queries of all columns. Beside fewer rows than are worth it no columns
 // stay, and no tiles are large.
-DevicePlan plan_in_slices(const Problem& p, std::int64_t capacity) {
+DevicePlan plan_in_slices(const BudgetedProblem& p, std::int64_t capacity) {
   const auto plan_of_slice = [&](std::int64_t rows) { return plan_of_all_lists(of_slice(p, rows), capacity); };
   const auto fits = [&](const DevicePlan& plan) { return plan.bytes <= p.max_bytes; };
   const auto fits_and_pays = [&](const DevicePlan& plan) {
-    const Problem slice = of_slice(p, plan.grid.rows);
+    const BudgetedProblem slice = of_slice(p, plan.grid.rows);
     const Sides soon = that_ends_soon(slice, largest_tile(slice));
     return fits(plan) && plan.grid.tile_cols >= std::min(worthwhile_columns(slice), soon.cols);
   };
@@ -283,7 +283,7 @@ TileGrid in_tiles_of(TileGrid grid, std::int64_t pairs) {
 }
 
 DevicePlan make_device_plan(const DeviceProblem& problem, const SessionMemory& memory) {
-  const Problem p{problem, memory};
+  const BudgetedProblem p{problem, memory};
   if (p.rows_at_a_time > 0) return make_row_plan(p);
   const std::int64_t capacity = list_capacity(p);
   DevicePlan plan = plan_of_all_lists(p, capacity);

@@ -35,8 +35,8 @@ bool sort_pass(const Pair* from, std::int64_t count, Pair* to, std::int64_t digi
   return true;
 }
 
-struct Layout {
-  Layout(std::int64_t rows, std::int64_t columns, std::int64_t k, bool both, Workspace space)
+struct BatchLayout {
+  BatchLayout(std::int64_t rows, std::int64_t columns, std::int64_t k, bool both, Workspace space)
       : pairs(space.array<Pair>(checked_mul(rows, columns, "tile_rows"))),
         other(space.array<Pair>(checked_mul(rows, columns, "tile_rows"))),
         ends(space.array<std::int64_t>(std::max({rows, columns, kDigits}))),
@@ -52,7 +52,7 @@ struct Layout {
   std::int64_t bytes;
 };
 
-std::int64_t gather(const LowTile& tile, const Layout& at) {
+std::int64_t gather(const LowTile& tile, const BatchLayout& at) {
   for (std::int64_t j = 0; tile.column_cuts && j < tile.columns; ++j)
     at.column_cuts[j] = order_of_cut(tile.column_cuts[j]);
   std::int64_t count = 0;
@@ -85,7 +85,7 @@ void walk(const LowTile& tile, bool column, std::int64_t line, const Pair* run, 
 
 // The pairs, which are in the order of their keys, line by line. Leaves them as they are.
 template <class LineOf>
-void walk_side(const LowTile& tile, bool column, std::int64_t lines, const Layout& at, const Pair* pairs,
+void walk_side(const LowTile& tile, bool column, std::int64_t lines, const BatchLayout& at, const Pair* pairs,
                std::int64_t count, Pair* other, std::int64_t k, Sink& sink, LineOf line_of) {
   const bool moved = sort_pass(pairs, count, other, lines, at.ends, line_of);
   if (!moved) {  // all in one line
@@ -99,11 +99,11 @@ void walk_side(const LowTile& tile, bool column, std::int64_t lines, const Layou
 }  // namespace
 
 std::int64_t batch_sort_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k, bool both) {
-  return Layout(rows, columns, k, both, Workspace()).bytes;
+  return BatchLayout(rows, columns, k, both, Workspace()).bytes;
 }
 
 void run_batch_sort(const LowTile& tile, std::int64_t k, std::byte* workspace, Sink& sink) {
-  const Layout at(tile.rows, tile.columns, k, tile.column_cuts != nullptr, Workspace(workspace));
+  const BatchLayout at(tile.rows, tile.columns, k, tile.column_cuts != nullptr, Workspace(workspace));
   const std::int64_t wanted = std::min(k, tile.longest());
   const std::int64_t count = gather(tile, at);
   Pair* pairs = at.pairs;

@@ -47,8 +47,8 @@ std::int64_t select(const Line& line, std::int64_t k, const Standing& after, con
   return count;
 }
 
-struct Layout {
-  Layout(std::int64_t rows, std::int64_t columns, std::int64_t k, bool both, Workspace space)
+struct InsertionLayout {
+  InsertionLayout(std::int64_t rows, std::int64_t columns, std::int64_t k, bool both, Workspace space)
       : lines(rows, columns, k, both, space),
         kept{space.array<std::int32_t>(std::min(k, std::max(rows, columns))),
              space.array<std::int32_t>(std::min(k, std::max(rows, columns)))},
@@ -62,11 +62,11 @@ struct Layout {
 }  // namespace
 
 std::int64_t insertion_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k, bool both) {
-  return Layout(rows, columns, k, both, Workspace()).bytes;
+  return InsertionLayout(rows, columns, k, both, Workspace()).bytes;
 }
 
 void run_insertion(const LowTile& tile, std::int64_t k, std::byte* workspace, Sink& sink) {
-  Layout at(tile.rows, tile.columns, k, tile.column_cuts != nullptr, Workspace(workspace));
+  InsertionLayout at(tile.rows, tile.columns, k, tile.column_cuts != nullptr, Workspace(workspace));
   at.lines.run(tile, sink, [&](const Line& line, std::int64_t wanted, const Standing& after, Candidate* out) {
     return select(line, wanted, after, at.kept, out);
   });

@@ -136,9 +136,9 @@ class Quick {
   std::int32_t* ranks_;
 };
 
-struct Layout {
-  Layout(const QuickPartition& simd, std::int64_t rows, std::int64_t columns, std::int64_t k, bool both,
-         Workspace space)
+struct QuickLayout {
+  QuickLayout(const QuickPartition& simd, std::int64_t rows, std::int64_t columns, std::int64_t k, bool both,
+              Workspace space)
       : lines(rows, columns, k, both, space),
         quick(simd, both ? std::max(rows, columns) : columns, space),
         bytes(space.bytes()) {}
@@ -151,11 +151,11 @@ struct Layout {
 }  // namespace
 
 std::int64_t quick_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k, bool both) {
-  return Layout(*quick_partitions().front(), rows, columns, k, both, Workspace()).bytes;
+  return QuickLayout(*quick_partitions().front(), rows, columns, k, both, Workspace()).bytes;
 }
 
 void run_quick(const QuickPartition& simd, const LowTile& tile, std::int64_t k, std::byte* workspace, Sink& sink) {
-  Layout at(simd, tile.rows, tile.columns, k, tile.column_cuts != nullptr, Workspace(workspace));
+  QuickLayout at(simd, tile.rows, tile.columns, k, tile.column_cuts != nullptr, Workspace(workspace));
   at.lines.run(tile, sink, [&](const Line& line, std::int64_t wanted, const Standing& after, Candidate* out) {
     return at.quick.select(line, wanted, after, out);
   });

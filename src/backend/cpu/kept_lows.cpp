@@ -21,10 +21,10 @@ namespace {
 constexpr float kAnyLow = std::numeric_limits<float>::infinity();
 static_assert(kLowBlock == kFilterPanel && kLowBlock % kLowPadding == 0);
 
-std::int64_t padded(std::int64_t points) { return round_up(points, kLowBlock); }
+std::int64_t whole_blocks(std::int64_t points) { return round_up(points, kLowBlock); }
 
 std::int64_t low_bytes(const TileGrid& grid) {
-  return 4 * checked_mul(padded(grid.rows), padded(grid.columns), "rows");
+  return 4 * checked_mul(whole_blocks(grid.rows), whole_blocks(grid.columns), "rows");
 }
 
 // Canonical columns are kept where they are not stored as such, as long as there are few.
@@ -90,7 +90,7 @@ class LowMatrix {
   }
 
  private:
-  std::int64_t stride() const noexcept { return padded(problem_.grid.columns); }
+  std::int64_t stride() const noexcept { return whole_blocks(problem_.grid.columns); }
 
   const CpuProblem& problem_;
   std::unique_ptr<TileLows> lows_;
@@ -107,13 +107,13 @@ class RowWorker {
         k_(k),
         tile_(*direct_tiles().front()),
         term_(static_cast<int>(problem.metric.term)),
-        places_(padded(problem.columns.rows()), budget),
+        places_(whole_blocks(problem.columns.rows()), budget),
         keys_(problem.columns.rows(), budget),
         row_(problem.rows.dim(), budget),
         columns_(kBatch * problem.rows.dim(), budget) {}
 
   static std::int64_t bytes(std::int64_t columns, std::int64_t dim) {
-    return checked_add(4 * padded(columns) + 8 * columns, checked_mul(8 * (1 + kBatch), dim, "dim"), "rows");
+    return checked_add(4 * whole_blocks(columns) + 8 * columns, checked_mul(8 * (1 + kBatch), dim, "dim"), "rows");
   }
 
   // All pairs of the row whose keys may belong are offered.
