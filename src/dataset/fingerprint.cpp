@@ -47,9 +47,14 @@ void find_hashes(const Dataset& data, ThreadTeam& team, int members, double* scr
       [&](int member, std::int64_t begin, std::int64_t end) {
         double* const x = scratch ? scratch + member * d : nullptr;
         for (std::int64_t i = begin; i < end; ++i) {
-          const std::uint64_t* known = data.hash(i);
-          if (!known) data.load(i, x);
-          hashes[i] = known ? *known : row_hash(x, d);
+          if (const std::uint64_t* const known = data.hash(i)) {
+            hashes[i] = *known;
+          } else if (const float* const stored = data.floats(i)) {
+            hashes[i] = row_hash(stored, d, x);
+          } else {
+            data.load(i, x);
+            hashes[i] = row_hash(x, d);
+          }
         }
       },
       members);
@@ -242,11 +247,6 @@ std::int64_t count_all_duplicates(const Buffer<RowHash>& hashes, const Begins& b
 }
 
 }  // namespace
-
-std::uint64_t row_hash(double* values, std::int64_t dim) noexcept {
-  for (std::int64_t t = 0; t < dim; ++t) values[t] += 0.0;  // -0 + 0 = +0
-  return XXH3_64bits(values, static_cast<std::size_t>(dim) * sizeof(double));
-}
 
 std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads, std::int64_t together) {
   const std::int64_t scratch = checked_mul(dim, checked_mul(8 * together, threads, "threads"), "rows");
