@@ -82,11 +82,13 @@ class Buffer {
     bytes_ = checked_mul(count, static_cast<std::int64_t>(sizeof(T)), "memory");
     if (budget_) budget_->take(bytes_);
     try {
-      allocate();
+      memory_ = take(static_cast<std::size_t>(bytes_));
     } catch (...) {
       if (budget_) budget_->give(bytes_);
       throw;
     }
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_);
+    data_ = reinterpret_cast<T*>(static_cast<std::byte*>(memory_) + (kAlignment - address % kAlignment) % kAlignment);
   }
   Buffer(std::int64_t count, T fill, Budget* budget = nullptr) : Buffer(count, budget) {
     for (std::int64_t i = 0; i < count_; ++i) data_[i] = fill;
@@ -100,10 +102,7 @@ class Buffer {
 
   void reset() noexcept {
     if (!data_) return;
-    if (is_small())
-      ::operator delete(memory_);
-    else
-      ::operator delete (memory_, std::align_val_t{kAlignment});
+    give(memory_);
     if (budget_) budget_->give(bytes_);
     memory_ = data_ = nullptr;
     budget_ = nullptr;
@@ -135,26 +134,15 @@ class Buffer {
   const T& operator[](std::int64_t i) const noexcept { return data_[i]; }
 
  private:
-  // Up to here memory is aligned by hand: the system keeps small pieces that were freed for who asks next, but not for
-  // who asks for aligned ones. A sanitizer sees the array's end.
+  // Aligned by hand: the system keeps pieces that were freed for who asks next, but not for who asks for aligned ones.
+  // A sanitizer sees the array's end.
 #ifdef __SANITIZE_ADDRESS__
-  static constexpr std::int64_t kSmall = -1;
+  static void* take(std::size_t size) { return ::operator new (size, std::align_val_t{kAlignment}); }
+  static void give(void* memory) noexcept { ::operator delete (memory, std::align_val_t{kAlignment}); }
 #else
-  static constexpr std::int64_t kSmall = 960;
+  static void* take(std::size_t size) { return ::operator new(size + kAlignment); }
+  static void give(void* memory) noexcept { ::operator delete(memory); }
 #endif
-  bool is_small() const noexcept { return bytes_ <= kSmall; }
-
-  void allocate() {
-    auto size = static_cast<std::size_t>(bytes_);
-    if (is_small()) {
-      size += kAlignment;
-      void* from = memory_ = ::operator new(size);
-      data_ = static_cast<T*>(std::align(kAlignment, size - kAlignment, from, size));
-    } else {
-      memory_ = ::operator new (size, std::align_val_t{kAlignment});
-      data_ = static_cast<T*>(memory_);
-    }
-  }
 
   void* memory_ = nullptr;
   T* data_ = nullptr;

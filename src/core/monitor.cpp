@@ -28,13 +28,12 @@ class AsHost {
 
 }  // namespace
 
-Monitor::Monitor(const knng_control& control, const FloatEnv& env) noexcept
-    : control_(control), host_(env.host()), shown_(std::chrono::steady_clock::now()) {
+Monitor::Monitor(const knng_control& control, const FloatEnv& env) noexcept : control_(control), host_(env.host()) {
   if (control_.interval_ms == 0) control_.interval_ms = 100;
+  if (control_.progress) shown_ = std::chrono::steady_clock::now();
 }
 
-Monitor::Monitor(const Monitor& main) noexcept
-    : control_{}, main_(&main), host_(main.host_), shown_(std::chrono::steady_clock::now()) {}
+Monitor::Monitor(const Monitor& main) noexcept : control_{}, main_(&main), host_(main.host_) {}
 
 void Monitor::stage(std::string_view name, double total) noexcept {
   {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -37,7 +36,7 @@ constexpr int kCuts = 10;
 constexpr std::size_t kPieces = std::size_t{1} << kCuts;
 // Neighbouring pieces are looked through together, by each thread so often: rows are loaded many at a time.
 constexpr std::int64_t kRangesOfThread = 4;
-using Begins = std::array<std::int64_t, kPieces + 1>;  // where pieces begin, and the end
+using Begins = std::vector<std::int64_t>;  // where pieces begin, and the end
 
 // Those that are not known are found. scratch: a row for each thread; null if all are known.
 void find_hashes(const Dataset& data, ThreadTeam& team, int members, double* scratch, Buffer<std::uint64_t>& hashes,
@@ -48,9 +47,14 @@ void find_hashes(const Dataset& data, ThreadTeam& team, int members, double* scr
       [&](int member, std::int64_t begin, std::int64_t end) {
         double* const x = scratch ? scratch + member * d : nullptr;
         for (std::int64_t i = begin; i < end; ++i) {
-          const std::uint64_t* known = data.hash(i);
-          if (!known) data.load(i, x);
-          hashes[i] = known ? *known : row_hash(x, d);
+          if (const std::uint64_t* const known = data.hash(i)) {
+            hashes[i] = *known;
+          } else if (const float* const stored = data.floats(i)) {
+            hashes[i] = row_hash(stored, d, x);
+          } else {
+            data.load(i, x);
+            hashes[i] = row_hash(x, d);
+          }
         }
       },
       members);
@@ -78,12 +82,11 @@ bool any_equal(std::int64_t count, const HashAt& hash_at, std::uint64_t* memory)
 // Deals hashes out to pieces, in each of them in the order of their rows.
 Begins deal(const Buffer<std::uint64_t>& hashes, ThreadTeam& team, int parts, Buffer<RowHash>& dealt) {
   const std::int64_t n = hashes.size();
-  Begins begins{};
   if (n <= kSortedAtOnce) {
     for (std::int64_t i = 0; i < n; ++i) dealt[i] = {hashes[i], i};
-    std::fill(begins.begin() + 1, begins.end(), n);
-    return begins;
+    return {0, n};
   }
+  Begins begins(kPieces + 1);
   const auto each = [&](std::int64_t part, auto&& f) {
     for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) f(hashes[i] >> (64 - kCuts), i);
   };
@@ -194,15 +197,14 @@ std::int64_t count_duplicates(const Buffer<RowHash>& hashes, std::int64_t begin,
   return comparison.equal();
 }
 
-// Calls f(begin, end) for the hashes of each piece; few are one.
+// Calls f(begin, end) for the hashes of each piece.
 template <class F>
 void each_piece(const Begins& begins, ThreadTeam& team, int members, const Monitor& monitor, F&& f) {
-  if (begins.back() <= kSortedAtOnce) return f(0, begins.back());
   const auto one = [&](int, std::int64_t piece, std::int64_t) {
     const auto at = static_cast<std::size_t>(piece);
     if (!monitor.stopped()) f(begins[at], begins[at + 1]);
   };
-  team.for_each(kPieces, 1, one, members);
+  team.for_each(std::ssize(begins) - 1, 1, one, members);
   monitor.check();
 }
 
@@ -231,7 +233,7 @@ std::int64_t count_all_duplicates(const Buffer<RowHash>& hashes, const Begins& b
                                   Buffer<std::int64_t>& first, const Monitor& monitor) {
   const std::int64_t ranges = members == 1 ? 1 : kRangesOfThread * members;
   const auto begin_of = [&](std::int64_t range) {
-    return begins[static_cast<std::size_t>(static_cast<std::int64_t>(kPieces) * range / ranges)];
+    return begins[static_cast<std::size_t>((std::ssize(begins) - 1) * range / ranges)];
   };
   std::atomic<std::int64_t> duplicates{0};
   const auto count = [&](int member, std::int64_t range, std::int64_t) {
@@ -245,11 +247,6 @@ std::int64_t count_all_duplicates(const Buffer<RowHash>& hashes, const Begins& b
 }
 
 }  // namespace
-
-std::uint64_t row_hash(double* values, std::int64_t dim) noexcept {
-  for (std::int64_t t = 0; t < dim; ++t) values[t] += 0.0;  // -0 + 0 = +0
-  return XXH3_64bits(values, static_cast<std::size_t>(dim) * sizeof(double));
-}
 
 std::int64_t fingerprint_bytes(std::int64_t rows, std::int64_t dim, int threads, std::int64_t together) {
   const std::int64_t scratch = checked_mul(dim, checked_mul(8 * together, threads, "threads"), "rows");
@@ -268,7 +265,7 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam
                                      [](const auto& chunk) { return chunk->hashes() != nullptr; });
   Buffer<double> scratch(together * d * loading, budget);
   Buffer<RowHash> hashes;
-  Begins begins{};
+  Begins begins;
   Fingerprint result;
   {
     Buffer<std::uint64_t> by_row(n, budget);
@@ -279,10 +276,9 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam
     XXH3_128bits_update(&state, shape, sizeof shape);
     XXH3_128bits_update(&state, by_row.data(), static_cast<std::size_t>(by_row.bytes()));
     const XXH128_hash_t digest = XXH3_128bits_digest(&state);
-    char text[33];
-    std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
-                  static_cast<unsigned long long>(digest.low64));
-    result.text = text;
+    result.text.reserve(32);
+    for (const std::uint64_t half : {digest.high64, digest.low64})
+      for (int shift = 60; shift >= 0; shift -= 4) result.text += "0123456789abcdef"[half >> shift & 15];
     hashes = Buffer<RowHash>(n, budget);
     begins = deal(by_row, team, sorters, hashes);
     if (!any_equal_in_pieces(begins, team, sorters, hashes, by_row.data(), monitor)) return result;

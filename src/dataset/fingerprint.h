@@ -21,6 +21,8 @@ struct Fingerprint {
 
 // Of a row's values as fp64, which are made what is hashed.
 std::uint64_t row_hash(double* values, std::int64_t dim) noexcept;
+// The same of a row that is stored as fp32. values: room for as many.
+std::uint64_t row_hash(const float* row, std::int64_t dim, double* values) noexcept;
 
 // loader: of the data's rows; those whose hash is known are looked at only to be compared. Throws KNNG_ERR_IO if rows
 // that stay in files cannot be read.

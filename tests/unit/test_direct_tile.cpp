@@ -23,6 +23,7 @@ using values::bits;
 namespace {
 
 constexpr double kInfinity = values::kInfinity;
+constexpr double kUnwritten = -kInfinity;
 
 // One metric for each term, and the two scales and several exponents.
 std::vector<Metric> metrics_of_all_terms() {
@@ -163,7 +164,7 @@ class Case {
 
   // Lists that start at the cut-offs take what comes first by key and number, one more than k.
   void check_lists(const DirectTile& tile, std::int64_t k) {
-    write_keys(tile);
+    write_keys(tile, true, kUnwritten);
     const auto target = std::find_if(tree_targets().begin(), tree_targets().end(),
                                      [&](const TreeTarget* t) { return std::strcmp(t->target, tile.target) == 0; });
     assert_true(target != tree_targets().end());
@@ -186,6 +187,7 @@ class Case {
                                1000,
                                strip.diagonal,
                                of_rows};
+      check_looked_at(from);
       tile.select(from, (*target)->insert(side.positions(), false), side);
       for (std::int64_t i = 0; i < lists; ++i) {
         std::vector<std::pair<double, double>> expected;
@@ -207,6 +209,20 @@ class Case {
     }
   }
 
+  // Keys that any vector of lists looks at are written down: here those of the longest.
+  static void check_looked_at(const ListedKeys& from) {
+    const bool square = from.diagonal != INT64_MIN;
+    for (std::int64_t first = 0; first < from.lists; first += kListedTogether) {
+      const std::int64_t last = std::min(first + kListedTogether, from.lists);
+      const std::int64_t begin = square && from.of_rows ? std::max<std::int64_t>(0, first + from.diagonal + 1) : 0;
+      const std::int64_t end =
+          square && !from.of_rows ? std::min(from.count, first + kListedTogether - 1 - from.diagonal) : from.count;
+      for (std::int64_t j = begin; j < end; ++j)
+        for (std::int64_t list = first; list < last; ++list)
+          assert_true(from.keys[j * from.stride + list] != kUnwritten);
+    }
+  }
+
   DirectStrip strip{};
   std::vector<double> keys, row_cutoffs, column_cutoffs, row_flags, column_flags;
 
@@ -223,10 +239,10 @@ class Case {
                                                            column_flags[static_cast<std::size_t>(j)] != 0);
     return directionless ? 1.0 : key(i, j);
   }
-  void write_keys(const DirectTile& tile, bool with_rows = true) {
+  void write_keys(const DirectTile& tile, bool with_rows = true, double before = std::nan("")) {
     const std::vector<double> packed_rows = pack(tile, rows_, strip.row_count);
     const std::vector<double> packed_columns = pack(tile, columns_, strip.column_count);
-    by_row.assign(static_cast<std::size_t>(column_stride() * row_stride()), std::nan(""));
+    by_row.assign(static_cast<std::size_t>(column_stride() * row_stride()), before);
     by_column = by_row;
     strip.rows = packed_rows.data();
     strip.columns = packed_columns.data();

@@ -112,27 +112,23 @@ HWY_INLINE void sum_chunks(const PanelPair& panels, int first, RowSums<T, kRows>
 // kLanes vectors, one a pair, each holding the last kLanes partial sums of its pair, to one vector with the pairs'
 // sums: s[l] joins s[l + h] for h = kLanes / 2 .. 1, as everywhere.
 template <class T>
-SimdOps::Real fold_lanes(const double* v) {
+HWY_INLINE SimdOps::Real fold_lanes(const SimdOps::Real* v) {
 #if HWY_MAX_BYTES == 8
-  return SimdOps::load(v);
+  return v[0];
 #else
   using Real = SimdOps::Real;
   const SimdOps::Tag d;
 #if HWY_MAX_BYTES == 16
-  const Real x[2] = {SimdOps::load(v), SimdOps::load(v + 2)};
+  const Real x[2] = {v[0], v[1]};
 #elif HWY_MAX_BYTES == 32
   Real x[2];  // x[i]: two sums each of pairs i, i + 2
-  for (int i = 0; i < 2; ++i) {
-    const Real a = SimdOps::load(v + 4 * i), b = SimdOps::load(v + 4 * (i + 2));
-    x[i] = T::template join<SimdOps>(hn::ConcatLowerLower(d, b, a), hn::ConcatUpperUpper(d, b, a));
-  }
+  for (int i = 0; i < 2; ++i)
+    x[i] = T::template join<SimdOps>(hn::ConcatLowerLower(d, v[i + 2], v[i]), hn::ConcatUpperUpper(d, v[i + 2], v[i]));
 #else
   static_assert(HWY_MAX_BYTES == 64);
   Real w[4], x[2];
-  for (int i = 0; i < 4; ++i) {  // w[i]: four sums each of pairs i, i + 4
-    const Real a = SimdOps::load(v + 8 * i), b = SimdOps::load(v + 8 * (i + 4));
-    w[i] = T::template join<SimdOps>(hn::ConcatLowerLower(d, b, a), hn::ConcatUpperUpper(d, b, a));
-  }
+  for (int i = 0; i < 4; ++i)  // w[i]: four sums each of pairs i, i + 4
+    w[i] = T::template join<SimdOps>(hn::ConcatLowerLower(d, v[i + 4], v[i]), hn::ConcatUpperUpper(d, v[i + 4], v[i]));
   for (int i = 0; i < 2; ++i)  // x[i]: two sums each of pairs i, i + 2, i + 4, i + 6
     x[i] = T::template join<SimdOps>(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(w[i + 2]), w[i]),
                                      hn::OddEvenBlocks(w[i + 2], hn::SwapAdjacentBlocks(w[i])));
@@ -144,20 +140,22 @@ SimdOps::Real fold_lanes(const double* v) {
 // keys[i x 4 + j] of the panel's row i with the other's row j.
 template <class T>
 HWY_INLINE void panel_keys(const PanelPair& panels, double scale, double* keys) {
-  HWY_ALIGN double sums[T::kSums * kPairs * kLanes];
-  constexpr int kRows = rows_at_once<T>();
-  for (int first = 0; first < kPanelRows; first += kRows) {
-    RowSums<T, kRows> s;
-    sum_chunks<T, kRows, 0, 1>(panels, first, s);
-    for (int k = 0; k < T::kSums; ++k)
-      for (int i = 0; i < kRows; ++i)
-        for (int j = 0; j < kPanelRows; ++j)
-          SimdOps::store(s[i][j][k], sums + (k * kPairs + (first + i) * kPanelRows + j) * kLanes);
-  }
-  for (int pair = 0; pair < kPairs; pair += kLanes) {
-    SimdOps::Real s[T::kSums];
-    for (int k = 0; k < T::kSums; ++k) s[k] = fold_lanes<T>(sums + (k * kPairs + pair) * kLanes);
-    SimdOps::store(T::template finish<SimdOps>(s, scale), keys + pair);
+  // Rows whose pairs fill vectors of keys.
+  constexpr int kRows = rows_at_once<T>(), kStep = std::max<int>(kRows, kLanes / kPanelRows);
+  for (int first = 0; first < kPanelRows; first += kStep) {
+    SimdOps::Real sums[T::kSums][kStep * kPanelRows];
+    for (int part = 0; part < kStep; part += kRows) {
+      RowSums<T, kRows> s;
+      sum_chunks<T, kRows, 0, 1>(panels, first + part, s);
+      for (int k = 0; k < T::kSums; ++k)
+        for (int i = 0; i < kRows; ++i)
+          for (int j = 0; j < kPanelRows; ++j) sums[k][(part + i) * kPanelRows + j] = s[i][j][k];
+    }
+    for (int pair = 0; pair < kStep * kPanelRows; pair += kLanes) {
+      SimdOps::Real s[T::kSums];
+      for (int k = 0; k < T::kSums; ++k) s[k] = fold_lanes<T>(sums[k] + pair);
+      SimdOps::store(T::template finish<SimdOps>(s, scale), keys + first * kPanelRows + pair);
+    }
   }
 }
 
@@ -182,18 +180,24 @@ PanelPair panels_of(const DirectStrip& strip) {
   return {strip.rows, strip.columns, strip.p, whole, longer, whole > 0 ? kChunks : longer};
 }
 
+// Of a panel of columns: where its panels without a pair begin, the first row of one. A panel's first row has the most.
+std::int64_t end_row(const DirectStrip& strip, std::int64_t column) {
+  const std::int64_t last = column + kPanelRows - 1;
+  if (strip.diagonal < last - strip.row_count) return strip.row_count;
+  return std::min(strip.row_count, round_up(std::max<std::int64_t>(0, last - strip.diagonal), kPanelRows));
+}
+
 // Calls f(row, column, keys) for the panels of a strip that have a pair, with the first row and column of each and the
 // keys of all of its places. Column by column: a panel of them and the strip's rows stay in the first level cache.
 template <class T, class F>
 HWY_INLINE void each_panel(const DirectStrip& strip, F&& f) {
   const std::int64_t size = panel_size(strip.dim, kLanes);
   PanelPair panels = panels_of(strip);
-  const bool square = strip.diagonal != INT64_MIN;
   HWY_ALIGN double keys[kPairs];
   for (std::int64_t column = 0; column < strip.column_count; column += kPanelRows) {
     panels.columns = strip.columns + column / kPanelRows * size;
-    for (std::int64_t row = 0; row < strip.row_count; row += kPanelRows) {
-      if (square && column + kPanelRows - 1 <= row + strip.diagonal) break;  // the panel's first row has the most
+    const std::int64_t end = end_row(strip, column);
+    for (std::int64_t row = 0; row < end; row += kPanelRows) {
       panels.rows = strip.rows + row / kPanelRows * size;
       if constexpr (kIsApart<T>)
         panel_keys_apart<T>(panels, strip.scale, keys);
@@ -243,11 +247,7 @@ template <class T>
 void all_keys(const DirectStrip& strip, double* by_row, std::int64_t row_stride, double* by_column,
               std::int64_t column_stride) {
   constexpr double kNoPair = std::numeric_limits<double>::quiet_NaN();
-  const bool square = strip.diagonal != INT64_MIN;
-  each_panel<T>(strip, [&](std::int64_t row, std::int64_t column, double* keys) {
-    if (square && column <= row + kPanelRows - 1 + strip.diagonal)
-      for (int pair = 0; pair < kPairs; ++pair)
-        if (column + pair % kPanelRows <= row + pair / kPanelRows + strip.diagonal) keys[pair] = kNoPair;
+  const auto write = [&](std::int64_t row, std::int64_t column, const double* keys) {
     double* const columns = by_column + column * column_stride + row;
     for (int i = 0; i < kPanelRows; ++i)
       for (int j = 0; j < kPanelRows; ++j) columns[j * column_stride + i] = keys[i * kPanelRows + j];
@@ -255,7 +255,18 @@ void all_keys(const DirectStrip& strip, double* by_row, std::int64_t row_stride,
     double* const rows = by_row + row * row_stride + column;
     for (int i = 0; i < kPanelRows; ++i)
       for (int j = 0; j < kPanelRows; ++j) rows[i * row_stride + j] = keys[i * kPanelRows + j];
+  };
+  const bool square = strip.diagonal != INT64_MIN;
+  each_panel<T>(strip, [&](std::int64_t row, std::int64_t column, double* keys) {
+    if (square && column <= row + kPanelRows - 1 + strip.diagonal)
+      for (int pair = 0; pair < kPairs; ++pair)
+        if (column + pair % kPanelRows <= row + pair / kPanelRows + strip.diagonal) keys[pair] = kNoPair;
+    write(row, column, keys);
   });
+  double none[kPairs];
+  std::fill_n(none, kPairs, kNoPair);
+  for (std::int64_t column = 0; column < strip.column_count; column += kPanelRows)
+    if (const std::int64_t row = end_row(strip, column); row < strip.row_count) write(row, column, none);
 }
 
 // Pairs that lists take at once, before their cut-offs are looked at again.
@@ -356,7 +367,7 @@ void pack_row(const Value* u, std::int64_t dim, std::int64_t r, double* panel) {
 
 // Of u with each of kCount others: the last kLanes partial sums, a vector each.
 template <class T, int kCount, class Value>
-HWY_INLINE void sum_others(const Value* u, const Value* const* others, std::int64_t dim, double* sums) {
+HWY_INLINE void sum_others(const Value* u, const Value* const* others, std::int64_t dim, SimdOps::Real* sums) {
   using Real = SimdOps::Real;
   Real s[kCount][kChunks];
   for (int j = 0; j < kCount; ++j)
@@ -376,7 +387,7 @@ HWY_INLINE void sum_others(const Value* u, const Value* const* others, std::int6
   for (int j = 0; j < kCount; ++j) {
     for (int h = kChunks / 2; h > 0; h /= 2)
       for (int chunk = 0; chunk < h; ++chunk) s[j][chunk] = T::template join<SimdOps>(s[j][chunk], s[j][chunk + h]);
-    SimdOps::store(s[j][0], sums + j * kLanes);
+    sums[j] = s[j][0];
   }
 }
 
@@ -388,11 +399,12 @@ void row_keys(const Value* u, const Value* const* others, std::int64_t count, st
   constexpr int kTogether = kLanes == 8 ? 4 : 1;
   for (std::int64_t first = 0; first < count; first += kLanes) {
     const std::int64_t some = std::min<std::int64_t>(count - first, kLanes);
-    HWY_ALIGN double sums[kLanes * kLanes] = {}, found[kLanes];
+    HWY_ALIGN double found[kLanes];
+    SimdOps::Real sums[kLanes];
     std::int64_t j = 0;
-    for (; j + kTogether <= some; j += kTogether)
-      sum_others<T, kTogether>(u, others + first + j, dim, sums + j * kLanes);
-    for (; j < some; ++j) sum_others<T, 1>(u, others + first + j, dim, sums + j * kLanes);
+    for (; j + kTogether <= some; j += kTogether) sum_others<T, kTogether>(u, others + first + j, dim, sums + j);
+    for (; j < some; ++j) sum_others<T, 1>(u, others + first + j, dim, sums + j);
+    for (; j < kLanes; ++j) sums[j] = SimdOps::set(0.0);
     const SimdOps::Real s = fold_lanes<T>(sums);
     SimdOps::store(T::template finish<SimdOps>(&s, scale), found);
     std::copy_n(found, some, keys + first);

@@ -37,8 +37,8 @@ struct DirectStrip {
 // Returns the number of survivors.
 using DirectTileFunction = std::int64_t(const DirectStrip& strip);
 // The keys of all pairs of a strip, by row and by column: those of a row, and of a column, lie behind each other, whole
-// panels of them. by_row may be null. Cut-offs and survivors are not looked at. Panels without a pair are left as they
-// are; other places without one get NaN.
+// panels of them. by_row may be null. Cut-offs and survivors are not looked at. Places without a pair get NaN as far as
+// SelectFunction looks at them: of panels without one only the first of each panel of columns is written.
 using AllKeysFunction = void(const DirectStrip& strip, double* by_row, std::int64_t row_stride, double* by_column,
                              std::int64_t column_stride);
 // Offers all keys to lists, from one side.

@@ -18,13 +18,17 @@ constexpr double kNoPair = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kFewestQueries = 4;
 
 std::int64_t padded(std::int64_t points) { return round_up(points, kListedTogether); }
-// Columns have lists in a graph.
+// Columns of a graph have lists, and so keys by row.
 std::int64_t listed_columns(const TileGrid& grid) { return grid.square ? grid.tile_cols : 0; }
+// Those beside the rows' lists: a tile of all points is on the diagonal.
+std::int64_t apart(const TileGrid& grid) {
+  return grid.tile_rows < grid.rows || grid.tile_cols < grid.columns ? listed_columns(grid) : 0;
+}
 
 }  // namespace
 
 std::int64_t ListingWorker::bytes(const TileGrid& grid, std::int64_t k) {
-  return SideLists::bytes(grid.tile_rows, k) + SideLists::bytes(listed_columns(grid), k) +
+  return SideLists::bytes(grid.tile_rows, k) + SideLists::bytes(apart(grid), k) +
          8 * kStripRows * (padded(grid.tile_cols) + padded(listed_columns(grid)));
 }
 
@@ -39,7 +43,7 @@ ListingWorker::ListingWorker(const CpuProblem& problem, std::int64_t k, DirectWo
       tile_(*direct_tiles().front()),
       space_(space),
       rows_(problem.grid.tile_rows, k, budget),
-      columns_(listed_columns(problem.grid), k, budget),
+      columns_(apart(problem.grid), k, budget),
       insert_(tree_targets().front()->insert(rows_.positions(), false)),
       by_row_(kStripRows * padded(listed_columns(problem.grid)), 0.0, budget),
       by_column_(kStripRows * padded(problem.grid.tile_cols), 0.0, budget) {}
@@ -67,10 +71,6 @@ void ListingWorker::run_strip(const Tile& t, std::int64_t first, SideLists* of_c
   if (of_columns == &rows_) strip.columns = space_.rows.data();  // the same points
   mark_directionless(problem_, t, first, space_, strip);
   double* const by_row = of_columns ? by_row_.data() : nullptr;
-  if (of_columns && rows - 1 + strip.diagonal >= 0) {
-    std::fill_n(by_row, kStripRows * stride, kNoPair);
-    std::fill_n(by_column_.data(), kStripRows * stride, kNoPair);
-  }
   tile_.keys[static_cast<int>(problem_.metric.term)](strip, by_row, stride, by_column_.data(), kStripRows);
   ListedKeys from;
   from.diagonal = strip.diagonal;

@@ -18,7 +18,7 @@ namespace libknng {
 class SideLists {
  public:
   SideLists(std::int64_t points, std::int64_t k, Budget* budget)
-      : size_(k + 1), positions_(LeafLists::positions(k + 1)), values_(values(points, k), 0.0, budget) {}
+      : size_(k + 1), positions_(LeafLists::positions(k + 1)), values_(values(points, k), budget) {}
   // k is at most kMostListed.
   static std::int64_t bytes(std::int64_t points, std::int64_t k) { return 8 * values(points, k); }
   static constexpr std::int64_t kMostListed = kShortLists[std::size(kShortLists) - 1] - 1;
