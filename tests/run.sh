@@ -43,8 +43,12 @@ werror=OFF cuda=AUTO
 [ "${CI:-}" = true ] && command -v "${CUDACXX:-nvcc}" >/dev/null && cuda=ON
 # Where there is no GPU no kernel runs: that each compiles for each architecture is seen without optimisation, which takes
 # most of nvcc's time. What ptxas makes of the kernels whose rate hangs on it house.kernel_code asks as ever.
-if [ "$cuda" = ON ] && [ ! -e /dev/nvidiactl ] && "${CUDACXX:-nvcc}" --help | grep -q Ofast-compile; then
-  set -- "$@" -DCMAKE_CUDA_FLAGS=--Ofast-compile=max
+if [ "$cuda" = ON ]; then
+  if [ ! -e /dev/nvidiactl ] && "${CUDACXX:-nvcc}" --help | grep -q Ofast-compile; then
+    set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-} --Ofast-compile=max"
+  else
+    set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-}"
+  fi
 fi
 mkdir -p "$build"
 # For /usr, as Debian packages are.

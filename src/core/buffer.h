@@ -135,7 +135,7 @@ class Buffer {
 
  private:
   // Aligned by hand: the system keeps pieces that were freed for who asks next, but not for who asks for aligned ones.
-  // A sanitizer sees the array's end.
+  // g++'s address sanitizer sees the array's end.
 #ifdef __SANITIZE_ADDRESS__
   static void* take(std::size_t size) { return ::operator new (size, std::align_val_t{kAlignment}); }
   static void give(void* memory) noexcept { ::operator delete (memory, std::align_val_t{kAlignment}); }

@@ -177,7 +177,7 @@ std::size_t too_little_for(const knng* h, const char* what, int device) {
 
 void a_device_nearly_full() {
   if (small_run()) return;
-  const std::int64_t n = 200'000, d = 128;
+  const std::int64_t n = 600'000, d = 128;  // a plan of more than the library keeps
   const std::vector<float> x = uniform_rows(n, d, 42u);
   for (const char* metric : {"euclidean", "manhattan"}) {
     knng* h = lent(metric, x, n, d);
@@ -204,7 +204,7 @@ void a_device_beside_one_that_is_not_free() {
   int devices = 0;
   check(cudaGetDeviceCount(&devices));
   if (small_run() || devices < 2) return;
-  const std::int64_t n = 200'000, d = 128;
+  const std::int64_t n = 600'000, d = 128;  // a plan of more than the library keeps
   const std::vector<float> x = uniform_rows(n, d, 44u);
   for (const char* metric : {"euclidean", "manhattan"}) {
     knng* h = lent(metric, x, n, d);

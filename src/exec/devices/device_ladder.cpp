@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/dtype.h"
 #include "core/stopwatch.h"
 #include "plan/device_plan.h"
@@ -19,8 +20,9 @@ namespace {
 
 // Rows at most that are redone with all their pairs in one call: a stop is noticed between calls.
 constexpr std::int64_t kRedoneTogether = 256;
-// Bytes of lists that are refined in one call: it ends when the last is in the result, and no device works then.
-constexpr std::int64_t kRefinedBytes = std::int64_t{256} << 20;
+// Lists that are refined in one call, in bytes and in coordinates of candidates: progress is reported between calls,
+// but no device works while the last lists of one go into the result.
+constexpr std::int64_t kRefinedBytes = std::int64_t{256} << 20, kRefinedCoordinates = std::int64_t{1} << 34;
 // With fewer unproved rows than this share, all their pairs are evaluated canonically: less than another pass costs.
 constexpr std::int64_t kFewUnproved = 256;
 // A sample with more unproved rows than this share tells that the tiles of all pairs will have to be evaluated again.
@@ -171,10 +173,12 @@ void evaluate_lists(Team& team, const TaskPlan& plan, const std::string& stage, 
   monitor.check();
 }
 
-void refine_lists(Team& team, const TaskPlan& plan, const Graph& graph, const std::string& stage, Results& results,
-                  Monitor& monitor) {
+void refine_lists(Team& team, const TaskPlan& plan, const Graph& graph, std::int64_t dim, const std::string& stage,
+                  Results& results, Monitor& monitor) {
   const std::int64_t row_bytes = graph.width * (8 + find_dtype(graph.value_dtype)->bytes);
-  const std::int64_t together = std::max<std::int64_t>(1, kRefinedBytes / row_bytes);
+  const std::int64_t row_coordinates = checked_mul(plan.device.capacity, dim, "k");
+  const std::int64_t together = std::max<std::int64_t>(
+      1, std::min(kRefinedBytes / row_bytes, kRefinedCoordinates / std::max<std::int64_t>(1, row_coordinates)));
   monitor.stage(stage, static_cast<double>(plan.grid.rows));
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
@@ -267,7 +271,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     join_lists(team, plan);
     stats[Stat::seconds_merge] += watch.lap();
     if (plan.device.blocks_held > 0) evaluate_lists(team, plan, part.named(names.keys), monitor);
-    refine_lists(team, plan, part.graph, part.named(names.refine), *results, monitor);
+    refine_lists(team, plan, part.graph, job.problem.columns.dim, part.named(names.refine), *results, monitor);
     stats[Stat::seconds_refine] += watch.lap();
     unproved = count_unproved(part);
     if (unproved <= part.rows / kFewUnproved) break;

@@ -309,20 +309,25 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
 std::optional<SmallerPlan> plan_less_memory(const Request& request, const Task& task, const TaskPlan& plan) {
   SmallerPlan smaller{task, {}};
   Task& less = smaller.task;
-  less.max_device_bytes = plan.device.bytes / 2;
   less.chosen = usable_devices_of(plan.device.set.devices);  // with what is free by now
   less.free_device_bytes = -1;
   if (less.chosen.devices != plan.device.set.devices) return std::nullopt;
-  try {
+  const auto make_plan = [&](bool with_smallest) {
+    less.wants_smallest_device = with_smallest;
     plan_devices(less, request.data, request.query_count(), request.query_dtype(), request.k, plan.held_bytes,
                  smaller.plan);
+  };
+  try {
+    make_plan(true);
+    const std::int64_t smallest = smaller.plan.device.smallest;
+    if (plan.device.bytes <= smallest) return std::nullopt;
+    less.max_device_bytes = std::max(plan.device.bytes / 2, smallest);
+    make_plan(false);
   } catch (const Error&) {  // not even so much is free by now
     return std::nullopt;
   }
-  if (smaller.plan.device.bytes >= plan.device.bytes || smaller.plan.host_bytes > task.max_host_bytes)
+  if (smaller.plan.device.bytes > less.max_device_bytes || smaller.plan.host_bytes > task.max_host_bytes)
     return std::nullopt;
-  // Where half is not enough the plan is the smallest that works.
-  less.max_device_bytes = std::max(less.max_device_bytes, smaller.plan.device.bytes);
   return smaller;
 }
 

@@ -12,7 +12,7 @@ namespace libknng {
 namespace {
 
 // What a thread should have to do for waking it up to pay: bytes to pack, to copy, or to have found.
-constexpr std::int64_t kPacked = std::int64_t{1} << 19, kCopied = std::int64_t{1} << 19, kFound = std::int64_t{8} << 20;
+constexpr std::int64_t kPacked = std::int64_t{1} << 19, kCopied = std::int64_t{1} << 20, kFound = std::int64_t{8} << 20;
 constexpr std::int64_t kPage = 4096, kLargePage = std::int64_t{2} << 20;
 
 }  // namespace

@@ -38,9 +38,12 @@ class Staging {
   void finish();
   // What is on its way goes nowhere.
   void forget() noexcept { emptied_ = asked_; }
-  void download(std::span<const Outgoing> all, const Stream& stream) {
+  void download(std::span<const Outgoing> all, const Stream& stream) try {
     ask(all, stream);
     finish();
+  } catch (...) {
+    forget();
+    throw;
   }
   void download(const void* from, void* to, std::int64_t bytes, const Stream& stream) {
     const Outgoing one{from, to, bytes};

@@ -76,16 +76,6 @@ __device__ inline double exact(std::int64_t x) { return static_cast<double>(x); 
 __device__ inline double exact(std::int16_t x) { return x; }  // ranks
 __device__ inline double exact(std::int32_t x) { return x; }
 
-// The same in fp64. Bytes as the last bits of 2^52 + x: a multiprocessor makes 16 conversions at a time, and 64 sums.
-template <class T>
-__device__ inline double widened(T x) {
-  return static_cast<double>(exact(x));
-}
-__device__ inline double widened(std::uint8_t x) { return ScalarOps::sub(__hiloint2double(0x43300000, x), 0x1p52); }
-__device__ inline double widened(std::int8_t x) {
-  return ScalarOps::sub(__hiloint2double(0x43300000, x + 128), 0x1p52 + 128);
-}
-
 // The three transforms to unit vectors are one formula with different constants.
 constexpr Transform formula(Transform t) { return has_directions(t) ? Transform::unit : t; }
 
@@ -140,16 +130,11 @@ struct SourceRow {
   std::int64_t stride;
   RowConstants constants;
 
-  __device__ double stored(std::int64_t t) const { return widened(x[t * stride]); }
+  __device__ double stored(std::int64_t t) const { return static_cast<double>(exact(x[t * stride])); }
   __device__ double operator[](std::int64_t t) const { return value(loaded(t)); }
   // u[t] in two steps: what memory has, and what it means.
   __device__ T loaded(std::int64_t t) const { return x[t * stride]; }
-  __device__ double value(T stored) const {
-    if constexpr (kFormula == Transform::identity)
-      return widened(stored);
-    else
-      return canonical_of_stored<kFormula>(constants, exact(stored));
-  }
+  __device__ double value(T stored) const { return canonical_of_stored<kFormula>(constants, exact(stored)); }
 };
 
 // What kernels are instantiated with.
