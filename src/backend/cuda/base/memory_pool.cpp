@@ -15,7 +15,7 @@ namespace {
 
 // Of a device: as many as a session, its results and some others hold at a time.
 constexpr std::ptrdiff_t kMostKept = 4;
-constexpr std::int64_t kShareKept = 64;
+constexpr std::int64_t kShareKept = 64, kMostBytesKept = std::int64_t{1} << 30;
 
 struct KeptPool {
   unsigned long long context;
@@ -84,7 +84,8 @@ bool keep(unsigned long long context, cudaMemPool_t pool, std::int64_t most) noe
 
 std::int64_t MemoryPool::most_kept(int device) noexcept {
   DeviceProperties properties;
-  return find_properties(device, properties) == cudaSuccess ? properties.memory / kShareKept : 0;
+  if (find_properties(device, properties) != cudaSuccess) return 0;
+  return std::min(properties.memory / kShareKept, kMostBytesKept);
 }
 
 std::int64_t MemoryPool::bytes_kept() noexcept {
