@@ -65,7 +65,7 @@ case $label in
   # Bindings take as long whatever the data is: R's check, interpreters under valgrind, compilers.
   quick) minutes 3 && set -- -LE '^(slow|bindings)$' && export KNNG_TEST_SMALL=1 ;;
   slow) minutes 14 && set -- -L '^slow$' ;;
-  all) minutes 20 && set -- ;;
+  all) minutes 18 && set -- ;;
   *) set -- -L "^$label\$" ;;
 esac
 cd "$build"
