@@ -287,7 +287,7 @@ DevicePlan make_device_plan(const DeviceProblem& problem, const SessionMemory& m
   if (p.rows_at_a_time > 0) return make_row_plan(p);
   const std::int64_t capacity = list_capacity(p);
   DevicePlan plan = plan_of_all_lists(p, capacity);
-  // All sizes of tiles are looked through for it, which takes as long as a small graph.
+  // All sizes of tiles are looked through for it.
   if (!p.wants_smallest && plan.bytes <= p.max_bytes) return plan;
   std::int64_t smallest = smallest_bytes(p, capacity);
   if (p.rows > kGrain) {

@@ -12,6 +12,14 @@
 
 namespace gpu {
 
+// A device's free memory, with what the library keeps there for the next call.
+inline std::int64_t free_for_library(int device) {
+  knng_device of_library{};
+  of_library.struct_size = sizeof of_library;
+  expect(knng_device_get(1 + device, &of_library, nullptr) == KNNG_OK, "%s", knng_last_error());
+  return of_library.memory_free;
+}
+
 inline knng* handle(const char* device, const char* metric) {
   knng* h = nullptr;
   knng_create(&h, 0, 0, nullptr);

@@ -156,11 +156,9 @@ knng_plan planned(const knng* h, const char* what) {
 
 // What the library keeps for the next call, which it counts as free.
 std::size_t kept_bytes(int device) {
-  knng_device of_library{};
-  of_library.struct_size = sizeof of_library;
-  expect(knng_device_get(1 + device, &of_library, nullptr) == KNNG_OK, "%s", knng_last_error());
+  const auto with_kept = static_cast<std::size_t>(gpu::free_for_library(device));
   const std::size_t free = settled_free_bytes();
-  return std::max(static_cast<std::size_t>(of_library.memory_free), free) - free;
+  return std::max(with_kept, free) - free;
 }
 
 // Half of what a build would take, or as little as it could do with, and some for the driver, less what the library

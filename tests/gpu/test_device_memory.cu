@@ -408,14 +408,6 @@ void results_to_devices() {
   knng_destroy(h);
 }
 
-// With what the library keeps for the next call.
-std::int64_t free_of(int device) {
-  knng_device of_library{};
-  of_library.struct_size = sizeof of_library;
-  expect(knng_device_get(1 + device, &of_library, nullptr) == KNNG_OK, "%s", knng_last_error());
-  return of_library.memory_free;
-}
-
 void graphs_that_stay() {
   const Rows rows(KNNG_F32, small_run() ? 300 : 20000, 20, 10u);
   const Layout l = layouts(rows.n, rows.d)[0];
@@ -432,7 +424,7 @@ void graphs_that_stay() {
       const Result expected = built(h, k, set);
       const int owner = set[5] == '1' ? 1 : 0;
       check(cudaSetDevice(owner));
-      const std::int64_t before = free_of(owner);
+      const std::int64_t before = gpu::free_for_library(owner);
       std::int64_t after = 0;
       knng_set(h, "graph", "device", nullptr);
       knng_graph* g = nullptr;
@@ -486,7 +478,7 @@ void graphs_that_stay() {
       knng_graph_destroy(g);
       // It goes back in the order of a stream: soon.
       const auto is_back = [&] {
-        after = free_of(owner);
+        after = gpu::free_for_library(owner);
         return after + (std::int64_t{4} << 20) >= before;
       };
       for (int tries = 0; tries < 100 && !is_back(); ++tries)

@@ -173,12 +173,15 @@ void evaluate_lists(Team& team, const TaskPlan& plan, const std::string& stage, 
   monitor.check();
 }
 
-void refine_lists(Team& team, const TaskPlan& plan, const Graph& graph, std::int64_t dim, const std::string& stage,
-                  Results& results, Monitor& monitor) {
+std::int64_t refined_together(const TaskPlan& plan, const Graph& graph, std::int64_t dim) {
   const std::int64_t row_bytes = graph.width * (8 + find_dtype(graph.value_dtype)->bytes);
   const std::int64_t row_coordinates = checked_mul(plan.device.capacity, dim, "k");
-  const std::int64_t together = std::max<std::int64_t>(
-      1, std::min(kRefinedBytes / row_bytes, kRefinedCoordinates / std::max<std::int64_t>(1, row_coordinates)));
+  return std::max<std::int64_t>(1, std::min(kRefinedBytes / row_bytes, kRefinedCoordinates / row_coordinates));
+}
+
+// together: rows of a call.
+void refine_lists(Team& team, const TaskPlan& plan, std::int64_t together, const std::string& stage, Results& results,
+                  Monitor& monitor) {
   monitor.stage(stage, static_cast<double>(plan.grid.rows));
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
@@ -234,17 +237,13 @@ bool has_ladder(const knng_backend_seam& backend, const knng_backend_problem& pr
   return !ladder_of(backend, problem).empty();
 }
 
-// From one to the next: there are few.
+// From one to the next, as there are few: std::count() takes ten times as long for none.
 std::int64_t count_unproved(const Part& part) {
-  const std::span<const std::uint8_t> proof = part.proof();
   std::int64_t count = 0;
-  const std::uint8_t* at = proof.data();
-  const std::uint8_t* const end = at + proof.size();
-  while (at < end) {
-    at = static_cast<const std::uint8_t*>(std::memchr(at, kUnproved, static_cast<std::size_t>(end - at)));
-    if (!at) break;
-    ++count;
-    ++at;
+  for (std::span<const std::uint8_t> rest = part.proof(); !rest.empty(); ++count) {
+    const void* const found = std::memchr(rest.data(), kUnproved, rest.size());
+    if (!found) break;
+    rest = rest.subspan(static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - rest.data()) + 1);
   }
   return count;
 }
@@ -271,7 +270,8 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     join_lists(team, plan);
     stats[Stat::seconds_merge] += watch.lap();
     if (plan.device.blocks_held > 0) evaluate_lists(team, plan, part.named(names.keys), monitor);
-    refine_lists(team, plan, part.graph, job.problem.columns.dim, part.named(names.refine), *results, monitor);
+    refine_lists(team, plan, refined_together(plan, part.graph, job.problem.columns.dim), part.named(names.refine),
+                 *results, monitor);
     stats[Stat::seconds_refine] += watch.lap();
     unproved = count_unproved(part);
     if (unproved <= part.rows / kFewUnproved) break;

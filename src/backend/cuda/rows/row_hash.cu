@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/rows/row_source.cuh"
 
 namespace libknng::cuda {
@@ -25,7 +26,6 @@ constexpr std::uint64_t kMix_1 = 0x165667919E3779F9U, kMix_2 = 0x9FB21C651E98DF2
 constexpr int kLanes = 8, kStripes = 16;
 // Values of a row whose bytes are not enough for those.
 constexpr std::int64_t kLongestShort = 30;
-constexpr unsigned kWarp = 0xffffffffU;
 
 // The algorithm's secret, read at any byte.
 struct Secret {

@@ -46,7 +46,7 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   const auto deliver_oldest = [&] {
     const std::int64_t part = delivered++, turn = part % kResultSpaces;
     const ResultSpace& from = spaces[static_cast<std::size_t>(turn)];
-    if (together == soon) made[turn].wait();
+    if (together == soon) made[turn].wait();  // long parts: one is in flight when a stop is asked for
     made[turn].hold(out);
     if (in_place)
       delivery.facts(from, 0, first_of(part), rows_of(part));
