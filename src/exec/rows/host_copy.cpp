@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/dtype.h"
+#include "exec/rows/stream_copy.h"
 
 namespace libknng {
 namespace {
@@ -27,9 +28,15 @@ void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std:
 }
 
 void copy_bytes(void* to, const void* from, std::int64_t bytes, ThreadTeam& team, int members) noexcept {
+  auto* const there = static_cast<std::byte*>(to);
+  const auto* const here = static_cast<const std::byte*>(from);
+  if (bytes < kCopied) {
+    std::memcpy(there, here, static_cast<std::size_t>(bytes));
+    return;
+  }
+  const StreamCopy& stream = *stream_copies().front();
   const auto copy = [&](int, std::int64_t begin, std::int64_t end) {
-    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                static_cast<std::size_t>(end - begin));
+    stream.run(there + begin, here + begin, end - begin);
   };
   team.for_each(bytes, kCopied, copy, members);
 }

@@ -26,7 +26,9 @@ constexpr int kMostShared = 227 * 1024;
 constexpr int kHelperRegisters = 72, kConsumerRegisters = 216;
 static_assert(128 * (kHelperRegisters + kConsumers * kConsumerRegisters) <= 65536 / kThreads / 8 * 8 * kThreads);
 
-// Packets of a letter: the more, the sooner many are opened. Where rows come with columns four stages need the room.
+// A packet has a lane's products under 32 columns (fewer were slower). Packets of a letter: the more, the sooner many
+// are opened. Where rows come with columns four stages need the room.
+constexpr int kPacketProducts = 32;
 constexpr int letter_room(bool rows_stay) { return rows_stay ? 16 : 11; }
 
 // Behind operands, which are aligned to 1024.
@@ -35,8 +37,8 @@ struct Control {
   static constexpr int kRoom = letter_room(kRowsStay);
   ListLimit<Number> limits[kLimitSlots][kBlockColumns];
   ListLimit<Number> least[kLimitSlots][kTile / kLaneColumns];
-  Mailbox<Number, kRoom> mail[kConsumerWarps];
-  DrainSpace<kRoom> drains[kDrainWarps];
+  Mailbox<Number, kPacketProducts, kRoom> mail[kConsumerWarps];
+  DrainSpace<kPacketProducts, kRoom> drains[kDrainWarps];
   Barrier full[kMostStages], empty[kMostStages], limits_free[kLimitSlots], rows_there, rows_free;
 };
 
@@ -124,7 +126,7 @@ __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, con
 
 // Of 32 rows a warp has the first and the third eight in one slab, the second and the fourth in the other.
 template <class Number>
-using Found = Products<Number, 2, kBlockColumns / 8, 8, 16>;
+using Found = Products<Number, 2, kBlockColumns / 8, 8, 16, kPacketProducts>;
 
 template <bool kRowsStay, bool kBoth, class Number>
 __device__ void consume(const FusedJob<Number>& job, const Shape& shape, const std::byte* staying,

@@ -10,19 +10,19 @@ namespace libknng::cuda::fused {
 
 inline constexpr int kLetters = 2;
 
-// kRoom: packets that a letter holds.
-template <class Number, int kRoom>
+// kProducts: of a packet. kRoom: packets that a letter holds.
+template <class Number, int kProducts, int kRoom>
 struct Letter {
-  PacketSpace<Number, kRoom> packets;
+  PacketSpace<Number, kProducts, kRoom> packets;
   int count;
   WarpPlace place;  // of all its packets
   bool last;        // none comes behind it
 };
 
 // Between two warps. All lanes of one arrive and all lanes of the other wait, so that what a lane wrote is seen by all.
-template <class Number, int kRoom>
+template <class Number, int kProducts, int kRoom>
 struct Mailbox {
-  Letter<Number, kRoom> letters[kLetters];
+  Letter<Number, kProducts, kRoom> letters[kLetters];
   Barrier sent[kLetters], read[kLetters];
 
   // One thread, before both begin.
@@ -35,10 +35,10 @@ struct Mailbox {
 };
 
 // All lanes call everything.
-template <class Number, int kRoom>
+template <class Number, int kProducts, int kRoom>
 class Sender {
  public:
-  __device__ explicit Sender(Mailbox<Number, kRoom>& box) : box_(box) {}
+  __device__ explicit Sender(Mailbox<Number, kProducts, kRoom>& box) : box_(box) {}
 
   // Before the first product of a unit, and behind its last.
   __device__ void begin(const WarpPlace& place) { place_ = place; }
@@ -48,7 +48,7 @@ class Sender {
   __device__ void close() { send(false); }
 
   // Packets of lanes in `all`.
-  __device__ void add(unsigned all, const Packet<Number>& packet) {
+  __device__ void add(unsigned all, const Packet<Number, kProducts>& packet) {
     added_ += __popc(all);
     while (all != 0) {
       Packets packets(box_.letters[turn_.at].packets, count_);
@@ -79,7 +79,7 @@ class Sender {
     count_ = 0;
   }
 
-  Mailbox<Number, kRoom>& box_;
+  Mailbox<Number, kProducts, kRoom>& box_;
   Turn turn_;
   WarpPlace place_{};
   int count_ = 0;  // packets in the letter
@@ -87,17 +87,17 @@ class Sender {
 };
 
 // What a warp that opens letters works in.
-template <int kRoom>
+template <int kProducts, int kRoom>
 struct DrainSpace {
   Survivors::Space survivors;
-  std::uint16_t near[kRoom * kPacketProducts];
+  std::uint16_t near[kRoom * kProducts];
 };
 
 // Opens the letters of boxes first, first + kStep, ..., below kBoxes, until all are closed; all lanes of a warp. P: the
 // products that packets are of.
 template <bool kBoth, class P, int kBoxes, int kStep, class Number, int kRoom>
-__device__ __forceinline__ void open_letters(Mailbox<Number, kRoom>* boxes, int first, DrainSpace<kRoom>& space,
-                                             const FusedJob<Number>& job) {
+__device__ __forceinline__ void open_letters(Mailbox<Number, P::kOfPacket, kRoom>* boxes, int first,
+                                             DrainSpace<P::kOfPacket, kRoom>& space, const FusedJob<Number>& job) {
   static_assert(kLetters == 2 && kBoxes <= 32);
   Survivors survivors(space.survivors);
   int first_row = 0, first_column = 0;  // of the unit whose survivors there are
@@ -109,11 +109,11 @@ __device__ __forceinline__ void open_letters(Mailbox<Number, kRoom>* boxes, int 
     for (int i = first; i < kBoxes; i += kStep) {
       const unsigned bit = 1U << i;
       if ((open & bit) == 0) continue;
-      Mailbox<Number, kRoom>& box = boxes[i];
+      auto& box = boxes[i];
       const int at = (turns & bit) != 0 ? 1 : 0;
       const bool is_there = is_over(&box.sent[at], (parities & bit) != 0 ? 1 : 0);
       if (!__all_sync(0xffffffffU, is_there)) continue;
-      Letter<Number, kRoom>& letter = box.letters[at];
+      auto& letter = box.letters[at];
       const WarpPlace place = letter.place;
       if (place.first_row != first_row || place.first_column != first_column) {
         survivors.deliver(job, first_row, first_column);

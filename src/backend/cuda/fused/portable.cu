@@ -18,7 +18,7 @@ constexpr int kSlabs = kWarpRows / 16, kEights = kWarpColumns / 8;
 constexpr int kTerms = 32;           // of a stage: 64 bytes of a point, halves or twice as many bytes
 constexpr int kPieces = kTerms / 8;  // of 16 bytes
 constexpr int kStages = 3;
-constexpr int kPacketsRoom = 32;
+constexpr int kPacketProducts = 16, kPacketsRoom = 32;  // 32 products were slower
 static_assert(kBlockRows % kRows == 0 && kWarps == kRows / kWarpRows * kWarpsAcross);
 
 template <class Number>
@@ -28,7 +28,7 @@ struct Shared {
   __align__(16) ListLimit<Number> limits[2][kColumns];
   ListLimit<Number> least[2][kColumns / kLaneColumns];
   ListLimit<Number> row_limits[kRows];
-  PacketSpace<Number, kPacketsRoom> packets[kWarps];
+  PacketSpace<Number, kPacketProducts, kPacketsRoom> packets[kWarps];
   Survivors::Space survivors[kWarps];
   std::uint16_t near[kWarps][kPacketsRoom * kPacketProducts];
 };
@@ -80,7 +80,7 @@ __device__ void multiply(std::int32_t* d, const unsigned (&a)[4], unsigned b0, u
 }
 
 template <class Number>
-using Found = Products<Number, kSlabs, kEights, 16, 8>;
+using Found = Products<Number, kSlabs, kEights, 16, 8, kPacketProducts>;
 
 template <class Number>
 __device__ void multiply_stage(Found<Number>& found, const std::byte* rows, const std::byte* columns, int warp_row,
@@ -109,8 +109,8 @@ __device__ void multiply_stage(Found<Number>& found, const std::byte* rows, cons
 template <bool kBoth, class Number>
 class Finds {
  public:
-  __device__ Finds(PacketSpace<Number, kPacketsRoom>& packets, std::uint16_t* near, Survivors::Space& survivors,
-                   const FusedJob<Number>& job)
+  __device__ Finds(PacketSpace<Number, kPacketProducts, kPacketsRoom>& packets, std::uint16_t* near,
+                   Survivors::Space& survivors, const FusedJob<Number>& job)
       : packets_(packets), near_(near), survivors_(survivors), job_(job) {}
 
   // Before the first product of a unit, and behind its last.
@@ -121,7 +121,7 @@ class Finds {
   }
 
   // Packets of lanes in `all`.
-  __device__ void add(unsigned all, const Packet<Number>& packet) {
+  __device__ void add(unsigned all, const Packet<Number, kPacketProducts>& packet) {
     added_ += __popc(all);
     while (all != 0) {
       all = packets_.add(all, packet);
@@ -139,7 +139,7 @@ class Finds {
     packets_.clear();
   }
 
-  Packets<Number, kPacketsRoom> packets_;
+  Packets<Number, kPacketProducts, kPacketsRoom> packets_;
   std::uint16_t* near_;
   int added_ = 0;
   Survivors survivors_;

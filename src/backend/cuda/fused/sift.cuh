@@ -1,6 +1,6 @@
 // The comparison of products in registers, as tensor cores leave them: a warp has kSlabs times 16 rows and kEights
 // times 8 columns; of each 16 x 8 a lane has row lane / 4 and one kHalfStep further on, columns 2 (lane % 4) and the
-// next. Nearly no pair is wanted: 32 products of a lane are put aside together if one of them may be.
+// next. Nearly no pair is wanted: some products of a lane are put aside together if one of them may be.
 #pragma once
 
 #include <type_traits>
@@ -12,9 +12,11 @@
 
 namespace libknng::cuda::fused {
 
-template <class Number, int kSlabs, int kEights, int kSlabStep, int kHalfStep>
+// kTogether: of a lane, in a packet.
+template <class Number, int kSlabs, int kEights, int kSlabStep, int kHalfStep, int kTogether>
 struct Products {
-  static constexpr int kTogether = kPacketProducts;  // of a lane
+  using Value = Number;
+  static constexpr int kOfPacket = kTogether;
   static constexpr int kGroups = kSlabs * kEights * 4 / kTogether;
   static constexpr int kStripes = kEights / 4;  // of 32 columns
   static constexpr int kGroupsEach = kGroups / kStripes, kEightsTogether = 4 / kGroupsEach;
@@ -41,14 +43,15 @@ struct WarpPlace {
 
 // Looks through packets of products of this kind; all lanes. near: room for the numbers of all products.
 template <bool kBoth, class P, class Number, int kRoom>
-__device__ __forceinline__ void open_packets(const Packets<Number, kRoom>& packets, std::uint16_t* near,
+__device__ __forceinline__ void open_packets(const Packets<Number, P::kOfPacket, kRoom>& packets, std::uint16_t* near,
                                              Survivors& survivors, const FusedJob<Number>& job, const WarpPlace& at) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   __syncwarp();
   const int count = packets.find_near(near);
 #pragma unroll 1
   for (int start = 0; start < count; start += 32) {
-    const typename Packets<Number, kRoom>::Product x = packets.product(near[min(start + lane, count - 1)]);
+    const typename Packets<Number, P::kOfPacket, kRoom>::Product x =
+        packets.product(near[min(start + lane, count - 1)]);
     const typename P::Place p = P::place(x.group, x.e);
     const int row = at.row_base + P::row_of(p, x.lane), column = x.column + P::column_of(p, x.lane);
     const ListLimit<Number> of_row = job.row_limits[at.first_row + row];
@@ -100,24 +103,23 @@ __device__ __forceinline__ Number from_highest(int highest) {
 }
 
 template <class P, class Number>
-__device__ __forceinline__ Packet<Number> packet_of(const P& products, int group, Number needed, int column) {
-  Packet<Number> packet{{}, needed, column, group};
+__device__ __forceinline__ Packet<Number, P::kOfPacket> packet_of(const P& products, int group, Number needed,
+                                                                  int column) {
+  Packet<Number, P::kOfPacket> packet{{}, needed, column, group};
 #pragma unroll
-  for (int e = 0; e < P::kTogether; ++e) packet.products[e] = products.at(P::place(group, e));
+  for (int e = 0; e < P::kOfPacket; ++e) packet.products[e] = products.at(P::place(group, e));
   return packet;
 }
 
 // The highest of a lane's products under 32 columns, or 0 if all are negative.
-template <class Number, int kSlabs, int kEights, int kSlabStep, int kHalfStep>
-__device__ __forceinline__ Number highest_of(const Products<Number, kSlabs, kEights, kSlabStep, kHalfStep>& products,
-                                             int stripe) {
+template <class P>
+__device__ __forceinline__ auto highest_of(const P& products, int stripe) {
   int highest = 0;
 #pragma unroll
-  for (int slab = 0; slab < kSlabs; ++slab)
+  for (const auto& slab : products.values)
 #pragma unroll
-    for (int i = 0; i < 16; i += 2)
-      highest = higher(products.values[slab][stripe * 16 + i], products.values[slab][stripe * 16 + i + 1], highest);
-  return from_highest<Number>(highest);
+    for (int i = 0; i < 16; i += 2) highest = higher(slab[stripe * 16 + i], slab[stripe * 16 + i + 1], highest);
+  return from_highest<typename P::Value>(highest);
 }
 
 // What a product must not be below for a pair of some rows and columns to be wanted.
@@ -155,7 +157,7 @@ __device__ __forceinline__ void compare(const P& products, const WarpLimits<Numb
   for (int g = 0; g < P::kGroups; ++g) {
     bool any[kChains] = {};  // each waits for no other
 #pragma unroll
-    for (int e = 0; e < P::kTogether; ++e) {
+    for (int e = 0; e < P::kOfPacket; ++e) {
       const typename P::Place p = P::place(g, e);
       const Two two = pairs[p.eight * 4 + static_cast<int>(threadIdx.x % 4)];
       const ListLimit<Number> column = two.limits[p.odd], row = limits.row(p.slab, p.half);
