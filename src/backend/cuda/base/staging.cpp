@@ -36,19 +36,29 @@ void Staging::upload(std::int64_t count, std::int64_t item_bytes, const Fill& fi
 }
 
 void Staging::ask(std::span<const Outgoing> all, const Stream& stream) {
+  std::int64_t used = HandleCache::kBufferBytes;  // of the buffer that is filled; there is none yet
+  const auto send = [&] {
+    done_[asked_ % HandleCache::kBuffers].record(stream);
+    ++asked_;
+  };
   for (const Outgoing& one : all)
-    for (std::int64_t at = 0; at < one.bytes; at += HandleCache::kBufferBytes) {
-      if (asked_ - emptied_ == HandleCache::kBuffers) empty_oldest();
+    for (std::int64_t at = 0, bytes = 0; at < one.bytes; at += bytes) {
+      if (used == HandleCache::kBufferBytes) {
+        if (asked_ - emptied_ == HandleCache::kBuffers) empty_oldest();
+        done_[asked_ % HandleCache::kBuffers].hold(stream);  // the last upload may still read it, on another stream
+        parts_[asked_ % HandleCache::kBuffers].clear();
+        used = 0;
+      }
       const std::int64_t turn = asked_ % HandleCache::kBuffers;
-      const Outgoing part{static_cast<const std::byte*>(one.from) + at, static_cast<std::byte*>(one.to) + at,
-                          std::min(HandleCache::kBufferBytes, one.bytes - at)};
-      done_[turn].hold(stream);  // the last upload may still read the buffer, on another stream
-      check(cudaMemcpyAsync(handles_.buffer(static_cast<int>(turn)), part.from, static_cast<std::size_t>(part.bytes),
+      bytes = std::min(HandleCache::kBufferBytes - used, one.bytes - at);
+      std::byte* const here = handles_.buffer(static_cast<int>(turn)) + used;
+      check(cudaMemcpyAsync(here, static_cast<const std::byte*>(one.from) + at, static_cast<std::size_t>(bytes),
                             cudaMemcpyDeviceToHost, stream));
-      done_[turn].record(stream);
-      parts_[turn] = part;
-      ++asked_;
+      parts_[turn].push_back({here, static_cast<std::byte*>(one.to) + at, bytes});
+      used += bytes;
+      if (used == HandleCache::kBufferBytes) send();
     }
+  if (used < HandleCache::kBufferBytes) send();
 }
 
 void Staging::finish() {
@@ -59,7 +69,7 @@ void Staging::finish() {
 void Staging::empty_oldest() {
   const std::int64_t turn = emptied_ % HandleCache::kBuffers;
   done_[turn].wait();
-  host_copy_(parts_[turn].to, handles_.buffer(static_cast<int>(turn)), parts_[turn].bytes);
+  for (const Outgoing& part : parts_[turn]) host_copy_(part.to, part.from, part.bytes);
   ++emptied_;
 }
 

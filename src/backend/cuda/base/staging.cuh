@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/base/memory.cuh"
@@ -31,8 +32,8 @@ class Staging {
   // `count` items of `item_bytes` to the device, in consecutive parts. Returns when the last part is on its way; what
   // follows on the stream finds all of it. Throws Cancelled.
   void upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device, const Stream& stream);
-  // To host memory: asks for all of them, and returns while the last, as many as there are buffers, are on their way;
-  // what follows on the stream may write where they come from.
+  // To host memory: asks for all of them, side by side in as few buffers as they fit, and returns while the last, as
+  // many as there are buffers, are on their way; what follows on the stream may write where they come from.
   void ask(std::span<const Outgoing> all, const Stream& stream);
   // Returns when all that was asked for is there.
   void finish();
@@ -61,8 +62,8 @@ class Staging {
   const HandleCache& handles_;
   const HostCopy host_copy_;
   Event done_[HandleCache::kBuffers];
-  // Parts in the buffers, in turn, since the beginning: how many came, and how many of them went.
-  Outgoing parts_[HandleCache::kBuffers] = {};
+  std::vector<Outgoing> parts_[HandleCache::kBuffers];  // what is in each, from its place there
+  // Buffers, in turn, since the beginning: how many were asked for, and how many of them emptied.
   std::int64_t asked_ = 0, emptied_ = 0;
 };
 

@@ -33,25 +33,27 @@ __device__ inline double canonical_sum(std::int64_t dim, F f) {
 
 // Folds the sums of kPairs pairs at once, s[pair] in every lane: the first steps fold two pairs in the two halves of
 // the lanes, so that kPairs = 4 takes 6 exchanges instead of 20. Lane l ends with the sum of pair l / (32 / kPairs).
-template <class T, int kPairs>
-__device__ inline double fold_pairs(double (&s)[kPairs]) {
-  static_assert(kPairs > 0 && (kPairs & (kPairs - 1)) == 0 && kPairs <= kCanonicalLanes);
-  const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
-  int h = kCanonicalLanes / 2;
+// A template calls the next for each step, as what the compiler does not unroll it keeps in local memory.
+template <class T, int kPairs, int kApart = kCanonicalLanes / 2>
+__device__ __forceinline__ double fold_pairs(const double (&s)[kPairs]) {
+  static_assert(kPairs > 0 && (kPairs & (kPairs - 1)) == 0 && kPairs <= 2 * kApart);
+  if constexpr (kPairs == 1) {
+    double sum = s[0];
 #pragma unroll
-  for (int kept = kPairs / 2; kept > 0; kept /= 2, h /= 2) {
-    const bool upper = (lane & h) != 0;
+    for (int h = kApart; h > 0; h /= 2) sum = T::template join<ScalarOps>(sum, __shfl_xor_sync(kWarp, sum, h));
+    return sum;
+  } else {
+    constexpr int kKept = kPairs / 2;
+    const bool upper = (threadIdx.x & kApart) != 0;
+    double kept[kKept];
 #pragma unroll
-    for (int i = 0; i < kept; ++i) {
-      const double mine = upper ? s[i + kept] : s[i];
-      const double other = __shfl_xor_sync(kWarp, upper ? s[i] : s[i + kept], h);
-      s[i] = T::template join<ScalarOps>(mine, other);
+    for (int i = 0; i < kKept; ++i) {
+      const double mine = upper ? s[i + kKept] : s[i];
+      const double other = __shfl_xor_sync(kWarp, upper ? s[i] : s[i + kKept], kApart);
+      kept[i] = T::template join<ScalarOps>(mine, other);
     }
+    return fold_pairs<T, kKept, kApart / 2>(kept);
   }
-  double sum = s[0];
-#pragma unroll
-  for (; h > 0; h /= 2) sum = T::template join<ScalarOps>(sum, __shfl_xor_sync(kWarp, sum, h));
-  return sum;
 }
 
 // Which lane of fold_pairs() has the sum of a pair.
