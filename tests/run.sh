@@ -41,13 +41,16 @@ werror=OFF cuda=AUTO
 [ "${CI:-}" = true ] && werror=ON
 # Where there is a CUDA compiler nothing of it is left out because something else is missing.
 [ "${CI:-}" = true ] && command -v "${CUDACXX:-nvcc}" >/dev/null && cuda=ON
-# Where there is no GPU no kernel runs: that each compiles for each architecture is seen without optimisation, which takes
-# most of nvcc's time. What ptxas makes of the kernels whose rate hangs on it house.kernel_code asks as ever.
+# Where there is no GPU no kernel runs: that each compiles for each architecture, to instructions for one of them, is
+# seen without optimisation, which takes most of nvcc's time. What ptxas makes of the kernels whose rate hangs on it
+# house.kernel_code asks as ever.
 if [ "$cuda" = ON ]; then
   if [ ! -e /dev/nvidiactl ] && "${CUDACXX:-nvcc}" --help | grep -q Ofast-compile; then
-    set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-} --Ofast-compile=max"
+    set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-} --Ofast-compile=max" "-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG" \
+      "-DKNNG_CUDA_ARCHITECTURES=80-virtual;90a-real"
   else
-    set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-}"
+    set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-}" "-DCMAKE_CUDA_FLAGS_RELEASE=-O3 -DNDEBUG" \
+      "-DKNNG_CUDA_ARCHITECTURES=80-real;90a-real"
   fi
 fi
 mkdir -p "$build"
