@@ -1,5 +1,5 @@
-// Copies past the caches: every length and place, with every instruction set of this processor; nothing beside them is
-// written.
+// Copies past the caches: short ones of every length, at many places, with every instruction set of this processor;
+// nothing beside them is written.
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -18,7 +18,7 @@ constexpr std::byte kUntouched{0xA5};
 void copies(const StreamCopy& copy, std::size_t ahead_of_to, std::size_t ahead_of_from, std::size_t bytes) {
   values::Random random(static_cast<unsigned>(bytes + 1));
   std::vector<std::byte> from(ahead_of_from + bytes), to(ahead_of_to + bytes + 64, kUntouched);
-  for (std::byte& b : from) b = static_cast<std::byte>(255 * random.uniform());
+  for (std::byte& b : from) b = static_cast<std::byte>(random.below(256));
   copy.run(to.data() + ahead_of_to, from.data() + ahead_of_from, static_cast<std::int64_t>(bytes));
   const auto begin = to.begin() + static_cast<std::ptrdiff_t>(ahead_of_to);
   const auto end = begin + static_cast<std::ptrdiff_t>(bytes);

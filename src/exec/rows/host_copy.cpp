@@ -31,7 +31,7 @@ void copy_bytes(void* to, const void* from, std::int64_t bytes, ThreadTeam& team
   auto* const there = static_cast<std::byte*>(to);
   const auto* const here = static_cast<const std::byte*>(from);
   if (bytes < kCopied) {
-    std::memcpy(there, here, static_cast<std::size_t>(bytes));
+    std::copy_n(here, bytes, there);
     return;
   }
   const StreamCopy& stream = *stream_copies().front();

@@ -20,6 +20,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 void copy_past_caches(std::byte* to, const std::byte* from, std::int64_t bytes) {
   const hn::ScalableTag<std::uint8_t> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (bytes < lanes || lanes == 1) {
+    std::copy_n(from, bytes, to);
+    return;
+  }
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to));
   const std::int64_t ahead = std::min((lanes - address % lanes) % lanes, bytes);  // streams are aligned
   std::memcpy(to, from, static_cast<std::size_t>(ahead));

@@ -1,5 +1,5 @@
-// Copies past the caches, of bytes that nobody reads soon. A line that is written whole is not fetched first, so that a
-// third less goes through memory, and what is in the caches stays there.
+// Copies past the caches, of bytes that nobody reads soon. On x86-64 a line that is written whole is not fetched first,
+// so that a third less goes through memory, and what is in the caches stays there.
 #pragma once
 
 #include <cstddef>

@@ -52,9 +52,9 @@ void Staging::ask(std::span<const Outgoing> all, const Stream& stream) {
       const std::int64_t turn = asked_ % HandleCache::kBuffers;
       bytes = std::min(HandleCache::kBufferBytes - used, one.bytes - at);
       std::byte* const here = handles_.buffer(static_cast<int>(turn)) + used;
+      parts_[turn].push_back({here, static_cast<std::byte*>(one.to) + at, bytes});
       check(cudaMemcpyAsync(here, static_cast<const std::byte*>(one.from) + at, static_cast<std::size_t>(bytes),
                             cudaMemcpyDeviceToHost, stream));
-      parts_[turn].push_back({here, static_cast<std::byte*>(one.to) + at, bytes});
       used += bytes;
       if (used == HandleCache::kBufferBytes) send();
     }

@@ -12,7 +12,7 @@
 
 namespace libknng::cuda {
 
-// Bytes that leave device memory.
+// Bytes that leave device memory, or the buffer that they came to.
 struct Outgoing {
   const void* from;
   void* to;
@@ -32,8 +32,9 @@ class Staging {
   // `count` items of `item_bytes` to the device, in consecutive parts. Returns when the last part is on its way; what
   // follows on the stream finds all of it. Throws Cancelled.
   void upload(std::int64_t count, std::int64_t item_bytes, const Fill& fill, void* device, const Stream& stream);
-  // To host memory: asks for all of them, side by side in as few buffers as they fit, and returns while the last, as
-  // many as there are buffers, are on their way; what follows on the stream may write where they come from.
+  // To host memory: asks for all of them, one behind the other in as few buffers as hold them, and returns while the
+  // last of these, as many as there are, are on their way; what follows on the stream may write where the bytes come
+  // from.
   void ask(std::span<const Outgoing> all, const Stream& stream);
   // Returns when all that was asked for is there.
   void finish();

@@ -155,9 +155,9 @@ std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) {
   else if (on_diagonal)
     split_diagonal(area, parts);
   else if (!rows_met)
-    split_columns(area, parts);
+    split_strips(area, true, parts);
   else if (!columns_met)
-    split_rows(area, parts);
+    split_strips(area, false, parts);
   else
     parts.push_back({area, false});
   if (!beside && area.first_column < p.columns.count) {
@@ -204,23 +204,18 @@ void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& par
   parts.push_back({{area.first_row, half, area.first_row + half, rest}, false});
 }
 
-// Lists of rows that have seen nothing yet.
-void FusedTiles::split_columns(const TileArea& area, std::vector<TilePart>& parts) const {
-  std::int64_t width = std::min(opening_columns(in_.problem), area.columns);
-  cut({area.first_row, area.rows, area.first_column, width}, false, parts);
-  for (std::int64_t done = width; done < area.columns; done += width, width = done) {
-    width = std::min(width, area.columns - done);
-    parts.push_back({{area.first_row, area.rows, area.first_column + done, width}, false});
-  }
-}
-
-// Lists of columns that have seen nothing yet.
-void FusedTiles::split_rows(const TileArea& area, std::vector<TilePart>& parts) const {
-  std::int64_t height = std::min(opening_columns(in_.problem), area.rows);
-  cut({area.first_row, height, area.first_column, area.columns}, false, parts);
-  for (std::int64_t done = height; done < area.rows; done += height, height = done) {
-    height = std::min(height, area.rows - done);
-    parts.push_back({{area.first_row + done, height, area.first_column, area.columns}, false});
+// Where the lists of one side have seen nothing yet: strips of the other side's points, each as wide as all before it.
+void FusedTiles::split_strips(const TileArea& area, bool of_columns, std::vector<TilePart>& parts) const {
+  const std::int64_t all = of_columns ? area.columns : area.rows;
+  const auto strip = [&](std::int64_t first, std::int64_t width) {
+    return of_columns ? TileArea{area.first_row, area.rows, area.first_column + first, width}
+                      : TileArea{area.first_row + first, width, area.first_column, area.columns};
+  };
+  std::int64_t width = std::min(opening_columns(in_.problem), all);
+  cut(strip(0, width), false, parts);
+  for (std::int64_t done = width; done < all; done += width, width = done) {
+    width = std::min(width, all - done);
+    parts.push_back({strip(done, width), false});
   }
 }
 

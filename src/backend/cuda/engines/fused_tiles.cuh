@@ -42,8 +42,7 @@ class FusedTiles final : public ProductTiles {
   bool has_balls(const TileArea& area) const;
   void cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const;
   void split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const;
-  void split_columns(const TileArea& area, std::vector<TilePart>& parts) const;
-  void split_rows(const TileArea& area, std::vector<TilePart>& parts) const;
+  void split_strips(const TileArea& area, bool of_columns, std::vector<TilePart>& parts) const;
   bool has_met(std::int64_t first) const;
   void meet(std::int64_t first, std::int64_t points);
 

@@ -12,7 +12,7 @@
 
 namespace libknng::cuda::fused {
 
-// kTogether: of a lane, in a packet.
+// kTogether: products of a lane that a packet has.
 template <class Number, int kSlabs, int kEights, int kSlabStep, int kHalfStep, int kTogether>
 struct Products {
   using Value = Number;

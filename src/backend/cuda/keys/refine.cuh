@@ -58,7 +58,7 @@ struct RefineJob {
   const std::uint32_t* directionless = nullptr;
   std::int64_t directionless_count = 0;
   ResultRows result;
-  // Rows in flight, from 1: enough to fill the device (some thousands), few enough that their fp64 rows stay in its L2.
+  // Rows of a launch, from 1: enough to fill the device, some thousands.
   std::int64_t rows_at_a_time = 0;
   void* workspace = nullptr;  // of refine_workspace_bytes(), 256-byte aligned
 };

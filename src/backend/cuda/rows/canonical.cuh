@@ -36,7 +36,7 @@ __device__ inline double canonical_sum(std::int64_t dim, F f) {
 // A template calls the next for each step, as what the compiler does not unroll it keeps in local memory.
 template <class T, int kPairs, int kApart = kCanonicalLanes / 2>
 __device__ __forceinline__ double fold_pairs(const double (&s)[kPairs]) {
-  static_assert(kPairs > 0 && (kPairs & (kPairs - 1)) == 0 && kPairs <= 2 * kApart);
+  static_assert(kPairs > 0 && (kPairs & (kPairs - 1)) == 0 && (kPairs == 1 || kPairs <= 2 * kApart));
   if constexpr (kPairs == 1) {
     double sum = s[0];
 #pragma unroll

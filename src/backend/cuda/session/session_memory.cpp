@@ -28,6 +28,10 @@ namespace {
 
 // Rows that refinement has in flight; of so few parts results leave while others are made.
 constexpr std::int64_t kRowsInFlight = 16384, kFewestParts = 8;
+// Coordinates, or places in lists, of the rows that are refined in one launch: of short rows more go together, as the
+// end of a launch leaves multiprocessors idle. Where memory is short, and tiles are small, no more than kRowsInFlight
+// do.
+constexpr std::int64_t kValuesRefined = std::int64_t{1} << 23;
 constexpr std::int64_t kResultBytes = std::int64_t{20} << 20;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
@@ -141,7 +145,8 @@ RefineJob refine_job(const knng_backend_problem& p, const Metric& metric) {
   job.admission = admission_of(p);
   job.lists.capacity = p.capacity;
   job.result.width = width(p);
-  job.rows_at_a_time = std::min(kRowsInFlight, p.rows.count);
+  const std::int64_t fit = std::min(kValuesRefined / std::max(p.columns.dim, p.capacity), p.tile_rows);
+  job.rows_at_a_time = std::min(std::max(fit, kRowsInFlight), refined_together(p));
   job.keys_known = is_paged(p);
   return job;
 }
