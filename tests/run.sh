@@ -49,8 +49,7 @@ if [ "$cuda" = ON ]; then
     set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-} --Ofast-compile=max" "-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG" \
       "-DKNNG_CUDA_ARCHITECTURES=80-virtual;90a-real"
   else
-    set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-}" "-DCMAKE_CUDA_FLAGS_RELEASE=-O3 -DNDEBUG" \
-      "-DKNNG_CUDA_ARCHITECTURES=80-real;90a-real"
+    set -- "$@" "-DCMAKE_CUDA_FLAGS=${CUDAFLAGS:-}" -UCMAKE_CUDA_FLAGS_RELEASE -UKNNG_CUDA_ARCHITECTURES
   fi
 fi
 mkdir -p "$build"

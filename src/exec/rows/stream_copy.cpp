@@ -25,7 +25,7 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::int64_t bytes) 
     return;
   }
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to));
-  const std::int64_t ahead = std::min((lanes - address % lanes) % lanes, bytes);  // streams are aligned
+  const std::int64_t ahead = (lanes - address % lanes) % lanes;  // streams are aligned
   std::memcpy(to, from, static_cast<std::size_t>(ahead));
   std::int64_t at = ahead;
   for (; at + lanes <= bytes; at += lanes)
