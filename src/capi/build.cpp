@@ -28,7 +28,7 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out, 
            static_cast<long long>(most));
     require_k(data, k, nq > 0, false);
     Task task = make_task(h->settings, data, nq > 0);
-    task.wants_smallest_device = true;
+    task.wants_smallest = true;
     TaskPlan plan = plan_task(task, data, nq, data.dtype(), k, data.held_bytes());
     if (nq > 0 && plan.engine) {
       // Queries may have any type. On the CPU it matters whether it is that of the rows: bytes have integer products.

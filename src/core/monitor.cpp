@@ -14,16 +14,13 @@ namespace {
 // Callbacks are host code: they run with the host's floating-point state.
 class AsHost {
  public:
-  explicit AsHost(const std::fenv_t& host) noexcept {
-    std::fegetenv(&ours_);
-    std::fesetenv(&host);
-  }
-  ~AsHost() { std::fesetenv(&ours_); }
+  explicit AsHost(const FloatState& host) noexcept { host.set(); }
+  ~AsHost() { ours_.set(); }
   AsHost(const AsHost&) = delete;
   AsHost& operator=(const AsHost&) = delete;
 
  private:
-  std::fenv_t ours_;
+  FloatState ours_;
 };
 
 }  // namespace
@@ -36,6 +33,7 @@ Monitor::Monitor(const knng_control& control, const FloatEnv& env) noexcept : co
 Monitor::Monitor(const Monitor& main) noexcept : control_{}, main_(&main), host_(main.host_) {}
 
 void Monitor::stage(std::string_view name, double total) noexcept {
+  if (!control_.progress && !control_.log) return;  // nobody is told
   {
     const std::lock_guard lock(stage_mutex_);
     try {

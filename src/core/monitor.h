@@ -55,7 +55,7 @@ class Monitor {
   knng_control control_;
   const Monitor* main_ = nullptr;
   std::thread::id caller_;  // while it does the work
-  std::fenv_t host_;
+  FloatState host_;
   std::mutex stage_mutex_;
   std::forward_list<std::string> names_;  // of all stages so far: the caller may be looking at one
   const char* stage_ = "";

@@ -11,9 +11,8 @@
 namespace libknng {
 namespace {
 
-// Members of a team up to which helpers are moved to other processors. In larger ones few wait behind the caller, and a
-// move takes the caller some microseconds for each; it was measured with two.
-constexpr std::size_t kMovedTogether = 4;
+// So few threads one starts in a row.
+constexpr std::size_t kFewStarted = 4;
 
 // Looks for what is about to come, some 20 us while nobody else wants the processor. Whether it came.
 template <class Came>
@@ -35,15 +34,17 @@ ThreadTeam::~ThreadTeam() {
     calls_.fetch_add(1);
   }
   called_.notify_all();
-  for (Helper& helper : helpers_) {
-    if (helpers_.size() < kMovedTogether && !look_for([&] { return helper.ends.load(); })) {
-      // It waits behind another program, perhaps, and this thread needs no processor any more. Who has not had the
-      // mutex is there to be moved.
-      const std::lock_guard lock(mutex_);
-      if (!helper.ends.load()) move_to_this_processor(helper.thread);
+  for (Helpers& together : helpers_)
+    for (Helper& helper : together) {
+      if (!helper.thread.joinable()) continue;  // it was started by one before it, or not at all
+      if (moves() && !look_for([&] { return helper.ends.load(); })) {
+        // It waits behind another program, perhaps, and this thread needs no processor any more. Who has not had the
+        // mutex is there to be moved.
+        const std::lock_guard lock(mutex_);
+        if (!helper.ends.load()) move_to_this_processor(helper.thread);
+      }
+      helper.thread.join();
     }
-    helper.thread.join();
-  }
 }
 
 void ThreadTeam::do_part(const Work& work, int member) noexcept {
@@ -54,26 +55,39 @@ void ThreadTeam::do_part(const Work& work, int member) noexcept {
   }
 }
 
-// Where the system has no thread left, there are fewer helpers.
 void ThreadTeam::start(int members) noexcept {
-  const SignalsBlocked blocked;
+  const int missing = members - 1 - helper_count_;
   try {
-    while (static_cast<int>(helpers_.size()) < members - 1) {
-      Helper& helper = helpers_.emplace_back();
-      try {
-        helper.thread = std::thread([this, &helper] { help(helper); });
-      } catch (...) {
-        helpers_.pop_back();
-        throw;
-      }
+    helpers_.emplace_back(static_cast<std::size_t>(missing));
+  } catch (...) {  // no memory: those that there are will do
+    return;
+  }
+  helper_count_ += missing;
+  const SignalsBlocked blocked;
+  start(std::span(helpers_.back()));
+}
+
+// Starts the first, which starts half of the others before it helps, as one thread would take longer to start many than
+// a short piece of work lasts. Where the system has no thread left there are fewer helpers.
+void ThreadTeam::start(std::span<Helper> helpers) noexcept {
+  while (!helpers.empty()) {
+    Helper& first = helpers.front();
+    const std::span<Helper> its = helpers.subspan(1, helpers.size() < kFewStarted ? 0 : (helpers.size() - 1) / 2);
+    try {
+      first.thread = std::thread([this, &first, its] {
+        start(its);
+        help(first);
+      });
+    } catch (...) {
+      return;
     }
-  } catch (...) {
+    helpers = helpers.subspan(1 + its.size());
   }
 }
 
 void ThreadTeam::gather(const Work& work, int members) {
   FirstFailure failure;
-  if (static_cast<int>(helpers_.size()) < members - 1) start(members);
+  if (helper_count_ < members - 1) start(members);
   {
     const std::lock_guard lock(mutex_);
     work_ = &work;
@@ -83,11 +97,10 @@ void ThreadTeam::gather(const Work& work, int members) {
     calls_.fetch_add(1);
   }
   for (int i = 1; i < members; ++i) called_.notify_one();
-  if (helpers_.size() < kMovedTogether)
-    for (Helper& helper : helpers_) {
-      if (busy_.load() == members - 1) break;
-      move_to_other_processor(helper.thread);
-    }
+  if (moves())
+    for (Helpers& together : helpers_)
+      for (Helper& helper : together)
+        if (helper.thread.joinable() && busy_.load() < members - 1) move_to_other_processor(helper.thread);
   do_part(work, 0);
   {
     std::unique_lock lock(mutex_);

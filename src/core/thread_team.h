@@ -10,7 +10,9 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "core/first_failure.h"
 #include "core/monitor.h"
@@ -73,13 +75,22 @@ class ThreadTeam {
   };
 
   void gather(const Work& work, int members);
+  using Helpers = std::vector<Helper>;  // that start together
+
   void start(int members) noexcept;
+  void start(std::span<Helper> helpers) noexcept;
+  bool moves() const noexcept { return helper_count_ < kMovedTogether; }
   void help(Helper& self) noexcept;
   void do_part(const Work& work, int member) noexcept;
   bool failed() const noexcept { return failure_ && failure_->happened(); }
 
+  // Members of a team up to which helpers are moved to other processors. In larger ones few wait behind the caller, and
+  // a move takes the caller some microseconds for each; it was measured with two.
+  static constexpr int kMovedTogether = 4;
+
   const int size_;
-  std::list<Helper> helpers_;
+  std::list<Helpers> helpers_;
+  int helper_count_ = 0;
   std::mutex mutex_;
   std::condition_variable called_, done_;
   // Under the mutex, but for those who take part:

@@ -276,9 +276,12 @@ Fingerprint fingerprint(const Dataset& data, const RowLoader& loader, ThreadTeam
     XXH3_128bits_update(&state, shape, sizeof shape);
     XXH3_128bits_update(&state, by_row.data(), static_cast<std::size_t>(by_row.bytes()));
     const XXH128_hash_t digest = XXH3_128bits_digest(&state);
-    result.text.reserve(32);
-    for (const std::uint64_t half : {digest.high64, digest.low64})
-      for (int shift = 60; shift >= 0; shift -= 4) result.text += "0123456789abcdef"[half >> shift & 15];
+    char text[32];
+    for (int digit = 0; digit < 32; ++digit) {
+      const std::uint64_t half = digit < 16 ? digest.high64 : digest.low64;
+      text[digit] = "0123456789abcdef"[half >> (60 - 4 * (digit % 16)) & 15];
+    }
+    result.text.assign(text, sizeof text);
     hashes = Buffer<RowHash>(n, budget);
     begins = deal(by_row, team, sorters, hashes);
     if (!any_equal_in_pieces(begins, team, sorters, hashes, by_row.data(), monitor)) return result;

@@ -225,9 +225,10 @@ std::int64_t check_graph(const Dataset& data, const Settings& settings, const Gr
   warn_about("self", graph.text.self, settings.text(Setting::self), monitor);
   Findings findings;
   run_while_unchanged(data, nullptr, monitor, false, [&] {
-    ThreadTeam team(task.threads);
-    Buffer<double> scratch(checked_mul((kTogether + 1) * d, task.threads, "threads"), &budget);
-    const Parts parts(data, task.metric, checked, k, task.threads, budget);
+    const int threads = task.threads();
+    ThreadTeam team(threads);
+    Buffer<double> scratch(checked_mul((kTogether + 1) * d, threads, "threads"), &budget);
+    const Parts parts(data, task.metric, checked, k, threads, budget);
     NeighbourLists lists(parts.checked, k, &budget);
     std::unique_ptr<const Prepared> others;
     if (parts.others == n) others = std::make_unique<Prepared>(data, 0, n, task, team, budget, monitor);

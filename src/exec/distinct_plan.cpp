@@ -16,8 +16,7 @@ Task task_among(const Task& all, const TaskPlan& plan) {
     task.device = "cpu";
     task.check_rows = 0;  // rows of the whole are looked at, when equal ones are put back
     // The same team works on them: with fewer threads, as might do for so few rows, less would be counted than is held.
-    task.threads = plan.threads;
-    task.threads_fixed = true;
+    task.asked_threads = plan.threads;
   } else {
     task.free_device_bytes = plan.device.bytes;
   }

@@ -19,6 +19,8 @@ DuplicateSearch::DuplicateSearch(const Request& request, const Task& task, const
       plan_(plan),
       team_(team),
       runs_beside_(beside),
+      // A thread of its own would take longer than to look through few rows while a device is at work.
+      has_thread_(beside && !plan.brief),
       beside_(request.monitor),
       loader_(request.queries ? nullptr : make_row_loader(request.data, request.budget)),
       known_(request.queries != nullptr) {
@@ -27,19 +29,23 @@ DuplicateSearch::DuplicateSearch(const Request& request, const Task& task, const
 
 void DuplicateSearch::start() {
   if (!runs_beside_) request_.monitor.stage("fingerprint", static_cast<double>(request_.data.rows()));
-  // A thread of its own would take longer than to look through few rows while a device is at work.
-  print_ = std::async(runs_beside_ && !plan_.brief ? std::launch::async : std::launch::deferred, [this] {
-    if (!runs_beside_) return libknng::fingerprint(request_.data, *loader_, team_, request_.budget, request_.monitor);
+  if (!has_thread_) return;
+  print_ = std::async(std::launch::async, [this] {
     const FloatEnv env;
-    // Half of the threads bring rows to the devices meanwhile; where rows are there already, all can sort.
-    ThreadTeam own(request_.data.on_devices() ? plan_.threads : std::max(1, plan_.threads / 2));
-    return libknng::fingerprint(request_.data, *loader_, own, request_.budget, beside_);
+    return search();
   });
+}
+
+Fingerprint DuplicateSearch::search() {
+  if (!runs_beside_) return libknng::fingerprint(request_.data, *loader_, team_, request_.budget, request_.monitor);
+  // Half of the threads bring rows to the devices meanwhile; where rows are there already, all can sort.
+  ThreadTeam own(request_.data.on_devices() ? plan_.threads : std::max(1, plan_.threads / 2));
+  return libknng::fingerprint(request_.data, *loader_, own, request_.budget, beside_);
 }
 
 Fingerprint DuplicateSearch::wait_for_it() {
   try {
-    return print_.get();
+    return has_thread_ ? print_.get() : search();
   } catch (const Error& e) {
     // On devices that have work: it is their memory in which rows are compared.
     if (runs_beside_ && request_.data.on_devices() && e.code() == KNNG_ERR_MEMORY &&
@@ -51,12 +57,14 @@ Fingerprint DuplicateSearch::wait_for_it() {
 
 Duplicates DuplicateSearch::check(bool wait) {
   if (known_) return distinct_ ? Duplicates::found : Duplicates::none;
-  if (!print_.valid()) start();  // the last try ended for want of memory
-  if (!wait && print_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return Duplicates::unknown;
+  if (has_thread_) {
+    if (!print_.valid()) start();  // the last try ended for want of memory
+    if (!wait && print_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return Duplicates::unknown;
+  }
   Stopwatch watch;
   Fingerprint found = wait_for_it();
   known_ = true;
-  fingerprint_ = found.text;
+  fingerprint_ = std::move(found.text);
   duplicates_ = found.duplicates;
   if (distinct_pays(task_, request_.data.rows(), duplicates_)) plan_distinct(std::move(found.first));
   loader_.reset();

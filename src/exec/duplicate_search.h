@@ -39,6 +39,7 @@ class DuplicateSearch {
 
  private:
   void start();
+  Fingerprint search();
   Fingerprint wait_for_it();
   void plan_distinct(Buffer<std::int64_t> first);
 
@@ -46,7 +47,7 @@ class DuplicateSearch {
   const Task& task_;
   const TaskPlan& plan_;
   ThreadTeam& team_;
-  const bool runs_beside_;
+  const bool runs_beside_, has_thread_;
   Monitor beside_;
   std::unique_ptr<const RowLoader> loader_;
   bool known_;

@@ -6,7 +6,6 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/host_memory.h"
-#include "core/thread_team.h"
 #include "exec/devices/device_task.h"
 #include "exec/self_check.h"
 #include "prepare/canonical_rows.h"
@@ -41,6 +40,31 @@ const CpuEngine* asked_engine(const Task& task, std::int64_t dim) {
 
 double pairs_of(const Problem& p) { return TileGrid{p.rows, p.columns, 1, 1, p.square}.pairs(); }
 
+// What an engine takes for a problem, by the size of its tiles.
+struct CpuBytes {
+  const CpuEngine& engine;
+  const Task& task;
+  const Problem& problem;
+  std::int32_t dtype;  // of rows and columns; 0: of more than one type
+  const Selector* selector;
+  std::int64_t checked;
+
+  std::int64_t workspace(std::int64_t tile_rows, std::int64_t tile_cols) const {
+    return engine.workspace_bytes(task.metric, dtype, selector, problem.k, grid(tile_rows, tile_cols), problem.dim);
+  }
+  std::int64_t operands(std::int64_t tile_rows, std::int64_t tile_cols) const {
+    return engine.operand_bytes(task.metric, dtype, problem.k, grid(tile_rows, tile_cols), problem.dim);
+  }
+  std::int64_t check(std::int64_t tile_rows, std::int64_t tile_cols) const {
+    return check_thread_bytes(task.metric, checked, problem.columns, problem.dim, problem.k, tile_rows, tile_cols);
+  }
+
+ private:
+  TileGrid grid(std::int64_t tile_rows, std::int64_t tile_cols) const {
+    return {problem.rows, problem.columns, tile_rows, tile_cols, problem.square};
+  }
+};
+
 // The plan for engines of the CPU.
 TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, std::int32_t query_dtype, std::int64_t k,
                   std::int64_t held_bytes) {
@@ -54,8 +78,7 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
   problem.value_bytes = find_dtype(task.value_dtype)->bytes;
   problem.held_bytes = held_bytes;
   problem.prepared_bytes = CanonicalRows::bytes_per_row(task.metric, data.dim());
-  problem.threads = task.threads;
-  problem.threads_fixed = task.threads_fixed;
+  problem.threads_fixed = task.asked_threads > 0;
   problem.max_host_bytes = task.max_host_bytes;
   problem.tile_rows = task.tile_rows;
   problem.tile_cols = task.tile_cols;
@@ -74,32 +97,19 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
             ? 0
             : rows_to_check(task.check_rows, problem.rows, pairs_of(problem), problem.columns, engine.pairs_per_key);
     problem.check_bytes = check_bytes(task, checked, problem.dim, k);
-    problem.check_thread_bytes = [checked, k, &task, columns = problem.columns, dim = problem.dim](
-                                     std::int64_t tile_rows, std::int64_t tile_cols) {
-      return check_thread_bytes(task.metric, checked, columns, dim, k, tile_rows, tile_cols);
-    };
-    problem.workspace_bytes = [&engine, &task, dtype, with, k, dim = problem.dim,
-                               grid = TileGrid{problem.rows, problem.columns, 1, 1, problem.square}](
-                                  std::int64_t tile_rows, std::int64_t tile_cols) mutable {
-      grid.tile_rows = tile_rows;
-      grid.tile_cols = tile_cols;
-      return engine.workspace_bytes(task.metric, dtype, with, k, grid, dim);
-    };
     problem.one_tile = engine.one_tile(task.metric, dtype, problem.dim, problem.rows, problem.columns, k);
-    problem.operand_bytes = [&engine, &task, dtype, k, dim = problem.dim,
-                             grid = TileGrid{problem.rows, problem.columns, 1, 1, problem.square}](
-                                std::int64_t tile_rows, std::int64_t tile_cols) mutable {
-      grid.tile_rows = tile_rows;
-      grid.tile_cols = tile_cols;
-      return engine.operand_bytes(task.metric, dtype, k, grid, dim);
-    };
+    const CpuBytes bytes{engine, task, problem, dtype, with, checked};
+    problem.workspace_bytes = [&bytes](std::int64_t rows, std::int64_t cols) { return bytes.workspace(rows, cols); };
+    problem.operand_bytes = [&bytes](std::int64_t rows, std::int64_t cols) { return bytes.operands(rows, cols); };
+    problem.check_thread_bytes = [&bytes](std::int64_t rows, std::int64_t cols) { return bytes.check(rows, cols); };
+    problem.threads = task.asked_threads > 0 ? task.asked_threads : threads_worth(problem, default_threads);
     TaskPlan plan{make_plan(problem), &engine, with, {}};
     plan.checked = checked;
     plan.check_bytes = checked_add(
         checked_mul(problem.columns, problem.prepared_bytes, "rows"),
         checked_add(
             problem.check_bytes,
-            checked_mul(problem.check_thread_bytes(plan.grid.tile_rows, plan.grid.tile_cols), plan.threads, "threads"),
+            checked_mul(bytes.check(plan.grid.tile_rows, plan.grid.tile_cols), plan.threads, "threads"),
             "check_rows"),
         "check_rows");
     return plan;
@@ -117,6 +127,7 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     smallest = std::min(smallest, plan.smallest_host);
     const bool fits = plan.host_bytes <= task.max_host_bytes;
     if (!chosen.engine && (fits || last)) chosen = plan;
+    if (fits && !task.wants_smallest) break;
   }
   chosen.smallest_host = smallest;
   return chosen;
@@ -145,9 +156,7 @@ Task make_task(const Settings& settings, const Dataset& data, bool query) {
   task.self_first = !query && settings.is(Setting::self, "first");
   const std::string& value_type = settings.text(Setting::value_type);
   task.value_dtype = value_type == "f64" || (value_type == "auto" && data.dtype() == KNNG_F64) ? KNNG_F64 : KNNG_F32;
-  task.threads = static_cast<int>(settings.integer(Setting::threads));
-  task.threads_fixed = task.threads > 0;
-  if (!task.threads_fixed) task.threads = default_threads();
+  task.asked_threads = static_cast<int>(settings.integer(Setting::threads));
   if (const std::int64_t limit = settings.integer(Setting::max_host_bytes)) task.max_host_bytes = limit;
   task.tile_rows = settings.integer(Setting::tile_rows);
   task.tile_cols = settings.integer(Setting::tile_cols);

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/engine.h"
 #include "backend/devices.h"
+#include "core/thread_team.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"
 #include "options/options.h"
@@ -21,8 +22,7 @@ struct Task {
   bool similarity = false;
   bool self_first = false;
   std::int32_t value_dtype = KNNG_F32;
-  int threads = 1;
-  bool threads_fixed = false;
+  int asked_threads = 0;  // 0: as many as suit
   std::int64_t max_host_bytes = INT64_MAX;
   bool limited_by_machine = false;  // max_host_bytes is the machine's memory, as nobody limited it
   std::int64_t tile_rows = 0, tile_cols = 0;
@@ -32,12 +32,14 @@ struct Task {
   std::string device, engine, selector;   // as they were asked for
   DeviceSet chosen;                       // the devices that were found for it; empty: `device` says which
   bool keep_on_device = false;            // the lists of the graph
-  bool wants_smallest_device = false;     // DeviceTask::smallest, also of a plan that fits
+  bool wants_smallest = false;            // the smallest budgets, also of a plan that fits
   bool rows_are_distinct = false;         // nobody looks for equal ones
   std::vector<std::int32_t> row_devices;  // that hold rows, ascending
   std::int64_t absent_row_bytes = 0;      // of rows there and in files: the CPU needs them on the host
   bool rows_in_files = false;
 
+  // The most that the work may have; of those that nobody asked for, by what this thread may run on now.
+  int threads() const noexcept { return asked_threads > 0 ? asked_threads : default_threads(); }
   // Rows that the work reads.
   void add_rows(const Dataset& data);
   // Of a device's memory: for lists of k neighbours that are kept there.

@@ -11,10 +11,12 @@ namespace {
 
 constexpr std::int64_t kFewestTile = 64, kMostTile = 512;
 constexpr std::int64_t kBlocksPerThread = 4, kMostInOne = 256;
-// To start a thread and to wait for its end takes some 50 us, and milliseconds where others want its processor: a whole
-// slice of theirs. So many seconds of work are worth it, for each thread; and what takes less than the other number
-// needs nobody who looks after it.
-constexpr double kWorthThread = 500e-6, kBrief = 1e-3;
+// Seconds of work that are worth a thread. To start one and to wait for its end takes some 50 us, and where others want
+// its processor milliseconds, a whole slice of theirs: of the few processors of a small machine one is often wanted.
+constexpr double kWorthThread = 200e-6, kWorthOneOfFew = 500e-6;
+constexpr int kFewThreads = 3;
+// What takes less needs nobody who looks after it.
+constexpr double kBrief = 1e-3;
 
 // Roughly, of all pairs and lists on one thread: 200 x 2 take 0.06 ms at k = 1 and 0.93 at k = 100, 1,000 x 2 at k = 10
 // take 0.57 and 5,000 x 8 at k = 1 16 (AVX2).
@@ -64,10 +66,15 @@ std::int64_t peak_bytes(const Problem& p, std::int64_t tile_rows, std::int64_t t
 
 }  // namespace
 
+int threads_worth(const Problem& problem, int (*allowed)() noexcept) noexcept {
+  const double seconds = estimated_seconds(problem);
+  if (seconds < 2 * kWorthThread) return 1;
+  const int most = allowed();
+  return static_cast<int>(std::clamp<double>(seconds / (most > kFewThreads ? kWorthThread : kWorthOneOfFew), 1, most));
+}
+
 Plan make_plan(const Problem& problem) {
   Problem p = problem;
-  const double seconds = estimated_seconds(p);
-  if (!p.threads_fixed) p.threads = static_cast<int>(std::clamp<double>(seconds / kWorthThread, 1, p.threads));
   // No tile is larger than the matrix, in whole panels.
   const std::int64_t most_rows = round_up(p.rows, p.panel), most_cols = round_up(p.columns, p.panel);
   p.tile_rows = std::min(p.tile_rows, most_rows);
@@ -96,7 +103,7 @@ Plan make_plan(const Problem& problem) {
   Plan plan;
   plan.grid = {p.rows, p.columns, tile_rows, tile_cols, p.square};
   plan.threads = threads;
-  plan.brief = seconds < kBrief;
+  plan.brief = estimated_seconds(p) < kBrief * threads;
   plan.host_bytes = peak_bytes(p, tile_rows, tile_cols, threads);
   plan.smallest_host = peak_bytes(p, p.tile_rows ? p.tile_rows : p.panel, p.tile_cols ? p.tile_cols : p.panel,
                                   p.threads_fixed ? p.threads : 1);

@@ -40,10 +40,13 @@ struct Problem {
 struct Plan {
   TileGrid grid;
   int threads = 1;
-  bool brief = false;              // done before a thread would be of help
+  bool brief = false;              // done before a thread that looks after it would be of help
   std::int64_t host_bytes = 0;     // peak
   std::int64_t smallest_host = 0;  // peak with the smallest tiles and the fewest threads
 };
+
+// How many threads, of as many as `allowed` says, the problem's work is worth. Nobody is asked where one will do.
+int threads_worth(const Problem& problem, int (*allowed)() noexcept) noexcept;
 
 // The peak may be above the budget: then nothing smaller was possible and smallest_host says what is needed.
 Plan make_plan(const Problem& problem);

@@ -140,19 +140,26 @@ class Libknng:
         self.settings = [tuple(s.encode().split(b"=", 1)) for s in (*where, "metric=sqeuclidean", *settings)]
         self.handle, self.graph = ctypes.c_void_p(), ctypes.c_void_p()
         self.ids, self.values = c.Matrix(), c.Matrix()
+        self.open, self.close = self.calls()
 
-    def open(self):
-        ok = lib.knng_create(ctypes.byref(self.handle), 0, 0, None)
-        for key, value in self.settings:
-            ok = ok or lib.knng_set(self.handle, key, value, None)
-        ok = ok or lib.knng_borrow(self.handle, self.matrix, None, None)
-        ok = ok or lib.knng_build(self.handle, self.k, None, ctypes.byref(self.graph), None)
-        if ok or lib.knng_graph_view(self.graph, ctypes.byref(self.ids), ctypes.byref(self.values), None):
-            sys.exit(f"libknng: {lib.knng_last_error().decode()}")
+    def calls(self, create=lib.knng_create, set_=lib.knng_set, borrow=lib.knng_borrow, build=lib.knng_build,
+              view=lib.knng_graph_view, destroy=lib.knng_destroy, graph_destroy=lib.knng_graph_destroy):
+        handle, graph, matrix, settings, k = self.handle, self.graph, self.matrix, self.settings, self.k
+        at_handle, at_graph, ids, values = map(ctypes.byref, (handle, graph, self.ids, self.values))
 
-    def close(self):
-        lib.knng_destroy(self.handle)
-        lib.knng_graph_destroy(self.graph)
+        def open_():
+            failed = create(at_handle, 0, 0, None)
+            for key, value in settings:
+                failed = failed or set_(handle, key, value, None)
+            if (failed or borrow(handle, matrix, None, None) or build(handle, k, None, at_graph, None) or
+                    view(graph, ids, values, None)):
+                sys.exit(f"libknng: {lib.knng_last_error().decode()}")
+
+        def close():
+            destroy(handle)
+            graph_destroy(graph)
+
+        return open_, close
 
     def __call__(self):
         self.open()

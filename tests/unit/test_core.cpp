@@ -515,6 +515,35 @@ void denormals_are_kept_inside_and_the_hosts_choice_put_back(void**) {
 }
 #endif
 
+#if defined(__x86_64__) && defined(__GLIBC__)
+// The x87's part of the host's state, which no vector instruction looks at.
+void the_x87_is_put_back(void**) {
+  std::fenv_t before, after;
+  std::fegetenv(&before);
+  for (const int precision : {0x000, 0x200}) {  // of float, of double
+    std::fenv_t host = before;
+    host.__control_word = static_cast<unsigned short>((host.__control_word & ~0x300) | precision);
+    std::fesetenv(&host);
+    {
+      const FloatEnv env;
+      std::fegetenv(&after);
+      assert_int_equal(after.__control_word & 0x300, 0x300);
+    }
+    std::fegetenv(&after);
+    std::fesetenv(&before);
+    assert_int_equal(after.__control_word & 0x300, precision);
+  }
+  {  // what happens to it while the library computes ends with that
+    const FloatEnv env;
+    std::fenv_t inside = before;
+    inside.__control_word = static_cast<unsigned short>(inside.__control_word & ~0x300);
+    std::fesetenv(&inside);
+  }
+  std::fegetenv(&after);
+  assert_int_equal(after.__control_word & 0x300, before.__control_word & 0x300);
+}
+#endif
+
 void float_envs_nest(void**) {
   std::fesetround(FE_UPWARD);
   {
@@ -525,7 +554,7 @@ void float_envs_nest(void**) {
       assert_int_equal(std::fegetround(), FE_TONEAREST);
     }
     assert_int_equal(std::fegetround(), FE_DOWNWARD);
-    std::fesetenv(&outer.host());
+    outer.host().set();
     assert_int_equal(std::fegetround(), FE_UPWARD);
   }
   assert_int_equal(std::fegetround(), FE_UPWARD);
@@ -558,6 +587,9 @@ int main() {
       cmocka_unit_test(flags_and_traps_of_the_host_stay_its_own),
 #ifdef __x86_64__
       cmocka_unit_test(denormals_are_kept_inside_and_the_hosts_choice_put_back),
+#endif
+#if defined(__x86_64__) && defined(__GLIBC__)
+      cmocka_unit_test(the_x87_is_put_back),
 #endif
       cmocka_unit_test(float_envs_nest),
   };

@@ -206,8 +206,7 @@ void plans_keep_what_was_asked_for(void**) {
   for_problems(500, [](values::Random&, const Problem& p) {
     const Plan plan = make_plan(p);
     assert_keeps_what_was_asked(p, plan);
-    // Without a budget nothing is given up, but few pairs are not worth many threads.
-    if (p.threads_fixed || p.rows * p.columns > 1'000'000) assert_int_equal(plan.threads, p.threads);
+    assert_int_equal(plan.threads, p.threads);  // without a budget nothing is given up
     assert_true(plan.smallest_host <= plan.host_bytes);
     assert_true(plan.host_bytes >= p.held_bytes);
   });
@@ -249,6 +248,35 @@ void smallest_host_is_the_least_of_all_choices(void**) {
                                         p.threads_fixed ? p.threads : 1);
     assert_int_equal(least, smallest);
   });
+}
+
+// Threads are for work that is worth them, and of the few of a small machine more work.
+void threads_are_for_work(void**) {
+  static int asked = 0;
+  const auto one = []() noexcept { return ++asked, 1; };
+  const auto two = []() noexcept { return ++asked, 2; };
+  const auto sixteen = []() noexcept { return ++asked, 16; };
+  Problem p;
+  p.dim = 32;
+  p.k = 10;
+  p.rows = p.columns = 50;
+  assert_int_equal(threads_worth(p, sixteen), 1);
+  assert_int_equal(asked, 0);  // it need not be known
+  int before_two = 1, before_many = 1;
+  for (std::int64_t rows = 100; rows <= 102400; rows *= 2) {
+    p.rows = p.columns = rows;
+    const int of_two = threads_worth(p, two), of_many = threads_worth(p, sixteen);
+    assert_int_equal(threads_worth(p, one), 1);
+    assert_in_range(of_two, before_two, 2);
+    assert_in_range(of_many, std::max(of_two, before_many), 16);
+    before_two = of_two;
+    before_many = of_many;
+  }
+  assert_int_equal(before_two, 2);
+  assert_int_equal(before_many, 16);
+  p.rows = p.columns = 300;  // some tenths of a millisecond
+  assert_int_equal(threads_worth(p, two), 1);
+  assert_true(threads_worth(p, sixteen) > 1);
 }
 
 // Where tiles have the peak, every thread brings its own working memory.
@@ -337,6 +365,7 @@ int main() {
       cmocka_unit_test(plans_keep_what_was_asked_for),
       cmocka_unit_test(plans_fit_every_budget_that_can_be_met),
       cmocka_unit_test(smallest_host_is_the_least_of_all_choices),
+      cmocka_unit_test(threads_are_for_work),
       cmocka_unit_test(every_thread_has_its_working_memory),
       cmocka_unit_test(an_order_is_held_to_the_end),
       cmocka_unit_test(more_of_anything_takes_no_less),

@@ -70,8 +70,8 @@ void short_calls_in_a_row(void**) {
 }
 
 void members_have_numbers_of_their_own(void**) {
-  ThreadTeam team(4);
-  for (const int members : {2, 3, 4}) {
+  ThreadTeam team(20);
+  for (const int members : {2, 3, 4, 9, 20}) {
     std::atomic<int> there{0};
     std::mutex mutex;
     std::set<int> numbers;

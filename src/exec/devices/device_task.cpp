@@ -57,7 +57,7 @@ bool is_brief(const Task& task, const Dataset& data, const TileGrid& grid) {
 std::int64_t bytes_to_put_back(const Task& task, std::int64_t rows, std::int64_t k) {
   const Task of_distinct = task_of_distinct(task);
   if (task.keep_on_device) return graph_bytes_of_distinct(of_distinct, rows, k);
-  return checked_add(graph_bytes_of_distinct(of_distinct, ceil_div(rows, 2), k + 1), expand_bytes(k, task.threads),
+  return checked_add(graph_bytes_of_distinct(of_distinct, ceil_div(rows, 2), k + 1), expand_bytes(k, task.threads()),
                      "k");
 }
 
@@ -67,7 +67,7 @@ std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows
   const std::int64_t entries = checked_mul(rows, k + (task.self_first ? 1 : 0), "k");
   const std::int64_t entry_bytes = task.keep_on_device ? 0 : 8 + find_dtype(task.value_dtype)->bytes;
   const std::int64_t result = checked_add(checked_mul(entries, entry_bytes, "k"), 2 * rows, "k");
-  const std::int64_t print = square && !task.rows_are_distinct ? bytes_to_fingerprint(data, task.threads) : 0;
+  const std::int64_t print = square && !task.rows_are_distinct ? bytes_to_fingerprint(data, task.threads()) : 0;
   const bool puts_back = for_distinct && square && distinct_pays(task, rows, rows / 2);
   const std::int64_t distinct =
       puts_back ? checked_add(Groups::bytes(rows) + bytes_to_group(data), bytes_to_put_back(task, rows, k), "k") : 0;
@@ -156,7 +156,7 @@ class Planning final : private SessionMemory {
     p.one_tile_will_do = engine_.splits != 0 && problem_.device_count == 1;
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
-    p.wants_smallest = task_.wants_smallest_device;
+    p.wants_smallest = task_.wants_smallest;
     pairs_per_key_ = kCheckedAlone * static_cast<double>(p.pairs_at_a_time) /
                      static_cast<double>(backend().pairs_at_a_time(&problem_, KNNG_RUNG_FP64));
     if (p.square && (p.tile_rows || p.tile_cols)) {
@@ -265,7 +265,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   const bool answered = planning.answers_rows();
   std::int32_t status = make(answered, made);
   // The points that answers are searched for in stay on the device: where they cannot, tiles are a way.
-  if (answered && status == KNNG_OK && (made.bytes > most || task.wants_smallest_device)) {
+  if (answered && status == KNNG_OK && (made.bytes > most || task.wants_smallest)) {
     DevicePlan tiles;
     const bool has_tiles = make(false, tiles) == KNNG_OK;
     const std::int64_t smallest = has_tiles ? std::min(made.smallest, tiles.smallest) : made.smallest;
@@ -288,7 +288,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
          static_cast<long long>(most), static_cast<long long>(made.smallest));
   plan.grid = made.grid;
   plan.brief = is_brief(task, data, made.grid);
-  plan.threads = plan.brief && !task.threads_fixed ? 1 : task.threads;
+  plan.threads = plan.brief && task.asked_threads == 0 ? 1 : task.threads();
   device.slice = made.slice;
   device.capacity = made.capacity;
   device.blocks_held = made.blocks_held;
@@ -313,7 +313,7 @@ std::optional<SmallerPlan> plan_less_memory(const Request& request, const Task& 
   less.free_device_bytes = -1;
   if (less.chosen.devices != plan.device.set.devices) return std::nullopt;
   const auto make_plan = [&](bool with_smallest) {
-    less.wants_smallest_device = with_smallest;
+    less.wants_smallest = with_smallest;
     plan_devices(less, request.data, request.query_count(), request.query_dtype(), request.k, plan.held_bytes,
                  smaller.plan);
   };
