@@ -241,7 +241,8 @@ typedef struct knng_backend_seam {
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
   /* After begin(): gives rows [first, first + count) first cut-offs from a few columns, where that pays. Those that it
    * guesses nearly all lists fill under; lists that do not are left without a proof. made: whether it guessed.
-   * Returns when other sessions can adopt them. Nothing but time depends on it. */
+   * Returns when other sessions can adopt them. Until begin() a session that guessed takes it that all rows have
+   * guesses. Nothing but time depends on it. */
   int32_t (*guess)(knng_backend_session* session, int64_t first, int64_t count, int32_t* made,
                    knng_backend_error* error);
   /* Before the first tile: the share of the rows that tiles in this precision will leave without a proof, as some rows

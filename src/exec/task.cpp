@@ -107,10 +107,9 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
     plan.checked = checked;
     plan.check_bytes = checked_add(
         checked_mul(problem.columns, problem.prepared_bytes, "rows"),
-        checked_add(
-            problem.check_bytes,
-            checked_mul(bytes.check(plan.grid.tile_rows, plan.grid.tile_cols), plan.threads, "threads"),
-            "check_rows"),
+        checked_add(problem.check_bytes,
+                    checked_mul(bytes.check(plan.grid.tile_rows, plan.grid.tile_cols), plan.threads, "threads"),
+                    "check_rows"),
         "check_rows");
     return plan;
   };

@@ -1,10 +1,12 @@
 /* Where cut-offs are guessed from columns drawn at random (engine=fused on GPUs, many neighbours of many points): the
  * CPU's graph, whatever the guesses are worth. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/cmocka.h"
+#include "harness/compare.h"
 #include "harness/devices.h"
 
 /* So many neighbours of so many points are worth a guess (unit.cutoff_guess). */
@@ -55,6 +57,32 @@ static void bytes(void** state) {
   }
 }
 
+/* Points of a closed curve in their order, as series in time have them: all that lie below a row's guess are stored
+ * next to it, more than its list has room for when it has seen nothing. Its cut-off falls in time all the same. */
+static void neighbours_side_by_side(void** state) {
+  (void)state;
+  skip_without_guesses();
+  test_rows rows = rows_normal(KNNG_F32, many, dim, 507);
+  float* values = rows.data;
+  for (int64_t i = 0; i < many; ++i)
+    for (int t = 0; t < dim; ++t) {
+      const double turns = (double)i / many * (1 + t / 2);
+      values[i * dim + t] = (float)((t % 2 ? sin(6.283185307179586 * turns) : cos(6.283185307179586 * turns)) +
+                                    0.01 * (double)values[i * dim + t]);
+    }
+  const question q = question_of(&rows, &metric_cases[1], neighbours);
+  expect_guessed(&q, "side by side");
+  for (const char* const* set = device_sets(); *set; ++set) {
+    knng* h = handle_for(&q, *set, "fused", "auto", "0");
+    knng_graph* g = NULL;
+    assert_int_equal(knng_build(h, neighbours, NULL, &g, NULL), KNNG_OK);
+    assert_true(stat_of(g, "redone_fp32") + stat_of(g, "redone_fp64") <= many / 100);
+    knng_graph_destroy(g);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
+}
+
 /* Keys of which few differ: guesses are the cut-off of many. */
 static void tied_keys(void** state) {
   (void)state;
@@ -99,11 +127,8 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(product_metrics),
-      DEVICE_TEST(bytes),
-      DEVICE_TEST(tied_keys),
-      DEVICE_TEST(heaps_of_rows),
-      DEVICE_TEST(queries_with_columns_left_out),
+      DEVICE_TEST(product_metrics), DEVICE_TEST(bytes),         DEVICE_TEST(neighbours_side_by_side),
+      DEVICE_TEST(tied_keys),       DEVICE_TEST(heaps_of_rows), DEVICE_TEST(queries_with_columns_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

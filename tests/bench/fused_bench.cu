@@ -117,7 +117,7 @@ void bench(int side, int terms, bool arranged, const cudaDeviceProp& properties)
   gpu::Array<std::int32_t> counts(2 * lists);
   gpu::Array<ListLimit<Number>> row_limits(lists + kBlockRows), column_limits(lists + kBlockRows), least(side);
   gpu::Array<std::uint8_t> again(2 * lists);
-  gpu::Array<unsigned> overflown(kPasses);
+  gpu::Array<unsigned> overflown(kMostPasses);
   FusedJob<Number> job{};
   job.both = true;
   for (auto* s : {&job.rows, &job.columns}) {

@@ -68,15 +68,18 @@ void share_cutoffs(Team& team) {
   team.each([&](std::size_t i) { adopt_cutoffs_of_others(team, i); });
 }
 
-// Each device gives a share of the rows first cut-offs; whether any guessed.
-bool guess_cutoffs(Team& team, const TaskPlan& plan) {
-  std::atomic<bool> made{false};
+enum class Guesses { none, some, all };
+
+// Each device gives a share of the rows first cut-offs; of how many rows they were guessed.
+Guesses guess_cutoffs(Team& team, const TaskPlan& plan) {
+  std::atomic<bool> made{false}, missing{false};
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
-    if (share.count > 0 && team[i].guess(share.first, share.count)) made = true;
+    if (share.count == 0) return;
+    (team[i].guess(share.first, share.count) ? made : missing) = true;
   });
   share_cutoffs(team);
-  return made;
+  return !made ? Guesses::none : missing ? Guesses::some : Guesses::all;
 }
 
 // The first device finds an order, if one pays, and the others take it. If one of them cannot, all give it up.
@@ -98,7 +101,10 @@ bool begin_rung(Team& team, const TaskPlan& plan, std::int32_t rung, bool is_las
   const auto begin = [&] { team.each([&](std::size_t i) { team[i].begin(rung); }); };
   begin();
   if (!is_last && team[0].sample() > kHopeless) return false;
-  if (guess_cutoffs(team, plan) && team[0].sample() > kHopeless) begin();  // without guesses
+  const Guesses guesses = guess_cutoffs(team, plan);
+  if (guesses == Guesses::none) return true;
+  // Who guessed takes it that all did.
+  if (guesses == Guesses::some || team[0].sample() > kHopeless) begin();  // without guesses
   return true;
 }
 

@@ -69,7 +69,7 @@ struct FusedSpace {
     }
     rows_again = space.take<std::uint8_t>(up_to_whole(p.tile_rows, kBlockRows) / kBlockRows);
     columns_again = space.take<std::uint8_t>(up_to_whole(p.tile_cols, kBlockColumns) / kBlockColumns);
-    overflown = space.take<unsigned>(kPasses);
+    overflown = space.take<unsigned>(kMostPasses);
     used = space.used();
   }
 
@@ -125,6 +125,7 @@ DeviceArray<std::int64_t> FusedTiles::find_order() {
 
 void FusedTiles::begin(int rung) {
   ProductTiles::begin(rung);
+  guessed_ = false;
   met_.assign(static_cast<std::size_t>(ceil_div(in_.problem.rows.count, in_.problem.tile_rows)), false);
   if (!in_.points.places() || !fuses()) return;
   const std::int64_t count = in_.problem.columns.count, dim = in_.problem.columns.dim;
@@ -179,6 +180,9 @@ void FusedTiles::meet(std::int64_t first, std::int64_t points) {
 
 CutoffGuess FusedTiles::guess() const { return fuses() ? cutoff_guess(in_.problem) : CutoffGuess(); }
 
+// In an order of cells neighbours are stored beside each other: a square would find all that lie below a guess.
+void FusedTiles::trust_guesses() { guessed_ = !leaves_out(); }
+
 // Into what lies in memory at a time.
 void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const {
   const TileBuffer most = buffer(in_.problem);
@@ -190,10 +194,13 @@ void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& p
                        true});
 }
 
-// Halves on the diagonal, then what lies between them.
+// Halves on the diagonal, then what lies between them. Squares that are no longer cut open lists in memory; in
+// registers, and so larger, if lists have guessed cut-offs.
 void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const {
-  if (area.rows <= std::min(opening_columns(in_.problem), side_in_memory(in_.problem))) {
-    parts.push_back({area, true});
+  constexpr std::int64_t kSquareUnderGuess = 16384;
+  if (area.rows <=
+      (guessed_ ? kSquareUnderGuess : std::min(opening_columns(in_.problem), side_in_memory(in_.problem)))) {
+    parts.push_back({.area = area, .opens = !guessed_, .under_guess = guessed_});
     return;
   }
   // Whole windows, so that they may be left out, if there are several.
@@ -272,7 +279,8 @@ void FusedTiles::find_in_registers(const TileSearch& search) {
     job.column_operands = space.column_operands;
     job.stride = stride;
   }
-  for (job.pass = 0; job.pass < kPasses; ++job.pass) {
+  if (search.part.under_guess) job.passes = kPassesUnderGuess;
+  for (; job.pass < job.passes; ++job.pass) {
     if (job.pass > 0) renew_limits(job, rows, columns, stream);
     kernel_of<Number>(compute_major_)(job, multiprocessors_, stream);
   }

@@ -2,10 +2,10 @@
 // cut-offs yet get them from tiles in memory, on the diagonal of a graph or under the first columns of queries; from
 // there parts double, so that about k pairs of each pass the cut-offs of the parts before. Where points come in blocks
 // the first tile of a block, wherever it lies, opens its lists. Where many neighbours are wanted cut-offs are guessed
-// before, so that few pairs pass from the first part on. Products in fp32, and all where the probe found that the
-// kernels add up wrongly, go through tiles in memory. Rows of 8-bit integers are multiplied as such. A graph of many
-// points in clusters has them in an order in which clusters stay together (cells.cuh), and leaves out products of balls
-// of points that are too far apart (fused/balls.cuh).
+// before, so that few pairs pass from the first part on, and parts on the diagonal stay in registers, too. Products in
+// fp32, and all where the probe found that the kernels add up wrongly, go through tiles in memory. Rows of 8-bit
+// integers are multiplied as such. A graph of many points in clusters has them in an order in which clusters stay
+// together (cells.cuh), and leaves out products of balls of points that are too far apart (fused/balls.cuh).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ class FusedTiles final : public ProductTiles {
   void begin(int rung) override;
   std::vector<TilePart> parts(const TileArea& area, bool square) override;
   CutoffGuess guess() const override;
+  void trust_guesses() override;
   bool leaves_out() const noexcept override { return balls_ && fuses(); }
   void find(TileSearch& search) override;
 
@@ -47,6 +48,7 @@ class FusedTiles final : public ProductTiles {
   void meet(std::int64_t first, std::int64_t points);
 
   int compute_major_ = 0, multiprocessors_ = 0;
+  bool guessed_ = false;   // all lists of this rung have cut-offs that were guessed
   std::vector<bool> met_;  // by blocks of rows (of rows and columns, of a graph): has been in a tile of this rung
   std::optional<fused::BallArrays> balls_;  // where points are in an order of their own
 };

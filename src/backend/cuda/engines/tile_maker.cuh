@@ -41,7 +41,8 @@ struct TileArea {
 // A part of a tile that is searched at a time.
 struct TilePart {
   TileArea area;
-  bool opens;  // its lists may have no cut-offs yet
+  bool opens;                // its lists may have no cut-offs yet
+  bool under_guess = false;  // they have seen nothing yet, and have cut-offs that were guessed
 };
 
 // What is searched for, and where it goes.
@@ -98,6 +99,8 @@ class TileMaker {
   // From which columns cut-offs should be guessed before the first tile: copies of columns drawn at random, which are
   // numbered behind all columns.
   virtual CutoffGuess guess() const { return {}; }
+  // Every list has a cut-off that was guessed, by whichever device.
+  virtual void trust_guesses() {}
   // Whether it leaves out tiles of a graph's points, which are in an order of find_order() then.
   virtual bool leaves_out() const noexcept { return false; }
   // search.rows and search.columns get what their lists accept. Asynchronous.

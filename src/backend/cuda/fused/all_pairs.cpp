@@ -91,7 +91,7 @@ std::vector<double> all_products(const FusedPoints& points, std::span<const Numb
                                  int multiprocessors, bool both, DeviceContext& context) {
   const OfSide<Number> rows(points.row_count, points.column_count, kBlockRows, {}, context),
       columns(points.column_count, points.row_count, kBlockColumns, expected, context);
-  const DeviceArray<unsigned> overflown(kPasses, context);
+  const DeviceArray<unsigned> overflown(kMostPasses, context);
   const DeviceArray<ListLimit<Number>> least(in_tiles(points.column_count) / kLaneColumns, context);
   FusedJob<Number> job{};
   for (SelectJob* const side : {&job.rows, &job.columns}) {

@@ -32,8 +32,11 @@ inline constexpr int kWindow = 256, kTile = 128;
 inline constexpr int kLaneColumns = 8;
 // Columns of a unit of work at most.
 inline constexpr std::int64_t kUnitColumns = 16384;
-// A pass more for lists that found more than they have room for, and one more; then what is lost is remembered.
-inline constexpr int kPasses = 3;
+// A pass more for lists that found more than they have room for, and one more; then what is lost is remembered. Where
+// lists have nothing but a guessed cut-off they may find all pairs below it, some three times as many as they have room
+// for. A cut-off falls to the k-th of those that found room, so that each pass finds k of as many as there is room for:
+// at k = 100, with room for 192, 600 pairs, then 312, 163.
+inline constexpr int kPasses = 3, kPassesUnderGuess = 5, kMostPasses = 5;
 
 // All of a job but what depends on the products' type.
 struct FusedWork {
@@ -56,8 +59,8 @@ struct FusedWork {
   const std::uint64_t* near;
   int unit_columns;     // a multiple of kBlockColumns; with `near`, of kWindow
   int band;             // blocks of rows whose units come together
-  unsigned* overflown;  // kPasses: lists that found more than there is room for, by pass
-  int pass;
+  unsigned* overflown;  // kMostPasses: lists that found more than there is room for, by pass
+  int pass = 0, passes = kPasses;
 };
 
 // Number: of products; float of fp16, std::int32_t of bytes.

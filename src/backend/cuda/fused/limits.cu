@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJ
 #pragma unroll
   for (int j = 0; j < kSorted; ++j) {
     const int of_window = j * kThreads + thread, i = first + of_window;
-    if (rows && i < kPasses) job.overflown[i] = 0;
+    if (rows && i < kMostPasses) job.overflown[i] = 0;
     if (rows && i < row_blocks(job)) job.rows_again[i] = 0;
     if (rows && i < column_units(job)) job.columns_again[i] = 0;
     const bool takes = i < side.lists && (rows || job.both);
@@ -91,6 +91,9 @@ __global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJ
   job.column_least[first / kLaneColumns + thread] = least;
 }
 
+// Lists that a block of threads looks at together.
+constexpr int kRenewedTogether = 32;
+
 // A block a list, of those that found too much.
 template <class Number>
 __global__ void __launch_bounds__(kThreads)
@@ -101,14 +104,14 @@ __global__ void __launch_bounds__(kThreads)
   const bool rows = blockIdx.y == 0;
   const Side<Number> side = side_of(job, rows);
   const ListsOfSide& of = rows ? of_rows : of_columns;
-  for (int first = static_cast<int>(blockIdx.x) * kThreads; first < side.places;
-       first += static_cast<int>(gridDim.x) * kThreads) {
-    const int mine = first + static_cast<int>(threadIdx.x);
-    const int list = mine < side.places ? point_at(side.order, mine) : side.lists;
+  for (int first = static_cast<int>(blockIdx.x) * kRenewedTogether; first < side.places;
+       first += static_cast<int>(gridDim.x) * kRenewedTogether) {
+    const int end = min(first + kRenewedTogether, side.places), mine = first + static_cast<int>(threadIdx.x);
+    const int list = mine < end ? point_at(side.order, mine) : side.lists;
     const bool full = list < side.lists && side.job->counts[list] > side.job->capacity;
     if (list < side.lists && !full) side.limits[mine].threshold = LimitRange<Number>::no_threshold();
-    // Lists in which something is left over are few.
-    for (int place = first; place < min(first + kThreads, side.places); ++place) {
+    if (!__syncthreads_or(full)) continue;
+    for (int place = first; place < end; ++place) {
       if (!__syncthreads_or(full && mine == place)) continue;
       const int l = point_at(side.order, place);
       const int capacity = side.job->capacity;
@@ -138,9 +141,9 @@ void start_limits(const FusedJob<Number>& job, cudaStream_t stream) {
 template <class Number>
 void renew_limits(const FusedJob<Number>& job, const ListsOfSide& rows, const ListsOfSide& columns,
                   cudaStream_t stream) {
-  constexpr int kMostBlocks = 512;
-  const int most = std::max(job.rows.rows, job.rows.columns);
-  const dim3 blocks(static_cast<unsigned>(std::min((most + kThreads - 1) / kThreads, kMostBlocks)), job.both ? 2U : 1U);
+  constexpr int kMostBlocks = 1024;
+  const int most = (std::max(job.rows.rows, job.rows.columns) + kRenewedTogether - 1) / kRenewedTogether;
+  const dim3 blocks(static_cast<unsigned>(std::min(most, kMostBlocks)), job.both ? 2U : 1U);
   renew<<<blocks, kThreads, 0, stream>>>(job, rows, columns);
   check_launch();
 }

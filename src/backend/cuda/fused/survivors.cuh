@@ -93,7 +93,7 @@ class Survivors {
       return;
     }
     if (place == side.capacity) atomicAdd(&job.overflown[job.pass], 1U);
-    if (job.pass == kPasses - 1) lower(side.dropped + list, low);
+    if (job.pass == job.passes - 1) lower(side.dropped + list, low);
   }
 
   Space& space_;
