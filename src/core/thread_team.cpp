@@ -11,9 +11,6 @@
 namespace libknng {
 namespace {
 
-// So few threads one starts in a row.
-constexpr std::size_t kFewStarted = 4;
-
 // Looks for what is about to come, some 20 us while nobody else wants the processor. Whether it came.
 template <class Came>
 bool look_for(Came&& came) noexcept {
@@ -72,7 +69,7 @@ void ThreadTeam::start(int members) noexcept {
 void ThreadTeam::start(std::span<Helper> helpers) noexcept {
   while (!helpers.empty()) {
     Helper& first = helpers.front();
-    const std::span<Helper> its = helpers.subspan(1, helpers.size() < kFewStarted ? 0 : (helpers.size() - 1) / 2);
+    const std::span<Helper> its = helpers.subspan(1, std::ssize(helpers) < kFewStarted ? 0 : (helpers.size() - 1) / 2);
     try {
       first.thread = std::thread([this, &first, its] {
         start(its);

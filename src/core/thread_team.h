@@ -87,6 +87,9 @@ class ThreadTeam {
   // Members of a team up to which helpers are moved to other processors. In larger ones few wait behind the caller, and
   // a move takes the caller some microseconds for each; it was measured with two.
   static constexpr int kMovedTogether = 4;
+  // So few helpers one thread starts in a row; the caller may look at them while it does.
+  static constexpr int kFewStarted = 4;
+  static_assert(kMovedTogether <= kFewStarted);
 
   const int size_;
   std::list<Helpers> helpers_;

@@ -17,6 +17,7 @@ constexpr double kWorthThread = 200e-6, kWorthOneOfFew = 500e-6;
 constexpr int kFewThreads = 3;
 // What takes less needs nobody who looks after it.
 constexpr double kBrief = 1e-3;
+constexpr int kBriefTogether = 16;  // threads at most, as some of them may not come
 
 // Roughly, of all pairs and lists on one thread: 200 x 2 take 0.06 ms at k = 1 and 0.93 at k = 100, 1,000 x 2 at k = 10
 // take 0.57 and 5,000 x 8 at k = 1 16 (AVX2).
@@ -103,7 +104,7 @@ Plan make_plan(const Problem& problem) {
   Plan plan;
   plan.grid = {p.rows, p.columns, tile_rows, tile_cols, p.square};
   plan.threads = threads;
-  plan.brief = estimated_seconds(p) < kBrief * threads;
+  plan.brief = estimated_seconds(p) < kBrief * std::min(threads, kBriefTogether);
   plan.host_bytes = peak_bytes(p, tile_rows, tile_cols, threads);
   plan.smallest_host = peak_bytes(p, p.tile_rows ? p.tile_rows : p.panel, p.tile_cols ? p.tile_cols : p.panel,
                                   p.threads_fixed ? p.threads : 1);

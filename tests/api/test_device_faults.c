@@ -376,6 +376,29 @@ static void guesses_are_proved(void** state) {
   asked_free(&a);
 }
 
+/* A device that guesses beside one that does not: all begin again without guesses. */
+static void all_guess_or_none(void** state) {
+  (void)state;
+  if (!fake_devices) skip();
+  asked a;
+  ask(&a, rows_normal(KNNG_F32, 400, 6, 332));
+  static const char* const behaviours[] = {"0:guesses=1", "1:guesses=1"};
+  for (int b = 0; b < 2; ++b) {
+    knng* h = handle_for(&a.q, "cuda:0,1", "tiled", "auto", "0");
+    devices_behave(behaviours[b]);
+    const int64_t before = fake_count("guesses", 0);
+    knng_graph* g = NULL;
+    expect_ok(answer(h, &a.q, NULL, &g), behaviours[b]);
+    assert_true(fake_count("guesses", 0) > before);
+    expect_same(a.expected, g, behaviours[b]);
+    assert_true(filtered_of(g, 400) == 400); /* with guesses of rank 1 most would have no proof */
+    knng_graph_destroy(g);
+    devices_behave("");
+    knng_destroy(h);
+  }
+  asked_free(&a);
+}
+
 /* Devices compare points in the first one's order, if it makes one: the graph is the same. */
 static void orders_are_shared(void** state) {
   (void)state;
@@ -497,6 +520,7 @@ int main(int argc, char** argv) {
       DEVICE_TEST(devices_that_fail),
       DEVICE_TEST(a_sample_picks_the_precision),
       DEVICE_TEST(guesses_are_proved),
+      DEVICE_TEST(all_guess_or_none),
       DEVICE_TEST(orders_are_shared),
       DEVICE_TEST(blocks_that_fail),
       DEVICE_TEST(a_bound_that_is_none_is_found_out),

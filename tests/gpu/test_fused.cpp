@@ -471,7 +471,7 @@ void check_kind(Values kind, const NamedKernel& kernel, int multiprocessors) {
   for (const int capacity : {4, 8, 40})
     for (const bool both : {true, false})
       for (const bool arranged : {false, true})
-        for (const int passes : {kPasses, kPassesUnderGuess})
+        for (const int passes : {kPasses, kMostPasses})
           expect_case(make_case(kind, small ? 150 : 700, small ? 300 : 900, 32, both, capacity, 3, seed++), kernel, 3,
                       {kBlockColumns, 1 + static_cast<int>(seed % 3), arranged, passes});
   // Windows that are far: nothing of them comes, nor is anything else lost.

@@ -3,6 +3,9 @@
 #include "backend/cuda/engines/cutoff_guess.h"
 
 #include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
 
 #include "harness/cmocka.h"
 #include "metric/metric.h"
@@ -11,6 +14,7 @@ namespace {
 
 using libknng::cuda::cutoff_guess;
 using libknng::cuda::CutoffGuess;
+using libknng::cuda::passes_under_guess;
 
 knng_backend_problem problem_of(std::int64_t n, std::int64_t dim, std::int64_t k) {
   knng_backend_problem p{};
@@ -62,6 +66,45 @@ void guesses_have_room(void**) {
       }
 }
 
+// Passes in which a list finds all pairs below its cut-off, whose distances these are, in the order in which they come.
+int passes_of(std::vector<int> pairs, std::int64_t k, std::int64_t room) {
+  int passes = 1;
+  for (; std::ssize(pairs) > room; ++passes) {
+    std::vector<int> found(pairs.begin(), pairs.begin() + room);
+    std::nth_element(found.begin(), found.begin() + (k - 1), found.end());
+    const int cutoff = found[static_cast<std::size_t>(k - 1)];
+    std::erase_if(pairs, [cutoff](int distance) { return distance > cutoff; });
+  }
+  return passes;
+}
+
+// Neighbours that are stored beside their rows, from the left to the right, or in any order.
+void squares_find_all_below_guesses(void**) {
+  int trusted = 0;
+  for (const std::int64_t n : {40000, 300000, 1000000, 4000000})
+    for (const std::int64_t k : {50, 100, 256, 1000})
+      for (const std::int64_t dim : {24, 128, 784}) {
+        const knng_backend_problem p = problem_of(n, dim, k);
+        const CutoffGuess guess = cutoff_guess(p);
+        if (guess.drawn == 0) continue;
+        const std::int64_t room = p.capacity, passes = passes_under_guess(guess, n, k, room);
+        assert_true(passes >= 2);
+        trusted += passes <= 12;
+        const double each = static_cast<double>(n) / static_cast<double>(guess.drawn);
+        for (const double deviations : {-2.0, 0.0, 3.0}) {  // of how many lie below the guess of a row
+          const double rank = static_cast<double>(guess.rank);
+          const int side = static_cast<int>((rank + deviations * std::sqrt(rank)) * each / 2);
+          std::vector<int> pairs;
+          for (int distance = side; distance >= 1; --distance) pairs.push_back(2 * distance);
+          for (int distance = 1; distance <= side; ++distance) pairs.push_back(2 * distance + 1);
+          assert_true(passes_of(pairs, k, room) <= passes);
+          std::shuffle(pairs.begin(), pairs.end(), std::mt19937(1));
+          assert_true(passes_of(pairs, k, room) <= passes);
+        }
+      }
+  assert_true(trusted > 5);
+}
+
 }  // namespace
 
 int main() {
@@ -69,6 +112,7 @@ int main() {
       cmocka_unit_test(many_neighbours_of_many_points),
       cmocka_unit_test(other_engines_and_blocks_have_none),
       cmocka_unit_test(guesses_have_room),
+      cmocka_unit_test(squares_find_all_below_guesses),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -394,7 +394,8 @@ Memory memory_of(const Dataset& data, const Dataset* queries, const Texts& texts
                  std::int64_t limit = 0) {
   Settings settings = with(texts);
   if (limit) settings.set("max_host_bytes", std::to_string(limit));
-  const Task task = make_task(settings, data, queries != nullptr);
+  Task task = make_task(settings, data, queries != nullptr);
+  task.wants_smallest = true;
   const TaskPlan plan = queries ? plan_task(task, data, queries->rows(), queries->dtype(), k, data.held_bytes())
                                 : plan_task(task, data, 0, 0, k, data.held_bytes());
   const Graph graph = queries ? query(data, settings, *queries, nullptr, k) : build(data, settings, k);

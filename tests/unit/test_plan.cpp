@@ -279,6 +279,25 @@ void threads_are_for_work(void**) {
   assert_true(threads_worth(p, sixteen) > 1);
 }
 
+// What all threads together end within a millisecond or so, but not what some of them would take long for.
+void brief_work_is_brief(void**) {
+  Problem p;
+  p.dim = 32;
+  p.k = 10;
+  p.workspace_bytes = [](std::int64_t, std::int64_t) { return std::int64_t{1}; };
+  const auto is_brief = [&p](std::int64_t rows, int threads) {
+    p.rows = p.columns = rows;
+    p.threads = threads;
+    return make_plan(p).brief;
+  };
+  assert_true(is_brief(200, 1));
+  assert_false(is_brief(1000, 1));
+  assert_true(is_brief(1000, 8));
+  assert_true(is_brief(2000, 16));
+  assert_false(is_brief(20000, 16));
+  assert_false(is_brief(20000, 4096));
+}
+
 // Where tiles have the peak, every thread brings its own working memory.
 void every_thread_has_its_working_memory(void**) {
   for (const Engine& engine : kEngines) {
@@ -366,6 +385,7 @@ int main() {
       cmocka_unit_test(plans_fit_every_budget_that_can_be_met),
       cmocka_unit_test(smallest_host_is_the_least_of_all_choices),
       cmocka_unit_test(threads_are_for_work),
+      cmocka_unit_test(brief_work_is_brief),
       cmocka_unit_test(every_thread_has_its_working_memory),
       cmocka_unit_test(an_order_is_held_to_the_end),
       cmocka_unit_test(more_of_anything_takes_no_less),

@@ -54,23 +54,23 @@ bool is_brief(const Task& task, const Dataset& data, const TileGrid& grid) {
 
 // Host memory, beside the result, while equal rows are put back (distinct.h): if half of the rows equal others. Of
 // graphs that stay on a device there is so little that it is counted for any share.
-std::int64_t bytes_to_put_back(const Task& task, std::int64_t rows, std::int64_t k) {
+std::int64_t bytes_to_put_back(const Task& task, int threads, std::int64_t rows, std::int64_t k) {
   const Task of_distinct = task_of_distinct(task);
   if (task.keep_on_device) return graph_bytes_of_distinct(of_distinct, rows, k);
-  return checked_add(graph_bytes_of_distinct(of_distinct, ceil_div(rows, 2), k + 1), expand_bytes(k, task.threads()),
-                     "k");
+  return checked_add(graph_bytes_of_distinct(of_distinct, ceil_div(rows, 2), k + 1), expand_bytes(k, threads), "k");
 }
 
 // Host memory at its peak. for_distinct: if many of the rows turn out to equal others.
-std::int64_t host_bytes(const Task& task, const Dataset& data, std::int64_t rows, bool square, std::int64_t k,
-                        std::int64_t held_bytes, std::int64_t session_bytes, bool for_distinct) {
+std::int64_t host_bytes(const Task& task, int threads, const Dataset& data, std::int64_t rows, bool square,
+                        std::int64_t k, std::int64_t held_bytes, std::int64_t session_bytes, bool for_distinct) {
   const std::int64_t entries = checked_mul(rows, k + (task.self_first ? 1 : 0), "k");
   const std::int64_t entry_bytes = task.keep_on_device ? 0 : 8 + find_dtype(task.value_dtype)->bytes;
   const std::int64_t result = checked_add(checked_mul(entries, entry_bytes, "k"), 2 * rows, "k");
-  const std::int64_t print = square && !task.rows_are_distinct ? bytes_to_fingerprint(data, task.threads()) : 0;
+  const std::int64_t print = square && !task.rows_are_distinct ? bytes_to_fingerprint(data, threads) : 0;
   const bool puts_back = for_distinct && square && distinct_pays(task, rows, rows / 2);
-  const std::int64_t distinct =
-      puts_back ? checked_add(Groups::bytes(rows) + bytes_to_group(data), bytes_to_put_back(task, rows, k), "k") : 0;
+  const std::int64_t distinct = puts_back ? checked_add(Groups::bytes(rows) + bytes_to_group(data),
+                                                        bytes_to_put_back(task, threads, rows, k), "k")
+                                          : 0;
   const std::int64_t working = checked_add(checked_add(result, session_bytes, "k"), std::max(print, distinct), "k");
   return checked_add(held_bytes, working, "rows");
 }
@@ -288,7 +288,8 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
          static_cast<long long>(most), static_cast<long long>(made.smallest));
   plan.grid = made.grid;
   plan.brief = is_brief(task, data, made.grid);
-  plan.threads = plan.brief && task.asked_threads == 0 ? 1 : task.threads();
+  const int threads = task.threads();
+  plan.threads = plan.brief && task.asked_threads == 0 ? 1 : threads;
   device.slice = made.slice;
   device.capacity = made.capacity;
   device.blocks_held = made.blocks_held;
@@ -299,8 +300,8 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
   const std::int64_t session_host = planning.host_bytes(made);
   const std::int64_t rows = made.grid.rows;
   const bool square = queries == 0;
-  plan.smallest_host = host_bytes(task, data, rows, square, k, held_bytes, session_host, false);
-  plan.host_bytes = host_bytes(task, data, rows, square, k, held_bytes, session_host, true);
+  plan.smallest_host = host_bytes(task, threads, data, rows, square, k, held_bytes, session_host, false);
+  plan.host_bytes = host_bytes(task, threads, data, rows, square, k, held_bytes, session_host, true);
   if (plan.host_bytes > task.max_host_bytes) plan.host_bytes = plan.smallest_host;
   plan.held_bytes = held_bytes;
   return true;

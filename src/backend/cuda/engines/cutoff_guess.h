@@ -58,4 +58,18 @@ inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
   return best;
 }
 
+// Passes in which the lists of a square find all that lies below their guesses (fused/fused_job.cuh), each with `room`
+// places, even if all of it is in the square and stored by distance to either side, as in series in time. Columns come
+// from the left: a full list has those that are farthest to the left, and its cut-off falls to the k-th nearest of
+// them, so that room - k fewer lie below it on either side. From room - k / 2 on either side on the nearest are among
+// what it has, and a last pass finds k of them.
+inline std::int64_t passes_under_guess(const CutoffGuess& guess, std::int64_t n, std::int64_t k, std::int64_t room) {
+  constexpr double kDeviations = 3;
+  const auto rank = static_cast<double>(guess.rank), spare = static_cast<double>(room - k);
+  const double below =
+      (rank + kDeviations * std::sqrt(rank)) * static_cast<double>(n) / static_cast<double>(guess.drawn);
+  const double beyond = below / 2 - (static_cast<double>(room) - static_cast<double>(k) / 2);
+  return 2 + static_cast<std::int64_t>(std::ceil(std::max(0.0, beyond) / spare));
+}
+
 }  // namespace libknng::cuda

@@ -125,7 +125,7 @@ DeviceArray<std::int64_t> FusedTiles::find_order() {
 
 void FusedTiles::begin(int rung) {
   ProductTiles::begin(rung);
-  guessed_ = false;
+  passes_under_guess_ = 0;
   met_.assign(static_cast<std::size_t>(ceil_div(in_.problem.rows.count, in_.problem.tile_rows)), false);
   if (!in_.points.places() || !fuses()) return;
   const std::int64_t count = in_.problem.columns.count, dim = in_.problem.columns.dim;
@@ -180,8 +180,12 @@ void FusedTiles::meet(std::int64_t first, std::int64_t points) {
 
 CutoffGuess FusedTiles::guess() const { return fuses() ? cutoff_guess(in_.problem) : CutoffGuess(); }
 
-// In an order of cells neighbours are stored beside each other: a square would find all that lie below a guess.
-void FusedTiles::trust_guesses() { guessed_ = !leaves_out(); }
+// In an order of cells neighbours are stored beside each other: squares would take all their passes.
+void FusedTiles::trust_guesses(std::int64_t room) {
+  const knng_backend_problem& p = in_.problem;
+  const std::int64_t passes = passes_under_guess(cutoff_guess(p), p.columns.count, p.k, room);
+  passes_under_guess_ = leaves_out() || passes > fused::kMostPasses ? 0 : static_cast<int>(passes);
+}
 
 // Into what lies in memory at a time.
 void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const {
@@ -197,10 +201,11 @@ void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& p
 // Halves on the diagonal, then what lies between them. Squares that are no longer cut open lists in memory; in
 // registers, and so larger, if lists have guessed cut-offs.
 void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const {
+  const bool guessed = passes_under_guess_ > 0;
   constexpr std::int64_t kSquareUnderGuess = 16384;
   if (area.rows <=
-      (guessed_ ? kSquareUnderGuess : std::min(opening_columns(in_.problem), side_in_memory(in_.problem)))) {
-    parts.push_back({.area = area, .opens = !guessed_, .under_guess = guessed_});
+      (guessed ? kSquareUnderGuess : std::min(opening_columns(in_.problem), side_in_memory(in_.problem)))) {
+    parts.push_back({.area = area, .opens = !guessed, .under_guess = guessed});
     return;
   }
   // Whole windows, so that they may be left out, if there are several.
@@ -279,7 +284,7 @@ void FusedTiles::find_in_registers(const TileSearch& search) {
     job.column_operands = space.column_operands;
     job.stride = stride;
   }
-  if (search.part.under_guess) job.passes = kPassesUnderGuess;
+  if (search.part.under_guess) job.passes = std::max(kPasses, passes_under_guess_);
   for (; job.pass < job.passes; ++job.pass) {
     if (job.pass > 0) renew_limits(job, rows, columns, stream);
     kernel_of<Number>(compute_major_)(job, multiprocessors_, stream);

@@ -31,7 +31,7 @@ class FusedTiles final : public ProductTiles {
   void begin(int rung) override;
   std::vector<TilePart> parts(const TileArea& area, bool square) override;
   CutoffGuess guess() const override;
-  void trust_guesses() override;
+  void trust_guesses(std::int64_t room) override;
   bool leaves_out() const noexcept override { return balls_ && fuses(); }
   void find(TileSearch& search) override;
 
@@ -48,8 +48,8 @@ class FusedTiles final : public ProductTiles {
   void meet(std::int64_t first, std::int64_t points);
 
   int compute_major_ = 0, multiprocessors_ = 0;
-  bool guessed_ = false;   // all lists of this rung have cut-offs that were guessed
-  std::vector<bool> met_;  // by blocks of rows (of rows and columns, of a graph): has been in a tile of this rung
+  int passes_under_guess_ = 0;  // of squares, if all lists of this rung have guessed cut-offs; else 0
+  std::vector<bool> met_;       // by blocks of rows (of rows and columns, of a graph): has been in a tile of this rung
   std::optional<fused::BallArrays> balls_;  // where points are in an order of their own
 };
 

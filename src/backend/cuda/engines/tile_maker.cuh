@@ -99,8 +99,8 @@ class TileMaker {
   // From which columns cut-offs should be guessed before the first tile: copies of columns drawn at random, which are
   // numbered behind all columns.
   virtual CutoffGuess guess() const { return {}; }
-  // Every list has a cut-off that was guessed, by whichever device.
-  virtual void trust_guesses() {}
+  // Every list has a cut-off that was guessed, by whichever device. room: for what a part finds of a list.
+  virtual void trust_guesses(std::int64_t /*room*/) {}
   // Whether it leaves out tiles of a graph's points, which are in an order of find_order() then.
   virtual bool leaves_out() const noexcept { return false; }
   // search.rows and search.columns get what their lists accept. Asynchronous.

@@ -33,10 +33,9 @@ inline constexpr int kLaneColumns = 8;
 // Columns of a unit of work at most.
 inline constexpr std::int64_t kUnitColumns = 16384;
 // A pass more for lists that found more than they have room for, and one more; then what is lost is remembered. Where
-// lists have nothing but a guessed cut-off they may find all pairs below it, some three times as many as they have room
-// for. A cut-off falls to the k-th of those that found room, so that each pass finds k of as many as there is room for:
-// at k = 100, with room for 192, 600 pairs, then 312, 163.
-inline constexpr int kPasses = 3, kPassesUnderGuess = 5, kMostPasses = 5;
+// lists have nothing but a guessed cut-off they may find several times as many, and take more passes
+// (engines/cutoff_guess.h).
+inline constexpr int kPasses = 3, kMostPasses = 12;
 
 // All of a job but what depends on the products' type.
 struct FusedWork {

@@ -250,7 +250,7 @@ bool Session::guess(std::int64_t first, std::int64_t count) {
   if (guess.drawn > 0) {
     search_rows(first, count, problem_.columns.count, guess.drawn, {guess.rank, guess.capacity});
     lists_->empty(context_.stream);
-    maker_->trust_guesses();
+    maker_->trust_guesses(found_capacity(problem_));
   } else if (maker_->leaves_out()) {
     look_beside(first, count);
   }
