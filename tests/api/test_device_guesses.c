@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "harness/cmocka.h"
-#include "harness/compare.h"
 #include "harness/devices.h"
 
 /* So many neighbours of so many points are worth a guess (unit.cutoff_guess). */
@@ -58,8 +57,7 @@ static void bytes(void** state) {
 }
 
 /* Points of a closed curve in their order, as series in time have them: all that lie below a row's guess are stored
- * next to it, more than its list has room for when it has seen nothing. Its cut-off falls in time all the same. Bytes
- * have no order of cells, and no rung that would prove what the first one lost. */
+ * next to it, more than its list has room for when it has seen nothing. Bytes have no order of cells. */
 static void neighbours_side_by_side(void** state) {
   (void)state;
   skip_without_guesses();
@@ -75,14 +73,6 @@ static void neighbours_side_by_side(void** state) {
     }
   const question q = question_of(&rows, &metric_cases[1], neighbours);
   expect_guessed(&q, "side by side");
-  for (const char* const* set = device_sets(); *set; ++set) {
-    knng* h = handle_for(&q, *set, "fused", "auto", "0");
-    knng_graph* g = NULL;
-    assert_int_equal(knng_build(h, neighbours, NULL, &g, NULL), KNNG_OK);
-    assert_true(stat_of(g, "redone_fp64") <= points / 200);
-    knng_graph_destroy(g);
-    knng_destroy(h);
-  }
   rows_free(&noise);
   rows_free(&rows);
 }

@@ -515,9 +515,9 @@ void denormals_are_kept_inside_and_the_hosts_choice_put_back(void**) {
 }
 #endif
 
-#if defined(__x86_64__) && defined(__GLIBC__)
 // The x87's part of the host's state, which no vector instruction looks at.
 void the_x87_is_put_back(void**) {
+#if defined(__x86_64__) && defined(__GLIBC__)
   std::fenv_t before, after;
   std::fegetenv(&before);
   for (const int precision : {0x000, 0x200}) {  // of float, of double
@@ -541,8 +541,10 @@ void the_x87_is_put_back(void**) {
   }
   std::fegetenv(&after);
   assert_int_equal(after.__control_word & 0x300, before.__control_word & 0x300);
-}
+#else
+  skip();
 #endif
+}
 
 void float_envs_nest(void**) {
   std::fesetround(FE_UPWARD);
@@ -588,9 +590,7 @@ int main() {
 #ifdef __x86_64__
       cmocka_unit_test(denormals_are_kept_inside_and_the_hosts_choice_put_back),
 #endif
-#if defined(__x86_64__) && defined(__GLIBC__)
       cmocka_unit_test(the_x87_is_put_back),
-#endif
       cmocka_unit_test(float_envs_nest),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
