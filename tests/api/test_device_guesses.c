@@ -57,24 +57,28 @@ static void bytes(void** state) {
 }
 
 /* Points of a closed curve in their order, as series in time have them: all that lie below a row's guess are stored
- * next to it, more than its list has room for when it has seen nothing. Bytes have no order of cells. */
+ * next to it, more than its list has room for when it has seen nothing. */
 static void neighbours_side_by_side(void** state) {
   (void)state;
   skip_without_guesses();
-  enum { points = 100000, wide = 80 };
-  test_rows rows = rows_normal(KNNG_U8, points, wide, 507), noise = rows_normal(KNNG_F32, points, wide, 508);
-  const float* values = noise.data;
-  uint8_t* bytes = rows.data;
-  for (int64_t i = 0; i < points; ++i)
-    for (int t = 0; t < wide; ++t) {
-      const double turns = (double)i / points * (1 + t / 2);
-      const double at = 6.283185307179586 * turns, wave = t % 2 ? sin(at) : cos(at);
-      bytes[i * wide + t] = (uint8_t)lrint(128 + 110 * wave + (double)values[i * wide + t]);
+  static const int32_t dtypes[] = {KNNG_F32, KNNG_U8};
+  for (int t = 0; t < 2; ++t) {
+    const int64_t points = t ? 100000 : many, wide = t ? 80 : dim;
+    test_rows rows = rows_normal(dtypes[t], points, wide, 507), noise = rows_normal(KNNG_F32, points, wide, 508);
+    const float* const deviations = noise.data;
+    for (int64_t i = 0; i < points * wide; ++i) {
+      const double turns = (double)(i / wide) / (double)points * (double)(1 + i % wide / 2);
+      const double at = 6.283185307179586 * turns, wave = i % 2 ? sin(at) : cos(at);
+      if (t)
+        ((uint8_t*)rows.data)[i] = (uint8_t)lrint(128 + 110 * wave + (double)deviations[i]);
+      else
+        ((float*)rows.data)[i] = (float)(wave + 0.01 * (double)deviations[i]);
     }
-  const question q = question_of(&rows, &metric_cases[1], neighbours);
-  expect_guessed(&q, "side by side");
-  rows_free(&noise);
-  rows_free(&rows);
+    const question q = question_of(&rows, &metric_cases[1], neighbours);
+    expect_guessed(&q, t ? "bytes side by side" : "side by side");
+    rows_free(&noise);
+    rows_free(&rows);
+  }
 }
 
 /* Keys of which few differ: guesses are the cut-off of many. */

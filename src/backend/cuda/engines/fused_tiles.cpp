@@ -180,11 +180,13 @@ void FusedTiles::meet(std::int64_t first, std::int64_t points) {
 
 CutoffGuess FusedTiles::guess() const { return fuses() ? cutoff_guess(in_.problem) : CutoffGuess(); }
 
-// In an order of cells neighbours are stored beside each other: squares would take all their passes.
+// In an order of cells neighbours are stored beside each other: squares would take all their passes. Of bytes no other
+// rung would prove what lists lose.
 void FusedTiles::trust_guesses(std::int64_t room) {
   const knng_backend_problem& p = in_.problem;
+  if (leaves_out() || multiplies_bytes(p)) return;
   const std::int64_t passes = passes_under_guess(cutoff_guess(p), p.columns.count, p.k, room);
-  passes_under_guess_ = leaves_out() || passes > fused::kMostPasses ? 0 : static_cast<int>(passes);
+  if (passes <= fused::kMostPasses) passes_under_guess_ = static_cast<int>(passes);
 }
 
 // Into what lies in memory at a time.
