@@ -39,6 +39,16 @@ static void product_metrics(void** state) {
   rows_free(&rows);
 }
 
+/* So many that an order of cells is looked for. There is none, and squares on the diagonal stay in registers. */
+static void squares_in_registers(void** state) {
+  (void)state;
+  skip_without_guesses();
+  test_rows rows = rows_normal(KNNG_F32, 135000, dim, 509);
+  const question q = question_of(&rows, &metric_cases[1], neighbours);
+  expect_guessed(&q, "squares");
+  rows_free(&rows);
+}
+
 /* GPUs multiply them as such. */
 static void bytes(void** state) {
   (void)state;
@@ -125,8 +135,13 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(product_metrics), DEVICE_TEST(bytes),         DEVICE_TEST(neighbours_side_by_side),
-      DEVICE_TEST(tied_keys),       DEVICE_TEST(heaps_of_rows), DEVICE_TEST(queries_with_columns_left_out),
+      DEVICE_TEST(product_metrics),
+      DEVICE_TEST(squares_in_registers),
+      DEVICE_TEST(bytes),
+      DEVICE_TEST(neighbours_side_by_side),
+      DEVICE_TEST(tied_keys),
+      DEVICE_TEST(heaps_of_rows),
+      DEVICE_TEST(queries_with_columns_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,11 +180,12 @@ void FusedTiles::meet(std::int64_t first, std::int64_t points) {
 
 CutoffGuess FusedTiles::guess() const { return fuses() ? cutoff_guess(in_.problem) : CutoffGuess(); }
 
-// In an order of cells neighbours are stored beside each other: squares would take all their passes. Of bytes no other
-// rung would prove what lists lose.
+// Only where an order of cells was looked for and none was found. In such an order neighbours are stored beside each
+// other, and so they may be where nobody looked, as in time series. Then squares would take all their passes, and more:
+// columns that are drawn come in their order, so that some guesses are far above the rank that was asked for.
 void FusedTiles::trust_guesses(std::int64_t room) {
   const knng_backend_problem& p = in_.problem;
-  if (leaves_out() || multiplies_bytes(p)) return;
+  if (leaves_out() || !may_order(p)) return;
   const std::int64_t passes = passes_under_guess(cutoff_guess(p), p.columns.count, p.k, room);
   if (passes <= fused::kMostPasses) passes_under_guess_ = static_cast<int>(passes);
 }
