@@ -43,7 +43,7 @@ static void product_metrics(void** state) {
 static void squares_in_registers(void** state) {
   (void)state;
   skip_without_guesses();
-  test_rows rows = rows_normal(KNNG_F32, 135000, dim, 509);
+  test_rows rows = rows_normal(KNNG_F32, 140001, 64, 509);
   const question q = question_of(&rows, &metric_cases[1], neighbours);
   expect_guessed(&q, "squares");
   rows_free(&rows);
