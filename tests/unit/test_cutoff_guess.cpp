@@ -78,6 +78,13 @@ int passes_of(std::vector<int> pairs, std::int64_t k, std::int64_t room) {
   return passes;
 }
 
+// As sessions have it for what a part finds of a list (list_capacity(), found_capacity()).
+std::int64_t room_for(std::int64_t k) {
+  const auto up = [](std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; };
+  return std::max(up(k + k / 8 + 16, 32),
+                  up(k + static_cast<std::int64_t>(6 * std::sqrt(2.0 * static_cast<double>(k))), 16));
+}
+
 // Neighbours that are stored beside their rows, from the left to the right, or in any order.
 void squares_find_all_below_guesses(void**) {
   int trusted = 0;
@@ -87,9 +94,9 @@ void squares_find_all_below_guesses(void**) {
         const knng_backend_problem p = problem_of(n, dim, k);
         const CutoffGuess guess = cutoff_guess(p);
         if (guess.drawn == 0) continue;
-        const std::int64_t room = p.capacity, passes = passes_under_guess(guess, n, k, room);
+        const std::int64_t room = room_for(k), passes = passes_under_guess(guess, n, k, room);
         assert_true(passes >= 2);
-        trusted += passes <= 12;
+        trusted += passes <= 12;  // fused::kMostPasses
         const double each = static_cast<double>(n) / static_cast<double>(guess.drawn);
         for (const double deviations : {-2.0, 0.0, 3.0}) {  // of how many lie below the guess of a row
           const double rank = static_cast<double>(guess.rank);
