@@ -116,7 +116,7 @@ typedef struct knng_backend_problem {
   int64_t k;
   const char* engine;   /* a name of find_engine(); NULL, before there is a plan: whichever pays */
   const char* selector; /* "insertion", "batch_sort" or "quick" */
-  int32_t by_rows;      /* answer() is called and not begin, guess, sample, tile, settle, merge_lists, refine or redo */
+  int32_t by_rows;      /* answer() is called, and none of begin() to redo() */
   /* From the plan. */
   int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
   int64_t capacity;             /* candidates that a list keeps, more than k */
@@ -231,24 +231,25 @@ typedef struct knng_backend_seam {
   int64_t (*blocks_held)(const knng_backend_session* session);
   /* Before the first begin(), of a square problem: compares points in an order in which whole tiles can be left out, if
    * that pays; or, where `as` is not NULL, in that of another session of the problem, which made one. made: whether it
-   * does. Sessions of a problem have the same order; rows and columns of tile() and guess() are places in it then,
-   * those of all other calls are points as ever. An order that another session cannot take is given up: then `as` has
-   * none, and made is 0. Returns when others can take it. Nothing but time depends on it. */
+   * does. Sessions of a problem have the same order; rows and columns of tile() and first_cutoffs() are places in it
+   * then, those of all other calls are points as ever. An order that another session cannot take is given up: then `as`
+   * has none, and made is 0. Returns when others can take it. Nothing but time depends on it. */
   int32_t (*order_points)(knng_backend_session* session, const knng_backend_session* as, int32_t* made,
                           knng_backend_error* error);
   /* Empties the lists, and returns when other sessions can adopt their cut-offs; tiles that follow are evaluated in
    * this precision. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
-  /* After begin(): gives rows [first, first + count) first cut-offs from a few columns, where that pays. Those that it
-   * guesses nearly all lists fill under; lists that do not are left without a proof. made: whether it guessed.
+  /* After begin(): the share of the rows that tiles in this precision will leave without a proof, as some rows tell; if
+   * `guess`, under cut-offs that first_cutoffs() guesses, and 1 where it does not. Lists and cut-offs are those of
+   * begin() afterwards. An estimate, which nothing but time depends on; 0 where it would take about as long as the
+   * tiles, or where points come in blocks. */
+  int32_t (*sample)(knng_backend_session* session, int32_t guess, double* unproved, knng_backend_error* error);
+  /* Before the first tile: gives rows [first, first + count) first cut-offs from a few columns, where that pays; if
+   * `guess`, such as nearly all lists fill under: lists that do not are left without a proof. made: whether it guessed.
    * Returns when other sessions can adopt them. Until begin() a session that guessed takes it that all rows have
    * guesses. Nothing but time depends on it. */
-  int32_t (*guess)(knng_backend_session* session, int64_t first, int64_t count, int32_t* made,
-                   knng_backend_error* error);
-  /* Before the first tile: the share of the rows that tiles in this precision will leave without a proof, as some rows
-   * tell, whose lists are empty afterwards. An estimate, which nothing but time depends on; 0 where it would take about
-   * as long as the tiles, or where points come in blocks. */
-  int32_t (*sample)(knng_backend_session* session, double* unproved, knng_backend_error* error);
+  int32_t (*first_cutoffs)(knng_backend_session* session, int64_t first, int64_t count, int32_t guess, int32_t* made,
+                           knng_backend_error* error);
   /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the
    * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done, but not
    * before all but some of the tiles before it are. */

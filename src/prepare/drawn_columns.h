@@ -21,6 +21,14 @@ inline std::int64_t drawn_point(std::int64_t points, std::int64_t count, std::in
          static_cast<std::int64_t>(random_bits(static_cast<std::uint64_t>(s)) % static_cast<std::uint64_t>(width));
 }
 
+// The share whose point comes as the s-th of `count`, a power of two, in van der Corput's order (the bits of s the
+// other way round): those that follow one another lie all over the points, however these are stored.
+inline std::int64_t scattered_share(std::int64_t s, std::int64_t count) noexcept {
+  std::int64_t share = 0;
+  for (std::int64_t bit = 1; bit < count; bit *= 2, s /= 2) share = 2 * share + s % 2;
+  return share;
+}
+
 // The rank among `drawn` of `points` at which a column is above the k nearest but for about one row in 20,000: of these
 // k, about Poisson(mean) are drawn, and this many are not, but for 5 in 100,000 rows (computed for means from 0.01 to
 // 100).

@@ -16,14 +16,20 @@ typedef struct build_case {
   const char* calls[10];
 } build_case;
 static const build_case builds[] = {
-    {"cuda:0", "tiled", "64", 300, 16, 0, {"open", "begin", "guess", "sample", "tile", "settle", "refine", "redo"}},
+    {"cuda:0",
+     "tiled",
+     "64",
+     300,
+     16,
+     0,
+     {"open", "begin", "sample", "first_cutoffs", "tile", "settle", "refine", "redo"}},
     {"cuda:2,0,1",
      "tiled",
      "32",
      300,
      16,
      0,
-     {"open", "begin", "guess", "tile", "adopt_cutoffs", "settle", "merge_lists", "refine", "redo"}},
+     {"open", "begin", "first_cutoffs", "tile", "adopt_cutoffs", "settle", "merge_lists", "refine", "redo"}},
     {"cuda:0", "tiled", "0", 500, 301, 1, {"tile", "begin_keys", "keys", "refine"}},
     {"cuda:0,1", "tiled", "0", 500, 301, 1, {"tile", "merge_lists", "begin_keys", "keys", "refine"}},
     {"cuda:0,1", "tiled", "0", 300, 5, 2, {"open", "begin", "tile", "merge_lists", "refine"}},

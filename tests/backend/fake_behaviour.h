@@ -46,14 +46,14 @@ struct Failure {
 };
 
 inline constexpr std::array<const char*, 16> kCalls = {
-    "open",        "order_points", "begin", "guess",  "sample", "tile",   "adopt_cutoffs", "settle",
-    "merge_lists", "begin_keys",   "keys",  "refine", "redo",   "answer", "check",         "expand"};
+    "open",        "order_points", "begin", "sample", "first_cutoffs", "tile",   "adopt_cutoffs", "settle",
+    "merge_lists", "begin_keys",   "keys",  "refine", "redo",          "answer", "check",         "expand"};
 enum Call : std::size_t {
   kOpen,
   kOrderPoints,
   kBegin,
-  kGuess,
   kSample,
+  kFirstCutoffs,
   kTile,
   kAdoptCutoffs,
   kSettle,

@@ -9,10 +9,10 @@
 // none), drops=ID (no row gets that neighbour), orders (points are compared the other way round), keeps_order (not by
 // it), guesses=RANK (among every fourth column), samples (sample() tells something), coarse_hashes (four of them, of
 // rows in its memory), fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N,
-// out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, order_points, begin, guess, sample,
-// tile, settle, adopt_cutoffs, merge_lists, begin_keys, keys, refine, redo, answer or check, or expand, of which every
-// one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile should have at
-// most.
+// out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, order_points, begin, sample,
+// first_cutoffs, tile, settle, adopt_cutoffs, merge_lists, begin_keys, keys, refine, redo, answer or check, or expand,
+// of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile
+// should have at most.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -156,18 +156,26 @@ std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_erro
   });
 }
 
-std::int32_t guess(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t* made,
-                   knng_backend_error* error) {
-  return on(s, fake::kGuess, error, [&] {
-    const std::int64_t rank = s->p.blocks_held > 0 ? 0 : behaviour(s->number, "guesses");
-    *made = rank > 0 ? 1 : 0;
-    if (rank > 0) s->guess(first, count, rank);
-  });
+// The rank of what the session guesses; 0: it does not.
+std::int64_t guessed_rank(const knng_backend_session* s) {
+  return s->p.blocks_held > 0 ? 0 : std::max<std::int64_t>(behaviour(s->number, "guesses"), 0);
 }
 
 // Only where a test asks for it: else every rung would be reached by few.
-std::int32_t sample(knng_backend_session* s, double* unproved, knng_backend_error* error) {
-  return on(s, fake::kSample, error, [&] { *unproved = behaviour(s->number, "samples") >= 0 ? s->sample() : 0; });
+std::int32_t sample(knng_backend_session* s, std::int32_t guess, double* unproved, knng_backend_error* error) {
+  return on(s, fake::kSample, error, [&] {
+    const std::int64_t rank = guess ? guessed_rank(s) : 0;
+    *unproved = guess && rank == 0 ? 1 : behaviour(s->number, "samples") >= 0 ? s->sample(rank) : 0;
+  });
+}
+
+std::int32_t first_cutoffs(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t guess,
+                           std::int32_t* made, knng_backend_error* error) {
+  return on(s, fake::kFirstCutoffs, error, [&] {
+    const std::int64_t rank = guess ? guessed_rank(s) : 0;
+    *made = rank > 0 ? 1 : 0;
+    if (rank > 0) s->guess(first, count, rank);
+  });
 }
 
 std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
@@ -297,8 +305,8 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .blocks_held = &blocks_held,
       .order_points = &order_points,
       .begin = &begin,
-      .guess = &guess,
       .sample = &sample,
+      .first_cutoffs = &first_cutoffs,
       .tile = &tile,
       .adopt_cutoffs = &adopt_cutoffs,
       .settle = &settle,

@@ -202,9 +202,10 @@ class Session {
       ++rows_guessed;
     }
   }
-  // Every eighth row's list of all columns.
-  double sample() {
+  // Every eighth row's list of all columns; rank: of first cut-offs that are guessed, or 0.
+  double sample(std::int64_t rank) {
     if (p.blocks_held > 0) return 0;
+    if (rank > 0) guess(0, p.rows.count, rank);
     std::int64_t sampled = 0, unproved = 0;
     for (std::int64_t row = 0; row < p.rows.count; row += 8, ++sampled) {
       for (std::int64_t id = 0; id < p.columns.count; ++id)
@@ -213,10 +214,7 @@ class Session {
       lower_cutoff(row);
       unproved += !(dropped[row] > cutoffs[row].load()) || (guess < kInfinity && !fills(row, guess));
     }
-    for (std::int64_t row = 0; row < p.rows.count; row += 8) {
-      counts[row] = 0;
-      dropped[row] = kInfinity;
-    }
+    begin(rung);
     return static_cast<double>(unproved) / static_cast<double>(sampled);
   }
   void tile(std::int64_t first_row, std::int64_t n, std::int64_t first_column, std::int64_t m) {

@@ -179,12 +179,13 @@ std::int32_t order_points(knng_backend_session* s, const knng_backend_session* a
 std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
   return on(s, fake::kBegin, error, [&] { return real().begin(s->session, rung, error); });
 }
-std::int32_t guess(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t* made,
-                   knng_backend_error* error) {
-  return on(s, fake::kGuess, error, [&] { return real().guess(s->session, first, count, made, error); });
+std::int32_t sample(knng_backend_session* s, std::int32_t guess, double* unproved, knng_backend_error* error) {
+  return on(s, fake::kSample, error, [&] { return real().sample(s->session, guess, unproved, error); });
 }
-std::int32_t sample(knng_backend_session* s, double* unproved, knng_backend_error* error) {
-  return on(s, fake::kSample, error, [&] { return real().sample(s->session, unproved, error); });
+std::int32_t first_cutoffs(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t guess,
+                           std::int32_t* made, knng_backend_error* error) {
+  return on(s, fake::kFirstCutoffs, error,
+            [&] { return real().first_cutoffs(s->session, first, count, guess, made, error); });
 }
 std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
                   std::int64_t columns, knng_backend_error* error) {
@@ -266,8 +267,8 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
     s.blocks_held = &blocks_held;
     s.order_points = &order_points;
     s.begin = &begin;
-    s.guess = &guess;
     s.sample = &sample;
+    s.first_cutoffs = &first_cutoffs;
     s.tile = &tile;
     s.adopt_cutoffs = &adopt_cutoffs;
     s.settle = &settle;

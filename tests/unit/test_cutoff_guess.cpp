@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -14,7 +15,9 @@ namespace {
 
 using libknng::cuda::cutoff_guess;
 using libknng::cuda::CutoffGuess;
+using libknng::cuda::kPassesOfPart;
 using libknng::cuda::passes_under_guess;
+using libknng::cuda::room_under_guess;
 
 knng_backend_problem problem_of(std::int64_t n, std::int64_t dim, std::int64_t k) {
   knng_backend_problem p{};
@@ -79,10 +82,27 @@ int passes_of(std::vector<int> pairs, std::int64_t k, std::int64_t room) {
 }
 
 // As sessions have it for what a part finds of a list (list_capacity(), found_capacity()).
-std::int64_t room_for(std::int64_t k) {
+std::int64_t room_for(std::int64_t n, std::int64_t k, const CutoffGuess& guess) {
   const auto up = [](std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; };
-  return std::max(up(k + k / 8 + 16, 32),
-                  up(k + static_cast<std::int64_t>(6 * std::sqrt(2.0 * static_cast<double>(k))), 16));
+  return std::max({up(k + k / 8 + 16, 32),
+                   up(k + static_cast<std::int64_t>(6 * std::sqrt(2.0 * static_cast<double>(k))), 16),
+                   up(room_under_guess(guess, n, k), 16)});
+}
+
+// All that may lie below a row's guess comes at once, as where points of a cluster are stored together.
+void parts_find_all_below_guesses(void**) {
+  std::mt19937 random(2);
+  for (const std::int64_t n : {40000, 300000, 1000000, 4000000})
+    for (const std::int64_t k : {50, 100, 256, 1000}) {
+      const CutoffGuess guess = cutoff_guess(problem_of(n, 128, k));
+      if (guess.drawn == 0) continue;
+      const double rank = static_cast<double>(guess.rank),
+                   each = static_cast<double>(n) / static_cast<double>(guess.drawn);
+      std::vector<int> pairs(static_cast<std::size_t>((rank + 5 * std::sqrt(rank)) * each));
+      std::iota(pairs.begin(), pairs.end(), 1);
+      std::shuffle(pairs.begin(), pairs.end(), random);
+      assert_true(passes_of(pairs, k, room_for(n, k, guess)) <= kPassesOfPart);
+    }
 }
 
 // Neighbours that are stored beside their rows, from the left to the right, or in any order.
@@ -94,7 +114,7 @@ void squares_find_all_below_guesses(void**) {
         const knng_backend_problem p = problem_of(n, dim, k);
         const CutoffGuess guess = cutoff_guess(p);
         if (guess.drawn == 0) continue;
-        const std::int64_t room = room_for(k), passes = passes_under_guess(guess, n, k, room);
+        const std::int64_t room = room_for(n, k, guess), passes = passes_under_guess(guess, n, k, room);
         assert_true(passes >= 2);
         trusted += passes <= 12;  // fused::kMostPasses
         const double each = static_cast<double>(n) / static_cast<double>(guess.drawn);
@@ -119,6 +139,7 @@ int main() {
       cmocka_unit_test(many_neighbours_of_many_points),
       cmocka_unit_test(other_engines_and_blocks_have_none),
       cmocka_unit_test(guesses_have_room),
+      cmocka_unit_test(parts_find_all_below_guesses),
       cmocka_unit_test(squares_find_all_below_guesses),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

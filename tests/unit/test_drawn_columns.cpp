@@ -12,6 +12,7 @@ namespace {
 using libknng::drawn_point;
 using libknng::random_bits;
 using libknng::rank_above;
+using libknng::scattered_share;
 
 void each_share_has_one(void**) {
   const std::int64_t sizes[][2] = {{1, 1}, {7, 3}, {100, 100}, {1000, 64}, {99991, 4096}, {std::int64_t{1} << 40, 5}};
@@ -23,6 +24,20 @@ void each_share_has_one(void**) {
       // Shares are as equal as can be.
       assert_true(j >= points / drawn * s && j < (points / drawn + 1) * (s + 1));
       last = j;
+    }
+  }
+}
+
+// Each share once, and any that follow one another lie all over the points: of 64 in a row some in each sixteenth.
+void shares_are_scattered(void**) {
+  for (std::int64_t count = 1; count <= 8192; count *= 2) {
+    std::vector<int> seen(static_cast<std::size_t>(count));
+    for (std::int64_t s = 0; s < count; ++s) ++seen[static_cast<std::size_t>(scattered_share(s, count))];
+    assert_true(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+    for (std::int64_t first = 0; first + 64 <= count; first += 61) {
+      unsigned met = 0;
+      for (std::int64_t s = first; s < first + 64; ++s) met |= 1U << (scattered_share(s, count) * 16 / count);
+      assert_int_equal(met, 0xffff);
     }
   }
 }
@@ -61,6 +76,7 @@ void ranks_are_ordered(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(each_share_has_one),
+      cmocka_unit_test(shares_are_scattered),
       cmocka_unit_test(ranks_are_above),
       cmocka_unit_test(ranks_are_ordered),
   };

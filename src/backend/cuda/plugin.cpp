@@ -197,13 +197,13 @@ std::int32_t begin(knng_backend_session* session, std::int32_t rung, knng_backen
   return on(session, error, [&](cuda::Session& s) { s.begin(rung); });
 }
 
-std::int32_t guess(knng_backend_session* session, std::int64_t first, std::int64_t count, std::int32_t* made,
-                   knng_backend_error* error) {
-  return on(session, error, [&](cuda::Session& s) { *made = s.guess(first, count) ? 1 : 0; });
+std::int32_t sample(knng_backend_session* session, std::int32_t guess, double* unproved, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { *unproved = s.sample(guess != 0); });
 }
 
-std::int32_t sample(knng_backend_session* session, double* unproved, knng_backend_error* error) {
-  return on(session, error, [&](cuda::Session& s) { *unproved = s.sample(); });
+std::int32_t first_cutoffs(knng_backend_session* session, std::int64_t first, std::int64_t count, std::int32_t guess,
+                           std::int32_t* made, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { *made = s.first_cutoffs(first, count, guess != 0) ? 1 : 0; });
 }
 
 std::int32_t tile(knng_backend_session* session, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
@@ -357,8 +357,8 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .blocks_held = &blocks_held,
       .order_points = &order_points,
       .begin = &begin,
-      .guess = &guess,
       .sample = &sample,
+      .first_cutoffs = &first_cutoffs,
       .tile = &tile,
       .adopt_cutoffs = &adopt_cutoffs,
       .settle = &settle,

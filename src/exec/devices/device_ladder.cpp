@@ -68,18 +68,15 @@ void share_cutoffs(Team& team) {
   team.each([&](std::size_t i) { adopt_cutoffs_of_others(team, i); });
 }
 
-enum class Guesses { none, some, all };
-
-// Each device gives a share of the rows first cut-offs; of how many rows they were guessed.
-Guesses guess_cutoffs(Team& team, const TaskPlan& plan) {
-  std::atomic<bool> made{false}, missing{false};
+// Each device gives a share of the rows first cut-offs. False: they should have been guessed, and one cannot guess.
+bool first_cutoffs(Team& team, const TaskPlan& plan, bool guess) {
+  std::atomic<bool> missing{false};
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
-    if (share.count == 0) return;
-    (team[i].guess(share.first, share.count) ? made : missing) = true;
+    if (share.count > 0 && team[i].first_cutoffs(share.first, share.count, guess) != guess) missing = true;
   });
   share_cutoffs(team);
-  return !made ? Guesses::none : missing ? Guesses::some : Guesses::all;
+  return !missing;
 }
 
 // The first device finds an order, if one pays, and the others take it. If one of them cannot, all give it up.
@@ -95,17 +92,16 @@ void order_points(Team& team) {
     });
 }
 
-// Empty lists, with cut-offs where these could be guessed. False: tiles of this rung would prove too few rows, and a
-// next one is there.
+// Empty lists with first cut-offs, guessed ones if most rows are proved under these. False: tiles of this rung would
+// prove too few rows either way, and a next one is there.
 bool begin_rung(Team& team, const TaskPlan& plan, std::int32_t rung, bool is_last) {
   const auto begin = [&] { team.each([&](std::size_t i) { team[i].begin(rung); }); };
   begin();
-  if (!is_last && team[0].sample() > kHopeless) return false;
-  const Guesses guesses = guess_cutoffs(team, plan);
-  if (guesses == Guesses::none) return true;
-  // Who guessed takes it that all did.
-  if (guesses == Guesses::some || team[0].sample() > kHopeless) begin();  // without guesses
-  return true;
+  const bool guess = team[0].sample(true) <= kHopeless;
+  if (!guess && !is_last && team[0].sample(false) > kHopeless) return false;
+  if (first_cutoffs(team, plan, guess)) return true;
+  begin();  // who guessed takes it that all did
+  return first_cutoffs(team, plan, false);
 }
 
 // Tiles of a queue, on whichever device is free; or some of them, if the output is found to be discarded.

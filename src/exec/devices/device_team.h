@@ -44,15 +44,15 @@ class DeviceSession {
   }
 
   void begin(std::int32_t rung) { require(job_.backend.begin(session_.get(), rung, &error_)); }
-  bool guess(std::int64_t first, std::int64_t count) {
-    std::int32_t made = 0;
-    require(job_.backend.guess(session_.get(), first, count, &made, &error_));
-    return made != 0;
-  }
-  double sample() {
+  double sample(bool guess) {
     double unproved = 0;
-    require(job_.backend.sample(session_.get(), &unproved, &error_));
+    require(job_.backend.sample(session_.get(), guess ? 1 : 0, &unproved, &error_));
     return unproved;
+  }
+  bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess) {
+    std::int32_t made = 0;
+    require(job_.backend.first_cutoffs(session_.get(), first, count, guess ? 1 : 0, &made, &error_));
+    return made != 0;
   }
   void run(const Tile& t) {
     require(job_.backend.tile(session_.get(), t.first_row, t.rows, t.first_column, t.columns, &error_));

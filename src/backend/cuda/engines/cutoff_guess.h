@@ -58,6 +58,22 @@ inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
   return best;
 }
 
+// Pairs of a row below its guess, of which the columns drawn tell that the `rank` nearest of them are there.
+inline double below_guess(const CutoffGuess& guess, std::int64_t n, double deviations) {
+  const auto rank = static_cast<double>(guess.rank);
+  return (rank + deviations * std::sqrt(rank)) * static_cast<double>(n) / static_cast<double>(guess.drawn);
+}
+
+// Places that a list needs to find all that lies below its guess in as many passes as a part has (fused/fused_job.cuh),
+// if all of it is in the part, in any order: of `room` pairs k are below the next pass's cut-off.
+inline constexpr int kPassesOfPart = 3;
+inline std::int64_t room_under_guess(const CutoffGuess& guess, std::int64_t n, std::int64_t k) {
+  constexpr double kDeviations = 6;
+  const double below = below_guess(guess, n, kDeviations);
+  return static_cast<std::int64_t>(
+      std::ceil(std::pow(below * std::pow(static_cast<double>(k), kPassesOfPart - 1), 1.0 / kPassesOfPart)));
+}
+
 // Passes in which the lists of a square find all that lies below their guesses (fused/fused_job.cuh), each with `room`
 // places, even if all of it is in the square and stored by distance to either side, as in series in time. Columns come
 // from the left: a full list has those that are farthest to the left, and its cut-off falls to the k-th nearest of
@@ -65,10 +81,9 @@ inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
 // what it has, and a last pass finds k of them.
 inline std::int64_t passes_under_guess(const CutoffGuess& guess, std::int64_t n, std::int64_t k, std::int64_t room) {
   constexpr double kDeviations = 3;
-  const auto rank = static_cast<double>(guess.rank), spare = static_cast<double>(room - k);
-  const double below =
-      (rank + kDeviations * std::sqrt(rank)) * static_cast<double>(n) / static_cast<double>(guess.drawn);
-  const double beyond = below / 2 - (static_cast<double>(room) - static_cast<double>(k) / 2);
+  const auto spare = static_cast<double>(room - k);
+  const double beyond =
+      below_guess(guess, n, kDeviations) / 2 - (static_cast<double>(room) - static_cast<double>(k) / 2);
   return 2 + static_cast<std::int64_t>(std::ceil(std::max(0.0, beyond) / spare));
 }
 

@@ -18,6 +18,10 @@ namespace {
 // The side of tiles in memory, where whole tiles of the plan may have to go through memory.
 constexpr std::int64_t kWholeSide = 16384;
 constexpr std::int64_t kGrain = 128;
+// Of rows as if they were queries: they may have seen no more than what is stored beside them, and meet a cluster as a
+// whole.
+constexpr int kPassesOfQueries = 6;
+static_assert(fused::kPasses == kPassesOfPart && kPassesOfQueries <= fused::kMostPasses);
 // Of fewer points all products take no longer than finding an order.
 constexpr std::int64_t kFewestOrdered = std::int64_t{1} << 17;
 
@@ -161,6 +165,8 @@ std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) {
     split_strips(area, false, parts);
   else
     parts.push_back({area, false});
+  if (beside && area.first_column < p.columns.count)
+    for (TilePart& part : parts) part.passes = kPassesOfQueries;
   if (!beside && area.first_column < p.columns.count) {
     meet(area.first_row, area.rows);
     if (square) meet(area.first_column, area.columns);
@@ -180,12 +186,10 @@ void FusedTiles::meet(std::int64_t first, std::int64_t points) {
 
 CutoffGuess FusedTiles::guess() const { return fuses() ? cutoff_guess(in_.problem) : CutoffGuess(); }
 
-// Only where an order of cells was looked for and none was found. In such an order neighbours are stored beside each
-// other, and so they may be where nobody looked, as in time series. Then squares would take all their passes, and more:
-// columns that are drawn come in their order, so that some guesses are far above the rank that was asked for.
+// Not in an order of cells: there neighbours are stored beside each other, and squares would take all their passes.
 void FusedTiles::trust_guesses(std::int64_t room) {
   const knng_backend_problem& p = in_.problem;
-  if (leaves_out() || !may_order(p)) return;
+  if (leaves_out()) return;
   const std::int64_t passes = passes_under_guess(cutoff_guess(p), p.columns.count, p.k, room);
   if (passes <= fused::kMostPasses) passes_under_guess_ = static_cast<int>(passes);
 }
@@ -208,7 +212,7 @@ void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& par
   constexpr std::int64_t kSquareUnderGuess = 16384;
   if (area.rows <=
       (guessed ? kSquareUnderGuess : std::min(opening_columns(in_.problem), side_in_memory(in_.problem)))) {
-    parts.push_back({.area = area, .opens = !guessed, .under_guess = guessed});
+    parts.push_back({.area = area, .opens = !guessed, .passes = passes_under_guess_});
     return;
   }
   // Whole windows, so that they may be left out, if there are several.
@@ -287,7 +291,7 @@ void FusedTiles::find_in_registers(const TileSearch& search) {
     job.column_operands = space.column_operands;
     job.stride = stride;
   }
-  if (search.part.under_guess) job.passes = std::max(kPasses, passes_under_guess_);
+  job.passes = std::max(kPasses, search.part.passes);
   for (; job.pass < job.passes; ++job.pass) {
     if (job.pass > 0) renew_limits(job, rows, columns, stream);
     kernel_of<Number>(compute_major_)(job, multiprocessors_, stream);

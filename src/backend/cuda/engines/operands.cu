@@ -348,7 +348,8 @@ void Operands::copy_drawn_values(std::int64_t count, std::int64_t dim, Precision
   const std::int64_t drawn = drawn_.size();
   if (drawn == 0) return;
   std::vector<std::int64_t> list(static_cast<std::size_t>(drawn));
-  for (std::int64_t s = 0; s < drawn; ++s) list[static_cast<std::size_t>(s)] = drawn_point(count, drawn, s);
+  for (std::int64_t s = 0; s < drawn; ++s)
+    list[static_cast<std::size_t>(s)] = drawn_point(count, drawn, scattered_share(s, drawn));
   const cudaStream_t stream = context.stream;
   check(cudaMemcpyAsync(drawn_.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, stream));
   const std::int64_t bytes = stride_of(dim, precision) * value_bytes(precision);

@@ -41,8 +41,8 @@ struct TileArea {
 // A part of a tile that is searched at a time.
 struct TilePart {
   TileArea area;
-  bool opens;                // its lists may have no cut-offs yet
-  bool under_guess = false;  // they have seen nothing yet, and have cut-offs that were guessed
+  bool opens;      // its lists may have no cut-offs yet
+  int passes = 0;  // that they may need at most, if more than others do
 };
 
 // What is searched for, and where it goes.

@@ -65,6 +65,7 @@ Session::Session(int device, const knng_backend_problem& problem)
     : problem_(problem),
       metric_(metric_of(problem.metric)),
       selector_(selector_of(problem)),
+      depth_{problem.k, problem.capacity, found_capacity(problem)},
       device_(device),
       context_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
                devices_beside(problem, device), block_bytes(problem, device)),
@@ -208,10 +209,14 @@ void Session::begin(int rung) {
   if (points_.is_paged()) leave_stage();
   keys_.reset();  // what is there of the rung before goes first
   maker_->begin(rung);
-  // A power of two: exact but for underflow, which rounding up covers.
-  lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
+  clear_lists();
   enter(Stage::tiles);
   show_lists();
+}
+
+// The scale is a power of two: exact but for underflow, which rounding up covers.
+void Session::clear_lists() {
+  lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
 }
 
 // Others may adopt_cutoffs the cut-offs from now on.
@@ -232,55 +237,65 @@ void Session::search_rows(std::int64_t first, std::int64_t count, std::int64_t f
     }
 }
 
-// In an order of cells neighbours come together: a list that has not seen any would find too many at once. It sees
-// those that are next to its row first, wherever tiles begin. They come once more with all others: the lists go, their
-// cut-offs stay.
+// Where neighbours come together, as in an order of cells, a list that has not seen any would find too many at once. It
+// sees those that are next to its row first, wherever tiles begin. They come once more with all others: the lists go,
+// their cut-offs stay.
 void Session::look_beside(std::int64_t first, std::int64_t count) {
   const std::int64_t end = first + count;
   for (std::int64_t row = first; row < end; row += kLookTogether) {
     const std::int64_t rows = std::min(kLookTogether, end - row), from = std::max<std::int64_t>(row - kBeside, 0);
-    search_rows(row, rows, from, std::min(row + rows + kBeside, problem_.columns.count) - from, depth());
+    search_rows(row, rows, from, std::min(row + rows + kBeside, problem_.columns.count) - from, depth_);
   }
   lists_->empty(context_.stream);
 }
 
 // Rows beside columns drawn at random, which come once more with all others, as above: cut-offs that are guessed.
-bool Session::guess(std::int64_t first, std::int64_t count) {
+void Session::look_at_drawn(std::int64_t first, std::int64_t count) {
   const CutoffGuess guess = maker_->guess();
-  if (guess.drawn > 0) {
-    search_rows(first, count, problem_.columns.count, guess.drawn, {guess.rank, guess.capacity});
-    lists_->empty(context_.stream);
-    maker_->trust_guesses(found_capacity(problem_));
+  search_rows(first, count, problem_.columns.count, guess.drawn,
+              {guess.rank, guess.capacity, found_capacity(guess.rank, guess.capacity)});
+  lists_->empty(context_.stream);
+}
+
+bool Session::first_cutoffs(std::int64_t first, std::int64_t count, bool guess) {
+  const bool guesses = guess && maker_->guess().drawn > 0;
+  if (guesses) {
+    look_at_drawn(first, count);
+    maker_->trust_guesses(depth_.found);
   } else if (maker_->leaves_out()) {
     look_beside(first, count);
   }
   show_lists();
-  return guess.drawn > 0;
+  return guesses;
 }
 
-// The rows of a sample beside all columns.
-double Session::sample() {
+// The rows of a sample beside all columns. Tiles on the diagonal show points those that are stored next to them first,
+// and so do these.
+double Session::sample(bool guess) {
   const knng_backend_problem& p = problem_;
+  if (guess && maker_->guess().drawn == 0) return 1;
   const SampledRows rows(p.rows.count);
   const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
-  if (maker_->leaves_out())
-    for (int group = 0; group < SampledRows::kGroups; ++group) look_beside(rows.first(group), rows.together);
+  for (int group = 0; group < SampledRows::kGroups; ++group) {
+    if (guess) look_at_drawn(rows.first(group), rows.together);
+    if (p.square) look_beside(rows.first(group), rows.together);
+  }
   for (int group = 0; group < SampledRows::kGroups; ++group)
-    search_rows(rows.first(group), rows.together, 0, p.columns.count, depth());
+    search_rows(rows.first(group), rows.together, 0, p.columns.count, depth_);
   auto* const unproved = reinterpret_cast<int*>(workspace());
   check(cudaMemsetAsync(unproved, 0, sizeof *unproved, context_.stream));
   count_unproved(rows, lists_->from(0), bounds_from(0, p.k), unproved, context_.stream);
   int found = 0;
   staging_.download(unproved, &found, sizeof found, context_.stream);
-  lists_->empty(context_.stream);
+  clear_lists();
   show_lists();
   return static_cast<double>(found) / rows.count();
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   for (const TilePart& part : maker_->parts({first_row, rows, first_column, columns}, problem_.square != 0))
-    search(part, problem_.square && part.area.first_row != part.area.first_column, depth());
+    search(part, problem_.square && part.area.first_row != part.area.first_column, depth_);
   in_flight_.add(context_.stream);
 }
 
@@ -302,7 +317,7 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
     const int s = side == Side::rows ? 0 : 1;
     job.rows = static_cast<int>(area.rows);
     job.columns = static_cast<int>(area.columns);
-    job.capacity = static_cast<int>(found_capacity(depth.k, depth.capacity));
+    job.capacity = static_cast<int>(depth.found);
     job.side = side;
     job.first_id = static_cast<std::uint32_t>(first_id);
     job.admission = lists_->admission(first_list, both);

@@ -49,9 +49,9 @@ class Session {
   // another session. Whether they are.
   bool order_points(const Session* as);
   void begin(int rung);
-  // First cut-offs of some lists; whether they were guessed.
-  bool guess(std::int64_t first, std::int64_t count);
-  double sample();
+  double sample(bool guess);
+  // Of some lists; whether they were guessed.
+  bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess);
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void adopt_cutoffs(const Session& from);
   void settle();
@@ -82,13 +82,15 @@ class Session {
   }
   std::size_t tiles_in_flight() const;
   void show_lists() const;
-  // What lists are for: k entries, of as many as they keep. Cut-offs fall to what is proved of the k-th key.
+  // What lists are for: k entries, of as many as they keep and as a part may add. Cut-offs fall to what is proved of
+  // the k-th key.
   struct Depth {
-    std::int64_t k, capacity;
+    std::int64_t k, capacity, found;
   };
-  Depth depth() const noexcept { return {problem_.k, problem_.capacity}; }
   bool is_read_by_all() const;
   void look_beside(std::int64_t first, std::int64_t count);
+  void look_at_drawn(std::int64_t first, std::int64_t count);
+  void clear_lists();
   // `count` rows beside `columns` columns from `first_column` on, tile by tile, as if they were queries.
   void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
                    const Depth& depth);
@@ -103,6 +105,7 @@ class Session {
   const knng_backend_problem& problem_;
   const Metric metric_;
   const Selector& selector_;
+  const Depth depth_;  // of the lists
   int device_;
   DeviceContext context_;
   HandleCache handles_;

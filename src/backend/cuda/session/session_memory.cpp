@@ -26,6 +26,8 @@
 namespace libknng::cuda {
 namespace {
 
+constexpr std::int64_t up_to_grain(std::int64_t places) { return (places + 15) / 16 * 16; }
+
 // Rows that refinement has in flight; of so few parts results leave while others are made.
 constexpr std::int64_t kRowsInFlight = 16384, kFewestParts = 8;
 // Coordinates, or places in lists, of the rows that are refined in one launch: of short rows more go together, as the
@@ -114,9 +116,13 @@ bool shuffles_columns(const knng_backend_problem& p) {
 
 std::int64_t found_capacity(std::int64_t k, std::int64_t capacity) {
   const double mean = static_cast<double>(k), six_deviations = 6 * std::sqrt(2 * mean);
-  return std::max(capacity, (static_cast<std::int64_t>(mean + six_deviations) + 15) / 16 * 16);
+  return std::max(capacity, up_to_grain(static_cast<std::int64_t>(mean + six_deviations)));
 }
-std::int64_t found_capacity(const knng_backend_problem& p) { return found_capacity(p.k, p.capacity); }
+std::int64_t found_capacity(const knng_backend_problem& p) {
+  const std::int64_t found = found_capacity(p.k, p.capacity);
+  const CutoffGuess guess = cutoff_guess(p);
+  return guess.drawn == 0 ? found : std::max(found, up_to_grain(room_under_guess(guess, p.columns.count, p.k)));
+}
 
 std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t fit = kResultBytes / (width(p) * (8 + value_bytes(p)));
