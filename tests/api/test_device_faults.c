@@ -361,7 +361,9 @@ static void guesses_are_proved(void** state) {
         const int64_t before = fake_count("guesses", 0);
         knng_graph* g = NULL;
         expect_ok(answer(h, &a.q, NULL, &g), label);
-        assert_true(fake_count("guesses", 0) >= before + 400); /* each row by one device */
+        /* Each row by one device, unless a sample said that it is of no use. */
+        if (!samples || rank >= 16) assert_true(fake_count("guesses", 0) >= before + 400);
+        if (samples && rank == 1) assert_true(fake_count("guesses", 0) == before);
         expect_same(a.expected, g, label);
         assert_true(stat_of(g, "proved") == 400);
         const int64_t filtered = filtered_of(g, 400);

@@ -174,7 +174,9 @@ std::int32_t first_cutoffs(knng_backend_session* s, std::int64_t first, std::int
   return on(s, fake::kFirstCutoffs, error, [&] {
     const std::int64_t rank = guess ? guessed_rank(s) : 0;
     *made = rank > 0 ? 1 : 0;
-    if (rank > 0) s->guess(first, count, rank);
+    if (rank == 0) return;
+    s->guess(first, count, rank);
+    fake::rows_guessed += count;
   });
 }
 

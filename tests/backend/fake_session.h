@@ -199,7 +199,6 @@ class Session {
       if (static_cast<std::int64_t>(found.size()) < rank) continue;
       std::nth_element(found.begin(), found.begin() + (rank - 1), found.end());
       cutoffs[row].store(found[static_cast<std::size_t>(rank - 1)]);
-      ++rows_guessed;
     }
   }
   // Every eighth row's list of all columns; rank: of first cut-offs that are guessed, or 0.

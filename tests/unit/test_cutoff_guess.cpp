@@ -60,7 +60,7 @@ void guesses_have_room(void**) {
         const knng_backend_problem p = problem_of(n, dim, k);
         const CutoffGuess guess = cutoff_guess(p);
         if (guess.drawn == 0) continue;
-        assert_true(guess.drawn <= n / 8);
+        assert_true(guess.drawn <= n / 8 && (guess.drawn & (guess.drawn - 1)) == 0);
         assert_true(n + guess.drawn < (std::int64_t{1} << 32));  // ids of candidates
         assert_true(guess.rank >= 1 && guess.rank <= k);
         assert_true(guess.capacity > guess.rank && guess.capacity <= p.capacity);
@@ -91,6 +91,7 @@ std::int64_t room_for(std::int64_t n, std::int64_t k, const CutoffGuess& guess) 
 
 // All that may lie below a row's guess comes at once, as where points of a cluster are stored together.
 void parts_find_all_below_guesses(void**) {
+  int guessed = 0;
   std::mt19937 random(2);
   for (const std::int64_t n : {40000, 300000, 1000000, 4000000})
     for (const std::int64_t k : {50, 100, 256, 1000}) {
@@ -102,7 +103,9 @@ void parts_find_all_below_guesses(void**) {
       std::iota(pairs.begin(), pairs.end(), 1);
       std::shuffle(pairs.begin(), pairs.end(), random);
       assert_true(passes_of(pairs, k, room_for(n, k, guess)) <= kPassesOfPart);
+      ++guessed;
     }
+  assert_true(guessed > 5);
 }
 
 // Neighbours that are stored beside their rows, from the left to the right, or in any order.

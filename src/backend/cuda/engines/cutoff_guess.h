@@ -22,7 +22,7 @@ inline std::int64_t opening_columns(const knng_backend_problem& p) {
 }
 
 struct CutoffGuess {
-  std::int64_t drawn = 0;     // columns; 0: a guess is not worth while
+  std::int64_t drawn = 0;     // columns, a power of two; 0: a guess is not worth while
   std::int64_t rank = 0;      // among them
   std::int64_t capacity = 0;  // of lists of drawn columns
 };
@@ -58,14 +58,16 @@ inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
   return best;
 }
 
-// Pairs of a row below its guess, of which the columns drawn tell that the `rank` nearest of them are there.
+// Pairs of a row that lie below its guess: as many as `rank` of the drawn columns tell, and so many standard deviations
+// more.
 inline double below_guess(const CutoffGuess& guess, std::int64_t n, double deviations) {
   const auto rank = static_cast<double>(guess.rank);
   return (rank + deviations * std::sqrt(rank)) * static_cast<double>(n) / static_cast<double>(guess.drawn);
 }
 
 // Places that a list needs to find all that lies below its guess in as many passes as a part has (fused/fused_job.cuh),
-// if all of it is in the part, in any order: of `room` pairs k are below the next pass's cut-off.
+// if all of it is in the part, in an order that has nothing to do with distance: of what is below the cut-off a pass
+// leaves the share k / room.
 inline constexpr int kPassesOfPart = 3;
 inline std::int64_t room_under_guess(const CutoffGuess& guess, std::int64_t n, std::int64_t k) {
   constexpr double kDeviations = 6;

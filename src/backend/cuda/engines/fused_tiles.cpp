@@ -18,10 +18,9 @@ namespace {
 // The side of tiles in memory, where whole tiles of the plan may have to go through memory.
 constexpr std::int64_t kWholeSide = 16384;
 constexpr std::int64_t kGrain = 128;
-// Of rows as if they were queries: they may have seen no more than what is stored beside them, and meet a cluster as a
-// whole.
-constexpr int kPassesOfQueries = 6;
-static_assert(fused::kPasses == kPassesOfPart && kPassesOfQueries <= fused::kMostPasses);
+// Of rows of a sample, which may meet a whole cluster at once, where rows of a build meet it in parts that double.
+constexpr int kPassesOfSample = 6;
+static_assert(fused::kPasses == kPassesOfPart && kPassesOfSample <= fused::kMostPasses);
 // Of fewer points all products take no longer than finding an order.
 constexpr std::int64_t kFewestOrdered = std::int64_t{1} << 17;
 
@@ -130,7 +129,6 @@ DeviceArray<std::int64_t> FusedTiles::find_order() {
 void FusedTiles::begin(int rung) {
   ProductTiles::begin(rung);
   passes_under_guess_ = 0;
-  met_.assign(static_cast<std::size_t>(ceil_div(in_.problem.rows.count, in_.problem.tile_rows)), false);
   if (!in_.points.places() || !fuses()) return;
   const std::int64_t count = in_.problem.columns.count, dim = in_.problem.columns.dim;
   if (!balls_) balls_.emplace(taken<fused::BallArrays>(in_.context, count, dim));
@@ -165,13 +163,28 @@ std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) {
     split_strips(area, false, parts);
   else
     parts.push_back({area, false});
-  if (beside && area.first_column < p.columns.count)
-    for (TilePart& part : parts) part.passes = kPassesOfQueries;
   if (!beside && area.first_column < p.columns.count) {
     meet(area.first_row, area.rows);
     if (square) meet(area.first_column, area.columns);
   }
   return parts;
+}
+
+std::vector<TilePart> FusedTiles::parts_of_sample(const TileArea& area, std::int64_t seen) {
+  std::vector<TilePart> parts;
+  if (!fuses()) {
+    cut(area, false, parts);
+    return parts;
+  }
+  for (std::int64_t done = 0, width = 0; done < area.columns; done += width) {
+    width = std::min(seen + done, area.columns - done);
+    parts.push_back({{area.first_row, area.rows, area.first_column + done, width}, false, kPassesOfSample});
+  }
+  return parts;
+}
+
+void FusedTiles::lists_cleared() {
+  met_.assign(static_cast<std::size_t>(ceil_div(in_.problem.rows.count, in_.problem.tile_rows)), false);
 }
 
 bool FusedTiles::has_met(std::int64_t first) const {

@@ -2,7 +2,7 @@
 // cut-offs yet get them from tiles in memory, on the diagonal of a graph or under the first columns of queries; from
 // there parts double, so that about k pairs of each pass the cut-offs of the parts before. Where points come in blocks
 // the first tile of a block, wherever it lies, opens its lists. Where many neighbours are wanted cut-offs are guessed
-// before, so that few pairs pass from the first part on; of many points that are in no order of cells parts on the
+// before, so that few pairs pass from the first part on; of points that are in no order of cells parts on the
 // diagonal stay in registers then. Products in fp32, and all where the probe found that the kernels add up wrongly, go
 // through tiles in memory. Rows of 8-bit integers are multiplied as such. A graph of many points in clusters has them
 // in an order in which clusters stay together (cells.cuh), and leaves out products of balls of points that are too far
@@ -31,8 +31,10 @@ class FusedTiles final : public ProductTiles {
   DeviceArray<std::int64_t> find_order() override;
   void begin(int rung) override;
   std::vector<TilePart> parts(const TileArea& area, bool square) override;
+  std::vector<TilePart> parts_of_sample(const TileArea& area, std::int64_t seen) override;
   CutoffGuess guess() const override;
   void trust_guesses(std::int64_t room) override;
+  void lists_cleared() override;
   bool leaves_out() const noexcept override { return balls_ && fuses(); }
   void find(TileSearch& search) override;
 
@@ -50,7 +52,8 @@ class FusedTiles final : public ProductTiles {
 
   int compute_major_ = 0, multiprocessors_ = 0;
   int passes_under_guess_ = 0;  // of squares, if all lists of this rung have guessed cut-offs; else 0
-  std::vector<bool> met_;       // by blocks of rows (of rows and columns, of a graph): has been in a tile of this rung
+  std::vector<bool>
+      met_;  // by blocks of rows (of rows and columns, of a graph): has been in a tile since lists were cleared
   std::optional<fused::BallArrays> balls_;  // where points are in an order of their own
 };
 

@@ -107,7 +107,8 @@ void round_points(const RoundJob& job, cudaStream_t stream);
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
                 float* terms, float* bounds, cudaStream_t stream);
 
-// order: as above. drawn: of so many points, drawn at random (prepare/drawn_columns.h), a copy lies behind all others.
+// order: as above. drawn: of so many points, drawn at random (prepare/drawn_columns.h; a power of two), a copy lies
+// behind all others.
 class Operands {
  public:
   Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Frame& frame, Precision precision,

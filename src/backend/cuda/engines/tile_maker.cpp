@@ -3,6 +3,7 @@
 namespace libknng::cuda {
 
 std::vector<TilePart> TileMaker::parts(const TileArea& area, bool) { return {{area, true}}; }
+std::vector<TilePart> TileMaker::parts_of_sample(const TileArea& area, std::int64_t) { return {{area, true}}; }
 
 void TileMaker::set_terms(TileSearch& search) const {
   if (!meaning_.column_terms) return;

@@ -42,7 +42,7 @@ struct TileArea {
 struct TilePart {
   TileArea area;
   bool opens;      // its lists may have no cut-offs yet
-  int passes = 0;  // that they may need at most, if more than others do
+  int passes = 0;  // in registers, if more than a part has there (fused/fused_job.cuh); 0: no more
 };
 
 // What is searched for, and where it goes.
@@ -96,11 +96,15 @@ class TileMaker {
   // Of a graph's tile on the diagonal (`square`, first_row == first_column) parts beside it have the columns behind
   // their rows only. Not `square`: some rows as if they were queries.
   virtual std::vector<TilePart> parts(const TileArea& area, bool square);
+  // The same of some rows of a graph, as if they were queries, whose cut-offs are those of so many columns.
+  virtual std::vector<TilePart> parts_of_sample(const TileArea& area, std::int64_t seen);
   // From which columns cut-offs should be guessed before the first tile: copies of columns drawn at random, which are
   // numbered behind all columns.
   virtual CutoffGuess guess() const { return {}; }
   // Every list has a cut-off that was guessed, by whichever device. room: for what a part finds of a list.
   virtual void trust_guesses(std::int64_t /*room*/) {}
+  // No list has a cut-off.
+  virtual void lists_cleared() {}
   // Whether it leaves out tiles of a graph's points, which are in an order of find_order() then.
   virtual bool leaves_out() const noexcept { return false; }
   // search.rows and search.columns get what their lists accept. Asynchronous.

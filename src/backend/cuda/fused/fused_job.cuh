@@ -32,9 +32,8 @@ inline constexpr int kWindow = 256, kTile = 128;
 inline constexpr int kLaneColumns = 8;
 // Columns of a unit of work at most.
 inline constexpr std::int64_t kUnitColumns = 16384;
-// A pass more for lists that found more than they have room for, and one more; then what is lost is remembered. Where
-// lists have nothing but a guessed cut-off they may find several times as many, and take more passes
-// (engines/cutoff_guess.h).
+// A pass more for lists that found more than they have room for, and one more; then what is lost is remembered. Lists
+// that may find several times as many, as their cut-offs are of few columns, take more passes (TilePart::passes).
 inline constexpr int kPasses = 3, kMostPasses = 12;
 
 // All of a job but what depends on the products' type.

@@ -217,6 +217,7 @@ void Session::begin(int rung) {
 // The scale is a power of two: exact but for underflow, which rounding up covers.
 void Session::clear_lists() {
   lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
+  maker_->lists_cleared();
 }
 
 // Others may adopt_cutoffs the cut-offs from now on.
@@ -226,12 +227,19 @@ void Session::show_lists() const {
 
 void Session::search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
                           const Depth& depth) {
+  search_rows(first, count, first_column, columns, depth,
+              [this](const TileArea& area) { return maker_->parts(area, false); });
+}
+
+template <class Parts>
+void Session::search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
+                          const Depth& depth, const Parts& parts_of) {
   const knng_backend_problem& p = problem_;
   for (std::int64_t row = 0; row < count; row += p.tile_rows)
     for (std::int64_t column = 0; column < columns; column += p.tile_cols) {
       const TileArea area{first + row, std::min(p.tile_rows, count - row), first_column + column,
                           std::min(p.tile_cols, columns - column)};
-      for (const TilePart& part : maker_->parts(area, false)) search(part, false, depth);
+      for (const TilePart& part : parts_of(area)) search(part, false, depth);
       in_flight_.add(context_.stream);
       throw_if_cancelled();
     }
@@ -269,8 +277,8 @@ bool Session::first_cutoffs(std::int64_t first, std::int64_t count, bool guess) 
   return guesses;
 }
 
-// The rows of a sample beside all columns. Tiles on the diagonal show points those that are stored next to them first,
-// and so do these.
+// The rows of a sample beside all columns. A graph's tiles on the diagonal show rows first what is stored beside them,
+// so these see it first, too.
 double Session::sample(bool guess) {
   const knng_backend_problem& p = problem_;
   if (guess && maker_->guess().drawn == 0) return 1;
@@ -281,8 +289,12 @@ double Session::sample(bool guess) {
     if (guess) look_at_drawn(rows.first(group), rows.together);
     if (p.square) look_beside(rows.first(group), rows.together);
   }
+  const auto parts = [&](const TileArea& area) {
+    const std::int64_t seen = guess ? p.columns.count : 2 * kBeside + area.first_column;
+    return p.square ? maker_->parts_of_sample(area, seen) : maker_->parts(area, false);
+  };
   for (int group = 0; group < SampledRows::kGroups; ++group)
-    search_rows(rows.first(group), rows.together, 0, p.columns.count, depth_);
+    search_rows(rows.first(group), rows.together, 0, p.columns.count, depth_, parts);
   auto* const unproved = reinterpret_cast<int*>(workspace());
   check(cudaMemsetAsync(unproved, 0, sizeof *unproved, context_.stream));
   count_unproved(rows, lists_->from(0), bounds_from(0, p.k), unproved, context_.stream);

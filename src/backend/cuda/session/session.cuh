@@ -94,6 +94,9 @@ class Session {
   // `count` rows beside `columns` columns from `first_column` on, tile by tile, as if they were queries.
   void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
                    const Depth& depth);
+  template <class Parts>
+  void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
+                   const Depth& depth, const Parts& parts_of);
   // both: a pair of the part serves its row and its column, which are different points. Else its row.
   void search(const TilePart& part, bool both, const Depth& depth);
   // What bounds the keys of lists of rows `first` and on, of which k are wanted.

@@ -121,7 +121,9 @@ std::int64_t found_capacity(std::int64_t k, std::int64_t capacity) {
 std::int64_t found_capacity(const knng_backend_problem& p) {
   const std::int64_t found = found_capacity(p.k, p.capacity);
   const CutoffGuess guess = cutoff_guess(p);
-  return guess.drawn == 0 ? found : std::max(found, up_to_grain(room_under_guess(guess, p.columns.count, p.k)));
+  if (guess.drawn == 0) return found;
+  const std::int64_t most = std::min(room_under_guess(guess, p.columns.count, p.k), p.tile_cols);
+  return std::max(found, up_to_grain(most));
 }
 
 std::int64_t refined_together(const knng_backend_problem& p) {
