@@ -100,11 +100,14 @@ static void bytes(void** state) {
 static void neighbours_side_by_side(void** state) {
   (void)state;
   skip_without_guesses();
-  /* Of 100,000 a sample tells first whether guesses are worth anything. */
+  /* Of 100,000 a sample tells first whether guesses are worth anything; and of so many on the curve fp16 does not tell
+   * the nearest from the others. */
   static const struct {
     int32_t dtype;
     int64_t points, wide;
-  } series[] = {{KNNG_F32, many, dim}, {KNNG_F32, 100000, dim}, {KNNG_U8, 100000, 80}};
+    unsigned char proof;
+  } series[] = {
+      {KNNG_F32, many, dim, by_filter}, {KNNG_F32, 100000, dim, by_two_pieces}, {KNNG_U8, 100000, 80, by_filter}};
   for (int t = 0; t < 3; ++t) {
     const int32_t dtype = series[t].dtype;
     const int64_t points = series[t].points, wide = series[t].wide;
@@ -119,10 +122,7 @@ static void neighbours_side_by_side(void** state) {
         ((float*)rows.data)[i] = (float)(wave + 0.01 * (double)deviations[i]);
     }
     const question q = question_of(&rows, &metric_cases[1], neighbours);
-    if (dtype == KNNG_U8)
-      expect_guessed_and_proved_by(by_filter, &q, points, "bytes side by side");
-    else
-      expect_guessed_and_proved_by(by_two_pieces, &q, points, "side by side");
+    expect_guessed_and_proved_by(series[t].proof, &q, points, dtype == KNNG_U8 ? "bytes side by side" : "side by side");
     rows_free(&noise);
     rows_free(&rows);
   }
