@@ -51,9 +51,8 @@ class FusedTiles final : public ProductTiles {
   void meet(std::int64_t first, std::int64_t points);
 
   int compute_major_ = 0, multiprocessors_ = 0;
-  int passes_under_guess_ = 0;  // of squares, if all lists of this rung have guessed cut-offs; else 0
-  std::vector<bool>
-      met_;  // by blocks of rows (of rows and columns, of a graph): has been in a tile since lists were cleared
+  int passes_under_guess_ = 0;              // of squares, if all lists of this rung have guessed cut-offs; else 0
+  std::vector<bool> met_;                   // by blocks of rows (and columns, of a graph): since lists were cleared
   std::optional<fused::BallArrays> balls_;  // where points are in an order of their own
 };
 

@@ -42,7 +42,7 @@ struct TileArea {
 struct TilePart {
   TileArea area;
   bool opens;      // its lists may have no cut-offs yet
-  int passes = 0;  // in registers, if more than a part has there (fused/fused_job.cuh); 0: no more
+  int passes = 0;  // at most, where it takes more than others do (fused/fused_job.cuh); 0: as many as these
 };
 
 // What is searched for, and where it goes.
