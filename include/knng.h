@@ -14,13 +14,17 @@
  *     fprintf(stderr, "%s\n", e.message);
  *   knng_matrix ids = knng_packed(KNNG_I64, 0, 0, NULL), distances = ids;
  *   if (g) knng_graph_view(g, &ids, &distances, NULL);
+ *   // ids.data: int64_t, distances.data: float, both n x 10 and the graph's own
+ *   knng_graph_destroy(g);
+ *   knng_destroy(h);
  * @endcode
  *
  * Conventions that hold for every function:
  * - A new object goes to the parameter `out`, which is set to NULL on failure.
  * - A function that returns a ::knng_status returns KNNG_OK (0) or a negative code, and fills in its last parameter, a
  *   ::knng_error, unless that is NULL: what was wrong, naming the argument, its value and the limit. A failed or
- *   stopped call changes nothing.
+ *   stopped call leaves handles, rows, graphs and files as they were. Arrays that a call copies into may be partly
+ *   written.
  * - A pointer must not be NULL unless its description says that it may be; that is KNNG_ERR_ARGUMENT. The destroy
  *   functions take NULL and do nothing.
  * - Structs and strings are copied by the call that gets them; only what a matrix shows stays the caller's. A matrix that

@@ -15,8 +15,8 @@ extern "C" {
 
 /** Plans a build or a query without running it: memory, tiles, devices.
  * @param h  handle with rows
- * @param nq number of query rows, on the CPU of whichever type needs most, on devices of the type of the rows; 0: a
- * build
+ * @param nq number of query rows; 0 plans a build. On the CPU the plan holds for queries of any type, on devices for
+ * queries of the rows' own type
  * @param k  neighbours per row
  * @param out written; struct_size set by the caller
  * @param error NULL, or filled in

@@ -87,15 +87,17 @@ KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_mat
 /** Copies one number per row (or column) of the graph.
  * @param g    the graph
  * @param what "ties": 1 if a row that was not returned is exactly as far as the k-th neighbour, else 0;
- *   "proof": how the row was answered: 0 not proved (precision=fast, or imported), 1 proved after the filter, 2 after a
+ *   "proof": how the row was answered: 0 not proved (an imported graph), 1 proved after the filter, 2 after a
  *   redo with two-piece operands, 3 after a redo in fp32, 4 by canonical keys of all pairs;
  *   "indegree": in how many other rows' lists the row appears (hubness; as many entries as columns, for graphs of
  *   queries too);
  *   "component": number of its weakly connected component, from 0 in order of the smallest row; square graphs only
- * @param out  that many rows x 1, KNNG_I64, KNNG_I32, KNNG_U8 or any other integer type that holds the numbers
+ * @param out  that many rows x 1, KNNG_I64, KNNG_I32, KNNG_U8 or any other integer type that holds the numbers; any
+ * strides, in memory of the host or of a device
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for another word (the known ones are listed); KNNG_ERR_STATE for "component" of a
- * graph of queries; KNNG_ERR_ARGUMENT, KNNG_ERR_RANGE, KNNG_ERR_MEMORY. @since 0.1 */
+ * graph of queries; KNNG_ERR_ARGUMENT, KNNG_ERR_RANGE, KNNG_ERR_MEMORY; KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as
+ * knng_add(). @since 0.1 */
 KNNG_API knng_status knng_graph_rows(const knng_graph *g, const char *what, knng_matrix *out, knng_error *error);
 
 /** A statistic of the build as a number; knng_stat_name() lists them. Of an imported graph, and of one from a file of

@@ -21,7 +21,7 @@ extern "C" {
  * - "engine" = "auto"; auto, direct, tiled, fused, tree: how pairs are evaluated; direct computes the canonical keys of
  *   all pairs
  * - "device" = "auto"; auto, cpu, cuda, cuda:N,M,...: where the work is done
- * - "precision" = "exact"; exact, fast: exact: proved; fast: no proof, and the graph says so
+ * - "precision" = "exact"; exact, fast: exact: proved; fast is refused by this version
  * - "self" = "exclude"; exclude, first: first: a build puts each row itself before its k neighbours, as one more
  *   column
  * - "value" = "distance"; distance, similarity: what is reported; similarity (1 - distance, or the product itself)

@@ -40,7 +40,7 @@ extern "C" {
  * @return KNNG_OK; KNNG_ERR_OPTION for another rule (the known ones are listed); KNNG_ERR_STATE for a graph of queries;
  * KNNG_ERR_RANGE for a combined value that the graph's value type cannot hold (":product"), with row and column;
  * KNNG_ERR_DATA for a value outside 0 to 1 (":probabilistic"), with row and column; KNNG_ERR_ARGUMENT; KNNG_ERR_BUDGET;
- * KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY. @since 0.1 */
+ * KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY; KNNG_ERR_DEVICE for a graph in memory of a device that fails. @since 0.1 */
 KNNG_API knng_status knng_graph_sparse(const knng_graph *g, const char *rule, const knng_control *control, knng_sparse **out,
                                        knng_error *error);
 
@@ -76,7 +76,8 @@ KNNG_API knng_status knng_sparse_view(const knng_sparse *s, knng_matrix *indptr,
  * row, col and value may have 0 rows, and are left as they are
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE for another base, and for a number or a finite value that the dtype cannot hold;
- * KNNG_ERR_ARGUMENT for another shape or dtype. On failure the memory may be partly written. @since 0.1 */
+ * KNNG_ERR_ARGUMENT for another shape or dtype; KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as knng_add(). On failure the
+ * memory may be partly written. @since 0.1 */
 KNNG_API knng_status knng_sparse_copy(const knng_sparse *s, int32_t base, knng_matrix *indptr, knng_matrix *row,
                                       knng_matrix *col, knng_matrix *value, knng_error *error);
 

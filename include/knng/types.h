@@ -43,7 +43,7 @@ enum {
   KNNG_ERR_OPTION = -3,      /**< an unknown setting or statistic, or a value that the setting does not take */
   KNNG_ERR_DATA = -4,        /**< NaN, infinity, integers beyond 2^53, values that the metric does not take */
   KNNG_ERR_STATE = -5,       /**< the object is not ready for this call, e.g. it has no rows yet */
-  KNNG_ERR_MEMORY = -6,      /**< the system had no memory, or no thread, left */
+  KNNG_ERR_MEMORY = -6,      /**< the system had no memory, or no thread, left; or others took a GPU's memory during the call */
   KNNG_ERR_BUDGET = -7,      /**< max_host_bytes, max_device_bytes or max_bytes is too small; the error's limit is the
                                   smallest that is known to be needed */
   KNNG_ERR_CANCELLED = -8,   /**< stopped by the stop flag or by the progress callback */
@@ -148,8 +148,8 @@ typedef struct knng_control {
    * checked first: what is wrong with them comes before KNNG_ERR_CANCELLED. */
   const volatile int32_t *stop;
   /** Most host memory that a call without a handle may take (sparse forms, save, load); 0: no limit. Where it is too
-   * small, the error's limit is what was needed up to there: more may be needed. Must be 0 for calls with a handle,
-   * whose setting max_host_bytes says it. */
+   * small, the error's limit is what was needed up to there: more may be needed. Must be 0 for calls with a handle
+   * (KNNG_ERR_ARGUMENT), whose setting max_host_bytes says it. */
   int64_t max_bytes;
 } knng_control;
 

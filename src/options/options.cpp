@@ -27,7 +27,7 @@ constexpr Option kOptions[kSettings] = {
     {Setting::device, "device", Kind::device, "auto", "auto, cpu, cuda, cuda:N,M,...", 0, 0, "where the work is done",
      "KNNG_DEVICE"},
     {Setting::precision, "precision", Kind::word, "exact", "exact, fast", 0, 0,
-     "exact: proved; fast: no proof, and the graph says so"},
+     "exact: proved; fast is refused by this version"},
     {Setting::self, "self", Kind::word, "exclude", "exclude, first", 0, 0,
      "first: a build puts each row itself before its k neighbours, as one more column"},
     {Setting::value, "value", Kind::word, "distance", "distance, similarity", 0, 0,
