@@ -244,10 +244,10 @@ typedef struct knng_backend_seam {
    * begin() afterwards. An estimate, which nothing but time depends on; 0 where it would take about as long as the
    * tiles, or where points come in blocks. */
   int32_t (*sample)(knng_backend_session* session, int32_t guess, double* unproved, knng_backend_error* error);
-  /* Before the first tile: gives rows [first, first + count) first cut-offs from a few columns, where that pays; if
-   * `guess`, such as nearly all lists fill under: lists that do not are left without a proof. made: whether it guessed.
-   * Returns when other sessions can adopt them. Until begin() a session that guessed takes it that all rows have
-   * guesses. Nothing but time depends on it. */
+  /* Before the first tile: gives rows [first, first + count) first cut-offs from a few columns, where that pays. With
+   * `guess` these are drawn at random: nearly all lists fill under such cut-offs, and those that do not are left
+   * without a proof. made: whether it guessed. Returns when other sessions can adopt them. Until begin() a session that
+   * guessed takes it that all rows have guesses. Nothing but time depends on it. */
   int32_t (*first_cutoffs)(knng_backend_session* session, int64_t first, int64_t count, int32_t guess, int32_t* made,
                            knng_backend_error* error);
   /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the

@@ -58,8 +58,8 @@ inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
   return best;
 }
 
-// Pairs of a row that lie below its guess: as many as `rank` of the drawn columns tell, and so many standard deviations
-// more.
+// How many pairs of a row lie below its guess, as the rank among the drawn columns tells, and so many standard
+// deviations more.
 inline double below_guess(const CutoffGuess& guess, std::int64_t n, double deviations) {
   const auto rank = static_cast<double>(guess.rank);
   return (rank + deviations * std::sqrt(rank)) * static_cast<double>(n) / static_cast<double>(guess.drawn);

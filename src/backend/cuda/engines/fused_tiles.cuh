@@ -2,8 +2,8 @@
 // cut-offs yet get them from tiles in memory, on the diagonal of a graph or under the first columns of queries; from
 // there parts double, so that about k pairs of each pass the cut-offs of the parts before. Where points come in blocks
 // the first tile of a block, wherever it lies, opens its lists. Where many neighbours are wanted cut-offs are guessed
-// before, so that few pairs pass from the first part on; of points that are in no order of cells parts on the
-// diagonal stay in registers then. Products in fp32, and all where the probe found that the kernels add up wrongly, go
+// before, so that few pairs pass from the first part on. Parts on the diagonal stay in registers then, too, unless
+// points are in an order of cells. Products in fp32, and all where the probe found that the kernels add up wrongly, go
 // through tiles in memory. Rows of 8-bit integers are multiplied as such. A graph of many points in clusters has them
 // in an order in which clusters stay together (cells.cuh), and leaves out products of balls of points that are too far
 // apart (fused/balls.cuh).

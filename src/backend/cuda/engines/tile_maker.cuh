@@ -42,7 +42,7 @@ struct TileArea {
 struct TilePart {
   TileArea area;
   bool opens;      // its lists may have no cut-offs yet
-  int passes = 0;  // at most, where it takes more than others do (fused/fused_job.cuh); 0: as many as these
+  int passes = 0;  // how often it may be multiplied, if more often than others (fused/fused_job.cuh); else 0
 };
 
 // What is searched for, and where it goes.

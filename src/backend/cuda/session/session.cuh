@@ -49,6 +49,7 @@ class Session {
   // another session. Whether they are.
   bool order_points(const Session* as);
   void begin(int rung);
+  // Which share of some rows would be left without a proof, under guessed cut-offs or without.
   double sample(bool guess);
   // Of some lists; whether they were guessed.
   bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess);

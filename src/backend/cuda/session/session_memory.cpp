@@ -21,12 +21,14 @@
 #include "backend/cuda/session/row_lists.cuh"
 #include "backend/cuda/session/session_space.cuh"
 #include "backend/cuda/tree/point_tree.cuh"
+#include "core/checked.h"
 #include "prepare/row_order.h"
 
 namespace libknng::cuda {
 namespace {
 
-constexpr std::int64_t up_to_grain(std::int64_t places) { return (places + 15) / 16 * 16; }
+// Places come in so many.
+constexpr std::int64_t kPlaces = 16;
 
 // Rows that refinement has in flight; of so few parts results leave while others are made.
 constexpr std::int64_t kRowsInFlight = 16384, kFewestParts = 8;
@@ -116,14 +118,14 @@ bool shuffles_columns(const knng_backend_problem& p) {
 
 std::int64_t found_capacity(std::int64_t k, std::int64_t capacity) {
   const double mean = static_cast<double>(k), six_deviations = 6 * std::sqrt(2 * mean);
-  return std::max(capacity, up_to_grain(static_cast<std::int64_t>(mean + six_deviations)));
+  return std::max(capacity, libknng::round_up(static_cast<std::int64_t>(mean + six_deviations), kPlaces));
 }
 std::int64_t found_capacity(const knng_backend_problem& p) {
   const std::int64_t found = found_capacity(p.k, p.capacity);
   const CutoffGuess guess = cutoff_guess(p);
   if (guess.drawn == 0) return found;
   const std::int64_t most = std::min(room_under_guess(guess, p.columns.count, p.k), p.tile_cols);
-  return std::max(found, up_to_grain(most));
+  return std::max(found, libknng::round_up(most, kPlaces));
 }
 
 std::int64_t refined_together(const knng_backend_problem& p) {
