@@ -273,7 +273,8 @@ typedef struct knng_backend_seam {
   /* Canonical keys of the candidates of rows [first, first + count), sorted, proved or not. */
   int32_t (*refine)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
                     knng_backend_error* error);
-  /* Canonical keys of all pairs of the listed rows. */
+  /* The listed rows, by canonical keys of all columns; after refine(), which wrote the rows' lists to `result`, perhaps
+   * in another session, of all columns that these do not rule out. */
   int32_t (*redo)(knng_backend_session* session, const int64_t* rows, int64_t count, knng_backend_result* result,
                   knng_backend_error* error);
   /* Neighbours of rows [first, first + count) among all columns, proved by canonical keys alone. */

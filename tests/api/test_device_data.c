@@ -363,6 +363,54 @@ static void every_rung_without_products(void** state) {
     fail_with(&r);
 }
 
+/* 24 coordinates of 0 or 1, and copies of them. */
+static test_rows corners_of_a_cube(int32_t dtype, int64_t n, int64_t copies, uint64_t seed) {
+  const int64_t d = 24 * copies;
+  double* x = malloc((size_t)(n * d) * sizeof *x);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t t = 0; t < d; ++t) x[i * d + t] = t < 24 ? floor(2 * uniform(&seed)) : x[i * d + t - 24];
+  test_rows rows = rows_from(dtype, n, d, x);
+  free(x);
+  return rows;
+}
+
+/* Far more points are as near as a list's last than it has room for, so that no precision proves a row. GPUs then
+ * evaluate the keys of those that are no farther, and of few others. */
+static void far_more_ties_than_a_list_holds(void** state) {
+  (void)state;
+  static const int metrics[] = {1, 2, 6}; /* euclidean, cosine, inner_product */
+  static const char* const engines[] = {"fused", "tiled"};
+  const int64_t n = !fake_devices ? 6000 : 96, nq = !fake_devices ? 700 : 37;
+  int turn = 0;
+  for (int m = 0; m < 3; ++m)
+    for (int bytes = 0; bytes < 2; ++bytes) {
+      const int32_t dtype = bytes ? KNNG_I8 : KNNG_F32;
+      const int64_t copies = bytes ? 3 : 1;
+      test_rows rows = corners_of_a_cube(dtype, n, copies, 340), queries = corners_of_a_cube(dtype, nq, copies, 341);
+      question q = question_of(&rows, &metric_cases[metrics[m]], 30);
+      for (int asked = 0; asked < 2; ++asked) {
+        if (asked) q.queries = &queries;
+        knng_graph* expected = graph_of_cpu(&q);
+        for (const char* const* set = device_sets(); *set; ++set) {
+          if (!tried(turn++, 3)) continue;
+          knng_graph* g = NULL;
+          knng* h = handle_for(&q, *set, engines[(m + turn) % 2], "auto", "0");
+          expect_ok(answer(h, &q, NULL, &g), "ties");
+          expect_same(expected, g, "ties");
+          const double lists = (double)(asked ? nq : n), redone = stat_of(g, "redone_fp64"), keys = stat_of(g, "keys");
+          if (!fake_devices && ((m == 0 && redone < lists / 2) || keys > lists * (double)n / 3))
+            fail_msg("%s, %d queries: %.0f of %.0f rows redone, %.0f keys", q.metric.metric, (int)(asked ? nq : 0),
+                     redone, lists, keys);
+          knng_graph_destroy(g);
+          knng_destroy(h);
+        }
+        knng_graph_destroy(expected);
+      }
+      rows_free(&rows);
+      rows_free(&queries);
+    }
+}
+
 int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
@@ -378,6 +426,7 @@ int main(void) {
       DEVICE_TEST(sums_have_a_filter_where_single_precision_is_exact),
       DEVICE_TEST(every_rung_of_the_ladder),
       DEVICE_TEST(every_rung_without_products),
+      DEVICE_TEST(far_more_ties_than_a_list_holds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,14 +152,16 @@ __global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound
   }
 }
 
-// Copies of the listed points behind all `count` of them.
-__global__ void copy_values(uint4* values, std::int64_t pieces, std::int64_t count, const std::int64_t* drawn,
-                            std::int64_t copies) {
+__global__ void gather_pieces(const uint4* values, const std::uint32_t* places, const std::int64_t* list,
+                              std::int64_t count, std::int64_t pieces, uint4* to) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < copies * pieces;
-       i += step)
-    values[count * pieces + i] = values[drawn[i / pieces] * pieces + i % pieces];
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count * pieces;
+       i += step) {
+    const std::int64_t point = list[i / pieces];
+    to[i] = values[(places ? places[point] : point) * pieces + i % pieces];
+  }
 }
+// Copies of the listed points' terms behind all `count` of them.
 __global__ void copy_terms(float* terms, float* bounds, std::int64_t count, const std::int64_t* drawn,
                            std::int64_t copies) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -343,6 +345,15 @@ Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t
   copy_drawn_terms(n, context);
 }
 
+void gather_operands(const std::byte* values, const std::uint32_t* places, const std::int64_t* list, std::int64_t count,
+                     std::int64_t bytes, std::byte* to, cudaStream_t stream) {
+  const std::int64_t pieces = bytes / std::int64_t{sizeof(uint4)};
+  const std::int64_t blocks = std::min<std::int64_t>((count * pieces + kThreads - 1) / kThreads, 4096);
+  gather_pieces<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
+      reinterpret_cast<const uint4*>(values), places, list, count, pieces, reinterpret_cast<uint4*>(to));
+  check_launch();
+}
+
 // Waits where there are some.
 void Operands::copy_drawn_values(std::int64_t count, std::int64_t dim, Precision precision, DeviceContext& context) {
   const std::int64_t drawn = drawn_.size();
@@ -353,11 +364,7 @@ void Operands::copy_drawn_values(std::int64_t count, std::int64_t dim, Precision
   const cudaStream_t stream = context.stream;
   check(cudaMemcpyAsync(drawn_.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, stream));
   const std::int64_t bytes = stride_of(dim, precision) * value_bytes(precision);
-  const std::int64_t pieces = bytes / std::int64_t{sizeof(uint4)};
-  const std::int64_t blocks = std::min<std::int64_t>((drawn * pieces + kThreads - 1) / kThreads, 4096);
-  copy_values<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(reinterpret_cast<uint4*>(values_.data()), pieces,
-                                                                      count, drawn_.data(), drawn);
-  check_launch();
+  gather_operands(values_.data(), nullptr, drawn_.data(), drawn, bytes, values_.data() + count * bytes, stream);
   if (points_behind(precision) > 0)
     check(cudaMemsetAsync(values_.data() + (count + drawn) * bytes, 0,
                           static_cast<std::size_t>(points_behind(precision) * bytes), stream));

@@ -107,6 +107,11 @@ void round_points(const RoundJob& job, cudaStream_t stream);
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
                 float* terms, float* bounds, cudaStream_t stream);
 
+// Operands of points list[i], i < count (device memory), one behind the other; of `bytes` each, a multiple of 16. Where
+// there are places, operands lie in the order of these. Asynchronous.
+void gather_operands(const std::byte* values, const std::uint32_t* places, const std::int64_t* list, std::int64_t count,
+                     std::int64_t bytes, std::byte* to, cudaStream_t stream);
+
 // order: as above. drawn: of so many points, drawn at random (prepare/drawn_columns.h; a power of two), a copy lies
 // behind all others.
 class Operands {

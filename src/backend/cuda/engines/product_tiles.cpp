@@ -69,6 +69,16 @@ std::int64_t ProductTiles::bytes_beside_blocks(const knng_backend_problem& p) {
                                    precision_of(p, KNNG_RUNG_FILTER));
 }
 
+std::int64_t ProductTiles::row_operand_bytes(const knng_backend_problem& p) {
+  if (is_paged(p)) return 0;
+  std::int64_t bytes = 0;
+  for (const knng_backend_rung& rung : engine_of(p).rungs) {
+    const Precision precision = precision_of(p, rung.number);
+    bytes = std::max(bytes, stride_of(p.columns.dim, precision) * value_bytes(precision));
+  }
+  return bytes;
+}
+
 ProductTiles::ProductTiles(const TileInputs& inputs) : TileMaker(inputs), products_(inputs.handles, inputs.context) {
   if (!multiplies_bytes(in_.problem)) make_frame();
 }
@@ -155,6 +165,23 @@ const std::byte* ProductTiles::operands_of_columns(std::int64_t first) {
 const std::byte* ProductTiles::operands_of_rows(std::int64_t first) {
   if (!in_.points.queries()) return operands_of_columns(first);
   return operand_of(query_operands_->values(), first, precision_, in_.points.queries()->dim());
+}
+
+RowLows ProductTiles::lows_of_rows(const std::int64_t* list, std::int64_t count, float* tile, std::int64_t ld,
+                                   std::byte* operands) {
+  const std::int64_t dim = in_.problem.columns.dim;
+  const std::uint32_t* const places = in_.points.queries() ? nullptr : in_.points.places();
+  gather_operands(operands_of_rows(0), places, list, count, stride_of(dim, precision_) * value_bytes(precision_),
+                  operands, in_.context.stream);
+  products_.run(operands, count, operands_of_columns(0), in_.problem.columns.count, dim, precision_, tile, ld);
+  return {tile,
+          ld,
+          meaning_.row_terms,
+          meaning_.column_terms,
+          meaning_.integers,
+          meaning_.scale,
+          places,
+          in_.points.order_of_columns(0)};
 }
 
 void ProductTiles::fill(const TileArea& area, float* tile, std::int64_t ld, std::byte*) {

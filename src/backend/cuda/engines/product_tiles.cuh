@@ -29,8 +29,12 @@ class ProductTiles : public TileMaker {
   static std::int64_t opening_bytes(const knng_backend_problem& p);
   static std::int64_t block_bytes(const knng_backend_problem& p, int rung);
   static std::int64_t bytes_beside_blocks(const knng_backend_problem& p);
+  // Of the largest operand of a row, where all points are there; else 0.
+  static std::int64_t row_operand_bytes(const knng_backend_problem& p);
 
   void begin(int rung) override;
+  RowLows lows_of_rows(const std::int64_t* list, std::int64_t count, float* tile, std::int64_t ld,
+                       std::byte* operands) override;
 
   bool holds_blocks() const noexcept override { return true; }
   void hold(std::int64_t blocks) override { paged_operands_->hold(blocks); }

@@ -134,7 +134,7 @@ std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t whole = std::min(fit / kRowsInFlight, most) * kRowsInFlight;
   return std::min(whole > 0 ? whole : std::max(fit, kRowsInFlight / kResultSpaces), p.rows.count);
 }
-// The last rung takes about as much as a tile.
+// The last rung takes about as much as a tile for keys, and as much beside: columns, or ids of some of them.
 std::int64_t redone_together(const knng_backend_problem& p) {
   return std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
 }
@@ -170,6 +170,7 @@ ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
   job.k = p.k;
   job.admission = shape.admission;
   job.result.width = width(p);
+  job.filter.operand_bytes = kernels_of(p).row_operand_bytes(p);
   job.rows_at_a_time = job.count = redone_together(p);
   const std::int64_t columns =
       is_paged(p) ? p.tile_cols : std::max<std::int64_t>(tile_bytes(p) / (8 * p.columns.dim), 128);
@@ -205,6 +206,8 @@ CheckSpace::CheckSpace(const knng_backend_problem& p, void* memory) : together(c
 RedoSpace::RedoSpace(const knng_backend_problem& p, void* memory) : results(p, redone_together(p), memory) {
   Workspace space(results.rest);
   list = space.take<std::int64_t>(results.together);
+  const bool has_lows = kernels_of(p).row_operand_bytes(p) > 0;
+  listed = has_lows ? space.take<std::int64_t>(results.together * width(p)) : nullptr;
   workspace = space.take<std::byte>(exact_workspace_bytes(exact_job(p, metric_of(p.metric))));
   used = results.used + space.used();
 }

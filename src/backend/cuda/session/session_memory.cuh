@@ -63,6 +63,7 @@ struct RedoSpace {
 
   ResultSpace results;
   std::int64_t* list;    // the rows
+  std::int64_t* listed;  // ids of their lists so far, where a filter has lows of them
   std::byte* workspace;  // of exact_rows()
   std::int64_t used;
 };

@@ -109,50 +109,6 @@ void Session::answer(std::int64_t first, std::int64_t count, knng_backend_result
   answerer_->answer(first, count, *left_out_, workspace(), result);
 }
 
-void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
-  if (points_.is_paged() && rung_ == 0 && !points_.paged().all_have_come()) {  // without tiles rows come here first
-    leave_stage();
-    points_.paged().look_for_refused();
-  }
-  enter(Stage::redo);
-  const knng_backend_problem& p = problem_;
-  const RedoSpace space(p, workspace());
-  const ResultSpace& results = space.results;
-  Delivery delivery(p, results.rows.findings, result, staging_, context_.stream);
-  for (std::int64_t done = 0; done < count; done += results.together) {
-    ExactJob job = exact_job(p, metric_);
-    job.rows = points_.rows();
-    job.columns = points_.columns();
-    job.list = space.list;
-    job.count = std::min(results.together, count - done);
-    job.parts = key_parts_;
-    std::optional<const Points> listed;
-    if (points_.is_paged()) {
-      job.columns_from = [this](std::int64_t first) {
-        blocks_used();
-        return points_.place_of_columns(first).view;
-      };
-      if (!points_.queries()) {
-        const PickedRows picked{p.columns, {rows + done, rows + done + job.count}};
-        listed.emplace(picked.rows(), metric_.transform, p.metric.largest, staging_, context_);
-        job.rows = listed->view();
-        job.rows_picked = true;
-      }
-    }
-    check(cudaMemcpyAsync(space.list, rows + done, static_cast<std::size_t>(8 * job.count), cudaMemcpyHostToDevice,
-                          context_.stream));
-    job.admission = left_out_->admission();
-    job.result = results.rows;
-    job.result.packed = true;
-    job.result.rung = KNNG_RUNG_FP64;
-    job.workspace = space.workspace;
-    exact_rows(job, context_.stream);
-    for (std::int64_t i = 0; i < job.count; ++i) delivery.rows(results, i, rows[done + i], 1);
-    result.keys += job.count * p.columns.count;
-  }
-  delivery.findings();
-}
-
 namespace {
 
 // Some rows' lists on the host, as they were made, and what their keys say.
@@ -172,29 +128,102 @@ struct CheckedLists {
   std::vector<KeyCounts> counts;
 };
 
-// Lists of these rows, from wherever they are: from a device's memory to this one's, from the host's to the host's.
-void collect_lists(std::span<const std::int64_t> rows, const knng_backend_result& result, int device,
-                   const CheckSpace& space, CheckedLists& on_host, const Stream& stream) {
-  const std::int64_t entries = on_host.entries, value_bytes = on_host.value_bytes;
+// Where lists lie one behind the other: on the device, and on the host.
+struct ListsOnDevice {
+  const std::int64_t* rows;
+  std::int64_t* ids;
+  std::byte* values;
+};
+struct ListsOnHost {
+  std::int64_t* ids;
+  std::byte* values;
+};
+
+// Lists of these rows, of `width` ids and `value_bytes` of values each, from wherever the result is: from a device's
+// memory to this one's, from the host's to both.
+void collect_lists(std::span<const std::int64_t> rows, std::int64_t width, std::int64_t value_bytes,
+                   const knng_backend_result& result, int device, const ListsOnDevice& there, const ListsOnHost& here,
+                   const Stream& stream) {
   const auto* const values = static_cast<const std::byte*>(result.values);
   if (result.device == device)
-    return gather_lists({space.rows, std::ssize(rows), entries, value_bytes, result.ids, values}, space.ids,
-                        space.values, stream);
+    return gather_lists({there.rows, std::ssize(rows), width, value_bytes, result.ids, values}, there.ids, there.values,
+                        stream);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t row = rows[i], place = static_cast<std::int64_t>(i);
-    const auto copy = [&](void* there, void* here, const void* from, std::int64_t bytes) {
+    const auto copy = [&](void* to_device, void* to_host, const void* from, std::int64_t bytes) {
+      if (bytes == 0) return;
       if (result.device >= 0)
-        copy_between(there, device, from, result.device, bytes, stream);
+        copy_between(to_device, device, from, result.device, bytes, stream);
       else
-        std::memcpy(here, from, static_cast<std::size_t>(bytes));
+        std::memcpy(to_host, from, static_cast<std::size_t>(bytes));
     };
-    copy(space.ids + place * entries, on_host.ids.data() + place * entries, result.ids + row * entries, 8 * entries);
-    copy(space.values + place * value_bytes, on_host.values.data() + place * value_bytes, values + row * value_bytes,
+    copy(there.ids + place * width, here.ids + place * width, result.ids + row * width, 8 * width);
+    copy(there.values + place * value_bytes, here.values + place * value_bytes, values + row * value_bytes,
          value_bytes);
   }
+  if (result.device < 0)
+    check(cudaMemcpyAsync(there.ids, here.ids, rows.size() * static_cast<std::size_t>(8 * width),
+                          cudaMemcpyHostToDevice, stream));
 }
 
 }  // namespace
+
+// Rows' lists are where they were left, whichever device refined them.
+void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
+  if (points_.is_paged() && rung_ == 0 && !points_.paged().all_have_come()) {  // without tiles rows come here first
+    leave_stage();
+    points_.paged().look_for_refused();
+  }
+  enter(Stage::redo);
+  const knng_backend_problem& p = problem_;
+  const RedoSpace space(p, workspace());
+  const ResultSpace& results = space.results;
+  Delivery delivery(p, results.rows.findings, result, staging_, context_.stream);
+  std::vector<std::int64_t> listed(rung_ != 0 && space.listed ? results.together * results.rows.width : 0);
+  for (std::int64_t done = 0; done < count; done += results.together) {
+    ExactJob job = exact_job(p, metric_);
+    job.rows = points_.rows();
+    job.columns = points_.columns();
+    job.list = space.list;
+    job.count = std::min(results.together, count - done);
+    job.parts = key_parts_;
+    const std::span<const std::int64_t> together(rows + done, static_cast<std::size_t>(job.count));
+    std::optional<const Points> picked;
+    if (points_.is_paged()) {
+      job.columns_from = [this](std::int64_t first) {
+        blocks_used();
+        return points_.place_of_columns(first).view;
+      };
+      if (!points_.queries()) {
+        const PickedRows from{p.columns, {together.begin(), together.end()}};
+        picked.emplace(from.rows(), metric_.transform, p.metric.largest, staging_, context_);
+        job.rows = picked->view();
+        job.rows_picked = true;
+      }
+    }
+    check(cudaMemcpyAsync(space.list, together.data(), together.size_bytes(), cudaMemcpyHostToDevice, context_.stream));
+    if (!listed.empty()) {
+      collect_lists(together, results.rows.width, 0, result, device_, {space.list, space.listed, nullptr},
+                    {listed.data(), nullptr}, context_.stream);
+      job.filter.listed = space.listed;
+      job.filter.lows = [this](const std::int64_t* list, std::int64_t number, float* tile, std::int64_t ld,
+                               std::byte* operands) { return maker_->lows_of_rows(list, number, tile, ld, operands); };
+    }
+    job.admission = left_out_->admission();
+    job.result = results.rows;
+    job.result.packed = true;
+    job.result.rung = KNNG_RUNG_FP64;
+    job.workspace = space.workspace;
+    exact_rows(job, context_.stream);
+    // Rows one behind the other leave together.
+    for (std::int64_t first = 0, end = 0; first < job.count; first = end) {
+      while (++end < job.count && together[end] == together[first] + (end - first)) {
+      }
+      delivery.rows(results, first, together[first], end - first);
+    }
+  }
+  delivery.findings();
+}
 
 std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const knng_backend_result& result) {
   const knng_backend_problem& p = problem_;
@@ -209,13 +238,10 @@ std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const k
   for (std::size_t done = 0; done < checked.size(); done += static_cast<std::size_t>(space.together)) {
     const auto rows = checked.subspan(done, std::min(checked.size() - done, static_cast<std::size_t>(space.together)));
     const auto number = std::ssize(rows);
-    const auto upload = [&](std::int64_t* to, const std::int64_t* from, std::int64_t values) {
-      check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(8 * values), cudaMemcpyHostToDevice, context_.stream));
-    };
-    upload(space.rows, rows.data(), number);
-    collect_lists(rows, result, device_, space, lists, context_.stream);
+    check(cudaMemcpyAsync(space.rows, rows.data(), rows.size_bytes(), cudaMemcpyHostToDevice, context_.stream));
+    collect_lists(rows, lists.entries, lists.value_bytes, result, device_, {space.rows, space.ids, space.values},
+                  {lists.ids.data(), lists.values.data()}, context_.stream);
     const bool on_device = result.device >= 0;
-    if (!on_device) upload(space.ids, lists.ids.data(), number * lists.entries);
     ListCheckJob job;
     job.count = number;
     job.columns = p.columns.count;
