@@ -157,6 +157,7 @@ typedef struct knng_backend_engine {
   int32_t all_keys;   /* the canonical keys of all pairs are evaluated: no filter leaves any out */
   int64_t most_pairs; /* of a tile: larger ones do not pay */
   int32_t splits;     /* it searches a tile in parts: one device needs no more than one */
+  int32_t redoes_by_lists; /* redo() can do without all keys, where all points stay on the device */
 } knng_backend_engine;
 
 /* Where results go: entry 0 is that of point 0, whatever rows a call is for. */
@@ -165,7 +166,7 @@ typedef struct knng_backend_result {
   void* values;   /* rows x width of value_dtype */
   int32_t device; /* in whose memory ids and values are; -1: in the host's, as all else is */
   uint8_t* ties;  /* rows */
-  uint8_t* proof; /* rows: the rung that proved the row, 0 if it is not proved: then its list means nothing */
+  uint8_t* proof; /* rows: the rung that proved the row, 0 if it is not proved: then its list may lack neighbours */
   /* Counted up by the calls. */
   int64_t keys;       /* canonical keys evaluated */
   int64_t violations; /* of bounds */
@@ -273,10 +274,11 @@ typedef struct knng_backend_seam {
   /* Canonical keys of the candidates of rows [first, first + count), sorted, proved or not. */
   int32_t (*refine)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
                     knng_backend_error* error);
-  /* The listed rows, by canonical keys of all columns; after refine(), which wrote the rows' lists to `result`, perhaps
-   * in another session, of all columns that these do not rule out. */
-  int32_t (*redo)(knng_backend_session* session, const int64_t* rows, int64_t count, knng_backend_result* result,
-                  knng_backend_error* error);
+  /* The listed rows, by canonical keys of all columns. `by_lists`: after refine(), perhaps in another session, wrote the
+   * rows' lists to `result`, of those columns alone that these do not rule out; rows of which many are left stay without
+   * a proof. */
+  int32_t (*redo)(knng_backend_session* session, const int64_t* rows, int64_t count, int32_t by_lists,
+                  knng_backend_result* result, knng_backend_error* error);
   /* Neighbours of rows [first, first + count) among all columns, proved by canonical keys alone. */
   int32_t (*answer)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
                     knng_backend_error* error);

@@ -58,6 +58,7 @@ struct DeviceTask {
   std::string engine, selector;
   bool by_rows = false;          // rows are answered straight away, without tiles or selector
   bool all_keys = false;         // the canonical keys of all pairs are evaluated
+  bool redoes_by_lists = false;  // rows can be redone without all their keys, if all points stay on the device
   std::int64_t slice = 0;        // rows whose lists are there at a time, one slice after the other; 0: all
   std::int64_t capacity = 0;     // candidates of a list
   std::int64_t blocks_held = 0;  // of points that come block by block; 0: all stay on the device

@@ -35,9 +35,9 @@ enum class Stat : int {
 };
 inline constexpr int kStats = static_cast<int>(Stat::count_);
 
-// Bounds of what engines count. No engine goes through all pairs more often than this: once a rung, and once for rows
-// that are redone.
-inline constexpr int kMostPasses = 8;
+// Bounds of what engines count. None evaluates the key of a pair more often than this: once a rung for its list, twice
+// if the row is redone by that, and once for rows that are redone by all keys.
+inline constexpr int kMostPasses = 16;
 // Some take columns in groups, of which the last has empty places: their keys count, too. No group is larger.
 inline constexpr int kMostInGroup = 32;
 

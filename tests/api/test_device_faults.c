@@ -331,6 +331,16 @@ static void a_sample_picks_the_precision(void** state) {
       ++with_filter;
     }
     knng_graph_destroy(g);
+    devices_behave("0:samples;0:crowds;1:crowds"); /* what lists leave goes on to the next precision */
+    expect_ok(answer(h, &a.q, NULL, &g), "sampled, and crowded");
+    expect_same(a.expected, g, "sampled, and crowded");
+    assert_true(stat_of(g, "proved") == 400);
+    unsigned char* proof = rows_of(g, "proof");
+    int64_t redone = 0;
+    for (int64_t i = 0; i < 400; ++i) redone += proof[i] == 4;
+    assert_true(stat_of(g, "redone_fp64") == (double)redone);
+    free(proof);
+    knng_graph_destroy(g);
     expect_failure_of(h, &a.q, 0, "fails_at_sample=1", KNNG_ERR_DEVICE);
     devices_behave("");
     knng_destroy(h);

@@ -7,12 +7,12 @@
 // with the words lost=N (of products, in 2^-24; else 16), without=UNITS (KNNG_UNIT bits that are not usable), slow
 // (each tile takes KNNG_FAKE_TILE_MS), memory=BYTES, holds=BYTES (fewer than it says), unusable, lies (its bounds are
 // none), drops=ID (no row gets that neighbour), orders (points are compared the other way round), keeps_order (not by
-// it), guesses=RANK (among every fourth column), samples (sample() tells something), coarse_hashes (four of them, of
-// rows in its memory), fails_to_fetch, fails_to_compare, no_memory_to_compare and fails_at_CALL=N,
-// out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is open, order_points, begin, sample,
-// first_cutoffs, tile, settle, adopt_cutoffs, merge_lists, begin_keys, keys, refine, redo, answer or check, or expand,
-// of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build. KNNG_FAKE_PAIRS: how many pairs a tile
-// should have at most.
+// it), guesses=RANK (among every fourth column), samples (sample() tells something), crowds (by lists it redoes two
+// rows in three), coarse_hashes (four of them, of rows in its memory), fails_to_fetch, fails_to_compare,
+// no_memory_to_compare and fails_at_CALL=N, out_of_memory_at_CALL=N: the N-th such call of a session fails; CALL is
+// open, order_points, begin, sample, first_cutoffs, tile, settle, adopt_cutoffs, merge_lists, begin_keys, keys, refine,
+// redo, answer or check, or expand, of which every one is the first. KNNG_FAKE_BUILD_ID: that of another build.
+// KNNG_FAKE_PAIRS: how many pairs a tile should have at most.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "backend/cuda/engines/engine.h"
 #include "backend/seam.h"
@@ -77,7 +78,8 @@ void describe(std::int32_t device, knng_device* out) {
 std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out, knng_backend_error* error) {
   const libknng::cuda::GpuEngine* const engine = libknng::cuda::find_engine(*p, error);
   if (!engine) return error->status;
-  *out = {engine->name, engine->by_rows ? 512 : 0, engine->all_keys, engine->most_pairs, engine->splits};
+  *out = {engine->name,   engine->by_rows ? 512 : 0, engine->all_keys, engine->most_pairs,
+          engine->splits, engine->redoes_by_lists};
   return KNNG_OK;
 }
 
@@ -238,11 +240,14 @@ std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t co
   });
 }
 
-std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, knng_backend_result* result,
-                  knng_backend_error* error) {
+std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, std::int32_t by_lists,
+                  knng_backend_result* result, knng_backend_error* error) {
   return on(s, fake::kRedo, error, [&] {
     throw_if_cancelled(*s);
-    s->redo({rows, static_cast<std::size_t>(count)}, *result);
+    std::vector<std::int64_t> some(rows, rows + count);
+    if (by_lists && behaviour(s->number, "crowds") >= 0)
+      std::erase_if(some, [](std::int64_t row) { return row % 3 == 0; });
+    s->redo(some, *result);
   });
 }
 

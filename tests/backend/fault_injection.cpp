@@ -225,9 +225,9 @@ std::int32_t refine(knng_backend_session* s, std::int64_t first, std::int64_t co
     return status;
   });
 }
-std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, knng_backend_result* result,
-                  knng_backend_error* error) {
-  return on(s, fake::kRedo, error, [&] { return real().redo(s->session, rows, count, result, error); });
+std::int32_t redo(knng_backend_session* s, const std::int64_t* rows, std::int64_t count, std::int32_t by_lists,
+                  knng_backend_result* result, knng_backend_error* error) {
+  return on(s, fake::kRedo, error, [&] { return real().redo(s->session, rows, count, by_lists, result, error); });
 }
 std::int32_t answer(knng_backend_session* s, std::int64_t first, std::int64_t count, knng_backend_result* result,
                     knng_backend_error* error) {

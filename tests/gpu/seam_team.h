@@ -119,8 +119,9 @@ class Team {
     for (std::size_t i = 0; i < sessions_.size(); ++i)
       done(seam_.refine(session(i), first_of(i), count_of(i), &result, &error_));
   }
-  void redo(const std::vector<std::int64_t>& rows, knng_backend_result& result) {
-    done(seam_.redo(session(0), rows.data(), static_cast<std::int64_t>(rows.size()), &result, &error_));
+  void redo(const std::vector<std::int64_t>& rows, bool by_lists, knng_backend_result& result) {
+    const auto count = static_cast<std::int64_t>(rows.size());
+    done(seam_.redo(session(0), rows.data(), count, by_lists ? 1 : 0, &result, &error_));
   }
 
  private:

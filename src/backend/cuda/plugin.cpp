@@ -146,8 +146,9 @@ std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out
   if (p->rows.count >= most || p->columns.count >= most || p->k >= most)
     return refuse(error, "device", std::max(p->rows.count, p->columns.count), most - 1, "%s takes up to 2147483647 %s",
                   "a device", "rows");
-  *out = {engine->name, engine->by_rows ? cuda::rows_at_a_time(*p) : 0, engine->all_keys, engine->most_pairs,
-          engine->splits};
+  *out = {engine->name,     engine->by_rows ? cuda::rows_at_a_time(*p) : 0,
+          engine->all_keys, engine->most_pairs,
+          engine->splits,   engine->redoes_by_lists};
   return KNNG_OK;
 }
 
@@ -238,9 +239,11 @@ std::int32_t refine(knng_backend_session* session, std::int64_t first, std::int6
   return on(session, error, [&](cuda::Session& s) { s.refine(first, count, *result); });
 }
 
-std::int32_t redo(knng_backend_session* session, const std::int64_t* rows, std::int64_t count,
+std::int32_t redo(knng_backend_session* session, const std::int64_t* rows, std::int64_t count, std::int32_t by_lists,
                   knng_backend_result* result, knng_backend_error* error) {
-  return on(session, error, [&](cuda::Session& s) { s.redo(rows, count, *result); });
+  return on(session, error, [&](cuda::Session& s) {
+    s.redo({rows, static_cast<std::size_t>(count)}, by_lists != 0, *result);
+  });
 }
 
 std::int32_t answer(knng_backend_session* session, std::int64_t first, std::int64_t count, knng_backend_result* result,

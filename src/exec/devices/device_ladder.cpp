@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <span>
 #include <string>
@@ -18,8 +19,8 @@
 namespace libknng {
 namespace {
 
-// Rows at most that are redone with all their pairs in one call: a stop is noticed between calls.
-constexpr std::int64_t kRedoneTogether = 256;
+// Rows at most that are redone in one call: progress is reported between calls.
+constexpr std::int64_t kRedoneTogether = 1024;
 // Lists that are refined in one call, in bytes and in coordinates of candidates: progress is reported between calls,
 // but no device works while the last lists of one go into the result.
 constexpr std::int64_t kRefinedBytes = std::int64_t{256} << 20, kRefinedCoordinates = std::int64_t{1} << 34;
@@ -29,10 +30,13 @@ constexpr std::int64_t kFewUnproved = 256;
 // Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
 // times.
 constexpr double kHopeless = 1.0 / 64;
+// What redoing all rows by their lists costs, in tiles of all pairs on the first rung: 12 to 20 measured, for 30,000 x
+// 1,000 to 1,000,000 x 64 points (docs/internals/benchmarks-gpu.md).
+constexpr double kRedoneByLists = 16;
 
 // The ladder of the job's engine, as the backend has it.
 std::vector<knng_backend_rung> ladder_of(const knng_backend_seam& backend, const knng_backend_problem& p) {
-  static_assert(KNNG_BACKEND_MOST_RUNGS + 1 <= kMostPasses, "a pass a rung, and one for rows that are redone");
+  static_assert(3 * KNNG_BACKEND_MOST_RUNGS + 1 <= kMostPasses, "three keys a rung, and one for rows that are redone");
   std::vector<knng_backend_rung> rungs(KNNG_BACKEND_MOST_RUNGS);
   rungs.resize(static_cast<std::size_t>(backend.rungs(&p, rungs.data())));
   return rungs;
@@ -40,13 +44,14 @@ std::vector<knng_backend_rung> ladder_of(const knng_backend_seam& backend, const
 
 // Stages of a rung have names of their own, so that progress under a name never goes back.
 struct StageNames {
-  std::string distances = "distances", keys = "keys", refine = "refine";
+  std::string distances = "distances", keys = "keys", refine = "refine", redo = "redo by lists";
 
   StageNames(const knng_backend_rung& rung, bool first) {
     if (first) return;
     distances.append(" again, in ").append(rung.name);
     keys.append(" after ").append(rung.name);
     refine.append(" after ").append(rung.name);
+    redo.append(" after ").append(rung.name);
   }
 };
 
@@ -92,16 +97,52 @@ void order_points(Team& team) {
     });
 }
 
-// Empty lists with first cut-offs, guessed ones if most rows are proved under these. False: tiles of this rung would
-// prove too few rows either way, and a next one is there.
-bool begin_rung(Team& team, const TaskPlan& plan, std::int32_t rung, bool is_last) {
-  const auto begin = [&] { team.each([&](std::size_t i) { team[i].begin(rung); }); };
-  begin();
-  const bool guess = team[0].sample(true) <= kHopeless;
-  if (!guess && !is_last && team[0].sample(false) > kHopeless) return false;
-  if (first_cutoffs(team, plan, guess)) return true;
-  begin();  // who guessed takes it that all did
-  return first_cutoffs(team, plan, false);
+bool redoes_by_lists(const TaskPlan& plan) { return plan.device.redoes_by_lists && plan.device.blocks_held == 0; }
+
+// What tiles of all pairs cost, in those of the first rung.
+double cost_of(const Job& job, const knng_backend_rung& rung, const knng_backend_rung& first) {
+  const auto speed = [&](const knng_backend_rung& r) {
+    return static_cast<double>(job.backend.pairs_at_a_time(&job.problem, r.number));
+  };
+  return speed(first) / speed(rung);
+}
+
+// A rung, by its place on the ladder, and whether rows that it leaves without a proof should be redone by their lists.
+struct Choice {
+  std::size_t rung;
+  bool by_lists;
+};
+
+// Begins one of the rungs from `next` on, with empty lists and first cut-offs; guessed ones if most rows are proved
+// under these. The first one that proves nearly all rows, as a sample tells; or that which costs least with what it
+// leaves redone by lists; or, if nothing can be, the last.
+Choice begin_rung(Team& team, const Job& job, const TaskPlan& plan, std::span<const knng_backend_rung> ladder,
+                  std::size_t next) {
+  const std::size_t last = ladder.size() - 1;
+  const auto begin = [&](std::size_t at) { team.each([&](std::size_t i) { team[i].begin(ladder[at].number); }); };
+  Choice best{last, false};
+  double least = std::numeric_limits<double>::infinity();
+  bool guess = false;
+  for (std::size_t at = next; at <= last; ++at) {
+    begin(at);
+    guess = team[0].sample(true) <= kHopeless;
+    const bool alone = at == last && (at == next || !redoes_by_lists(plan));
+    const double unproved = guess || alone ? 0 : team[0].sample(false);
+    if (unproved <= kHopeless) {
+      best = {at, false};
+      break;
+    }
+    const double cost = cost_of(job, ladder[at], ladder.front()) + unproved * kRedoneByLists;
+    if (redoes_by_lists(plan) && cost < least) {
+      least = cost;
+      best = {at, true};
+    }
+    if (at == last && best.rung != at) begin(best.rung);
+  }
+  if (first_cutoffs(team, plan, guess)) return best;
+  begin(best.rung);  // who guessed takes it that all did
+  first_cutoffs(team, plan, false);
+  return best;
 }
 
 // Tiles of a queue, on whichever device is free; or some of them, if the output is found to be discarded.
@@ -218,15 +259,16 @@ class UnprovedQueue {
   std::size_t row_ = 0;
 };
 
-void redo_rows(Team& team, const Part& part, std::int64_t unproved, Results& results, Monitor& monitor) {
-  monitor.stage(part.named("redo"), static_cast<double>(unproved));
+void redo_rows(Team& team, const Part& part, const std::string& stage, bool by_lists, std::int64_t unproved,
+               Results& results, Monitor& monitor) {
+  monitor.stage(stage, static_cast<double>(unproved));
   UnprovedQueue queue(part);
   team.each([&](std::size_t i) {
     UnprovedQueue::Rows rows{};
     while (!monitor.stopped() && !team.failed()) {
       const std::int64_t count = queue.next(rows);
       if (count == 0) break;
-      team[i].redo(rows.data(), count, results[i]);
+      team[i].redo({rows.data(), static_cast<std::size_t>(count)}, by_lists, results[i]);
       monitor.advance(static_cast<double>(count));
     }
   });
@@ -254,15 +296,22 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
            std::optional<Results>& results) {
   Stats& stats = part.graph.stats;
   Stopwatch watch;
-  std::int64_t unproved = 0, redone = 0;
+  std::int64_t unproved = 0, redone = 0, by_lists = 0;
   const std::vector<knng_backend_rung> ladder = ladder_of(job.backend, job.problem);
+  // Whether to redo so many rows by their lists costs no more than tiles on the next rung.
+  const auto pays = [&](std::int64_t rows, std::size_t next) {
+    const double share = static_cast<double>(rows) / static_cast<double>(part.rows);
+    return next == ladder.size() || share * kRedoneByLists <= cost_of(job, ladder[next], ladder.front());
+  };
   if (!ladder.empty() && job.problem.square) order_points(team);
-  for (const knng_backend_rung& rung : ladder) {
+  for (std::size_t next = 0; next < ladder.size();) {
+    const Choice choice = begin_rung(team, job, plan, ladder, next);
+    const knng_backend_rung& rung = ladder[choice.rung];
+    next = choice.rung + 1;
     const StageNames names(rung, &rung == ladder.data());
     if (rung.number == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
     if (rung.number == KNNG_RUNG_FP64 && !plan.device.all_keys)
       redone = part.rows;  // the others, too, are proved by keys alone now
-    if (!begin_rung(team, plan, rung.number, &rung == &ladder.back())) continue;
     const TileGrid grid = tiles_of_rung(job, plan, rung.number);
     run_tiles(team, grid, part.named(names.distances), output, monitor);
     stats[Stat::tiles] += static_cast<double>(grid.tiles());
@@ -276,6 +325,12 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
                  *results, monitor);
     stats[Stat::seconds_refine] += watch.lap();
     unproved = count_unproved(part);
+    by_lists = 0;
+    if (unproved > 0 && redoes_by_lists(plan) && (choice.by_lists || pays(unproved, next))) {
+      redo_rows(team, part, part.named(names.redo), true, unproved, *results, monitor);
+      by_lists = unproved - count_unproved(part);
+      unproved -= by_lists;
+    }
     if (unproved <= part.rows / kFewUnproved) break;
   }
   if (ladder.empty()) {
@@ -284,9 +339,9 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     std::fill_n(part.graph.proof.data() + part.first, part.rows, kUnproved);
     unproved = part.rows;
   }
-  if (unproved > 0) redo_rows(team, part, unproved, *results, monitor);
+  if (unproved > 0) redo_rows(team, part, part.named("redo"), false, unproved, *results, monitor);
   stats[Stat::seconds_refine] += watch.lap();
-  stats[Stat::redone_fp64] += static_cast<double>(std::max(redone, unproved));
+  stats[Stat::redone_fp64] += static_cast<double>(std::max(redone, by_lists + unproved));
   stats[Stat::refined] += plan.device.all_keys || ladder.empty() ? 0 : static_cast<double>(part.rows);
   return true;
 }

@@ -128,6 +128,7 @@ class Planning final : private SessionMemory {
     if (status != KNNG_OK) return status;
     device.engine = engine_.name;
     device.all_keys = engine_.all_keys != 0;
+    device.redoes_by_lists = engine_.redoes_by_lists != 0;
     describe();
     return KNNG_OK;
   }

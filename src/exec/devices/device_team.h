@@ -77,8 +77,9 @@ class DeviceSession {
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
     require(job_.backend.refine(session_.get(), first, count, &result, &error_));
   }
-  void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
-    require(job_.backend.redo(session_.get(), rows, count, &result, &error_));
+  void redo(std::span<const std::int64_t> rows, bool by_lists, knng_backend_result& result) {
+    const auto count = static_cast<std::int64_t>(rows.size());
+    require(job_.backend.redo(session_.get(), rows.data(), count, by_lists ? 1 : 0, &result, &error_));
   }
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result) {
     require(job_.backend.answer(session_.get(), first, count, &result, &error_));

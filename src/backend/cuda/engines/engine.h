@@ -49,6 +49,7 @@ struct GpuEngine {
   bool all_keys;            // it evaluates the canonical keys of all pairs
   std::int64_t most_pairs;  // of a tile: more do not pay
   bool splits;              // it searches a tile in parts, so that one device needs no more than one
+  bool redoes_by_lists;     // its lows are there for any rows (RowFilter), where all points stay on the device
   bool guesses;             // it can do with first cut-offs that are guessed (cutoff_guess.h)
   std::int32_t unit;        // KNNG_UNIT bit of kernels of its own that multiply; 0: it has none
   // Whether problems of such a metric and size are this line's.
@@ -168,6 +169,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
      .splits = true,
+     .redoes_by_lists = true,
      .guesses = true,
      .unit = KNNG_UNIT_FUSED,
      .suits = engine_lines::fuses_bytes,
@@ -182,6 +184,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
      .splits = true,
+     .redoes_by_lists = true,
      .guesses = true,
      .unit = KNNG_UNIT_FUSED,
      .suits = engine_lines::multiplies,
@@ -196,6 +199,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .redoes_by_lists = true,
      .guesses = false,
      .unit = 0,
      .suits = engine_lines::tiles_bytes,
@@ -210,6 +214,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .redoes_by_lists = true,
      .guesses = false,
      .unit = 0,
      .suits = engine_lines::multiplies,
@@ -224,6 +229,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
      .suits = engine_lines::adds,
@@ -238,6 +244,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = false,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
      .suits = engine_lines::searches,
@@ -252,6 +259,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .all_keys = true,
      .most_pairs = kPairsInMemory,
      .splits = false,
+     .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
      .suits = engine_lines::always,

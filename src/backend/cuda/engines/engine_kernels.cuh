@@ -25,7 +25,7 @@ struct EngineKernels {
   std::int64_t (*workspace_bytes)(const knng_backend_problem& p);  // while a tile is searched
   bool (*may_order)(const knng_backend_problem& p);                // whether it may find an order of points
   TileBuffer (*buffer)(const knng_backend_problem& p);
-  // Of a row's operand where TileMaker::lows_of_rows() is there; else 0.
+  // Of a row's operand where TileMaker::row_filter() is there; else 0.
   std::int64_t (*row_operand_bytes)(const knng_backend_problem& p);
   // Where points come in blocks: for all points; for a while when it is made; for each block on a rung; and beside
   // blocks while they are held.

@@ -167,21 +167,21 @@ const std::byte* ProductTiles::operands_of_rows(std::int64_t first) {
   return operand_of(query_operands_->values(), first, precision_, in_.points.queries()->dim());
 }
 
-RowLows ProductTiles::lows_of_rows(const std::int64_t* list, std::int64_t count, float* tile, std::int64_t ld,
-                                   std::byte* operands) {
-  const std::int64_t dim = in_.problem.columns.dim;
+void ProductTiles::gather_rows(const std::int64_t* list, std::int64_t count, std::byte* operands) {
   const std::uint32_t* const places = in_.points.queries() ? nullptr : in_.points.places();
-  gather_operands(operands_of_rows(0), places, list, count, stride_of(dim, precision_) * value_bytes(precision_),
-                  operands, in_.context.stream);
-  products_.run(operands, count, operands_of_columns(0), in_.problem.columns.count, dim, precision_, tile, ld);
-  return {tile,
-          ld,
-          meaning_.row_terms,
-          meaning_.column_terms,
+  const std::int64_t bytes = stride_of(in_.problem.columns.dim, precision_) * value_bytes(precision_);
+  gather_operands(operands_of_rows(0), places, list, count, bytes, operands, in_.context.stream);
+}
+
+RowLows ProductTiles::lows(const std::byte* operands, std::int64_t count, std::int64_t first, std::int64_t columns,
+                           float* tile, std::int64_t ld) {
+  products_.run(operands, count, operands_of_columns(first), columns, in_.problem.columns.dim, precision_, tile, ld);
+  return {meaning_.row_terms,
+          meaning_.column_terms + first,
           meaning_.integers,
           meaning_.scale,
-          places,
-          in_.points.order_of_columns(0)};
+          in_.points.queries() ? nullptr : in_.points.places(),
+          in_.points.order_of_columns(first)};
 }
 
 void ProductTiles::fill(const TileArea& area, float* tile, std::int64_t ld, std::byte*) {

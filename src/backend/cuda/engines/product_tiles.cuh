@@ -16,7 +16,7 @@ namespace libknng::cuda {
 bool multiplies_bytes(const knng_backend_problem& p);
 Precision precision_of(const knng_backend_problem& p, int rung);
 
-class ProductTiles : public TileMaker {
+class ProductTiles : public TileMaker, private RowFilter {
  public:
   explicit ProductTiles(const TileInputs& inputs);
 
@@ -33,8 +33,7 @@ class ProductTiles : public TileMaker {
   static std::int64_t row_operand_bytes(const knng_backend_problem& p);
 
   void begin(int rung) override;
-  RowLows lows_of_rows(const std::int64_t* list, std::int64_t count, float* tile, std::int64_t ld,
-                       std::byte* operands) override;
+  RowFilter* row_filter() override { return this; }
 
   bool holds_blocks() const noexcept override { return true; }
   void hold(std::int64_t blocks) override { paged_operands_->hold(blocks); }
@@ -62,6 +61,10 @@ class ProductTiles : public TileMaker {
   const std::byte* operands_of_rows(std::int64_t first);
 
  private:
+  void gather_rows(const std::int64_t* list, std::int64_t count, std::byte* operands) override;
+  RowLows lows(const std::byte* operands, std::int64_t count, std::int64_t first, std::int64_t columns, float* tile,
+               std::int64_t ld) override;
+
   void make_frame();
   void round_operands();
 

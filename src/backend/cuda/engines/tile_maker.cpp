@@ -1,15 +1,9 @@
 #include "backend/cuda/engines/tile_maker.cuh"
 
-#include <stdexcept>
-
 namespace libknng::cuda {
 
 std::vector<TilePart> TileMaker::parts(const TileArea& area, bool) { return {{area, true}}; }
 std::vector<TilePart> TileMaker::parts_of_sample(const TileArea& area, std::int64_t) { return {{area, true}}; }
-
-RowLows TileMaker::lows_of_rows(const std::int64_t*, std::int64_t, float*, std::int64_t, std::byte*) {
-  throw std::logic_error("an engine without lows of rows was asked for some");
-}
 
 void TileMaker::set_terms(TileSearch& search) const {
   if (!meaning_.column_terms) return;

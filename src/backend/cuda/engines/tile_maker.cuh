@@ -12,7 +12,7 @@
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/engines/cutoff_guess.h"
-#include "backend/cuda/keys/contenders.cuh"
+#include "backend/cuda/keys/contending_rows.cuh"
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/rows/point_store.cuh"
 #include "backend/cuda/select/merge.cuh"
@@ -111,10 +111,8 @@ class TileMaker {
   // search.rows and search.columns get what their lists accept. Asynchronous.
   virtual void find(TileSearch& search);
   const TileMeaning& meaning() const noexcept { return meaning_; }
-  // On a rung, where EngineKernels::row_operand_bytes() says so: lows of rows list[i], i < count (device memory), with
-  // all columns. `operands` has those bytes a row. Asynchronous.
-  virtual RowLows lows_of_rows(const std::int64_t* list, std::int64_t count, float* tile, std::int64_t ld,
-                               std::byte* operands);
+  // Lows of any rows on the rung, where EngineKernels::row_operand_bytes() says that it has them.
+  virtual RowFilter* row_filter() { return nullptr; }
 
   // Where points come in blocks: whether blocks are held as the maker needs them, rather than as they are stored; so
   // many of them, from begin() until release().

@@ -1,5 +1,5 @@
-// The last rung of the ladder: rows that no list could prove, answered by the canonical keys of all columns that a
-// filter does not rule out; without one, of all columns. Knows nothing of why a row came here.
+// The last rung of the ladder: rows that no filter could prove, answered by all of their canonical keys. Knows nothing
+// of why a row came here.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 
-#include "backend/cuda/keys/contenders.cuh"
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/result/result.cuh"
 #include "backend/cuda/rows/rows.cuh"
@@ -15,17 +14,6 @@
 #include "metric/metric.h"
 
 namespace libknng::cuda {
-
-// A filter's lows of any rows.
-struct RowFilter {
-  // Of rows list[i], i < count (device memory), with all columns: tile has `ld` places a row, a multiple of 4;
-  // `operands` has operand_bytes a row. Puts them on the stream.
-  std::function<RowLows(const std::int64_t* list, std::int64_t count, float* tile, std::int64_t ld,
-                        std::byte* operands)>
-      lows;
-  std::int64_t operand_bytes = 0;        // 0: there is no filter
-  const std::int64_t* listed = nullptr;  // of each row its list so far: ids, ResultRows::width of them
-};
 
 struct ExactJob {
   CanonicalView rows, columns;
@@ -36,14 +24,12 @@ struct ExactJob {
   // Where `columns` has no points: gives columns_at_a_time of them from a multiple of that on, row 0 of the view being
   // column `first`, for what is put on the stream until it is called again.
   std::function<CanonicalView(std::int64_t first)> columns_from;
-  RowFilter filter;   // columns are not in blocks where there is one
   DirectParts parts;  // of keys
   std::int64_t count = 0;
   Admission admission;
   ResultRows result;  // rows outside the list stay as they are; those in it become proved
   // Any numbers from 1 will do. Rows: a multiple of 64 that is not below the number of multiprocessors keeps the device
-  // busy; each costs 8 bytes a column, 12 with a filter. Columns: if they are all, they are laid out once instead of
-  // for every batch.
+  // busy; each costs 8 bytes a column. Columns: if they are all, they are laid out once instead of for every batch.
   std::int64_t rows_at_a_time = 0, columns_at_a_time = 0;
   void* workspace = nullptr;  // of exact_workspace_bytes(), 256-byte aligned
 };

@@ -14,15 +14,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::int64_t kColumnsOfBlock = 2048;
 
-// A block a row.
-__global__ void gather(ListsOfRows from, std::int64_t* ids, std::byte* values) {
-  const std::int64_t place = blockIdx.x, row = from.rows[place];
-  for (std::int64_t t = threadIdx.x; t < from.width; t += kThreads)
-    ids[place * from.width + t] = from.ids[row * from.width + t];
-  for (std::int64_t t = threadIdx.x; t < from.value_bytes; t += kThreads)
-    values[place * from.value_bytes + t] = from.values[row * from.value_bytes + t];
-}
-
 __global__ void gather_listed(ListCheckJob job) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= job.count * job.width) return;
@@ -66,12 +57,6 @@ void count_keys(const ListCheckJob& job, cudaStream_t stream) {
   const dim3 blocks(static_cast<unsigned>((job.columns + kColumnsOfBlock - 1) / kColumnsOfBlock),
                     static_cast<unsigned>(job.count));
   count_before<<<blocks, kThreads, 0, stream>>>(job);
-  check_launch();
-}
-
-void gather_lists(const ListsOfRows& from, std::int64_t* ids, std::byte* values, cudaStream_t stream) {
-  if (from.count == 0) return;
-  gather<<<static_cast<unsigned>(from.count), kThreads, 0, stream>>>(from, ids, values);
   check_launch();
 }
 

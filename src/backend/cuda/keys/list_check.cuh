@@ -32,18 +32,6 @@ struct ListCheckJob {
 // Fills in `listed` and `counts`. Asynchronous.
 void count_keys(const ListCheckJob& job, cudaStream_t stream);
 
-// Lists of some rows as they are in device memory that kernels of this device read: of each row `width` ids and
-// `value_bytes` bytes of values.
-struct ListsOfRows {
-  const std::int64_t* rows = nullptr;
-  std::int64_t count = 0, width = 0, value_bytes = 0;
-  const std::int64_t* ids = nullptr;
-  const std::byte* values = nullptr;
-};
-
-// One behind the other. Asynchronous.
-void gather_lists(const ListsOfRows& from, std::int64_t* ids, std::byte* values, cudaStream_t stream);
-
 // What a list says, on the host.
 struct ListClaim {
   const std::int64_t* ids;  // width

@@ -1,8 +1,10 @@
 #include "backend/cuda/result/delivery.cuh"
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/cuda/base/workspace.cuh"
+#include "backend/cuda/result/listed_rows.cuh"
 #include "backend/cuda/rows/caller_memory.cuh"
 
 namespace libknng::cuda {
@@ -38,6 +40,41 @@ void Delivery::rows(const ResultSpace& from, std::int64_t place, std::int64_t ro
   if (to_.device < 0) return ask(from, lists, place, row, count);
   for (const Outgoing& list : lists) copy_between(list.to, to_.device, list.from, device_, list.bytes, stream_);
   facts(from, place, row, count);
+}
+
+void Delivery::listed(const ResultSpace& from, std::span<const std::int64_t> rows, const std::int64_t* list) {
+  const std::int64_t count = std::ssize(rows), row_ids = 8 * width_, row_values = width_ * value_bytes_;
+  const bool on_host = to_.device < 0;
+  auto* const values = static_cast<std::byte*>(to_.values);
+  const auto* const from_values = static_cast<const std::byte*>(from.rows.values);
+  if (to_.device == device_)
+    scatter_lists({list, count, width_, row_values}, from.rows.ids, from_values, to_.ids, values, stream_);
+  ties_.resize(rows.size());
+  proofs_.resize(rows.size());
+  if (on_host) {
+    ids_.resize(static_cast<std::size_t>(count * width_));
+    values_.resize(static_cast<std::size_t>(count * row_values));
+  }
+  const Outgoing all[] = {{from.rows.ties, ties_.data(), count},
+                          {from.rows.proved, proofs_.data(), count},
+                          {from.rows.ids, ids_.data(), count * row_ids},
+                          {from_values, values_.data(), count * row_values}};
+  staging_.download(std::span(all).first(on_host ? 4 : 2), stream_);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    const std::int64_t row = rows[place];
+    to_.ties[row] = ties_[place];
+    to_.proof[row] = proofs_[place];
+    if (to_.device == device_) continue;
+    const auto copy = [&](void* to, const void* here, const void* there, std::int64_t bytes) {
+      if (on_host)
+        std::memcpy(to, here, static_cast<std::size_t>(bytes));
+      else
+        copy_between(to, to_.device, there, device_, bytes, stream_);
+    };
+    copy(to_.ids + row * width_, ids_.data() + i * width_, from.rows.ids + i * width_, row_ids);
+    copy(values + row * row_values, values_.data() + i * row_values, from_values + i * row_values, row_values);
+  }
 }
 
 void Delivery::facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count) {

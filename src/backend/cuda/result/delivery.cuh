@@ -2,7 +2,10 @@
 // the host or on a device. Knows nothing of how rows were answered.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/result/result.cuh"
@@ -35,6 +38,8 @@ class Delivery {
   // `count` rows from place `place` of a space to row `row`: lists, and what is known of them. The last of them are on
   // their way when it returns.
   void rows(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count);
+  // All rows of a space, to rows that are listed here and in device memory. They are there when it returns.
+  void listed(const ResultSpace& from, std::span<const std::int64_t> rows, const std::int64_t* list);
   // Without lists, which are there.
   void facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count);
   // When it returns all rows are there.
@@ -51,6 +56,10 @@ class Delivery {
   const Stream& stream_;
   std::int64_t width_, value_bytes_;
   int device_ = 0;  // the session's, which is current
+  // Rows that are listed, one behind the other on the host.
+  std::vector<std::int64_t> ids_;
+  std::vector<std::byte> values_;
+  std::vector<std::uint8_t> ties_, proofs_;
 };
 
 }  // namespace libknng::cuda

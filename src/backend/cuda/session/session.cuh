@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/base/in_flight.cuh"
@@ -60,7 +61,7 @@ class Session {
   void begin_keys();
   void keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void refine(std::int64_t first, std::int64_t count, knng_backend_result& result);
-  void redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result);
+  void redo(std::span<const std::int64_t> rows, bool by_lists, knng_backend_result& result);
   void answer(std::int64_t first, std::int64_t count, knng_backend_result& result);
   // The first checked row whose list is not that of all its keys, -1: none.
   std::int64_t find_wrong(std::int64_t first, std::int64_t count, const knng_backend_result& result);
@@ -103,6 +104,8 @@ class Session {
   // What bounds the keys of lists of rows `first` and on, of which k are wanted.
   Bounds bounds_from(std::int64_t first, std::int64_t k) const;
   void join(const SelectJob& found, std::int64_t first_list, const Depth& depth);
+  void redo_by_lists(std::span<const std::int64_t> rows, knng_backend_result& result);
+  void redo_by_all(std::span<const std::int64_t> rows, knng_backend_result& result);
   std::byte* workspace() const { return space_->workspace.data(); }
   void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 

@@ -13,6 +13,7 @@
 #include "backend/cuda/engines/engine_kernels.cuh"
 #include "backend/cuda/engines/operands.cuh"
 #include "backend/cuda/keys/checked_keys.cuh"
+#include "backend/cuda/keys/smallest_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/rows/paged_points.cuh"
 #include "backend/cuda/rows/point_store.cuh"
@@ -37,6 +38,8 @@ constexpr std::int64_t kRowsInFlight = 16384, kFewestParts = 8;
 // do.
 constexpr std::int64_t kValuesRefined = std::int64_t{1} << 23;
 constexpr std::int64_t kResultBytes = std::int64_t{20} << 20;
+// Rows whose contenders are looked for together, at least if memory is not short, and at most; and in so many columns.
+constexpr std::int64_t kFewContending = 128, kMostContending = 1024, kColumnsContending = std::int64_t{1} << 17;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
@@ -112,6 +115,7 @@ std::int64_t paged_bytes(const knng_backend_problem& p) {
 }  // namespace
 
 const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
+bool has_row_filter(const knng_backend_problem& p) { return kernels_of(p).row_operand_bytes(p) > 0; }
 bool shuffles_columns(const knng_backend_problem& p) {
   return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;
 }
@@ -134,7 +138,7 @@ std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t whole = std::min(fit / kRowsInFlight, most) * kRowsInFlight;
   return std::min(whole > 0 ? whole : std::max(fit, kRowsInFlight / kResultSpaces), p.rows.count);
 }
-// The last rung takes about as much as a tile for keys, and as much beside: columns, or ids of some of them.
+// The last rung takes about as much as a tile.
 std::int64_t redone_together(const knng_backend_problem& p) {
   return std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
 }
@@ -170,11 +174,39 @@ ExactJob exact_job(const knng_backend_problem& p, const Metric& metric) {
   job.k = p.k;
   job.admission = shape.admission;
   job.result.width = width(p);
-  job.filter.operand_bytes = kernels_of(p).row_operand_bytes(p);
   job.rows_at_a_time = job.count = redone_together(p);
   const std::int64_t columns =
       is_paged(p) ? p.tile_cols : std::max<std::int64_t>(tile_bytes(p) / (8 * p.columns.dim), 128);
   job.columns_at_a_time = std::min(columns, p.columns.count);
+  return job;
+}
+
+// In as much memory as all keys of some rows take: enough rows for products to be fast, and of each as many contenders
+// as there is room for.
+ContendingRowsJob contending_job(const knng_backend_problem& p, const Metric& metric) {
+  const RefineJob shape = refine_job(p, metric);
+  ContendingRowsJob job;
+  job.rows = shape.rows;
+  job.columns = shape.columns;
+  job.metric = metric;
+  job.admission = shape.admission;
+  job.k = p.k;
+  job.result.width = width(p);
+  job.operand_bytes = kernels_of(p).row_operand_bytes(p);
+  const std::int64_t n = p.columns.count;
+  job.columns_at_a_time = std::min(libknng::round_up(n, kColumnGrain), kColumnsContending);
+  const auto bytes_of_row = [&](std::int64_t capacity) {
+    job.capacity = capacity;
+    job.rows_at_a_time = kFewContending;
+    return contending_workspace_bytes(job) / kFewContending +
+           ResultSpace(p, kFewContending, nullptr).used / kFewContending;
+  };
+  const std::int64_t fewest = places_for(p.k, n), room = 2 * tile_bytes(p);
+  const std::int64_t spare = room / kFewContending - bytes_of_row(fewest);
+  constexpr std::int64_t kContenderBytes = sizeof(double) + sizeof(std::uint32_t);
+  const std::int64_t capacity = std::clamp(fewest + spare / kContenderBytes, fewest, n);
+  job.rows_at_a_time = std::clamp<std::int64_t>(room / bytes_of_row(capacity), 1, kMostContending);
+  job.rows_at_a_time = job.count = std::min(job.rows_at_a_time, p.rows.count);
   return job;
 }
 
@@ -206,9 +238,16 @@ CheckSpace::CheckSpace(const knng_backend_problem& p, void* memory) : together(c
 RedoSpace::RedoSpace(const knng_backend_problem& p, void* memory) : results(p, redone_together(p), memory) {
   Workspace space(results.rest);
   list = space.take<std::int64_t>(results.together);
-  const bool has_lows = kernels_of(p).row_operand_bytes(p) > 0;
-  listed = has_lows ? space.take<std::int64_t>(results.together * width(p)) : nullptr;
   workspace = space.take<std::byte>(exact_workspace_bytes(exact_job(p, metric_of(p.metric))));
+  used = results.used + space.used();
+}
+
+ContendingSpace::ContendingSpace(const knng_backend_problem& p, void* memory)
+    : results(p, contending_job(p, metric_of(p.metric)).rows_at_a_time, memory) {
+  Workspace space(results.rest);
+  list = space.take<std::int64_t>(results.together);
+  listed = space.take<std::int64_t>(results.together * width(p));
+  workspace = space.take<std::byte>(contending_workspace_bytes(contending_job(p, metric_of(p.metric))));
   used = results.used + space.used();
 }
 
@@ -240,7 +279,9 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
     case Stage::refine:
       return kResultSpaces * ResultSpace(p, refined_together(p), nullptr).used +
              refine_workspace_bytes(refine_job(p, metric));
-    default: return std::max(RedoSpace(p, nullptr).used, CheckSpace(p, nullptr).used);
+    default:
+      return std::max({RedoSpace(p, nullptr).used, has_row_filter(p) ? ContendingSpace(p, nullptr).used : 0,
+                       CheckSpace(p, nullptr).used});
   }
 }
 
@@ -283,8 +324,12 @@ std::int64_t host_bytes(const knng_backend_problem& p) {
   const std::int64_t left_out = p.leave_out ? 4 * p.rows.count : 0;
   // Lists that are checked, and what their keys say.
   const std::int64_t checked = checked_together(p) * (width(p) * (16 + value_bytes(p)) + 16);
+  // Lists of rows that are redone.
+  const std::int64_t listed =
+      has_row_filter(p) ? contending_job(p, metric_of(p.metric)).rows_at_a_time * width(p) * 8 : 0;
   const std::int64_t cells = kernels_of(p).may_order(p) ? cell_host_bytes(p.columns.count) : 0;
-  return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out + std::max(checked, cells);
+  return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out +
+         std::max({checked, listed, cells});
 }
 
 }  // namespace libknng::cuda

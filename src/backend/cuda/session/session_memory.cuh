@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/keys/contending_rows.cuh"
 #include "backend/cuda/keys/exact_rows.cuh"
 #include "backend/cuda/keys/list_check.cuh"
 #include "backend/cuda/keys/refine.cuh"
@@ -17,11 +18,14 @@
 namespace libknng::cuda {
 
 const Selector& selector_of(const knng_backend_problem& p);
+// Whether a filter has lows of any rows with all columns.
+bool has_row_filter(const knng_backend_problem& p);
 inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 
 // Jobs without arrays.
 RefineJob refine_job(const knng_backend_problem& p, const Metric& metric);
 ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);
+ContendingRowsJob contending_job(const knng_backend_problem& p, const Metric& metric);  // where has_row_filter()
 SearchRowsJob search_rows_job(const knng_backend_problem& p, const Metric& metric);
 
 // Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
@@ -63,8 +67,17 @@ struct RedoSpace {
 
   ResultSpace results;
   std::int64_t* list;    // the rows
-  std::int64_t* listed;  // ids of their lists so far, where a filter has lows of them
   std::byte* workspace;  // of exact_rows()
+  std::int64_t used;
+};
+// The same of rows whose lists say which columns may belong to them.
+struct ContendingSpace {
+  ContendingSpace(const knng_backend_problem& p, void* memory);
+
+  ResultSpace results;
+  std::int64_t* list;
+  std::int64_t* listed;  // ids of the lists
+  std::byte* workspace;  // of contending_rows()
   std::int64_t used;
 };
 // Of rows answered from a tree.

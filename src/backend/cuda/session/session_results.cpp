@@ -11,6 +11,7 @@
 #include "backend/cuda/keys/refine.cuh"
 #include "backend/cuda/keys/whole_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
+#include "backend/cuda/result/listed_rows.cuh"
 #include "backend/cuda/rows/caller_memory.cuh"
 #include "backend/cuda/session/session.cuh"
 #include "backend/cuda/session/work_sizes.cuh"
@@ -146,7 +147,7 @@ void collect_lists(std::span<const std::int64_t> rows, std::int64_t width, std::
                    const Stream& stream) {
   const auto* const values = static_cast<const std::byte*>(result.values);
   if (result.device == device)
-    return gather_lists({there.rows, std::ssize(rows), width, value_bytes, result.ids, values}, there.ids, there.values,
+    return gather_lists({there.rows, std::ssize(rows), width, value_bytes}, result.ids, values, there.ids, there.values,
                         stream);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t row = rows[i], place = static_cast<std::int64_t>(i);
@@ -168,26 +169,63 @@ void collect_lists(std::span<const std::int64_t> rows, std::int64_t width, std::
 
 }  // namespace
 
-// Rows' lists are where they were left, whichever device refined them.
-void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_result& result) {
+void Session::redo(std::span<const std::int64_t> rows, bool by_lists, knng_backend_result& result) {
   if (points_.is_paged() && rung_ == 0 && !points_.paged().all_have_come()) {  // without tiles rows come here first
     leave_stage();
     points_.paged().look_for_refused();
   }
   enter(Stage::redo);
+  if (by_lists)
+    redo_by_lists(rows, result);
+  else
+    redo_by_all(rows, result);
+}
+
+// Those that may belong to a row are found with its list as it is, whichever device made it. Rows with too many stay
+// without a proof.
+void Session::redo_by_lists(std::span<const std::int64_t> rows, knng_backend_result& result) {
+  const knng_backend_problem& p = problem_;
+  const ContendingSpace space(p, workspace());
+  const ResultSpace& results = space.results;
+  Delivery delivery(p, results.rows.findings, result, staging_, context_.stream);
+  std::vector<std::int64_t> listed(static_cast<std::size_t>(results.together * results.rows.width));
+  ContendingRowsJob job = contending_job(p, metric_);
+  job.rows = points_.rows();
+  job.columns = points_.columns();
+  job.admission = left_out_->admission();
+  job.list = space.list;
+  job.listed = space.listed;
+  job.filter = maker_->row_filter();
+  job.parts = key_parts_;
+  job.result = results.rows;
+  job.result.packed = true;
+  job.result.rung = KNNG_RUNG_FP64;
+  job.workspace = space.workspace;
+  for (std::size_t done = 0; done < rows.size(); done += static_cast<std::size_t>(results.together)) {
+    const auto together = rows.subspan(done, std::min(rows.size() - done, static_cast<std::size_t>(results.together)));
+    check(cudaMemcpyAsync(space.list, together.data(), together.size_bytes(), cudaMemcpyHostToDevice, context_.stream));
+    collect_lists(together, results.rows.width, 0, result, device_, {space.list, space.listed, nullptr},
+                  {listed.data(), nullptr}, context_.stream);
+    job.count = std::ssize(together);
+    contending_rows(job, context_.stream);
+    delivery.listed(results, together, space.list);
+  }
+  delivery.findings();
+}
+
+void Session::redo_by_all(std::span<const std::int64_t> rows, knng_backend_result& result) {
   const knng_backend_problem& p = problem_;
   const RedoSpace space(p, workspace());
   const ResultSpace& results = space.results;
   Delivery delivery(p, results.rows.findings, result, staging_, context_.stream);
-  std::vector<std::int64_t> listed(rung_ != 0 && space.listed ? results.together * results.rows.width : 0);
-  for (std::int64_t done = 0; done < count; done += results.together) {
+  for (std::size_t done = 0; done < rows.size(); done += static_cast<std::size_t>(results.together)) {
+    const auto together = rows.subspan(done, std::min(rows.size() - done, static_cast<std::size_t>(results.together)));
     ExactJob job = exact_job(p, metric_);
     job.rows = points_.rows();
     job.columns = points_.columns();
     job.list = space.list;
-    job.count = std::min(results.together, count - done);
+    job.count = std::ssize(together);
     job.parts = key_parts_;
-    const std::span<const std::int64_t> together(rows + done, static_cast<std::size_t>(job.count));
     std::optional<const Points> picked;
     if (points_.is_paged()) {
       job.columns_from = [this](std::int64_t first) {
@@ -202,25 +240,13 @@ void Session::redo(const std::int64_t* rows, std::int64_t count, knng_backend_re
       }
     }
     check(cudaMemcpyAsync(space.list, together.data(), together.size_bytes(), cudaMemcpyHostToDevice, context_.stream));
-    if (!listed.empty()) {
-      collect_lists(together, results.rows.width, 0, result, device_, {space.list, space.listed, nullptr},
-                    {listed.data(), nullptr}, context_.stream);
-      job.filter.listed = space.listed;
-      job.filter.lows = [this](const std::int64_t* list, std::int64_t number, float* tile, std::int64_t ld,
-                               std::byte* operands) { return maker_->lows_of_rows(list, number, tile, ld, operands); };
-    }
     job.admission = left_out_->admission();
     job.result = results.rows;
     job.result.packed = true;
     job.result.rung = KNNG_RUNG_FP64;
     job.workspace = space.workspace;
     exact_rows(job, context_.stream);
-    // Rows one behind the other leave together.
-    for (std::int64_t first = 0, end = 0; first < job.count; first = end) {
-      while (++end < job.count && together[end] == together[first] + (end - first)) {
-      }
-      delivery.rows(results, first, together[first], end - first);
-    }
+    delivery.listed(results, together, space.list);
   }
   delivery.findings();
 }
