@@ -238,13 +238,14 @@ typedef struct knng_backend_seam {
   int32_t (*order_points)(knng_backend_session* session, const knng_backend_session* as, int32_t* made,
                           knng_backend_error* error);
   /* Empties the lists, and returns when other sessions can adopt their cut-offs; tiles that follow are evaluated in
-   * this precision. */
-  int32_t (*begin)(knng_backend_session* session, int32_t rung, knng_backend_error* error);
+   * this precision. crowded: many lists will meet far more than they have room for; nothing but time depends on it. */
+  int32_t (*begin)(knng_backend_session* session, int32_t rung, int32_t crowded, knng_backend_error* error);
   /* After begin(): the share of the rows that tiles in this precision will leave without a proof, as some rows tell; if
    * `guess`, under cut-offs that first_cutoffs() guesses, and 1 where it does not. Lists and cut-offs are those of
    * begin() afterwards. An estimate, which nothing but time depends on; 0 where it would take about as long as the
-   * tiles, or where points come in blocks. */
-  int32_t (*sample)(knng_backend_session* session, int32_t guess, double* unproved, knng_backend_error* error);
+   * tiles, or where points come in blocks. crowded: what begin() should be told if rows are redone by lists. */
+  int32_t (*sample)(knng_backend_session* session, int32_t guess, double* unproved, int32_t* crowded,
+                    knng_backend_error* error);
   /* Before the first tile: gives rows [first, first + count) first cut-offs from a few columns, where that pays. With
    * `guess` these are drawn at random: nearly all lists fill under such cut-offs, and those that do not are left
    * without a proof. made: whether it guessed. Returns when other sessions can adopt them. Until begin() a session that

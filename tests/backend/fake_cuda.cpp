@@ -149,7 +149,7 @@ std::int32_t order_points(knng_backend_session* s, const knng_backend_session* a
   });
 }
 
-std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
+std::int32_t begin(knng_backend_session* s, std::int32_t rung, std::int32_t, knng_backend_error* error) {
   return on(s, fake::kBegin, error, [&] {
     const std::int32_t unit = rung == KNNG_RUNG_FP32 ? KNNG_UNIT_FP32 : KNNG_UNIT_FP16 | KNNG_UNIT_BYTES;
     if ((libknng::cuda::units_of(s->p) & unit & ~s->p.units.usable) != 0)
@@ -164,9 +164,11 @@ std::int64_t guessed_rank(const knng_backend_session* s) {
 }
 
 // Only where a test asks for it: else every rung would be reached by few.
-std::int32_t sample(knng_backend_session* s, std::int32_t guess, double* unproved, knng_backend_error* error) {
+std::int32_t sample(knng_backend_session* s, std::int32_t guess, double* unproved, std::int32_t* crowded,
+                    knng_backend_error* error) {
   return on(s, fake::kSample, error, [&] {
     const std::int64_t rank = guess ? guessed_rank(s) : 0;
+    *crowded = behaviour(s->number, "crowds") >= 0;
     *unproved = guess && rank == 0 ? 1 : behaviour(s->number, "samples") >= 0 ? s->sample(rank) : 0;
   });
 }

@@ -176,11 +176,12 @@ std::int32_t order_points(knng_backend_session* s, const knng_backend_session* a
   return on(s, fake::kOrderPoints, error,
             [&] { return real().order_points(s->session, as ? as->session : nullptr, made, error); });
 }
-std::int32_t begin(knng_backend_session* s, std::int32_t rung, knng_backend_error* error) {
-  return on(s, fake::kBegin, error, [&] { return real().begin(s->session, rung, error); });
+std::int32_t begin(knng_backend_session* s, std::int32_t rung, std::int32_t crowded, knng_backend_error* error) {
+  return on(s, fake::kBegin, error, [&] { return real().begin(s->session, rung, crowded, error); });
 }
-std::int32_t sample(knng_backend_session* s, std::int32_t guess, double* unproved, knng_backend_error* error) {
-  return on(s, fake::kSample, error, [&] { return real().sample(s->session, guess, unproved, error); });
+std::int32_t sample(knng_backend_session* s, std::int32_t guess, double* unproved, std::int32_t* crowded,
+                    knng_backend_error* error) {
+  return on(s, fake::kSample, error, [&] { return real().sample(s->session, guess, unproved, crowded, error); });
 }
 std::int32_t first_cutoffs(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t guess,
                            std::int32_t* made, knng_backend_error* error) {

@@ -52,11 +52,9 @@ class KnownLows final : public RowFilter {
   KnownLows(const Lows& lows, std::int64_t first)
       : first_(first),
         columns_(static_cast<std::int64_t>(lows.order.size())),
-        scale_(lows.scale),
         tile_(lows.tile),
         row_terms_(lows.row_terms),
         column_terms_(lows.column_terms),
-        places_(lows.places),
         order_(lows.order) {}
 
   // A row's operand is its number.
@@ -70,14 +68,12 @@ class KnownLows final : public RowFilter {
     for (std::size_t i = 0; i < rows.size(); ++i)
       check(cudaMemcpy(tile + static_cast<std::int64_t>(i) * ld, tile_.get() + (rows[i] - first_) * columns_ + first,
                        static_cast<std::size_t>(columns) * sizeof(float), cudaMemcpyDeviceToDevice));
-    return {row_terms_.get(), column_terms_.get() + first, false, scale_, places_.get(), order_.get() + first};
+    return {row_terms_.get(), column_terms_.get() + first, false, order_.get() + first};
   }
 
  private:
   const std::int64_t first_, columns_;
-  const double scale_;
   const Array<float> tile_, row_terms_, column_terms_;
-  const Array<std::uint32_t> places_;
   const Array<std::int64_t> order_;
 };
 

@@ -89,8 +89,8 @@ class Team {
     }
   }
 
-  void evaluate(int rung) {
-    for (const auto& s : sessions_) done(seam_.begin(s.get(), rung, &error_));
+  void evaluate(int rung, bool crowded = false) {
+    for (const auto& s : sessions_) done(seam_.begin(s.get(), rung, crowded ? 1 : 0, &error_));
     const std::int64_t n = problem_.rows.count;
     const TileGrid grid{n, n, problem_.tile_rows, problem_.tile_cols, true};
     std::size_t tiles = 0;

@@ -194,12 +194,17 @@ std::int32_t order_points(knng_backend_session* session, const knng_backend_sess
   return on(session, error, [&](cuda::Session& s) { *made = s.order_points(as ? &as->session : nullptr) ? 1 : 0; });
 }
 
-std::int32_t begin(knng_backend_session* session, std::int32_t rung, knng_backend_error* error) {
-  return on(session, error, [&](cuda::Session& s) { s.begin(rung); });
+std::int32_t begin(knng_backend_session* session, std::int32_t rung, std::int32_t crowded, knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) { s.begin(rung, crowded != 0); });
 }
 
-std::int32_t sample(knng_backend_session* session, std::int32_t guess, double* unproved, knng_backend_error* error) {
-  return on(session, error, [&](cuda::Session& s) { *unproved = s.sample(guess != 0); });
+std::int32_t sample(knng_backend_session* session, std::int32_t guess, double* unproved, std::int32_t* crowded,
+                    knng_backend_error* error) {
+  return on(session, error, [&](cuda::Session& s) {
+    const cuda::Outlook outlook = s.sample(guess != 0);
+    *unproved = outlook.unproved;
+    *crowded = outlook.crowded ? 1 : 0;
+  });
 }
 
 std::int32_t first_cutoffs(knng_backend_session* session, std::int64_t first, std::int64_t count, std::int32_t guess,

@@ -33,6 +33,8 @@ constexpr double kHopeless = 1.0 / 64;
 // What redoing all rows by their lists costs, in tiles of all pairs on the first rung: 12 to 20 measured, for 30,000 x
 // 1,000 to 1,000,000 x 64 points (docs/internals/benchmarks-gpu.md).
 constexpr double kRedoneByLists = 16;
+// And what it costs beside to take in all that crowded lists meet.
+constexpr double kCrowded = 8;
 
 // The ladder of the job's engine, as the backend has it.
 std::vector<knng_backend_rung> ladder_of(const knng_backend_seam& backend, const knng_backend_problem& p) {
@@ -107,10 +109,11 @@ double cost_of(const Job& job, const knng_backend_rung& rung, const knng_backend
   return speed(first) / speed(rung);
 }
 
-// A rung, by its place on the ladder, and whether rows that it leaves without a proof should be redone by their lists.
+// A rung, by its place on the ladder, whether rows that it leaves without a proof should be redone by their lists, and
+// whether these will be crowded.
 struct Choice {
   std::size_t rung;
-  bool by_lists;
+  bool by_lists = false, crowded = false;
 };
 
 // Begins one of the rungs from `next` on, with empty lists and first cut-offs; guessed ones if most rows are proved
@@ -119,28 +122,31 @@ struct Choice {
 Choice begin_rung(Team& team, const Job& job, const TaskPlan& plan, std::span<const knng_backend_rung> ladder,
                   std::size_t next) {
   const std::size_t last = ladder.size() - 1;
-  const auto begin = [&](std::size_t at) { team.each([&](std::size_t i) { team[i].begin(ladder[at].number); }); };
-  Choice best{last, false};
+  const auto begin = [&](const Choice& choice) {
+    team.each([&](std::size_t i) { team[i].begin(ladder[choice.rung].number, choice.crowded); });
+  };
+  Choice best{last};
   double least = std::numeric_limits<double>::infinity();
   bool guess = false;
   for (std::size_t at = next; at <= last; ++at) {
-    begin(at);
-    guess = team[0].sample(true) <= kHopeless;
+    begin({at});
+    bool crowded = false;
+    guess = team[0].sample(true, crowded) <= kHopeless;
     const bool alone = at == last && (at == next || !redoes_by_lists(plan));
-    const double unproved = guess || alone ? 0 : team[0].sample(false);
+    const double unproved = guess || alone ? 0 : team[0].sample(false, crowded);
     if (unproved <= kHopeless) {
-      best = {at, false};
+      best = {at};
       break;
     }
-    const double cost = cost_of(job, ladder[at], ladder.front()) + unproved * kRedoneByLists;
+    const double cost = cost_of(job, ladder[at], ladder.front()) + unproved * kRedoneByLists + (crowded ? kCrowded : 0);
     if (redoes_by_lists(plan) && cost < least) {
       least = cost;
-      best = {at, true};
+      best = {at, true, crowded};
     }
-    if (at == last && best.rung != at) begin(best.rung);
+    if (at == last && (best.rung != at || best.crowded)) begin(best);
   }
   if (first_cutoffs(team, plan, guess)) return best;
-  begin(best.rung);  // who guessed takes it that all did
+  begin(best);  // who guessed takes it that all did
   first_cutoffs(team, plan, false);
   return best;
 }

@@ -43,10 +43,15 @@ class DeviceSession {
     require(status);
   }
 
-  void begin(std::int32_t rung) { require(job_.backend.begin(session_.get(), rung, &error_)); }
-  double sample(bool guess) {
+  void begin(std::int32_t rung, bool crowded) {
+    require(job_.backend.begin(session_.get(), rung, crowded ? 1 : 0, &error_));
+  }
+  // Returns the share of rows without a proof.
+  double sample(bool guess, bool& crowded) {
     double unproved = 0;
-    require(job_.backend.sample(session_.get(), guess ? 1 : 0, &unproved, &error_));
+    std::int32_t is_crowded = 0;
+    require(job_.backend.sample(session_.get(), guess ? 1 : 0, &unproved, &is_crowded, &error_));
+    crowded = is_crowded != 0;
     return unproved;
   }
   bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess) {

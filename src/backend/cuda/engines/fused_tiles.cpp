@@ -114,7 +114,7 @@ TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
   return {p.square ? std::min(p.tile_rows, side) : p.tile_rows, std::min(p.tile_cols, side)};
 }
 
-bool FusedTiles::fuses() const noexcept { return fuses(precision()); }
+bool FusedTiles::fuses() const noexcept { return !crowded_ && fuses(precision()); }
 
 bool FusedTiles::fuses(Precision precision) const noexcept {
   return fused::has_kernel(compute_major_) && (in_.problem.units.usable & KNNG_UNIT_FUSED) != 0 &&
@@ -126,8 +126,9 @@ DeviceArray<std::int64_t> FusedTiles::find_order() {
   return order_by_cells(in_.points.resident(), frame(), products(), in_.staging, in_.context);
 }
 
-void FusedTiles::begin(int rung) {
-  ProductTiles::begin(rung);
+void FusedTiles::begin(int rung, bool crowded) {
+  ProductTiles::begin(rung, crowded);
+  crowded_ = crowded;
   passes_under_guess_ = 0;
   if (!in_.points.places() || !fuses()) return;
   const std::int64_t count = in_.problem.columns.count, dim = in_.problem.columns.dim;

@@ -29,7 +29,7 @@ class FusedTiles final : public ProductTiles {
   static TileBuffer buffer(const knng_backend_problem& p);
 
   DeviceArray<std::int64_t> find_order() override;
-  void begin(int rung) override;
+  void begin(int rung, bool crowded) override;
   std::vector<TilePart> parts(const TileArea& area, bool square) override;
   std::vector<TilePart> parts_of_sample(const TileArea& area, std::int64_t seen) override;
   CutoffGuess guess() const override;
@@ -51,6 +51,7 @@ class FusedTiles final : public ProductTiles {
   void meet(std::int64_t first, std::int64_t points);
 
   int compute_major_ = 0, multiprocessors_ = 0;
+  bool crowded_ = false;                    // lists take in so much on this rung that a tile in memory is faster
   int passes_under_guess_ = 0;              // of squares, if all lists of this rung have guessed cut-offs; else 0
   std::vector<bool> met_;                   // by blocks of rows (and columns, of a graph): since lists were cleared
   std::optional<fused::BallArrays> balls_;  // where points are in an order of their own

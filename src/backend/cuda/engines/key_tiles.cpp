@@ -11,7 +11,7 @@ OperandSides sides_of(const knng_backend_problem& p, std::byte* memory) {
 
 std::int64_t KeyTiles::workspace_bytes(const knng_backend_problem& p) { return sides_of(p, nullptr).used; }
 
-void KeyTiles::begin(int) {}
+void KeyTiles::begin(int, bool) {}
 
 void KeyTiles::fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) {
   const BlockView rows = in_.points.place_of_rows(area.first_row);

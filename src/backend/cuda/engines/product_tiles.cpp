@@ -101,7 +101,7 @@ void ProductTiles::make_frame() {
   frame_->settle(paged ? kHeadroom : 0, in_.staging, in_.context.stream);
 }
 
-void ProductTiles::begin(int rung) {
+void ProductTiles::begin(int rung, bool) {
   precision_ = precision_of(in_.problem, rung);
   if ((in_.problem.units.usable & unit_of(precision_)) == 0)
     throw std::logic_error("products of a unit that is not used");
@@ -176,12 +176,7 @@ void ProductTiles::gather_rows(const std::int64_t* list, std::int64_t count, std
 RowLows ProductTiles::lows(const std::byte* operands, std::int64_t count, std::int64_t first, std::int64_t columns,
                            float* tile, std::int64_t ld) {
   products_.run(operands, count, operands_of_columns(first), columns, in_.problem.columns.dim, precision_, tile, ld);
-  return {meaning_.row_terms,
-          meaning_.column_terms + first,
-          meaning_.integers,
-          meaning_.scale,
-          in_.points.queries() ? nullptr : in_.points.places(),
-          in_.points.order_of_columns(first)};
+  return {meaning_.row_terms, meaning_.column_terms + first, meaning_.integers, in_.points.order_of_columns(first)};
 }
 
 void ProductTiles::fill(const TileArea& area, float* tile, std::int64_t ld, std::byte*) {

@@ -32,7 +32,7 @@ class ProductTiles : public TileMaker, private RowFilter {
   // Of the largest operand of a row, where all points are there; else 0.
   static std::int64_t row_operand_bytes(const knng_backend_problem& p);
 
-  void begin(int rung) override;
+  void begin(int rung, bool crowded) override;
   RowFilter* row_filter() override { return this; }
 
   bool holds_blocks() const noexcept override { return true; }

@@ -44,7 +44,7 @@ ValueRange SumTiles::find_values() const {
   return range;
 }
 
-void SumTiles::begin(int rung) {
+void SumTiles::begin(int rung, bool) {
   meaning_.sums.reset();
   if (rung == KNNG_RUNG_FILTER) meaning_.sums = SumBound(sum_error(in_.metric, in_.problem.columns.dim, range_));
 }

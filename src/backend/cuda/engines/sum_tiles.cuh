@@ -16,7 +16,7 @@ class SumTiles final : public TileMaker {
   static std::int64_t bytes(const knng_backend_problem& p);
   static std::int64_t workspace_bytes(const knng_backend_problem& p);
 
-  void begin(int rung) override;
+  void begin(int rung, bool crowded) override;
   void fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) override;
 
  private:

@@ -91,8 +91,8 @@ class TileMaker {
   // Of a graph's points, before the first begin(): the point at each place of an order in which whole tiles can be left
   // out. Empty: none is worth while.
   virtual DeviceArray<std::int64_t> find_order() { return {}; }
-  // Tiles that follow are of this rung; what was held for the rung before goes first.
-  virtual void begin(int rung) = 0;
+  // Tiles that follow are of this rung; what was held for the rung before goes first. crowded: of the seam's begin().
+  virtual void begin(int rung, bool crowded) = 0;
   // The parts of a tile of the plan, in the order in which they are searched, each merged into lists before the next.
   // Of a graph's tile on the diagonal (`square`, first_row == first_column) parts beside it have the columns behind
   // their rows only. Not `square`: some rows as if they were queries.

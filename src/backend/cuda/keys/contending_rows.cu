@@ -25,7 +25,10 @@ struct Batch {
   const std::int64_t *list, *listed;
   std::int64_t count, k, width, columns;
   Admission admission;
-  double *u, *limits;  // canonical rows; by row the last key of its list
+  const float* cutoffs;
+  const std::uint32_t* places;
+  double scale;
+  double *u, *limits;  // canonical rows; by row what no low of its nearest is above
   std::int64_t capacity;
   std::uint32_t* ids;
   double* keys;
@@ -48,6 +51,11 @@ __global__ void copy_lists(Batch b) {
   if (j == 0) b.counts[place] = static_cast<std::int32_t>(b.k);
 }
 
+__device__ std::int64_t place_of(const Batch& b, std::int64_t row) { return b.places ? b.places[row] : row; }
+__device__ double limit_of_cutoff(const Batch& b, std::int64_t row) {
+  return b.cutoffs ? static_cast<double>(b.cutoffs[place_of(b, row)]) : static_cast<double>(INFINITY);
+}
+
 // Different ids in ascending order of (key, id): the k-th key of all cannot be above the last. A warp a row.
 __global__ void find_limits(Batch b) {
   const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * kWarpsOfBlock + threadIdx.x / kCanonicalLanes;
@@ -61,7 +69,7 @@ __global__ void find_limits(Batch b) {
   }
   good = __all_sync(kWarp, good);
   if (threadIdx.x % kCanonicalLanes != 0) return;
-  b.limits[place] = good ? keys[b.k - 1] : INFINITY;
+  b.limits[place] = good ? ScalarOps::mul(keys[b.k - 1], b.scale) : limit_of_cutoff(b, b.list[place]);
   b.counts[place] = 0;
   atomicAdd(b.evaluated, static_cast<unsigned long long>(b.k));
 }
@@ -74,9 +82,9 @@ __global__ void __launch_bounds__(kThreads) list_contenders(Batch b, RowLows low
   const std::int64_t place = blockIdx.y, row = b.list[place];
   const std::int64_t begin = blockIdx.x * kColumnsOfBlock, end = min(begin + kColumnsOfBlock, columns);
   const RowAdmission admission = b.admission.of(row);
-  const double limit = b.limits[place], scaled = ScalarOps::mul(limit, lows.scale);
-  const bool undirected_belong = !(kNoDirectionKey > limit);
-  const float row_term = lows.row_terms[lows.places ? lows.places[row] : row];
+  const double limit = b.limits[place];
+  const bool undirected_belong = !(ScalarOps::mul(kNoDirectionKey, b.scale) > limit);
+  const float row_term = lows.row_terms[place_of(b, row)];
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   for (std::int64_t base = begin + threadIdx.x - lane; base < end; base += kThreads) {
     const std::int64_t c = base + lane;
@@ -87,7 +95,7 @@ __global__ void __launch_bounds__(kThreads) list_contenders(Batch b, RowLows low
       id = lows.order ? lows.order[c] : first + c;
       const auto low = static_cast<double>(Low::low(tile[place * ld + c], row_term, column_term));
       const bool undirected = !lows.integers && (row_term == INFINITY || column_term == INFINITY);
-      belongs = admission.admits(id) && (undirected ? undirected_belong : !(low > scaled));
+      belongs = admission.admits(id) && (undirected ? undirected_belong : !(low > limit));
     }
     const unsigned found = __ballot_sync(kWarp, belongs);
     if (found == 0) continue;
@@ -157,6 +165,18 @@ void find_keys(const ContendingRowsJob& job, const Batch& b, std::int64_t most, 
   });
 }
 
+__global__ void take_cutoffs(Batch b) {
+  const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (place >= b.count) return;
+  b.limits[place] = limit_of_cutoff(b, b.list[place]);
+  b.counts[place] = 0;
+}
+
+__global__ void add_crowded(Batch b, std::int64_t room, int* crowded) {
+  const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (place < b.count && b.counts[place] > room) atomicAdd(crowded, 1);
+}
+
 struct Arrays {
   float* tile;
   std::byte* operands;
@@ -199,6 +219,21 @@ void find_contenders(const ContendingRowsJob& job, const Arrays& a, cudaStream_t
   }
 }
 
+Arrays arrays_of(const ContendingRowsJob& job) {
+  Arrays arrays{};
+  lay_out(job, job.workspace, arrays);
+  Batch& batch = arrays.batch;
+  batch.k = job.k;
+  batch.width = job.result.width;
+  batch.columns = job.columns.rows.rows;
+  batch.admission = job.admission;
+  batch.capacity = job.capacity;
+  batch.cutoffs = job.cutoffs;
+  batch.places = job.places;
+  batch.scale = job.scale;
+  return arrays;
+}
+
 unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
 }  // namespace
@@ -208,15 +243,23 @@ std::int64_t contending_workspace_bytes(const ContendingRowsJob& job) {
   return lay_out(job, nullptr, arrays);
 }
 
-void contending_rows(const ContendingRowsJob& job, cudaStream_t stream) {
-  Arrays arrays{};
-  lay_out(job, job.workspace, arrays);
+void count_crowded(const ContendingRowsJob& job, std::int64_t room, int* crowded, cudaStream_t stream) {
+  Arrays arrays = arrays_of(job);
   Batch& batch = arrays.batch;
-  batch.k = job.k;
-  batch.width = job.result.width;
-  batch.columns = job.columns.rows.rows;
-  batch.admission = job.admission;
-  batch.capacity = job.capacity;
+  for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
+    batch.list = job.list + done;
+    batch.count = std::min(job.rows_at_a_time, job.count - done);
+    take_cutoffs<<<blocks_for(batch.count), kThreads, 0, stream>>>(batch);
+    check_launch();
+    find_contenders(job, arrays, stream);
+    add_crowded<<<blocks_for(batch.count), kThreads, 0, stream>>>(batch, room, crowded);
+    check_launch();
+  }
+}
+
+void contending_rows(const ContendingRowsJob& job, cudaStream_t stream) {
+  Arrays arrays = arrays_of(job);
+  Batch& batch = arrays.batch;
   batch.self_keys = arrays.entries.self_keys;
   batch.evaluated = &job.result.findings->keys;
   for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {

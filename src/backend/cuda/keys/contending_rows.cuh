@@ -21,9 +21,7 @@ namespace libknng::cuda {
 struct RowLows {
   const float *row_terms = nullptr, *column_terms = nullptr;  // those of columns from the first on
   bool integers = false;
-  double scale = 1;                       // from key to low
-  const std::uint32_t* places = nullptr;  // of rows; null: their numbers
-  const std::int64_t* order = nullptr;    // the column in each place from the first on; null: its number
+  const std::int64_t* order = nullptr;  // the column in each place from the first on; null: its number
 };
 
 // Lows of any rows. What it does is put on the stream. Pointers are to device memory.
@@ -45,10 +43,14 @@ struct ContendingRowsJob {
   std::int64_t k = 0;
   const std::int64_t* list = nullptr;  // rows to answer, in device memory
   std::int64_t count = 0;
-  // Of each of them the ids of its list, ResultRows::width of them, in device memory. One that is not complete,
-  // ascending and admitted says nothing: then all columns are contenders.
+  // Of each of them the ids of its list, ResultRows::width of them, in device memory. Where one is not complete,
+  // ascending and admitted, the row's cut-off bounds its last key as well.
   const std::int64_t* listed = nullptr;
+  // By place: no low of a row's k nearest is above it; null: that is not known, and all columns are contenders.
+  const float* cutoffs = nullptr;
+  const std::uint32_t* places = nullptr;  // of rows; null: their numbers
   RowFilter* filter = nullptr;
+  double scale = 1;                // from key to low
   std::int64_t operand_bytes = 0;  // of a row
   DirectParts parts;               // of keys
   ResultRows result;               // rows with more contenders than `capacity` become unproved, others proved
@@ -58,6 +60,9 @@ struct ContendingRowsJob {
 };
 
 std::int64_t contending_workspace_bytes(const ContendingRowsJob& job);
+
+// Adds the number of rows with more contenders than `room`, as cut-offs alone say, to *crowded. Asynchronous.
+void count_crowded(const ContendingRowsJob& job, std::int64_t room, int* crowded, cudaStream_t stream);
 
 // Asynchronous; several launches for every rows_at_a_time rows.
 void contending_rows(const ContendingRowsJob& job, cudaStream_t stream);

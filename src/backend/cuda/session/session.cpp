@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "backend/admission.h"
 #include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/keys/contending_rows.cuh"
 #include "backend/cuda/keys/listed_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/rows/prepare.cuh"
@@ -203,12 +205,12 @@ std::size_t Session::tiles_in_flight() const {
   return static_cast<std::size_t>(std::clamp<double>(soon, kFewestInFlight, most));
 }
 
-void Session::begin(int rung) {
+void Session::begin(int rung, bool crowded) {
   rung_ = rung;
   in_flight_ = InFlight(tiles_in_flight());
   if (points_.is_paged()) leave_stage();
   keys_.reset();  // what is there of the rung before goes first
-  maker_->begin(rung);
+  maker_->begin(rung, crowded);
   clear_lists();
   enter(Stage::tiles);
   show_lists();
@@ -218,6 +220,7 @@ void Session::begin(int rung) {
 void Session::clear_lists() {
   lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
   maker_->lists_cleared();
+  guesses_ = false;
 }
 
 // Others may adopt_cutoffs the cut-offs from now on.
@@ -270,6 +273,7 @@ bool Session::first_cutoffs(std::int64_t first, std::int64_t count, bool guess) 
   if (guesses) {
     look_at_drawn(first, count);
     maker_->trust_guesses(depth_.found);
+    guesses_ = true;
   } else if (maker_->leaves_out()) {
     look_beside(first, count);
   }
@@ -279,12 +283,12 @@ bool Session::first_cutoffs(std::int64_t first, std::int64_t count, bool guess) 
 
 // The rows of a sample beside all columns. A graph's tiles on the diagonal show rows first what is stored beside them,
 // so these see it first, too.
-double Session::sample(bool guess) {
+Outlook Session::sample(bool guess) {
   const knng_backend_problem& p = problem_;
-  if (guess && maker_->guess().drawn == 0) return 1;
+  if (guess && maker_->guess().drawn == 0) return {1, false};
   const SampledRows rows(p.rows.count);
   const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
-  if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return 0;
+  if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return {};
   for (int group = 0; group < SampledRows::kGroups; ++group) {
     if (guess) look_at_drawn(rows.first(group), rows.together);
     if (p.square) look_beside(rows.first(group), rows.together);
@@ -300,9 +304,36 @@ double Session::sample(bool guess) {
   count_unproved(rows, lists_->from(0), bounds_from(0, p.k), unproved, context_.stream);
   int found = 0;
   staging_.download(unproved, &found, sizeof found, context_.stream);
+  const Outlook outlook{static_cast<double>(found) / rows.count(), found > 0 && !guess && is_crowded(rows)};
   clear_lists();
   show_lists();
-  return static_cast<double>(found) / rows.count();
+  return outlook;
+}
+
+// Whether a quarter of a sample's rows have several times as many columns below their cut-offs as a part may find.
+bool Session::is_crowded(const SampledRows& rows) {
+  const knng_backend_problem& p = problem_;
+  if (!has_row_filter(p)) return false;
+  const ContendingSpace space(p, workspace());
+  if (rows.together > space.results.together) return false;  // memory is short
+  auto* const crowded = reinterpret_cast<int*>(space.listed);
+  check(cudaMemsetAsync(crowded, 0, sizeof *crowded, context_.stream));
+  ContendingRowsJob job = contending_job();
+  job.list = space.list;
+  job.count = rows.together;
+  job.workspace = space.workspace;
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows.together));
+  for (int group = 0; group < SampledRows::kGroups; ++group) {
+    const std::int64_t first = rows.first(group);
+    std::iota(numbers.begin(), numbers.end(), first);
+    const std::int64_t* const order = p.square ? points_.order_of_columns(first) : nullptr;
+    check(cudaMemcpyAsync(space.list, order ? order : numbers.data(), numbers.size() * sizeof numbers[0],
+                          cudaMemcpyDefault, context_.stream));
+    count_crowded(job, 2 * depth_.found, crowded, context_.stream);
+  }
+  int found = 0;
+  staging_.download(crowded, &found, sizeof found, context_.stream);
+  return 4 * found > rows.count();
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {

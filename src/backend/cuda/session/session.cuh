@@ -18,6 +18,7 @@
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/rows/point_store.cuh"
 #include "backend/cuda/select/merge.cuh"
+#include "backend/cuda/select/sampled_proof.cuh"
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session/answerer.cuh"
 #include "backend/cuda/session/row_lists.cuh"
@@ -27,6 +28,13 @@
 #include "metric/metric.h"
 
 namespace libknng::cuda {
+
+// What a sample of the rows tells of tiles: the share that these would leave without a proof, and whether many lists
+// meet far more than they have room for.
+struct Outlook {
+  double unproved = 0;
+  bool crowded = false;
+};
 
 class Session {
  public:
@@ -49,9 +57,9 @@ class Session {
   // Before begin(): the points of a graph in an order in which tiles can be left out, if that pays, or in that of
   // another session. Whether they are.
   bool order_points(const Session* as);
-  void begin(int rung);
-  // Which share of some rows would be left without a proof, under guessed cut-offs or without.
-  double sample(bool guess);
+  void begin(int rung, bool crowded);
+  // Of some rows, under guessed cut-offs or without.
+  Outlook sample(bool guess);
   // Of some lists; whether they were guessed.
   bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess);
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
@@ -93,6 +101,8 @@ class Session {
   void look_beside(std::int64_t first, std::int64_t count);
   void look_at_drawn(std::int64_t first, std::int64_t count);
   void clear_lists();
+  bool is_crowded(const SampledRows& rows);
+  ContendingRowsJob contending_job() const;
   // `count` rows beside `columns` columns from `first_column` on, tile by tile, as if they were queries.
   void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
                    const Depth& depth);
@@ -121,6 +131,7 @@ class Session {
   std::optional<Answerer> answerer_;  // if rows are answered straight away: then no lists and tiles
   std::unique_ptr<TileMaker> maker_;  // or this
   int rung_ = 0;
+  bool guesses_ = false;             // cut-offs of this rung are guessed
   std::optional<RowLists> lists_;    // where there are tiles
   std::optional<StageSpace> space_;  // of the stage, where points come in blocks
   std::optional<Stage> stage_;       // there

@@ -181,6 +181,19 @@ void Session::redo(std::span<const std::int64_t> rows, bool by_lists, knng_backe
     redo_by_all(rows, result);
 }
 
+ContendingRowsJob Session::contending_job() const {
+  ContendingRowsJob job = cuda::contending_job(problem_, metric_);
+  job.rows = points_.rows();
+  job.columns = points_.columns();
+  job.admission = left_out_->admission();
+  job.filter = maker_->row_filter();
+  job.scale = maker_->meaning().scale;
+  job.cutoffs = guesses_ ? nullptr : lists_->cutoffs();
+  job.places = points_.queries() ? nullptr : points_.places();
+  job.parts = key_parts_;
+  return job;
+}
+
 // Those that may belong to a row are found with its list as it is, whichever device made it. Rows with too many stay
 // without a proof.
 void Session::redo_by_lists(std::span<const std::int64_t> rows, knng_backend_result& result) {
@@ -189,14 +202,9 @@ void Session::redo_by_lists(std::span<const std::int64_t> rows, knng_backend_res
   const ResultSpace& results = space.results;
   Delivery delivery(p, results.rows.findings, result, staging_, context_.stream);
   std::vector<std::int64_t> listed(static_cast<std::size_t>(results.together * results.rows.width));
-  ContendingRowsJob job = contending_job(p, metric_);
-  job.rows = points_.rows();
-  job.columns = points_.columns();
-  job.admission = left_out_->admission();
+  ContendingRowsJob job = contending_job();
   job.list = space.list;
   job.listed = space.listed;
-  job.filter = maker_->row_filter();
-  job.parts = key_parts_;
   job.result = results.rows;
   job.result.packed = true;
   job.result.rung = KNNG_RUNG_FP64;
