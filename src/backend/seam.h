@@ -276,8 +276,8 @@ typedef struct knng_backend_seam {
   int32_t (*refine)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
                     knng_backend_error* error);
   /* The listed rows, by canonical keys of all columns. `by_lists`: after refine(), perhaps in another session, wrote the
-   * rows' lists to `result`, of those columns alone that these do not rule out; rows of which many are left stay without
-   * a proof. */
+   * rows' lists to `result`, of those columns alone that these do not rule out; rows of which many are left stay as
+   * they are. */
   int32_t (*redo)(knng_backend_session* session, const int64_t* rows, int64_t count, int32_t by_lists,
                   knng_backend_result* result, knng_backend_error* error);
   /* Neighbours of rows [first, first + count) among all columns, proved by canonical keys alone. */

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,14 +48,13 @@ std::vector<knng_backend_rung> ladder_of(const knng_backend_seam& backend, const
 
 // Stages of a rung have names of their own, so that progress under a name never goes back.
 struct StageNames {
-  std::string distances = "distances", keys = "keys", refine = "refine", redo = "redo by lists";
+  std::string distances = "distances", keys = "keys", refine = "refine";
 
   StageNames(const knng_backend_rung& rung, bool first) {
     if (first) return;
     distances.append(" again, in ").append(rung.name);
     keys.append(" after ").append(rung.name);
     refine.append(" after ").append(rung.name);
-    redo.append(" after ").append(rung.name);
   }
 };
 
@@ -109,44 +110,45 @@ double cost_of(const Job& job, const knng_backend_rung& rung, const knng_backend
   return speed(first) / speed(rung);
 }
 
-// A rung, by its place on the ladder, whether rows that it leaves without a proof should be redone by their lists, and
-// whether these will be crowded.
+void begin(Team& team, const knng_backend_rung& rung, bool crowded = false) {
+  team.each([&](std::size_t i) { team[i].begin(rung.number, crowded); });
+}
+
+// A rung, by its place on the ladder; whether its first cut-offs are guessed; whether it leaves many rows without a
+// proof; and whether lists will be crowded.
 struct Choice {
   std::size_t rung;
-  bool by_lists = false, crowded = false;
+  bool guess = false, leaves = false, crowded = false;
 };
 
-// Begins one of the rungs from `next` on, with empty lists and first cut-offs; guessed ones if most rows are proved
-// under these. The first one that proves nearly all rows, as a sample tells; or that which costs least with what it
-// leaves redone by lists; or, if nothing can be, the last.
-Choice begin_rung(Team& team, const Job& job, const TaskPlan& plan, std::span<const knng_backend_rung> ladder,
-                  std::size_t next) {
-  const std::size_t last = ladder.size() - 1;
-  const auto begin = [&](const Choice& choice) {
-    team.each([&](std::size_t i) { team[i].begin(ladder[choice.rung].number, choice.crowded); });
-  };
-  Choice best{last};
-  double least = std::numeric_limits<double>::infinity();
-  bool guess = false;
-  for (std::size_t at = next; at <= last; ++at) {
-    begin({at});
-    bool crowded = false;
-    guess = team[0].sample(true, crowded) <= kHopeless;
-    const bool alone = at == last && (at == next || !redoes_by_lists(plan));
-    const double unproved = guess || alone ? 0 : team[0].sample(false, crowded);
-    if (unproved <= kHopeless) {
-      best = {at};
-      break;
+// Begins a rung from `next` on, with empty lists and first cut-offs: the first that proves nearly all rows, as a sample
+// tells; or that which costs least with what it leaves redone by lists; or, where nothing can be, the last. None, if
+// `now` is less: what redoing by lists would cost without it.
+std::optional<Choice> begin_rung(Team& team, const Job& job, const TaskPlan& plan,
+                                 std::span<const knng_backend_rung> ladder, std::size_t next, double now) {
+  const bool weighs = redoes_by_lists(plan), only = next + 1 == ladder.size() && std::isinf(now);
+  std::optional<Choice> best;
+  double least = now;
+  for (std::size_t at = next;; ++at) {
+    begin(team, ladder[at]);
+    const bool last = at + 1 == ladder.size();
+    Choice choice{at};
+    choice.guess = team[0].sample(true, choice.crowded) <= kHopeless;
+    const bool asks = !choice.guess && !only && (weighs || !last);
+    const double unproved = asks ? team[0].sample(false, choice.crowded) : 0;
+    choice.leaves = unproved > kHopeless;
+    const double cost = cost_of(job, ladder[at], ladder.front()) + unproved * kRedoneByLists;
+    if (const double all = cost + (choice.crowded ? kCrowded : 0); (weighs || !choice.leaves) && all < least) {
+      least = all;
+      best = choice;
     }
-    const double cost = cost_of(job, ladder[at], ladder.front()) + unproved * kRedoneByLists + (crowded ? kCrowded : 0);
-    if (redoes_by_lists(plan) && cost < least) {
-      least = cost;
-      best = {at, true, crowded};
-    }
-    if (at == last && (best.rung != at || best.crowded)) begin(best);
+    if (choice.leaves && !last) continue;
+    if (!best) return best;
+    if (best->rung != at || best->crowded) begin(team, ladder[best->rung], best->crowded);
+    break;
   }
-  if (first_cutoffs(team, plan, guess)) return best;
-  begin(best);  // who guessed takes it that all did
+  if (first_cutoffs(team, plan, best->guess)) return best;
+  begin(team, ladder[best->rung], best->crowded);  // who guessed takes it that all did
   first_cutoffs(team, plan, false);
   return best;
 }
@@ -300,22 +302,22 @@ std::int64_t count_unproved(const Part& part) {
 
 bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, Output& output, Monitor& monitor,
            std::optional<Results>& results) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
   Stats& stats = part.graph.stats;
   Stopwatch watch;
-  std::int64_t unproved = 0, redone = 0, by_lists = 0;
+  std::int64_t unproved = part.rows, redone = 0;
+  const std::int64_t few = part.rows / kFewUnproved;
   const std::vector<knng_backend_rung> ladder = ladder_of(job.backend, job.problem);
-  // Whether to redo so many rows by their lists costs no more than tiles on the next rung.
-  const auto pays = [&](std::int64_t rows, std::size_t next) {
-    const double share = static_cast<double>(rows) / static_cast<double>(part.rows);
-    return next == ladder.size() || share * kRedoneByLists <= cost_of(job, ladder[next], ladder.front());
-  };
+  const bool by_lists = redoes_by_lists(plan) && !ladder.empty();
   if (!ladder.empty() && job.problem.square) order_points(team);
-  for (std::size_t next = 0; next < ladder.size();) {
-    const Choice choice = begin_rung(team, job, plan, ladder, next);
-    const knng_backend_rung& rung = ladder[choice.rung];
-    next = choice.rung + 1;
-    const StageNames names(rung, &rung == ladder.data());
-    if (rung.number == KNNG_RUNG_FP32) stats[Stat::redone_fp32] += static_cast<double>(unproved);
+  std::size_t at = 0;
+  std::optional<Choice> choice;
+  if (!ladder.empty()) choice = begin_rung(team, job, plan, ladder, at, kNever);
+  while (choice) {
+    at = choice->rung;
+    const knng_backend_rung& rung = ladder[at];
+    const StageNames names(rung, at == 0);
+    if (rung.number == KNNG_RUNG_FP32 && results) stats[Stat::redone_fp32] += static_cast<double>(unproved);
     if (rung.number == KNNG_RUNG_FP64 && !plan.device.all_keys)
       redone = part.rows;  // the others, too, are proved by keys alone now
     const TileGrid grid = tiles_of_rung(job, plan, rung.number);
@@ -331,23 +333,27 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
                  *results, monitor);
     stats[Stat::seconds_refine] += watch.lap();
     unproved = count_unproved(part);
-    by_lists = 0;
-    if (unproved > 0 && redoes_by_lists(plan) && (choice.by_lists || pays(unproved, next))) {
-      redo_rows(team, part, part.named(names.redo), true, unproved, *results, monitor);
-      by_lists = unproved - count_unproved(part);
-      unproved -= by_lists;
-    }
-    if (unproved <= part.rows / kFewUnproved) break;
+    if (unproved <= few || at + 1 == ladder.size() || (by_lists && choice->leaves)) break;
+    const double share = static_cast<double>(unproved) / static_cast<double>(part.rows);
+    choice = begin_rung(team, job, plan, ladder, at + 1, by_lists ? share * kRedoneByLists : kNever);
+    if (!choice) begin(team, rung);
   }
   if (ladder.empty()) {
     if (output.is_discarded(true)) return false;
     results.emplace(output.results(part));
     std::fill_n(part.graph.proof.data() + part.first, part.rows, kUnproved);
-    unproved = part.rows;
+  }
+  redone = std::max(redone, unproved);
+  // What is left of them in one precision may be told apart in the next.
+  for (; by_lists && unproved > 0; begin(team, ladder[++at])) {
+    redo_rows(team, part, part.named(std::string("redo by lists, in ") + ladder[at].name), true, unproved, *results,
+              monitor);
+    unproved = count_unproved(part);
+    if (unproved <= few || at + 1 == ladder.size()) break;
   }
   if (unproved > 0) redo_rows(team, part, part.named("redo"), false, unproved, *results, monitor);
   stats[Stat::seconds_refine] += watch.lap();
-  stats[Stat::redone_fp64] += static_cast<double>(std::max(redone, by_lists + unproved));
+  stats[Stat::redone_fp64] += static_cast<double>(redone);
   stats[Stat::refined] += plan.device.all_keys || ladder.empty() ? 0 : static_cast<double>(part.rows);
   return true;
 }

@@ -48,7 +48,8 @@ void Delivery::listed(const ResultSpace& from, std::span<const std::int64_t> row
   auto* const values = static_cast<std::byte*>(to_.values);
   const auto* const from_values = static_cast<const std::byte*>(from.rows.values);
   if (to_.device == device_)
-    scatter_lists({list, count, width_, row_values}, from.rows.ids, from_values, to_.ids, values, stream_);
+    scatter_lists({list, count, width_, row_values}, from.rows.proved, from.rows.ids, from_values, to_.ids, values,
+                  stream_);
   ties_.resize(rows.size());
   proofs_.resize(rows.size());
   if (on_host) {
@@ -65,7 +66,7 @@ void Delivery::listed(const ResultSpace& from, std::span<const std::int64_t> row
     const std::int64_t row = rows[place];
     to_.ties[row] = ties_[place];
     to_.proof[row] = proofs_[place];
-    if (to_.device == device_) continue;
+    if (to_.device == device_ || proofs_[place] == 0) continue;
     const auto copy = [&](void* to, const void* here, const void* there, std::int64_t bytes) {
       if (on_host)
         std::memcpy(to, here, static_cast<std::size_t>(bytes));

@@ -9,9 +9,10 @@ constexpr int kThreads = 256;
 
 // A block a row.
 template <bool kScatters>
-__global__ void move_lists(ListedRows listed, const std::int64_t* ids, const std::byte* values, std::int64_t* to_ids,
-                           std::byte* to_values) {
+__global__ void move_lists(ListedRows listed, const std::uint8_t* wanted, const std::int64_t* ids,
+                           const std::byte* values, std::int64_t* to_ids, std::byte* to_values) {
   const std::int64_t place = blockIdx.x, row = listed.rows[place];
+  if (wanted && wanted[place] == 0) return;
   const std::int64_t from = kScatters ? place : row, to = kScatters ? row : place;
   for (std::int64_t t = threadIdx.x; t < listed.width; t += kThreads)
     to_ids[to * listed.width + t] = ids[from * listed.width + t];
@@ -25,15 +26,15 @@ void gather_lists(const ListedRows& listed, const std::int64_t* ids, const std::
                   std::byte* to_values, cudaStream_t stream) {
   if (listed.count == 0) return;
   move_lists<false>
-      <<<static_cast<unsigned>(listed.count), kThreads, 0, stream>>>(listed, ids, values, to_ids, to_values);
+      <<<static_cast<unsigned>(listed.count), kThreads, 0, stream>>>(listed, nullptr, ids, values, to_ids, to_values);
   check_launch();
 }
 
-void scatter_lists(const ListedRows& listed, const std::int64_t* ids, const std::byte* values, std::int64_t* to_ids,
-                   std::byte* to_values, cudaStream_t stream) {
+void scatter_lists(const ListedRows& listed, const std::uint8_t* wanted, const std::int64_t* ids,
+                   const std::byte* values, std::int64_t* to_ids, std::byte* to_values, cudaStream_t stream) {
   if (listed.count == 0) return;
   move_lists<true>
-      <<<static_cast<unsigned>(listed.count), kThreads, 0, stream>>>(listed, ids, values, to_ids, to_values);
+      <<<static_cast<unsigned>(listed.count), kThreads, 0, stream>>>(listed, wanted, ids, values, to_ids, to_values);
   check_launch();
 }
 

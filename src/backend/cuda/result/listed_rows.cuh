@@ -17,8 +17,8 @@ struct ListedRows {
 // From a result, whose row 0 is at its begin, to lists one behind the other. Asynchronous.
 void gather_lists(const ListedRows& listed, const std::int64_t* ids, const std::byte* values, std::int64_t* to_ids,
                   std::byte* to_values, cudaStream_t stream);
-// The other way.
-void scatter_lists(const ListedRows& listed, const std::int64_t* ids, const std::byte* values, std::int64_t* to_ids,
-                   std::byte* to_values, cudaStream_t stream);
+// The other way, of those alone that are wanted: by place, not 0.
+void scatter_lists(const ListedRows& listed, const std::uint8_t* wanted, const std::int64_t* ids,
+                   const std::byte* values, std::int64_t* to_ids, std::byte* to_values, cudaStream_t stream);
 
 }  // namespace libknng::cuda

@@ -287,7 +287,9 @@ Outlook Session::sample(bool guess) {
   const knng_backend_problem& p = problem_;
   if (guess && maker_->guess().drawn == 0) return {1, false};
   const SampledRows rows(p.rows.count);
-  const bool small = p.rows.count * p.columns.count < kPairsWorthSampling;
+  // Who asks of a later rung has seen an earlier one fail.
+  const bool first = rung_ == engine_of(p).rungs.front().number;
+  const bool small = first && p.rows.count * p.columns.count < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return {};
   for (int group = 0; group < SampledRows::kGroups; ++group) {
     if (guess) look_at_drawn(rows.first(group), rows.together);
