@@ -32,9 +32,9 @@ constexpr std::int64_t kFewUnproved = 256;
 // Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
 // times.
 constexpr double kHopeless = 1.0 / 64;
-// What redoing all rows by their lists costs, in tiles of all pairs on the first rung: 12 to 20 measured, for 30,000 x
+// What redoing all rows by their lists costs, in tiles of all pairs on the first rung: 10 to 26 measured, for 30,000 x
 // 1,000 to 1,000,000 x 64 points (docs/internals/benchmarks-gpu.md).
-constexpr double kRedoneByLists = 16;
+constexpr double kRedoneByLists = 24;
 // And what it costs beside to take in all that crowded lists meet.
 constexpr double kCrowded = 8;
 

@@ -25,7 +25,6 @@ struct Batch {
   const std::int64_t *list, *listed;
   std::int64_t count, k, width, columns;
   Admission admission;
-  const float* cutoffs;
   const std::uint32_t* places;
   double scale;
   double *u, *limits;  // canonical rows; by row what no low of its nearest is above
@@ -52,9 +51,6 @@ __global__ void copy_lists(Batch b) {
 }
 
 __device__ std::int64_t place_of(const Batch& b, std::int64_t row) { return b.places ? b.places[row] : row; }
-__device__ double limit_of_cutoff(const Batch& b, std::int64_t row) {
-  return b.cutoffs ? static_cast<double>(b.cutoffs[place_of(b, row)]) : static_cast<double>(INFINITY);
-}
 
 // Different ids in ascending order of (key, id): the k-th key of all cannot be above the last. A warp a row.
 __global__ void find_limits(Batch b) {
@@ -69,9 +65,35 @@ __global__ void find_limits(Batch b) {
   }
   good = __all_sync(kWarp, good);
   if (threadIdx.x % kCanonicalLanes != 0) return;
-  b.limits[place] = good ? ScalarOps::mul(keys[b.k - 1], b.scale) : limit_of_cutoff(b, b.list[place]);
-  b.counts[place] = 0;
+  b.limits[place] = good ? ScalarOps::mul(keys[b.k - 1], b.scale) : INFINITY;
   atomicAdd(b.evaluated, static_cast<unsigned long long>(b.k));
+}
+
+// Columns drawn for rows that have no limit, one of each of as many equal shares.
+__global__ void draw_columns(Batch b, std::int64_t drawn) {
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (at >= b.count * drawn) return;
+  const std::int64_t place = at / drawn, share = at % drawn;
+  const bool wanted = b.limits[place] == INFINITY;
+  if (share == 0) b.counts[place] = wanted ? static_cast<std::int32_t>(drawn) : 0;
+  if (!wanted) return;
+  const std::int64_t first = share * b.columns / drawn, width = (share + 1) * b.columns / drawn - first;
+  const auto random = static_cast<std::uint32_t>(share) * 2654435761u >> 8;  // Knuth's multiplicative hashing
+  b.ids[place * b.capacity + share] = static_cast<std::uint32_t>(first + random % width);
+}
+
+// The k smallest keys of some columns bound the k-th of all. A warp a row.
+__global__ void take_limits(Batch b, RowEntries nearest) {
+  const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * kWarpsOfBlock + threadIdx.x / kCanonicalLanes;
+  if (place >= b.count) return;
+  const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
+  double last = -INFINITY;
+  for (std::int64_t j = lane; j < b.k; j += kCanonicalLanes)
+    if (j < nearest.filled[place]) last = fmax(last, nearest.keys[place * nearest.slots + j]);
+  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) last = fmax(last, __shfl_xor_sync(kWarp, last, h));
+  if (lane != 0) return;
+  if (nearest.filled[place] == b.k) b.limits[place] = ScalarOps::mul(last, b.scale);
+  b.counts[place] = 0;
 }
 
 // Of the columns of a tile. A low is no more than its scaled key: a column with a larger one than the limit has a
@@ -133,7 +155,8 @@ __global__ void __launch_bounds__(kThreads) find_keys(Source columns, Batch b, P
     if (lane % kLanes != 0 || j >= end) continue;
     if constexpr (Source::kDirections)
       if (columns.directionless(b.ids[at + j]) || part.row_constants[row].factor == 0) key = kNoDirectionKey;
-    b.keys[at + j] = key;
+    const bool may = b.admission.of(row).admits(b.ids[at + j]);  // a drawn one may be the row itself
+    b.keys[at + j] = may ? key : INFINITY;
   }
   if constexpr (std::is_same_v<T, Product>) {
     if (b.self_keys == nullptr || warp != 0) return;
@@ -165,10 +188,10 @@ void find_keys(const ContendingRowsJob& job, const Batch& b, std::int64_t most, 
   });
 }
 
-__global__ void take_cutoffs(Batch b) {
+__global__ void take_cutoffs(Batch b, const float* cutoffs) {
   const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (place >= b.count) return;
-  b.limits[place] = limit_of_cutoff(b, b.list[place]);
+  b.limits[place] = static_cast<double>(cutoffs[place_of(b, b.list[place])]);
   b.counts[place] = 0;
 }
 
@@ -228,13 +251,52 @@ Arrays arrays_of(const ContendingRowsJob& job) {
   batch.columns = job.columns.rows.rows;
   batch.admission = job.admission;
   batch.capacity = job.capacity;
-  batch.cutoffs = job.cutoffs;
   batch.places = job.places;
   batch.scale = job.scale;
   return arrays;
 }
 
 unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
+
+SmallestJob smallest_of(const Arrays& a) {
+  const Batch& b = a.batch;
+  return {.keys = b.keys,
+          .ids = b.ids,
+          .counts = b.counts,
+          .list = b.list,
+          .admission = b.admission,
+          .count = b.count,
+          .k = b.k,
+          .columns = b.capacity,
+          .entries = a.entries,
+          .evaluated = b.evaluated};
+}
+
+void limit_by_lists(const ContendingRowsJob& job, const Arrays& a, cudaStream_t stream) {
+  const Batch& b = a.batch;
+  copy_lists<<<blocks_for(b.count * b.k), kThreads, 0, stream>>>(b);
+  check_launch();
+  find_keys(job, b, b.k, stream);
+  find_limits<<<blocks_for(b.count * kCanonicalLanes), kThreads, 0, stream>>>(b);
+  check_launch();
+}
+
+// Rows whose lists say nothing. Of `drawn` columns about n / drawn times as many of all are below the k-th key of the
+// drawn ones, whatever the data: a quarter of what there is room for.
+void limit_by_drawn(const ContendingRowsJob& job, const Arrays& a, cudaStream_t stream) {
+  const Batch& b = a.batch;
+  const std::int64_t enough = std::max<std::int64_t>({1024, b.k + 1, 4 * b.k * (b.columns / b.capacity + 1)});
+  const std::int64_t drawn = std::min({enough, b.capacity, b.columns});
+  draw_columns<<<blocks_for(b.count * drawn), kThreads, 0, stream>>>(b, drawn);
+  check_launch();
+  find_keys(job, b, drawn, stream);
+  SmallestJob nearest = smallest_of(a);
+  nearest.k = b.k - 1;  // with the next, and no more
+  nearest.entries.slots = b.k;
+  smallest_keys(nearest, stream);
+  take_limits<<<blocks_for(b.count * kCanonicalLanes), kThreads, 0, stream>>>(b, nearest.entries);
+  check_launch();
+}
 
 }  // namespace
 
@@ -243,13 +305,14 @@ std::int64_t contending_workspace_bytes(const ContendingRowsJob& job) {
   return lay_out(job, nullptr, arrays);
 }
 
-void count_crowded(const ContendingRowsJob& job, std::int64_t room, int* crowded, cudaStream_t stream) {
+void count_crowded(const ContendingRowsJob& job, const float* cutoffs, std::int64_t room, int* crowded,
+                   cudaStream_t stream) {
   Arrays arrays = arrays_of(job);
   Batch& batch = arrays.batch;
   for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
     batch.list = job.list + done;
     batch.count = std::min(job.rows_at_a_time, job.count - done);
-    take_cutoffs<<<blocks_for(batch.count), kThreads, 0, stream>>>(batch);
+    take_cutoffs<<<blocks_for(batch.count), kThreads, 0, stream>>>(batch, cutoffs);
     check_launch();
     find_contenders(job, arrays, stream);
     add_crowded<<<blocks_for(batch.count), kThreads, 0, stream>>>(batch, room, crowded);
@@ -267,24 +330,11 @@ void contending_rows(const ContendingRowsJob& job, cudaStream_t stream) {
     batch.listed = job.listed + done * batch.width;
     batch.count = std::min(job.rows_at_a_time, job.count - done);
     load_canonical(job.rows, batch.list, 0, batch.count, batch.u, stream);
-    copy_lists<<<blocks_for(batch.count * batch.k), kThreads, 0, stream>>>(batch);
-    check_launch();
-    find_keys(job, batch, batch.k, stream);
-    find_limits<<<blocks_for(batch.count * kCanonicalLanes), kThreads, 0, stream>>>(batch);
-    check_launch();
+    limit_by_lists(job, arrays, stream);
+    limit_by_drawn(job, arrays, stream);
     find_contenders(job, arrays, stream);
     find_keys(job, batch, batch.capacity, stream);
-    smallest_keys({.keys = batch.keys,
-                   .ids = batch.ids,
-                   .counts = batch.counts,
-                   .list = batch.list,
-                   .admission = job.admission,
-                   .count = batch.count,
-                   .k = job.k,
-                   .columns = batch.capacity,
-                   .entries = arrays.entries,
-                   .evaluated = batch.evaluated},
-                  stream);
+    smallest_keys(smallest_of(arrays), stream);
     ResultJob store;
     store.entries = arrays.entries;
     store.list = batch.list;

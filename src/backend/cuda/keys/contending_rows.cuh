@@ -43,11 +43,9 @@ struct ContendingRowsJob {
   std::int64_t k = 0;
   const std::int64_t* list = nullptr;  // rows to answer, in device memory
   std::int64_t count = 0;
-  // Of each of them the ids of its list, ResultRows::width of them, in device memory. Where one is not complete,
-  // ascending and admitted, the row's cut-off bounds its last key as well.
+  // Of each of them the ids of its list, ResultRows::width of them, in device memory. One that is not complete,
+  // ascending and admitted says nothing: then columns are drawn.
   const std::int64_t* listed = nullptr;
-  // By place: no low of a row's k nearest is above it; null: that is not known, and all columns are contenders.
-  const float* cutoffs = nullptr;
   const std::uint32_t* places = nullptr;  // of rows; null: their numbers
   RowFilter* filter = nullptr;
   double scale = 1;                // from key to low
@@ -61,8 +59,10 @@ struct ContendingRowsJob {
 
 std::int64_t contending_workspace_bytes(const ContendingRowsJob& job);
 
-// Adds the number of rows with more contenders than `room`, as cut-offs alone say, to *crowded. Asynchronous.
-void count_crowded(const ContendingRowsJob& job, std::int64_t room, int* crowded, cudaStream_t stream);
+// Adds the number of rows with more than `room` lows up to their cut-offs, which are by place, to *crowded. Lists are
+// not looked at. Asynchronous.
+void count_crowded(const ContendingRowsJob& job, const float* cutoffs, std::int64_t room, int* crowded,
+                   cudaStream_t stream);
 
 // Asynchronous; several launches for every rows_at_a_time rows.
 void contending_rows(const ContendingRowsJob& job, cudaStream_t stream);

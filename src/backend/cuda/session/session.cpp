@@ -220,7 +220,6 @@ void Session::begin(int rung, bool crowded) {
 void Session::clear_lists() {
   lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
   maker_->lists_cleared();
-  guesses_ = false;
 }
 
 // Others may adopt_cutoffs the cut-offs from now on.
@@ -273,7 +272,6 @@ bool Session::first_cutoffs(std::int64_t first, std::int64_t count, bool guess) 
   if (guesses) {
     look_at_drawn(first, count);
     maker_->trust_guesses(depth_.found);
-    guesses_ = true;
   } else if (maker_->leaves_out()) {
     look_beside(first, count);
   }
@@ -331,7 +329,7 @@ bool Session::is_crowded(const SampledRows& rows) {
     const std::int64_t* const order = p.square ? points_.order_of_columns(first) : nullptr;
     check(cudaMemcpyAsync(space.list, order ? order : numbers.data(), numbers.size() * sizeof numbers[0],
                           cudaMemcpyDefault, context_.stream));
-    count_crowded(job, 2 * depth_.found, crowded, context_.stream);
+    count_crowded(job, lists_->cutoffs(), 2 * depth_.found, crowded, context_.stream);
   }
   int found = 0;
   staging_.download(crowded, &found, sizeof found, context_.stream);

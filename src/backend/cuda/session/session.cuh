@@ -131,7 +131,6 @@ class Session {
   std::optional<Answerer> answerer_;  // if rows are answered straight away: then no lists and tiles
   std::unique_ptr<TileMaker> maker_;  // or this
   int rung_ = 0;
-  bool guesses_ = false;             // cut-offs of this rung are guessed
   std::optional<RowLists> lists_;    // where there are tiles
   std::optional<StageSpace> space_;  // of the stage, where points come in blocks
   std::optional<Stage> stage_;       // there

@@ -39,7 +39,7 @@ constexpr std::int64_t kRowsInFlight = 16384, kFewestParts = 8;
 constexpr std::int64_t kValuesRefined = std::int64_t{1} << 23;
 constexpr std::int64_t kResultBytes = std::int64_t{20} << 20;
 // Rows whose contenders are looked for together, at least if memory is not short, and at most; and in so many columns.
-constexpr std::int64_t kFewContending = 384, kMostContending = 1024, kColumnsContending = std::int64_t{1} << 15;
+constexpr std::int64_t kFewContending = 192, kMostContending = 1024, kColumnsContending = std::int64_t{1} << 15;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }

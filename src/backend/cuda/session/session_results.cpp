@@ -188,7 +188,6 @@ ContendingRowsJob Session::contending_job() const {
   job.admission = left_out_->admission();
   job.filter = maker_->row_filter();
   job.scale = maker_->meaning().scale;
-  job.cutoffs = guesses_ ? nullptr : lists_->cutoffs();
   job.places = points_.queries() ? nullptr : points_.places();
   job.parts = key_parts_;
   return job;
