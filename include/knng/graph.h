@@ -88,7 +88,8 @@ KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_mat
  * @param g    the graph
  * @param what "ties": 1 if a row that was not returned is exactly as far as the k-th neighbour, else 0;
  *   "proof": how the row was answered: 0 not proved (an imported graph), 1 proved after the filter, 2 after a
- *   redo with two-piece operands, 3 after a redo in fp32, 4 by canonical keys of all pairs;
+ *   redo with two-piece operands, 3 after a redo in fp32, 4 by canonical keys, of all pairs
+ *   or of those that a proved bound leaves;
  *   "indegree": in how many other rows' lists the row appears (hubness; as many entries as columns, for graphs of
  *   queries too);
  *   "component": number of its weakly connected component, from 0 in order of the smallest row; square graphs only

@@ -154,9 +154,9 @@ typedef struct knng_backend_engine {
   /* Rows that a call of answer() should be for at most, so that progress is reported now and then; 0: tiles are
    * evaluated. */
   int64_t rows_at_a_time;
-  int32_t all_keys;   /* the canonical keys of all pairs are evaluated: no filter leaves any out */
-  int64_t most_pairs; /* of a tile: larger ones do not pay */
-  int32_t splits;     /* it searches a tile in parts: one device needs no more than one */
+  int32_t all_keys;        /* the canonical keys of all pairs are evaluated: no filter leaves any out */
+  int64_t most_pairs;      /* of a tile: larger ones do not pay */
+  int32_t splits;          /* it searches a tile in parts: one device needs no more than one */
   int32_t redoes_by_lists; /* redo() can do without all keys, where all points stay on the device */
 } knng_backend_engine;
 
@@ -275,9 +275,9 @@ typedef struct knng_backend_seam {
   /* Canonical keys of the candidates of rows [first, first + count), sorted, proved or not. */
   int32_t (*refine)(knng_backend_session* session, int64_t first, int64_t count, knng_backend_result* result,
                     knng_backend_error* error);
-  /* The listed rows, by canonical keys of all columns. `by_lists`: after refine(), perhaps in another session, wrote the
-   * rows' lists to `result`, of those columns alone that these do not rule out; rows of which many are left stay as
-   * they are. */
+  /* The listed rows, by canonical keys of all columns. `by_lists`: after refine(), perhaps in another session, wrote
+   * the rows' lists to `result`, of those columns alone that these do not rule out. A row of which too many are left
+   * stays without a proof, and keeps its list. */
   int32_t (*redo)(knng_backend_session* session, const int64_t* rows, int64_t count, int32_t by_lists,
                   knng_backend_result* result, knng_backend_error* error);
   /* Neighbours of rows [first, first + count) among all columns, proved by canonical keys alone. */

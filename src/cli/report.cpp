@@ -114,7 +114,7 @@ void report_work(const knng_graph* g, std::int64_t dim, double read_seconds) {
     line("speed", print("%.1f equivalent GFLOP/s (2 x rows x columns x dimension / time)", flop / total / 1e9));
   std::string proved = with_share(stat(g, "proved"), rows);
   for (const auto& [name, how] :
-       {std::pair{"redone_fp32", " redone in fp32"}, {"redone_fp64", " redone with all pairs"}})
+       {std::pair{"redone_fp32", " redone in fp32"}, {"redone_fp64", " redone with canonical keys"}})
     if (const double redone = stat(g, name); redone > 0)
       proved += ", " + count(static_cast<std::int64_t>(redone)) + how;
   line("proved", proved);

@@ -17,7 +17,9 @@ constexpr std::array<StatInfo, kStats> kTable = {{
     {"proved", "rows whose neighbours are proved; all of them under precision=exact"},
     {"refined", "rows whose keys were evaluated in canonical fp64 after an inexact filter"},
     {"redone_fp32", "rows that the first filter could not prove, redone in fp32"},
-    {"redone_fp64", "rows that no filter could prove, redone with canonical keys of all pairs"},
+    {"redone_fp64",
+     "rows that no list of a filter could prove, redone with canonical keys of all pairs, or of those that a proved "
+     "bound leaves"},
     {"bound_violations", "candidates whose key lay outside the proved bounds: 0, or the build fails"},
     {"checked",
      "rows compared with all of their canonical keys after they were proved (check_rows): equal, or the build fails"},

@@ -35,9 +35,9 @@ enum class Stat : int {
 };
 inline constexpr int kStats = static_cast<int>(Stat::count_);
 
-// Bounds of what engines count. None evaluates the key of a pair more often than this: once a rung for its list, twice
-// if the row is redone by that, and once for rows that are redone by all keys.
-inline constexpr int kMostPasses = 16;
+// Bounds of what engines count. None evaluates the key of a pair more often than this: on each rung once in a list and,
+// where its row is redone by that, as one of the list, of the drawn and of the contenders; and once with all keys.
+inline constexpr int kMostPasses = 17;
 // Some take columns in groups, of which the last has empty places: their keys count, too. No group is larger.
 inline constexpr int kMostInGroup = 32;
 

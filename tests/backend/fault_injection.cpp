@@ -1,7 +1,7 @@
 // Fault injection for the GPUs of this machine: libknng_cuda.so behind a second seam, which counts the calls on its
 // sessions and lets the N-th of them fail, run out of memory, linger or meet a stop, by the words of fake_cuda.cpp. As
 // many devices as KNNG_FAKE_DEVICES says, dealt out over those that there are, so that one GPU stands in for several.
-// A device that holds=BYTES gives its sessions no more than that, whatever was planned. One row in five is doubted
+// A device that holds=BYTES gives its sessions no more than that, whatever was planned. Every other row is doubted
 // after each refinement: all precisions are gone through, and such rows are redone.
 #include <dlfcn.h>
 
@@ -28,7 +28,7 @@ using fake::inject_fault;
 
 namespace {
 
-constexpr std::int64_t kDoubted = 5;
+constexpr std::int64_t kDoubted = 2;
 constexpr std::size_t kMostDevices = 8;
 
 // KNNG_TEST_REAL_LIBRARY: another library to stand in front of. One that cannot be loaded has no devices.

@@ -145,12 +145,33 @@ Filter make_filter(const Question& q, std::int64_t first, std::int64_t count, st
   return f;
 }
 
+Admission exact_admission(const Question& q) { return {q.square, q.leave_out.empty() ? nullptr : q.leave_out.data()}; }
+
 // All rows again by those columns alone that their lists leave, whether these were proved, are wrong, or are none.
 void contenders_are_enough(const Question& q, const ExactJob& exact, const std::vector<std::int64_t>& refined,
                            std::int64_t first, std::int64_t count, Random& random) {
   const Lows lows = make_lows(q, first, count, random);
   KnownLows filter(lows, first);
   const Array<std::uint32_t> places(lows.places);
+  // Cut-offs at some low of each row.
+  const std::int64_t n = q.columns.rows, room = n / 3;
+  std::vector<float> limits(lows.places.size(), -INFINITY);
+  int expected_crowded = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* const tile = lows.tile.data() + i * n;
+    const float limit = -2 * tile[random.next() % static_cast<std::uint64_t>(n)];
+    limits[lows.places[static_cast<std::size_t>(first + i)]] = limit;
+    std::int64_t below = 0;
+    for (std::int64_t c = 0; c < n; ++c) {
+      const float term = lows.column_terms[static_cast<std::size_t>(c)];
+      const bool undirected = q.rows.directionless(first + i) || term == INFINITY;
+      const double low = undirected ? kNoDirectionKey * lows.scale : static_cast<double>(term - 2 * tile[c]);
+      const bool admits = exact_admission(q).of(first + i).admits(lows.order[static_cast<std::size_t>(c)]);
+      below += admits && !(low > static_cast<double>(limit)) ? 1 : 0;
+    }
+    expected_crowded += below > room ? 1 : 0;
+  }
+  const Array<float> cutoffs(limits);
   std::vector<std::int64_t> numbers, ids = refined;
   for (std::int64_t i = count; i-- > 0;) numbers.push_back(first + i);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -185,8 +206,13 @@ void contenders_are_enough(const Question& q, const ExactJob& exact, const std::
   job.rows_at_a_time = 9;
   job.columns_at_a_time = count % 2 ? 36 : 8000;
   job.capacity = places_for(q.k, q.columns.rows);
+  job.parts.pairs = count % 3 == 0 ? 3000 : INT64_MAX;
   const Array<std::byte> workspace(contending_workspace_bytes(job));
   job.workspace = workspace.get();
+  const Array<int> crowded(std::vector<int>(1, 0));
+  count_crowded(job, cutoffs.get(), room, crowded.get(), nullptr);
+  expect(crowded.values()[0] == expected_crowded, "%s: %d rows are crowded, not %d", q.rows.name.c_str(),
+         crowded.values()[0], expected_crowded);
   contending_rows(job, nullptr);
   check(cudaDeviceSynchronize());
   const std::int64_t right = compare(q, answer, first, count);

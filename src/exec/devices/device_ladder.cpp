@@ -1,7 +1,6 @@
 #include "exec/devices/device_ladder.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +21,12 @@
 namespace libknng {
 namespace {
 
-// Rows at most that are redone in one call: progress is reported between calls.
-constexpr std::int64_t kRedoneTogether = 1024;
+// Rows at most that are redone in one call, by lists and by all keys: progress is reported between calls.
+constexpr std::int64_t kByListsTogether = 1024, kByAllTogether = 256;
 // Lists that are refined in one call, in bytes and in coordinates of candidates: progress is reported between calls,
 // but no device works while the last lists of one go into the result.
 constexpr std::int64_t kRefinedBytes = std::int64_t{256} << 20, kRefinedCoordinates = std::int64_t{1} << 34;
-// With fewer unproved rows than this share, all their pairs are evaluated canonically: less than another pass costs.
+// With fewer unproved rows than this share, no tiles are evaluated again: to redo so few costs less.
 constexpr std::int64_t kFewUnproved = 256;
 // A sample with more unproved rows than this share tells that the tiles of all pairs will have to be evaluated again.
 // Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
@@ -40,7 +40,7 @@ constexpr double kCrowded = 8;
 
 // The ladder of the job's engine, as the backend has it.
 std::vector<knng_backend_rung> ladder_of(const knng_backend_seam& backend, const knng_backend_problem& p) {
-  static_assert(3 * KNNG_BACKEND_MOST_RUNGS + 1 <= kMostPasses, "three keys a rung, and one for rows that are redone");
+  static_assert(4 * KNNG_BACKEND_MOST_RUNGS + 1 <= kMostPasses, "four keys a rung, and one of all pairs");
   std::vector<knng_backend_rung> rungs(KNNG_BACKEND_MOST_RUNGS);
   rungs.resize(static_cast<std::size_t>(backend.rungs(&p, rungs.data())));
   return rungs;
@@ -121,9 +121,9 @@ struct Choice {
   bool guess = false, leaves = false, crowded = false;
 };
 
-// Begins a rung from `next` on, with empty lists and first cut-offs: the first that proves nearly all rows, as a sample
-// tells; or that which costs least with what it leaves redone by lists; or, where nothing can be, the last. None, if
-// `now` is less: what redoing by lists would cost without it.
+// Begins a rung from `next` on, with empty lists and first cut-offs. A sample tells which: the first that proves nearly
+// all rows, if lists cannot be redone, or else the last; if they can, the one that costs least with what it leaves.
+// None if `now` is less, which is what it costs to redo by lists at once.
 std::optional<Choice> begin_rung(Team& team, const Job& job, const TaskPlan& plan,
                                  std::span<const knng_backend_rung> ladder, std::size_t next, double now) {
   const bool weighs = redoes_by_lists(plan), only = next + 1 == ladder.size() && std::isinf(now);
@@ -249,11 +249,10 @@ void refine_lists(Team& team, const TaskPlan& plan, std::int64_t together, const
 // Hands out the rows without a proof, in order. Who has got rows may prove them meanwhile: it only looks ahead.
 class UnprovedQueue {
  public:
-  using Rows = std::array<std::int64_t, kRedoneTogether>;
   explicit UnprovedQueue(const Part& part) : proof_(part.proof()) {}
 
   // How many were put into `rows`; 0 at the end.
-  std::int64_t next(Rows& rows) {
+  std::int64_t next(std::span<std::int64_t> rows) {
     const std::lock_guard lock(mutex_);
     std::size_t count = 0;
     for (; row_ < proof_.size() && count < rows.size(); ++row_)
@@ -271,8 +270,10 @@ void redo_rows(Team& team, const Part& part, const std::string& stage, bool by_l
                Results& results, Monitor& monitor) {
   monitor.stage(stage, static_cast<double>(unproved));
   UnprovedQueue queue(part);
+  const std::int64_t fair = ceil_div(unproved, static_cast<std::int64_t>(team.size()));
+  const std::int64_t together = std::min(fair, by_lists ? kByListsTogether : kByAllTogether);
   team.each([&](std::size_t i) {
-    UnprovedQueue::Rows rows{};
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(together));
     while (!monitor.stopped() && !team.failed()) {
       const std::int64_t count = queue.next(rows);
       if (count == 0) break;
@@ -338,6 +339,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     choice = begin_rung(team, job, plan, ladder, at + 1, by_lists ? share * kRedoneByLists : kNever);
     if (!choice) begin(team, rung);
   }
+  if (!ladder.empty() && !results) throw std::logic_error("no rung was begun");
   if (ladder.empty()) {
     if (output.is_discarded(true)) return false;
     results.emplace(output.results(part));

@@ -1,5 +1,6 @@
 // The ladder of precisions on devices: tiles of all pairs, lists joined, refined and proved, in one precision after the
-// other, until few rows or none are left without a proof; those are evaluated whole. Knows nothing of slices.
+// other. Rows that are left without a proof are redone by their lists, and what these leave by all keys. Knows nothing
+// of slices.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ struct Batch {
   Admission admission;
   const std::uint32_t* places;
   double scale;
-  double *u, *limits;  // canonical rows; by row what no low of its nearest is above
+  double *u, *limits;  // canonical rows; by row: a low above this rules its column out
   std::int64_t capacity;
   std::uint32_t* ids;
   double* keys;
@@ -40,7 +40,8 @@ __device__ bool is_listed(const Batch& b, std::int64_t place, std::int64_t id) {
   return id >= 0 && id < b.columns && b.admission.of(b.list[place]).admits(id);
 }
 
-// What rows have in their lists, as contenders. What cannot be there gets some key that is not looked at.
+// What rows have in their lists, as contenders. An entry that cannot be a neighbour counts as column 0: find_limits()
+// refuses the list.
 __global__ void copy_lists(Batch b) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (at >= b.count * b.k) return;
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(kThreads) find_keys(Source columns, Batch b, P
     b.keys[at + j] = may ? key : INFINITY;
   }
   if constexpr (std::is_same_v<T, Product>) {
-    if (b.self_keys == nullptr || warp != 0) return;
+    if (b.self_keys == nullptr || part.first != 0 || warp != 0) return;
     const auto self = static_cast<std::uint32_t>(b.admission.of(row).excluded);
     const double key = keys_of<T, 1>(columns, u, {self}, part.terms);
     if (lane == 0) b.self_keys[place] = key;
@@ -281,8 +282,8 @@ void limit_by_lists(const ContendingRowsJob& job, const Arrays& a, cudaStream_t 
   check_launch();
 }
 
-// Rows whose lists say nothing. Of `drawn` columns about n / drawn times as many of all are below the k-th key of the
-// drawn ones, whatever the data: a quarter of what there is room for.
+// Of rows whose lists say nothing. Whatever the data, about k n / drawn of all n columns have no larger key than the
+// k-th of those drawn: so many are drawn that this is a quarter of what there is room for.
 void limit_by_drawn(const ContendingRowsJob& job, const Arrays& a, cudaStream_t stream) {
   const Batch& b = a.batch;
   const std::int64_t enough = std::max<std::int64_t>({1024, b.k + 1, 4 * b.k * (b.columns / b.capacity + 1)});
@@ -291,7 +292,7 @@ void limit_by_drawn(const ContendingRowsJob& job, const Arrays& a, cudaStream_t 
   check_launch();
   find_keys(job, b, drawn, stream);
   SmallestJob nearest = smallest_of(a);
-  nearest.k = b.k - 1;  // with the next, and no more
+  nearest.k = b.k - 1;  // one more is taken
   nearest.entries.slots = b.k;
   smallest_keys(nearest, stream);
   take_limits<<<blocks_for(b.count * kCanonicalLanes), kThreads, 0, stream>>>(b, nearest.entries);
@@ -323,7 +324,6 @@ void count_crowded(const ContendingRowsJob& job, const float* cutoffs, std::int6
 void contending_rows(const ContendingRowsJob& job, cudaStream_t stream) {
   Arrays arrays = arrays_of(job);
   Batch& batch = arrays.batch;
-  batch.self_keys = arrays.entries.self_keys;
   batch.evaluated = &job.result.findings->keys;
   for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
     batch.list = job.list + done;
@@ -333,7 +333,9 @@ void contending_rows(const ContendingRowsJob& job, cudaStream_t stream) {
     limit_by_lists(job, arrays, stream);
     limit_by_drawn(job, arrays, stream);
     find_contenders(job, arrays, stream);
+    batch.self_keys = arrays.entries.self_keys;
     find_keys(job, batch, batch.capacity, stream);
+    batch.self_keys = nullptr;
     smallest_keys(smallest_of(arrays), stream);
     ResultJob store;
     store.entries = arrays.entries;

@@ -15,13 +15,14 @@ namespace libknng::cuda {
 // All pointers are to device memory.
 struct SmallestJob {
   const double* keys = nullptr;  // count x columns
-  // Of each key the column, where a row has some, in no order, of those that it admits; null: key j is column j's.
+  // Of each key its column, in no order, where rows have keys of some columns only, all of them admitted; null: key j
+  // is of column j.
   const std::uint32_t* ids = nullptr;
   const std::int32_t* counts = nullptr;  // by row: how many it has; more than `columns`: none are looked at; null: all
   const std::int64_t* list = nullptr;    // the rows, for the rule of each
   Admission admission;
   std::int64_t count = 0, k = 0, columns = 0;
-  RowEntries entries;                       // places_for() a row
+  RowEntries entries;                       // a row has places for k + 1 or more, or for all
   unsigned long long* evaluated = nullptr;  // counts keys
 };
 

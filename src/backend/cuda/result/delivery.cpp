@@ -67,14 +67,15 @@ void Delivery::listed(const ResultSpace& from, std::span<const std::int64_t> row
     to_.ties[row] = ties_[place];
     to_.proof[row] = proofs_[place];
     if (to_.device == device_ || proofs_[place] == 0) continue;
-    const auto copy = [&](void* to, const void* here, const void* there, std::int64_t bytes) {
-      if (on_host)
-        std::memcpy(to, here, static_cast<std::size_t>(bytes));
-      else
-        copy_between(to, to_.device, there, device_, bytes, stream_);
-    };
-    copy(to_.ids + row * width_, ids_.data() + i * width_, from.rows.ids + i * width_, row_ids);
-    copy(values + row * row_values, values_.data() + i * row_values, from_values + i * row_values, row_values);
+    std::int64_t* const ids_of_row = to_.ids + row * width_;
+    std::byte* const values_of_row = values + row * row_values;
+    if (on_host) {
+      std::memcpy(ids_of_row, ids_.data() + i * width_, static_cast<std::size_t>(row_ids));
+      std::memcpy(values_of_row, values_.data() + i * row_values, static_cast<std::size_t>(row_values));
+    } else {
+      copy_between(ids_of_row, to_.device, from.rows.ids + i * width_, device_, row_ids, stream_);
+      copy_between(values_of_row, to_.device, from_values + i * row_values, device_, row_values, stream_);
+    }
   }
 }
 

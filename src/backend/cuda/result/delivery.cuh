@@ -38,8 +38,8 @@ class Delivery {
   // `count` rows from place `place` of a space to row `row`: lists, and what is known of them. The last of them are on
   // their way when it returns.
   void rows(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count);
-  // All rows of a space, to rows that are listed here and in device memory; lists of those alone that are proved. They
-  // are there when it returns.
+  // All rows of a space, to rows that are listed here and in device memory; lists of those alone that are proved.
+  // Proofs are there when it returns.
   void listed(const ResultSpace& from, std::span<const std::int64_t> rows, const std::int64_t* list);
   // Without lists, which are there.
   void facts(const ResultSpace& from, std::int64_t place, std::int64_t row, std::int64_t count);

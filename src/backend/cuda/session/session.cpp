@@ -285,7 +285,7 @@ Outlook Session::sample(bool guess) {
   const knng_backend_problem& p = problem_;
   if (guess && maker_->guess().drawn == 0) return {1, false};
   const SampledRows rows(p.rows.count);
-  // Who asks of a later rung has seen an earlier one fail.
+  // Of a later rung it is asked when an earlier one has failed.
   const bool first = rung_ == engine_of(p).rungs.front().number;
   const bool small = first && p.rows.count * p.columns.count < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return {};
@@ -322,13 +322,17 @@ bool Session::is_crowded(const SampledRows& rows) {
   job.list = space.list;
   job.count = rows.together;
   job.workspace = space.workspace;
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows.together));
   for (int group = 0; group < SampledRows::kGroups; ++group) {
     const std::int64_t first = rows.first(group);
-    std::iota(numbers.begin(), numbers.end(), first);
-    const std::int64_t* const order = p.square ? points_.order_of_columns(first) : nullptr;
-    check(cudaMemcpyAsync(space.list, order ? order : numbers.data(), numbers.size() * sizeof numbers[0],
-                          cudaMemcpyDefault, context_.stream));
+    const auto bytes = static_cast<std::size_t>(rows.together) * sizeof first;
+    if (const std::int64_t* const order = p.square ? points_.order_of_columns(first) : nullptr) {
+      check(cudaMemcpyAsync(space.list, order, bytes, cudaMemcpyDeviceToDevice, context_.stream));
+    } else {
+      std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows.together));
+      std::iota(numbers.begin(), numbers.end(), first);
+      check(cudaMemcpyAsync(space.list, numbers.data(), bytes, cudaMemcpyHostToDevice, context_.stream));
+      context_.stream.wait();
+    }
     count_crowded(job, lists_->cutoffs(), 2 * depth_.found, crowded, context_.stream);
   }
   int found = 0;

@@ -38,7 +38,8 @@ constexpr std::int64_t kRowsInFlight = 16384, kFewestParts = 8;
 // do.
 constexpr std::int64_t kValuesRefined = std::int64_t{1} << 23;
 constexpr std::int64_t kResultBytes = std::int64_t{20} << 20;
-// Rows whose contenders are looked for together, at least if memory is not short, and at most; and in so many columns.
+// Rows whose contenders are looked for together: no fewer, unless memory is short, and no more; among so many columns
+// at a time.
 constexpr std::int64_t kFewContending = 192, kMostContending = 1024, kColumnsContending = std::int64_t{1} << 15;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
@@ -195,17 +196,17 @@ ContendingRowsJob contending_job(const knng_backend_problem& p, const Metric& me
   job.operand_bytes = kernels_of(p).row_operand_bytes(p);
   const std::int64_t n = p.columns.count;
   job.columns_at_a_time = std::min(libknng::round_up(n, kColumnGrain), kColumnsContending);
+  job.rows_at_a_time = kFewContending;
   const auto bytes_of_row = [&](std::int64_t capacity) {
-    job.capacity = capacity;
-    job.rows_at_a_time = kFewContending;
-    return contending_workspace_bytes(job) / kFewContending +
-           ResultSpace(p, kFewContending, nullptr).used / kFewContending;
+    ContendingRowsJob few = job;
+    few.capacity = capacity;
+    return (contending_workspace_bytes(few) + ResultSpace(p, kFewContending, nullptr).used) / kFewContending;
   };
   const std::int64_t fewest = places_for(p.k, n), room = 2 * tile_bytes(p);
   const std::int64_t spare = room / kFewContending - bytes_of_row(fewest);
   constexpr std::int64_t kContenderBytes = sizeof(double) + sizeof(std::uint32_t);
-  const std::int64_t capacity = std::clamp(fewest + spare / kContenderBytes, fewest, n);
-  job.rows_at_a_time = std::clamp<std::int64_t>(room / bytes_of_row(capacity), 1, kMostContending);
+  job.capacity = std::clamp(fewest + spare / kContenderBytes, fewest, n);
+  job.rows_at_a_time = std::clamp<std::int64_t>(room / bytes_of_row(job.capacity), 1, kMostContending);
   job.rows_at_a_time = job.count = std::min(job.rows_at_a_time, p.rows.count);
   return job;
 }
@@ -324,12 +325,14 @@ std::int64_t host_bytes(const knng_backend_problem& p) {
   const std::int64_t left_out = p.leave_out ? 4 * p.rows.count : 0;
   // Lists that are checked, and what their keys say.
   const std::int64_t checked = checked_together(p) * (width(p) * (16 + value_bytes(p)) + 16);
-  // Lists of rows that are redone.
-  const std::int64_t listed =
-      has_row_filter(p) ? contending_job(p, metric_of(p.metric)).rows_at_a_time * width(p) * 8 : 0;
+  // Lists of rows that are redone, as they come and as they go.
+  const std::int64_t row_that_leaves = width(p) * (8 + value_bytes(p)) + 2;
+  std::int64_t redone = redone_together(p) * row_that_leaves;
+  if (has_row_filter(p))
+    redone = std::max(redone, contending_job(p, metric_of(p.metric)).rows_at_a_time * (row_that_leaves + 8 * width(p)));
   const std::int64_t cells = kernels_of(p).may_order(p) ? cell_host_bytes(p.columns.count) : 0;
   return Staging::host_bytes(std::max(point(p.columns), point(p.rows))) + order + left_out +
-         std::max({checked, listed, cells});
+         std::max({checked, redone, cells});
 }
 
 }  // namespace libknng::cuda
