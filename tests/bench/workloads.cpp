@@ -100,13 +100,55 @@ Fill factors(std::int64_t d, std::uint64_t seed) {
   };
 }
 
+// Of 0 and 1, as binary codes are: few different distances, and so far more equal ones than a list holds.
+Fill bits(std::int64_t d, std::uint64_t) {
+  return [d](Random& random, double* row) {
+    for (std::int64_t t = 0; t < d; ++t) row[t] = static_cast<double>(random.next() >> 63);
+  };
+}
+
+// Eight categories, each one-hot among an eighth of the coordinates; what is left over is 0.
+Fill categories(std::int64_t d, std::uint64_t) {
+  constexpr std::int64_t kCategories = 8;
+  return [d](Random& random, double* row) {
+    std::fill_n(row, d, 0.0);
+    const std::int64_t values = d / kCategories;
+    for (std::int64_t c = 0; c < kCategories && values > 0; ++c)
+      row[c * values + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(values))] = 1;
+  };
+}
+
+// Poisson with mean 1, as counts of rare things are (Knuth's product of uniform numbers).
+Fill counts(std::int64_t d, std::uint64_t) {
+  return [d](Random& random, double* row) {
+    for (std::int64_t t = 0; t < d; ++t) {
+      row[t] = 0;
+      for (double product = random.uniform(); product > 1 / std::numbers::e; product *= random.uniform()) ++row[t];
+    }
+  };
+}
+
+// Clusters in clusters: 30 that spread 2,000 times as far as their rows, and in each 900 that spread 60 times as far.
+Fill nested(std::int64_t d, std::uint64_t seed) {
+  constexpr std::int64_t kOuter = 30, kInner = 900;
+  std::vector<double> centres(static_cast<std::size_t>((kOuter + kInner) * d));
+  Random random(~seed);
+  for (double& c : centres) c = random.normal();
+  return [d, centres = std::move(centres)](Random& r, double* row) {
+    const double* outer = centres.data() + static_cast<std::int64_t>(r.next() % kOuter) * d;
+    const double* inner = centres.data() + (kOuter + static_cast<std::int64_t>(r.next() % kInner)) * d;
+    for (std::int64_t t = 0; t < d; ++t) row[t] = 100 * outer[t] + 3 * inner[t] + 0.05 * r.normal();
+  };
+}
+
 struct Data {
   const char* name;
   Fill (*make)(std::int64_t d, std::uint64_t seed);
 };
 constexpr Data kData[] = {
-    {"gaussian", gaussian}, {"uniform", uniform},   {"cube", cube},
-    {"blobs", blobs},       {"integers", integers}, {"factors", factors},
+    {"gaussian", gaussian}, {"uniform", uniform}, {"cube", cube}, {"blobs", blobs},
+    {"integers", integers}, {"factors", factors}, {"bits", bits}, {"categories", categories},
+    {"counts", counts},     {"nested", nested},
 };
 
 struct Type {
@@ -231,7 +273,9 @@ Workload named_workload(const std::string& name) {
 
 const char* workload_names() { return "W1, W2, W3, W4"; }
 const char* order_names() { return "random, coordinate, norm"; }
-const char* data_names() { return "fashion, gaussian, uniform, cube, blobs, integers, factors"; }
+const char* data_names() {
+  return "fashion, gaussian, uniform, cube, blobs, integers, factors, bits, categories, counts, nested";
+}
 
 Rows make_rows(const Workload& w, const std::string& directory) {
   const std::int32_t dtype = find_type(w.dtype).dtype;
