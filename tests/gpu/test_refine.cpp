@@ -147,7 +147,7 @@ Filter make_filter(const Question& q, std::int64_t first, std::int64_t count, st
 
 Admission exact_admission(const Question& q) { return {q.square, q.leave_out.empty() ? nullptr : q.leave_out.data()}; }
 
-// All rows again by those columns alone that their lists leave, whether these were proved, are wrong, or are none.
+// All rows once more, by the columns that their lists leave. Some of the lists are made wrong before.
 void contenders_are_enough(const Question& q, const ExactJob& exact, const std::vector<std::int64_t>& refined,
                            std::int64_t first, std::int64_t count, Random& random) {
   const Lows lows = make_lows(q, first, count, random);

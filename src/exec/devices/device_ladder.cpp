@@ -32,10 +32,10 @@ constexpr std::int64_t kFewUnproved = 256;
 // Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
 // times.
 constexpr double kHopeless = 1.0 / 64;
-// What redoing all rows by their lists costs, in tiles of all pairs on the first rung: 10 to 26 measured, for 30,000 x
-// 1,000 to 1,000,000 x 64 points (docs/internals/benchmarks-gpu.md).
+// What redoing all rows by their lists costs, in tiles of all pairs on the first rung: 7 to 35 measured, for 30,000 x
+// 1,000 to 1,000,000 x 64 points (docs/internals/benchmarks-gpu.md, "Rows that no list proves").
 constexpr double kRedoneByLists = 24;
-// And what it costs beside to take in all that crowded lists meet.
+// And what crowded lists cost beside, as their tiles go through memory: an estimate.
 constexpr double kCrowded = 8;
 
 // The ladder of the job's engine, as the backend has it.
@@ -121,9 +121,10 @@ struct Choice {
   bool guess = false, leaves = false, crowded = false;
 };
 
-// Begins a rung from `next` on, with empty lists and first cut-offs. A sample tells which: the first that proves nearly
-// all rows, if lists cannot be redone, or else the last; if they can, the one that costs least with what it leaves.
-// None if `now` is less, which is what it costs to redo by lists at once.
+// Begins one of the rungs from `next` on, with empty lists and first cut-offs. Samples tell what each would leave
+// without a proof. Where rows can be redone by lists, it is the rung that costs least together with what it leaves;
+// elsewhere the first that proves nearly all rows, or the last. None, if each costs more than `now`: than to redo what
+// is left by lists without another rung.
 std::optional<Choice> begin_rung(Team& team, const Job& job, const TaskPlan& plan,
                                  std::span<const knng_backend_rung> ladder, std::size_t next, double now) {
   const bool weighs = redoes_by_lists(plan), only = next + 1 == ladder.size() && std::isinf(now);
