@@ -8,7 +8,8 @@
 
 A call is all there is from a float32 array to all lists: libknng's handle is made, rows are borrowed, the graph is
 built and viewed, and both are destroyed; the others make their tree or index and search all rows for k + 1, since they
-find the row itself too. libknng is called through ctypes, with device=cpu and its proof; the others prove nothing.
+find the row itself too. libknng's call is one C function (library_call.c), as nanoflann's is, with device=cpu and its
+proof; the others prove nothing.
 With --on rows are a tensor of PyTorch on that GPU, the graph stays there, and the peers are PyTorch (a product and
 topk(), as many rows at a time as make 2^28 pairs) and, where it is installed, FAISS for GPUs.
 
@@ -18,7 +19,7 @@ learns which way every branch goes, and times are those that no program with dat
 more than an eighth of the rows, the floor is the time that the canonical keys of the listed pairs alone take: that of
 engine=direct, which evaluates all pairs, times the share of the pairs that are listed.
 
-Needs Debian's python3-faiss with libopenblas0-pthread, python3-sklearn, python3-scipy and libnanoflann-dev (of which
+Needs a C compiler, and of Debian python3-faiss with libopenblas0-pthread, python3-sklearn, python3-scipy and libnanoflann-dev (of which
 the C++ compiler makes a library); who is missing is left out. FAISS is as fast as the kernels of OpenBLAS, which an
 older OpenBLAS chooses badly for a processor that it does not know: the line of versions says which they are, and -o
 names others (SkylakeX, Haswell, Zen). A benchmark, never a test.
@@ -124,55 +125,75 @@ import numpy as np  # noqa: E402
 from knng import _declarations as c  # noqa: E402
 from knng._library import lib, text_of_version  # noqa: E402
 
+
+
+def compiled(folder, compiler, source, *options):
+    """The shared library of a source beside this file."""
+    if not shutil.which(compiler):
+        raise ImportError(f"there is no {compiler}")
+    library = f"{folder}/{source}.so"
+    made = subprocess.run([compiler, "-O3", "-shared", "-fPIC", "-o", library, str(HERE / source), *options],
+                          capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise ImportError(f"{source} did not compile: {made.stderr.strip()}")
+    return ctypes.CDLL(library)
+
+
+def library_calls():
+    """What is timed of libknng, in C."""
+    with tempfile.TemporaryDirectory() as folder:
+        return compiled(folder, "cc", "library_call.c", f"-I{HERE.parent.parent / 'include'}",
+                        os.environ["KNNG_LIBRARY"])
+
+
+CALLS = library_calls()
+
 # ---- Who is timed: of rows and k, a function without parameters that is a call.
 
 
+class Call(ctypes.Structure):
+    """As library_call.c has it."""
+
+    _fields_ = [("rows", ctypes.POINTER(c.Matrix)), ("settings", ctypes.POINTER(ctypes.c_char_p)),
+                ("k", ctypes.c_int64), ("handle", ctypes.c_void_p), ("graph", ctypes.c_void_p), ("ids", c.Matrix),
+                ("values", c.Matrix)]
+
+
 class Libknng:
-    """Structs are made once, so that a call is little more than what a C program does."""
+    """One call through ctypes, as for nanoflann: what a C program does."""
 
     def __init__(self, x, k, settings=()):
         self.k, self.rows, self.x = k, len(x), x
         place = {"space": 2, "device": x.device.index, "data": x.data_ptr()} if ARGS.on else {"space": 1,
                                                                                             "data": x.ctypes.data}
-        self.matrix = ctypes.byref(c.Matrix(dtype=0x220, rows=len(x), cols=x.shape[1], row_stride=x.shape[1],
-                                            col_stride=1, **place))
+        matrix = c.Matrix(dtype=0x220, rows=len(x), cols=x.shape[1], row_stride=x.shape[1], col_stride=1, **place)
         where = (f"device={ARGS.on}", "graph=device") if ARGS.on else ("device=cpu",)
-        self.settings = [tuple(s.encode().split(b"=", 1)) for s in (*where, "metric=sqeuclidean", *settings)]
-        self.handle, self.graph = ctypes.c_void_p(), ctypes.c_void_p()
-        self.ids, self.values = c.Matrix(), c.Matrix()
-        self.open, self.close = self.calls()
+        words = [word for s in (*where, "metric=sqeuclidean", *settings) for word in s.encode().split(b"=", 1)]
+        self.call = Call(ctypes.pointer(matrix), (ctypes.c_char_p * (len(words) + 1))(*words), k)
+        self.at = ctypes.byref(self.call)
 
-    def calls(self, create=lib.knng_create, set_=lib.knng_set, borrow=lib.knng_borrow, build=lib.knng_build,
-              view=lib.knng_graph_view, destroy=lib.knng_destroy, graph_destroy=lib.knng_graph_destroy):
-        handle, graph, matrix, settings, k = self.handle, self.graph, self.matrix, self.settings, self.k
-        at_handle, at_graph, ids, values = map(ctypes.byref, (handle, graph, self.ids, self.values))
+    def require(self, status):
+        if status:
+            sys.exit(f"libknng: {lib.knng_last_error().decode()}")
 
-        def open_():
-            failed = create(at_handle, 0, 0, None)
-            for key, value in settings:
-                failed = failed or set_(handle, key, value, None)
-            if (failed or borrow(handle, matrix, None, None) or build(handle, k, None, at_graph, None) or
-                    view(graph, ids, values, None)):
-                sys.exit(f"libknng: {lib.knng_last_error().decode()}")
+    def __call__(self, whole=CALLS.whole_call):
+        if whole(self.at):
+            self.require(1)
 
-        def close():
-            destroy(handle)
-            graph_destroy(graph)
+    def open(self):
+        self.require(CALLS.open_call(self.at))
 
-        return open_, close
-
-    def __call__(self):
-        self.open()
-        self.close()
+    def close(self):
+        CALLS.close_call(self.at)
 
     def engine(self):
         """What ran, once its result has been compared with the definition."""
         self.open()
         wrong = ctypes.c_int64()
-        if lib.knng_check(self.handle, self.graph, 10, None, ctypes.byref(wrong), None) or wrong.value >= 0:
+        if lib.knng_check(self.call.handle, self.call.graph, 10, None, ctypes.byref(wrong), None) or wrong.value >= 0:
             sys.exit(f"libknng: row {wrong.value} is wrong: {lib.knng_last_error().decode()}")
         text = ctypes.create_string_buffer(64)
-        lib.knng_graph_text(self.graph, b"engine", text, 64, None, None)
+        lib.knng_graph_text(self.call.graph, b"engine", text, 64, None, None)
         self.close()
         return text.value.decode()
 
@@ -180,7 +201,7 @@ class Libknng:
         """Of all pairs, those of which one is in the other's list."""
         self.open()
         count = self.rows * self.k
-        ids = np.ctypeslib.as_array(ctypes.cast(self.ids.data, ctypes.POINTER(ctypes.c_int64)), (count,))
+        ids = np.ctypeslib.as_array(ctypes.cast(self.call.ids.data, ctypes.POINTER(ctypes.c_int64)), (count,))
         own = np.repeat(np.arange(self.rows), self.k)
         pairs = len(np.unique(np.minimum(own, ids) * self.rows + np.maximum(own, ids)))
         self.close()
@@ -217,15 +238,7 @@ def scipy_tree(x, k):
 
 
 def nanoflann_library(folder):
-    compiler = shutil.which("c++") or shutil.which("g++")
-    if not compiler:
-        raise ImportError("there is no C++ compiler")
-    library = f"{folder}/nanoflann_knn.so"
-    made = subprocess.run([compiler, "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-o", library,
-                           str(HERE / "nanoflann_knn.cpp")], capture_output=True, text=True, check=False)
-    if made.returncode:
-        raise ImportError("nanoflann.hpp did not compile")
-    return ctypes.CDLL(library).nanoflann_knn
+    return compiled(folder, "c++", "nanoflann_knn.cpp", "-march=native", "-fopenmp").nanoflann_knn
 
 
 def nanoflann_tree(x, k):

@@ -148,7 +148,7 @@ std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out
                   "a device", "rows");
   *out = {engine->name,     engine->by_rows ? cuda::rows_at_a_time(*p) : 0,
           engine->all_keys, engine->most_pairs,
-          engine->splits,   engine->redoes_by_lists};
+          engine->pairs_alone, engine->redoes_by_lists};
   return KNNG_OK;
 }
 

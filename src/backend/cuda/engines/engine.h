@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,7 +49,7 @@ struct GpuEngine {
   bool by_rows;             // it answers rows; else it evaluates tiles
   bool all_keys;            // it evaluates the canonical keys of all pairs
   std::int64_t most_pairs;  // of a tile: more do not pay
-  bool splits;              // it searches a tile in parts, so that one device needs no more than one
+  std::int64_t pairs_alone;  // of a graph that is one tile on one device: more are in several
   bool redoes_by_lists;     // its lows are there for any rows (RowFilter), where all points stay on the device
   bool guesses;             // it can do with first cut-offs that are guessed (cutoff_guess.h)
   std::int32_t unit;        // KNNG_UNIT bit of kernels of its own that multiply; 0: it has none
@@ -83,7 +84,7 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 // (docs/internals/benchmarks.md, "Which engine on a GPU"). The more dimensions, the fewer boxes can be left out, and
 // what that saves grows with the points. Metrics that have sums in place of products take boxes up to the last
 // dimension here for any number of points, and those without a filter in any dimension.
-inline constexpr std::int64_t kPointsForBoxes[] = {3'000,  3'000,   3'000,   10'000,   25'000,
+inline constexpr std::int64_t kPointsForBoxes[] = {8'000,  8'000,   8'000,   10'000,   25'000,
                                                    70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 // Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers. Where more than
@@ -91,7 +92,12 @@ inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 // ends soon. Among fewer still one tile in memory takes fewer launches.
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
-inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
+inline constexpr std::int64_t kFewestPoints = 11'000, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
+inline constexpr std::int64_t kFewestColumns = 2'500;  // of queries
+// All pairs of so few points fit one tile in memory, which takes one product and one selection: less than a tile on the
+// diagonal and another beside it, though it has each pair twice.
+inline constexpr std::int64_t kPairsOfOneTile = std::int64_t{1} << 27;
+static_assert(kFewestPoints * kFewestPoints <= kPairsOfOneTile);
 
 // Rows of 8-bit integers lose nothing in fp16 either. Bytes are the faster unit from so many dimensions on: a step of
 // the fused kernels has 64 dimensions of fp16 or 128 of bytes, and writing a tile costs as much as its products up to
@@ -146,7 +152,7 @@ inline bool are_many(const knng_backend_problem& p) {
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
 inline bool registers_pay(const knng_backend_problem& p, std::int64_t most_dimensions) {
   if (!are_many(p) || p.columns.dim > most_dimensions || p.k > kMostInRegisters) return false;
-  if (p.columns.count < kFewestPoints) return false;
+  if (p.columns.count < (p.square ? kFewestPoints : kFewestColumns)) return false;
   return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
 }
 inline bool registers_pay(const knng_backend_problem& p) { return registers_pay(p, kRegistersPay); }
@@ -168,7 +174,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
-     .splits = true,
+     .pairs_alone = std::numeric_limits<std::int64_t>::max(),
      .redoes_by_lists = true,
      .guesses = true,
      .unit = KNNG_UNIT_FUSED,
@@ -183,7 +189,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
-     .splits = true,
+     .pairs_alone = std::numeric_limits<std::int64_t>::max(),
      .redoes_by_lists = true,
      .guesses = true,
      .unit = KNNG_UNIT_FUSED,
@@ -198,7 +204,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .splits = false,
+     .pairs_alone = kPairsOfOneTile,
      .redoes_by_lists = true,
      .guesses = false,
      .unit = 0,
@@ -213,7 +219,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .splits = false,
+     .pairs_alone = kPairsOfOneTile,
      .redoes_by_lists = true,
      .guesses = false,
      .unit = 0,
@@ -228,7 +234,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .splits = false,
+     .pairs_alone = 0,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
@@ -243,7 +249,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = true,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .splits = false,
+     .pairs_alone = 0,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
@@ -258,7 +264,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = true,
      .most_pairs = kPairsInMemory,
-     .splits = false,
+     .pairs_alone = 0,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,

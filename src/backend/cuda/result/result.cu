@@ -1,6 +1,7 @@
 #include "backend/cuda/result/result.cuh"
 
 #include <algorithm>
+#include <cub/block/block_merge_sort.cuh>
 
 #include "backend/cuda/base/block_sort.cuh"
 #include "backend/cuda/base/check.cuh"
@@ -11,6 +12,53 @@ namespace libknng::cuda {
 namespace {
 
 constexpr std::int64_t kChunk = 4096;  // entries in shared memory: 48 KB
+
+// How a block sorts a row's entries: kItems of a thread in registers, or, with none, in shared memory and as much
+// global memory as it takes (block_sort.cuh).
+template <int kThreads, int kItems>
+struct InRegisters {
+  static constexpr int threads = kThreads, entries = kThreads * kItems;
+
+  struct Entry {
+    double key;
+    std::uint32_t id;
+  };
+  struct Less {
+    __device__ bool operator()(const Entry& a, const Entry& b) const {
+      return a.key < b.key || (a.key == b.key && a.id < b.id);
+    }
+  };
+  using Sort = cub::BlockMergeSort<Entry, kThreads, kItems>;
+  static constexpr std::int64_t shared_bytes =
+      std::max<std::int64_t>(sizeof(typename Sort::TempStorage), entries * (sizeof(double) + sizeof(std::uint32_t)));
+
+  static __device__ KeyedIds sort(const KeyedIds& own, std::int64_t filled, unsigned char* shared, std::int64_t) {
+    Entry mine[kItems];
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const auto i = static_cast<std::int64_t>(threadIdx.x) + j * kThreads;
+      mine[j] = i < filled ? Entry{own.keys[i], own.ids[i]} : Entry{INFINITY, kNoId};
+    }
+    Sort(*reinterpret_cast<typename Sort::TempStorage*>(shared)).Sort(mine, Less());
+    __syncthreads();
+    const KeyedIds sorted{reinterpret_cast<double*>(shared),
+                          reinterpret_cast<std::uint32_t*>(reinterpret_cast<double*>(shared) + entries)};
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const int i = static_cast<int>(threadIdx.x) * kItems + j;
+      sorted.keys[i] = mine[j].key;
+      sorted.ids[i] = mine[j].id;
+    }
+    __syncthreads();
+    return sorted;
+  }
+};
+struct InChunks {
+  static __device__ KeyedIds sort(const KeyedIds& own, std::int64_t filled, unsigned char* shared, std::int64_t chunk) {
+    auto* const keys = reinterpret_cast<double*>(shared);
+    return block_sort(own, filled, {keys, reinterpret_cast<std::uint32_t*>(keys + chunk)}, chunk);
+  }
+};
 
 template <class Value>
 __device__ bool store_value(Value* values, std::int64_t at, const Metric& metric, double key, bool similarity) {
@@ -35,16 +83,14 @@ __device__ bool is_proved(const ResultJob& job, std::int64_t place, std::int64_t
 }
 
 // One block a row.
-template <class Value>
+template <class Value, class Sorting>
 __global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std::int64_t chunk) {
-  extern __shared__ __align__(8) unsigned char shared_bytes[];
-  auto* shared_keys = reinterpret_cast<double*>(shared_bytes);
-  const KeyedIds shared{shared_keys, reinterpret_cast<std::uint32_t*>(shared_keys + chunk)};
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
   const std::int64_t place = blockIdx.x, k = job.k;
   const std::int64_t row = job.list ? job.list[place] : job.first + place;
   const std::int64_t filled = job.entries.filled[place];
   const KeyedIds own{job.entries.keys + place * job.entries.slots, job.entries.ids + place * job.entries.slots};
-  const KeyedIds sorted = block_sort(own, filled, shared, chunk);
+  const KeyedIds sorted = Sorting::sort(own, filled, shared_bytes, chunk);
 
   // Entries that stand for nothing are last.
   std::int64_t valid = 0;
@@ -94,18 +140,38 @@ void clear(ResultFindings* findings, cudaStream_t stream) {
   check(cudaMemsetAsync(&findings->first_too_large, 0xff, sizeof findings->first_too_large, stream));
 }
 
+namespace {
+
+template <class Sorting>
+void store_sorted(const ResultJob& job, const Metric& metric, const ResultRows& result, unsigned threads,
+                  std::int64_t bytes, std::int64_t chunk, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(job.count);
+  const auto shared = static_cast<std::size_t>(bytes);
+  if (result.value_dtype == KNNG_F64)
+    store_rows<double, Sorting><<<blocks, threads, shared, stream>>>(job, metric, result, chunk);
+  else
+    store_rows<float, Sorting><<<blocks, threads, shared, stream>>>(job, metric, result, chunk);
+  check_launch();
+}
+
+// The first of some ways that has room for so many entries, the smallest first; else in chunks.
+template <class Sorting, class... Larger>
+void store_in_registers(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
+  if (job.entries.slots <= Sorting::entries)
+    store_sorted<Sorting>(job, metric, result, Sorting::threads, Sorting::shared_bytes, Sorting::entries, stream);
+  else if constexpr (sizeof...(Larger) > 0)
+    store_in_registers<Larger...>(job, metric, result, stream);
+  else
+    store_sorted<InChunks>(job, metric, result, 512, kChunk * std::int64_t{sizeof(double) + sizeof(std::uint32_t)},
+                           kChunk, stream);
+}
+
+}  // namespace
+
 void store_result(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
   if (job.count == 0) return;
-  std::int64_t chunk = 32;
-  while (chunk < job.entries.slots && chunk < kChunk) chunk *= 2;
-  const auto threads = static_cast<unsigned>(std::clamp<std::int64_t>(chunk / 2, 32, 512));
-  const auto bytes = static_cast<std::size_t>(chunk) * (sizeof(double) + sizeof(std::uint32_t));
-  const auto blocks = static_cast<unsigned>(job.count);
-  if (result.value_dtype == KNNG_F64)
-    store_rows<double><<<blocks, threads, bytes, stream>>>(job, metric, result, chunk);
-  else
-    store_rows<float><<<blocks, threads, bytes, stream>>>(job, metric, result, chunk);
-  check_launch();
+  store_in_registers<InRegisters<32, 1>, InRegisters<32, 2>, InRegisters<32, 4>, InRegisters<64, 4>, InRegisters<128, 4>,
+                     InRegisters<256, 5>, InRegisters<256, 8>>(job, metric, result, stream);
 }
 
 }  // namespace libknng::cuda
