@@ -13,7 +13,7 @@ namespace libknng {
 
 // The s-th of `count` points drawn at random, one of each of as many equal shares; the same in every run. 0 < count <=
 // points.
-inline std::int64_t drawn_point(std::int64_t points, std::int64_t count, std::int64_t s) noexcept {
+constexpr std::int64_t drawn_point(std::int64_t points, std::int64_t count, std::int64_t s) noexcept {
   // The first shares are longer by one.
   const std::int64_t share = std::max<std::int64_t>(points / count, 1), longer = points % count;
   const std::int64_t first = s * share + std::min(s, longer), width = share + (s < longer ? 1 : 0);

@@ -5,17 +5,17 @@
 #include "knng.h"
 
 struct call {
-  const knng_matrix *rows;
-  const char *const *settings; /* key, value, key, value, ..., NULL */
+  const knng_matrix* rows;
+  const char* const* settings; /* key, value, key, value, ..., NULL */
   int64_t k;
-  knng *handle; /* what open_call() makes, and close_call() destroys */
-  knng_graph *graph;
+  knng* handle; /* what open_call() makes, and close_call() destroys */
+  knng_graph* graph;
   knng_matrix ids, values;
 };
 
-knng_status open_call(struct call *c) {
+knng_status open_call(struct call* c) {
   knng_status status = knng_create(&c->handle, 0, 0, NULL);
-  for (const char *const *s = c->settings; status == KNNG_OK && *s; s += 2)
+  for (const char* const* s = c->settings; status == KNNG_OK && *s; s += 2)
     status = knng_set(c->handle, s[0], s[1], NULL);
   if (status == KNNG_OK) status = knng_borrow(c->handle, c->rows, NULL, NULL);
   if (status == KNNG_OK) status = knng_build(c->handle, c->k, NULL, &c->graph, NULL);
@@ -23,14 +23,14 @@ knng_status open_call(struct call *c) {
   return status == KNNG_OK ? knng_graph_view(c->graph, &c->ids, &c->values, NULL) : status;
 }
 
-void close_call(struct call *c) {
+void close_call(struct call* c) {
   knng_destroy(c->handle);
   knng_graph_destroy(c->graph);
   c->handle = NULL;
   c->graph = NULL;
 }
 
-knng_status whole_call(struct call *c) {
+knng_status whole_call(struct call* c) {
   const knng_status status = open_call(c);
   if (status == KNNG_OK) close_call(c);
   return status;

@@ -160,7 +160,9 @@ int main() {
                                                                                  {257, 320, 200},
                                                                                  {300, 250, 100},
                                                                                  {600, 33, 500},
-                                                                                 {2000, 1500, 1000}})
+                                                                                 {2000, 1500, 1000},
+                                                                                 {2600, 1496, 2000},
+                                                                                 {2600, 1497, 2000}})
         for (const bool sums : {false, true})
           if (lows != Lows::unknown || !sums) test(count, capacity, incoming, k, lows, devices, sums, random);
   if (!small_run()) test(3, 20000, 18000, 16384, Lows::various, false, false, random);

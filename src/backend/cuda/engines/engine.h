@@ -45,14 +45,14 @@ struct Refusal {
 
 struct GpuEngine {
   EngineKind kind;
-  const char* name;         // as in engine=tiled
-  bool by_rows;             // it answers rows; else it evaluates tiles
-  bool all_keys;            // it evaluates the canonical keys of all pairs
-  std::int64_t most_pairs;  // of a tile: more do not pay
+  const char* name;          // as in engine=tiled
+  bool by_rows;              // it answers rows; else it evaluates tiles
+  bool all_keys;             // it evaluates the canonical keys of all pairs
+  std::int64_t most_pairs;   // of a tile: more do not pay
   std::int64_t pairs_alone;  // of a graph that is one tile on one device: more are in several
-  bool redoes_by_lists;     // its lows are there for any rows (RowFilter), where all points stay on the device
-  bool guesses;             // it can do with first cut-offs that are guessed (cutoff_guess.h)
-  std::int32_t unit;        // KNNG_UNIT bit of kernels of its own that multiply; 0: it has none
+  bool redoes_by_lists;      // its lows are there for any rows (RowFilter), where all points stay on the device
+  bool guesses;              // it can do with first cut-offs that are guessed (cutoff_guess.h)
+  std::int32_t unit;         // KNNG_UNIT bit of kernels of its own that multiply; 0: it has none
   // Whether problems of such a metric and size are this line's.
   bool (*suits)(const knng_backend_problem& p);
   // Of problems that are.

@@ -50,6 +50,7 @@ __global__ void find_largest(Source points, std::int64_t count, std::int64_t dim
   double mine = 0;
   for (std::int64_t i = blockIdx.x * kWarps + threadIdx.x / kWarp; i < count; i += gridDim.x * kWarps) {
     const auto u = points.row(i);
+#pragma unroll 4
     for (std::int64_t t = threadIdx.x % kWarp; t < dim; t += kWarp) mine = fmax(mine, fabs(u[t] - centre[t]));
   }
   for (int h = kWarp / 2; h > 0; h /= 2) mine = fmax(mine, __shfl_xor_sync(0xffffffff, mine, h));

@@ -115,8 +115,8 @@ __global__ void __launch_bounds__(kThreads)
       if (!__syncthreads_or(full && mine == place)) continue;
       const int l = point_at(side.order, place);
       const int capacity = side.job->capacity;
-      const float highest = highest_of_nearest<kWarps>(side.job->out + static_cast<std::int64_t>(l) * capacity,
-                                                       capacity, of.bounds, l, scratch);
+      const CandidateArray found{side.job->out + static_cast<std::int64_t>(l) * capacity};
+      const float highest = highest_of_nearest<kWarps>(found, capacity, of.bounds, l, scratch);
       if (threadIdx.x == 0) {
         const float cutoff = fminf(of.lists.cutoffs[l], highest);
         of.lists.cutoffs[l] = cutoff;

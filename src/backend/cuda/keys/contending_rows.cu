@@ -9,6 +9,7 @@
 #include "backend/cuda/keys/smallest_keys.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 #include "backend/cuda/select/lists.cuh"
+#include "prepare/drawn_columns.h"
 
 namespace libknng::cuda {
 namespace {
@@ -70,7 +71,7 @@ __global__ void find_limits(Batch b) {
   atomicAdd(b.evaluated, static_cast<unsigned long long>(b.k));
 }
 
-// Columns drawn for rows that have no limit, one of each of as many equal shares.
+// Columns drawn for rows that have no limit.
 __global__ void draw_columns(Batch b, std::int64_t drawn) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (at >= b.count * drawn) return;
@@ -78,9 +79,7 @@ __global__ void draw_columns(Batch b, std::int64_t drawn) {
   const bool wanted = b.limits[place] == INFINITY;
   if (share == 0) b.counts[place] = wanted ? static_cast<std::int32_t>(drawn) : 0;
   if (!wanted) return;
-  const std::int64_t first = share * b.columns / drawn, width = (share + 1) * b.columns / drawn - first;
-  const auto random = static_cast<std::uint32_t>(share) * 2654435761u >> 8;  // Knuth's multiplicative hashing
-  b.ids[place * b.capacity + share] = static_cast<std::uint32_t>(first + random % width);
+  b.ids[place * b.capacity + share] = static_cast<std::uint32_t>(drawn_point(b.columns, drawn, share));
 }
 
 // The k smallest keys of some columns bound the k-th of all. A warp a row.
@@ -218,12 +217,8 @@ std::int64_t lay_out(const ContendingRowsJob& job, void* memory, Arrays& a) {
   a.batch.ids = space.take<std::uint32_t>(rows * job.capacity);
   a.batch.keys = space.take<double>(rows * job.capacity);
   a.batch.counts = space.take<std::int32_t>(rows);
-  a.entries.slots = places_for(job.k, job.columns.rows.rows);
-  a.entries.keys = space.take<double>(rows * a.entries.slots);
-  a.entries.ids = space.take<std::uint32_t>(rows * a.entries.slots);
-  a.entries.filled = space.take<std::int32_t>(rows);
-  const bool self_keys = wants_self_keys(job.metric, job.k, job.result.width);
-  a.entries.self_keys = self_keys ? space.take<double>(rows) : nullptr;
+  a.entries = take_entries(space, rows, places_for(job.k, job.columns.rows.rows),
+                           wants_self_keys(job.metric, job.k, job.result.width));
   return space.used();
 }
 

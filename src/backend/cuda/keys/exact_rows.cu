@@ -30,12 +30,7 @@ std::int64_t lay_out(const ExactJob& job, void* memory, Arrays& a) {
   a.rows = space.take<unsigned char>(direct_operand_bytes(rows, dim));
   a.columns = space.take<unsigned char>(direct_operand_bytes(std::min(n, job.columns_at_a_time), dim));
   a.keys = space.take<double>(rows * n);
-  a.entries.slots = places_for(job.k, n);
-  a.entries.keys = space.take<double>(rows * a.entries.slots);
-  a.entries.ids = space.take<std::uint32_t>(rows * a.entries.slots);
-  a.entries.filled = space.take<std::int32_t>(rows);
-  const bool self_keys = wants_self_keys(job.metric, job.k, job.result.width);
-  a.entries.self_keys = self_keys ? space.take<double>(rows) : nullptr;
+  a.entries = take_entries(space, rows, places_for(job.k, n), wants_self_keys(job.metric, job.k, job.result.width));
   return space.used();
 }
 

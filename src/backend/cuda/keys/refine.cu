@@ -129,12 +129,8 @@ std::int64_t slots(const RefineJob& job) {
 std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries& entries) {
   const std::int64_t rows = job.rows_at_a_time;
   Workspace space(memory);
-  entries.slots = slots(job);
   u = space.take<double>(job.keys_known ? 0 : rows * job.columns.rows.dim);
-  entries.keys = space.take<double>(rows * entries.slots);
-  entries.ids = space.take<std::uint32_t>(rows * entries.slots);
-  entries.filled = space.take<std::int32_t>(rows);
-  entries.self_keys = wants_self_keys(job.metric, job.k, job.result.width) ? space.take<double>(rows) : nullptr;
+  entries = take_entries(space, rows, slots(job), wants_self_keys(job.metric, job.k, job.result.width));
   return space.used();
 }
 

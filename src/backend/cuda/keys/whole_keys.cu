@@ -11,8 +11,8 @@ namespace libknng::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-// As few as make enough blocks of some ten thousand columns for all multiprocessors.
-constexpr int kColumnsOfWarp = 8, kColumnsOfBlock = kThreads / kCanonicalLanes * kColumnsOfWarp;
+// As few as make enough blocks of some thousand columns for all multiprocessors.
+constexpr int kColumnsOfWarp = 4, kColumnsOfBlock = kThreads / kCanonicalLanes * kColumnsOfWarp;
 
 // Rows that a block has: values of columns are read once for all of them.
 template <class T>

@@ -31,10 +31,7 @@ struct Space {
     group = space.take<std::uint32_t>(e.rows);
     starts = space.take<std::uint32_t>(e.groups + 1);
     members = space.take<std::uint32_t>(e.rows);
-    entries.slots = slots_of(e);
-    entries.keys = space.take<double>(together * entries.slots);
-    entries.ids = space.take<std::uint32_t>(together * entries.slots);
-    entries.filled = space.take<std::int32_t>(together);
+    entries = take_entries(space, together, slots_of(e), false);
     ties = space.take<std::uint8_t>(e.rows);
     proved = space.take<std::uint8_t>(together);
     findings = space.take<ResultFindings>(1);

@@ -30,7 +30,7 @@ struct InRegisters {
   };
   using Sort = cub::BlockMergeSort<Entry, kThreads, kItems>;
   static constexpr std::int64_t shared_bytes =
-      std::max<std::int64_t>(sizeof(typename Sort::TempStorage), entries * (sizeof(double) + sizeof(std::uint32_t)));
+      std::max<std::int64_t>(sizeof(typename Sort::TempStorage), entries*(sizeof(double) + sizeof(std::uint32_t)));
 
   static __device__ KeyedIds sort(const KeyedIds& own, std::int64_t filled, unsigned char* shared, std::int64_t) {
     Entry mine[kItems];
@@ -170,8 +170,8 @@ void store_in_registers(const ResultJob& job, const Metric& metric, const Result
 
 void store_result(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
   if (job.count == 0) return;
-  store_in_registers<InRegisters<32, 1>, InRegisters<32, 2>, InRegisters<32, 4>, InRegisters<64, 4>, InRegisters<128, 4>,
-                     InRegisters<256, 5>, InRegisters<256, 8>>(job, metric, result, stream);
+  store_in_registers<InRegisters<32, 1>, InRegisters<32, 2>, InRegisters<32, 4>, InRegisters<64, 4>,
+                     InRegisters<128, 4>, InRegisters<256, 5>, InRegisters<256, 8>>(job, metric, result, stream);
 }
 
 }  // namespace libknng::cuda

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/rows/rows.cuh"
 #include "core/admission.h"
 #include "metric/metric.h"
@@ -53,6 +54,16 @@ struct RowEntries {
   double* self_keys = nullptr;     // the row's key with itself; null: 0
   std::int64_t slots = 0;
 };
+
+inline RowEntries take_entries(Workspace& space, std::int64_t rows, std::int64_t slots, bool self_keys) {
+  RowEntries entries;
+  entries.keys = space.take<double>(rows * slots);
+  entries.ids = space.take<std::uint32_t>(rows * slots);
+  entries.filled = space.take<std::int32_t>(rows);
+  entries.self_keys = self_keys ? space.take<double>(rows) : nullptr;
+  entries.slots = slots;
+  return entries;
+}
 
 // Under inner_product the row's key with itself is like any other; elsewhere it is 0.
 inline bool wants_self_keys(const Metric& metric, std::int64_t k, std::int64_t width) {

@@ -43,6 +43,7 @@ __global__ void find_refused(Source rows, std::int64_t first, std::int64_t count
   const auto row = rows.row(first + i);
   std::int64_t invalid = dim + 1, refused = dim + 1;
   bool positive = false;
+#pragma unroll 4
   for (std::int64_t t = lane_index(); t < dim; t += kCanonicalLanes) {
     const auto stored = row.loaded(t);
     const auto x = static_cast<double>(exact(stored));

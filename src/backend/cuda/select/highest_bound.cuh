@@ -30,15 +30,22 @@ struct HighestScratch {
 
 // An upper bound of the list's k-th smallest key: k different candidates have keys up to the largest `up` of the k of
 // smallest low. (The k-th smallest `up` may be smaller, but needs b of every candidate, each a read from anywhere.)
-template <int kWarps>
-__device__ float highest_of_nearest(const Candidate* list, int size, const Bounds& bounds, std::int64_t l,
+// key(i), i < size: as for kth_smallest().
+template <int kWarps, class KeyOf>
+__device__ float highest_of_nearest(KeyOf key, int size, const Bounds& bounds, std::int64_t l,
                                     HighestScratch<kWarps>& state) {
   using Threads = Group<kWarps>;
-  const Key last = kth_smallest<kWarps>(CandidateArray{list}, size, bounds.k, state.scratch);
+  const Key last = kth_smallest<kWarps>(key, size, bounds.k, state.scratch);
   if (Threads::thread() == 0) state.highest = 0;
   Threads::sync();
+  unsigned highest = 0;
   for (int i = Threads::thread(); i < size; i += Threads::threads)
-    if (make_key(list[i]) <= last) atomicMax(&state.highest, ordered(upper_bound(bounds, l, list[i])));
+    if (const Key nearest = key(i); nearest <= last)
+      highest = max(highest, ordered(upper_bound(bounds, l, candidate(nearest))));
+      // Lanes first: a thousand atomic operations on one word take longer than all else here.
+#pragma unroll
+  for (int apart = 16; apart > 0; apart /= 2) highest = max(highest, __shfl_xor_sync(0xffffffffU, highest, apart));
+  if (Threads::lane() == 0) atomicMax(&state.highest, highest);
   Threads::sync();
   return from_ordered(state.highest);
 }

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads)
   if (incoming.counts[l] > 0) merge_sorted<kHeld>(lists, l, incoming, bounds);
 }
 
-// ---- longer lists, in no order, each worked on by a block
+// ---- longer lists, in no order, each worked on by a block, which has all keys in shared memory if there is room
 
 constexpr int kWarps = kThreads / 32;
 
@@ -94,6 +94,8 @@ struct MergeState {
   HighestScratch<kWarps> highest;
   int count;
 };
+constexpr int kSharedKeys = 4096;
+static_assert(kSharedKeys * sizeof(Key) + sizeof(MergeState) <= 48 << 10);
 
 // The entries whose keys are below `end` to the front, then the incoming ones that are.
 __device__ void gather_below(Key end, Candidate* list, int in_list, const Candidate* incoming, int arriving,
@@ -122,32 +124,51 @@ __device__ void gather_below(Key end, Candidate* list, int in_list, const Candid
   Threads::sync();
 }
 
+// shared: room for the keys of both; null: there is none.
+template <bool kShared>
 __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Incoming& incoming, const Bounds& bounds,
-                          MergeState& state) {
+                          MergeState& state, Key* shared) {
   using Threads = Group<kWarps>;
   const int arriving = min(incoming.counts[l], incoming.capacity), before = lists.counts[l], all = before + arriving;
   Candidate* const list = lists.entries + l * lists.capacity;
   const Candidate* const more = incoming.entries + l * incoming.capacity;
-  float dropped = lists.dropped[l];
-  Key end = kNoKey;
-  if (all > lists.capacity) {
-    // The C + 1st is the smallest that goes.
-    end = kth_smallest<kWarps>(Both{list, more, before}, all, lists.capacity + 1, state.highest.scratch);
-    dropped = fminf(dropped, low_of(end));
-  }
-  gather_below(end, list, before, more, arriving, &state.count);
+  const Both both{list, more, before};
   const int size = min(all, lists.capacity);
-  const float highest =
-      size >= bounds.k ? highest_of_nearest<kWarps>(list, size, bounds, l, state.highest) : infinity();
+  // The C + 1st is the smallest that goes.
+  const auto find_end = [&](auto key) {
+    return all > lists.capacity ? kth_smallest<kWarps>(key, all, lists.capacity + 1, state.highest.scratch) : kNoKey;
+  };
+  const auto find_highest = [&](auto key) {
+    return size >= bounds.k ? highest_of_nearest<kWarps>(key, size, bounds, l, state.highest) : infinity();
+  };
+  Key end;
+  float highest;
+  if constexpr (kShared) {
+    for (int i = Threads::thread(); i < all; i += Threads::threads) shared[i] = both(i);
+    Threads::sync();
+    end = find_end(KeyArray{shared});
+    if (end != kNoKey) keep_up_to<kWarps>(shared, all, end - 1, &state.count);
+    for (int i = (end == kNoKey ? before : 0) + Threads::thread(); i < size; i += Threads::threads)
+      list[i] = candidate(shared[i]);
+    highest = find_highest(KeyArray{shared});
+  } else {
+    end = find_end(both);
+    gather_below(end, list, before, more, arriving, &state.count);
+    highest = find_highest(CandidateArray{list});
+  }
+  const float dropped = end == kNoKey ? lists.dropped[l] : fminf(lists.dropped[l], low_of(end));
   if (Threads::thread() == 0) finish(lists, l, size, bounds.k, highest, dropped);
   Threads::sync();
 }
 
+template <bool kShared>
 __global__ void __launch_bounds__(kThreads)
     merge_long_lists(const CandidateLists lists, const Listed listed, const Incoming incoming, const Bounds bounds) {
   __shared__ MergeState state;
+  extern __shared__ Key shared[];
   for (std::int64_t i = blockIdx.x; i < listed.count; i += gridDim.x)
-    if (const std::int64_t l = listed[i]; incoming.counts[l] > 0) merge_one(lists, l, incoming, bounds, state);
+    if (const std::int64_t l = listed[i]; incoming.counts[l] > 0)
+      merge_one<kShared>(lists, l, incoming, bounds, state, shared);
 }
 
 // dropped and cutoffs of two devices' lists.
@@ -174,9 +195,15 @@ void merge(const CandidateLists& lists, const Listed& listed, const Incoming& in
     sorted(std::integral_constant<int, 4>());
   else if (lists.capacity <= kLongestSorted)
     sorted(std::integral_constant<int, kLongestSorted / 32>());
-  else
-    merge_long_lists<<<static_cast<unsigned>(std::min<std::int64_t>(listed.count, 1 << 20)), kThreads, 0, stream>>>(
-        lists, listed, incoming, bounds);
+  else {
+    const auto a_list_each = static_cast<unsigned>(std::min<std::int64_t>(listed.count, 1 << 20));
+    const std::int64_t keys = std::int64_t{lists.capacity} + incoming.capacity;
+    if (keys <= kSharedKeys)
+      merge_long_lists<true><<<a_list_each, kThreads, static_cast<std::size_t>(keys) * sizeof(Key), stream>>>(
+          lists, listed, incoming, bounds);
+    else
+      merge_long_lists<false><<<a_list_each, kThreads, 0, stream>>>(lists, listed, incoming, bounds);
+  }
   check_launch();
 }
 

@@ -193,6 +193,25 @@ ContendingRowsJob Session::contending_job() const {
   return job;
 }
 
+namespace {
+
+// Calls make(rows) for as many of some rows at a time as there is room for, with their numbers in list on the device,
+// and hands over what it made of them.
+template <class Make>
+void make_listed(std::span<const std::int64_t> rows, const ResultSpace& results, std::int64_t* list, Delivery& delivery,
+                 const Stream& stream, Make&& make) {
+  const auto most = static_cast<std::size_t>(results.together);
+  for (std::size_t done = 0; done < rows.size(); done += most) {
+    const auto together = rows.subspan(done, std::min(rows.size() - done, most));
+    check(cudaMemcpyAsync(list, together.data(), together.size_bytes(), cudaMemcpyHostToDevice, stream));
+    make(together);
+    delivery.listed(results, together, list);
+  }
+  delivery.findings();
+}
+
+}  // namespace
+
 // Those that may belong to a row are found with its list as it is, whichever device made it. Rows with too many stay
 // without a proof.
 void Session::redo_by_lists(std::span<const std::int64_t> rows, knng_backend_result& result) {
@@ -208,16 +227,12 @@ void Session::redo_by_lists(std::span<const std::int64_t> rows, knng_backend_res
   job.result.packed = true;
   job.result.rung = KNNG_RUNG_FP64;
   job.workspace = space.workspace;
-  for (std::size_t done = 0; done < rows.size(); done += static_cast<std::size_t>(results.together)) {
-    const auto together = rows.subspan(done, std::min(rows.size() - done, static_cast<std::size_t>(results.together)));
-    check(cudaMemcpyAsync(space.list, together.data(), together.size_bytes(), cudaMemcpyHostToDevice, context_.stream));
+  make_listed(rows, results, space.list, delivery, context_.stream, [&](std::span<const std::int64_t> together) {
     collect_lists(together, results.rows.width, 0, result, device_, {space.list, space.listed, nullptr},
                   {listed.data(), nullptr}, context_.stream);
     job.count = std::ssize(together);
     contending_rows(job, context_.stream);
-    delivery.listed(results, together, space.list);
-  }
-  delivery.findings();
+  });
 }
 
 void Session::redo_by_all(std::span<const std::int64_t> rows, knng_backend_result& result) {
@@ -225,15 +240,19 @@ void Session::redo_by_all(std::span<const std::int64_t> rows, knng_backend_resul
   const RedoSpace space(p, workspace());
   const ResultSpace& results = space.results;
   Delivery delivery(p, results.rows.findings, result, staging_, context_.stream);
-  for (std::size_t done = 0; done < rows.size(); done += static_cast<std::size_t>(results.together)) {
-    const auto together = rows.subspan(done, std::min(rows.size() - done, static_cast<std::size_t>(results.together)));
-    ExactJob job = exact_job(p, metric_);
+  ExactJob job = exact_job(p, metric_);
+  job.columns = points_.columns();
+  job.list = space.list;
+  job.parts = key_parts_;
+  job.admission = left_out_->admission();
+  job.result = results.rows;
+  job.result.packed = true;
+  job.result.rung = KNNG_RUNG_FP64;
+  job.workspace = space.workspace;
+  std::optional<const Points> picked;
+  make_listed(rows, results, space.list, delivery, context_.stream, [&](std::span<const std::int64_t> together) {
     job.rows = points_.rows();
-    job.columns = points_.columns();
-    job.list = space.list;
     job.count = std::ssize(together);
-    job.parts = key_parts_;
-    std::optional<const Points> picked;
     if (points_.is_paged()) {
       job.columns_from = [this](std::int64_t first) {
         blocks_used();
@@ -246,16 +265,8 @@ void Session::redo_by_all(std::span<const std::int64_t> rows, knng_backend_resul
         job.rows_picked = true;
       }
     }
-    check(cudaMemcpyAsync(space.list, together.data(), together.size_bytes(), cudaMemcpyHostToDevice, context_.stream));
-    job.admission = left_out_->admission();
-    job.result = results.rows;
-    job.result.packed = true;
-    job.result.rung = KNNG_RUNG_FP64;
-    job.workspace = space.workspace;
     exact_rows(job, context_.stream);
-    delivery.listed(results, together, space.list);
-  }
-  delivery.findings();
+  });
 }
 
 std::int64_t Session::find_wrong(std::int64_t first, std::int64_t count, const knng_backend_result& result) {

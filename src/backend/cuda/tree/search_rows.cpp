@@ -21,10 +21,7 @@ std::int64_t lay_out(const SearchRowsJob& job, void* memory, Arrays& a) {
   a.u = space.take<double>(rows * job.rows.rows.dim);
   a.order = space.take<unsigned char>(HilbertOrder::bytes(rows));
   // One more than k shows whether the last of k is tied.
-  a.entries.slots = std::min(job.k + 1, job.columns);
-  a.entries.keys = space.take<double>(rows * a.entries.slots);
-  a.entries.ids = space.take<std::uint32_t>(rows * a.entries.slots);
-  a.entries.filled = space.take<std::int32_t>(rows);
+  a.entries = take_entries(space, rows, std::min(job.k + 1, job.columns), false);
   return space.used();
 }
 
