@@ -406,6 +406,29 @@ static void tiles_that_no_device_holds(void** state) {
   rows_free(&rows);
 }
 
+/* Few points are one tile on one device, and several on two; with more coordinates together there are several again. */
+static void few_points_are_one_tile(void** state) {
+  (void)state;
+  const struct {
+    int64_t rows, cols;
+    int tiles; /* 1, or 0: more */
+  } cases[] = {{5000, 4, 1}, {11000, 4, 1}, {11001, 4, 0}, {5000, 10000, 1}, {5000, 12000, 0}};
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
+    test_rows rows = rows_normal(KNNG_U8, cases[c].rows, cases[c].cols, 327);
+    const question q = question_of(&rows, &metric_cases[0], 3);
+    knng* h = handle_for(&q, "cuda:0", "tiled", "auto", "0");
+    const int64_t tiles = planned(h, 0, q.k).tiles;
+    assert_true(cases[c].tiles == 1 ? tiles == 1 : tiles > 1);
+    knng_destroy(h);
+    if (usable_devices > 1) {
+      h = handle_for(&q, "cuda:0,1", "tiled", "auto", "0");
+      assert_true(planned(h, 0, q.k).tiles > 1);
+      knng_destroy(h);
+    }
+    rows_free(&rows);
+  }
+}
+
 int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
@@ -415,6 +438,7 @@ int main(void) {
       DEVICE_TEST(lists_that_do_not_fit),      DEVICE_TEST(rows_of_later_slices_are_named),
       DEVICE_TEST(queries_that_do_not_fit),    DEVICE_TEST(points_far_beyond_a_sample),
       DEVICE_TEST(tiles_that_no_device_holds), DEVICE_TEST(wider_queries_are_planned_anew),
+      DEVICE_TEST(few_points_are_one_tile),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,13 +15,14 @@ topk(), as many rows at a time as make 2^28 pairs) and, where it is installed, F
 
 Whoever has its turn makes some calls in a row, after a pause in which the threads of the one before fall asleep. Calls
 take one of several inputs of the cell's shape after the other, the same for all: with a single small one a processor
-learns which way every branch goes, and times are those that no program with data of its own sees. A cell is lost where libknng's best or mean call takes longer than the fastest peer's: the last column says which. Where k is
-more than an eighth of the rows, the floor is the time that the canonical keys of the listed pairs alone take: that of
-engine=direct, which evaluates all pairs, times the share of the pairs that are listed.
+learns which way every branch goes, and times are those that no program with data of its own sees. A cell is lost where
+libknng's best or mean call takes longer than the fastest peer's: the last column says which. Where k is more than an
+eighth of the rows, the floor is the time that the canonical keys of the listed pairs alone take: that of engine=direct,
+which evaluates all pairs, times the share of the pairs that are listed.
 
-Needs a C compiler, and of Debian python3-faiss with libopenblas0-pthread, python3-sklearn, python3-scipy and libnanoflann-dev (of which
-the C++ compiler makes a library); who is missing is left out. FAISS is as fast as the kernels of OpenBLAS, which an
-older OpenBLAS chooses badly for a processor that it does not know: the line of versions says which they are, and -o
+Needs a C compiler, and of Debian python3-faiss with libopenblas0-pthread, python3-sklearn, python3-scipy and
+libnanoflann-dev (of which the C++ compiler makes a library); who is missing is left out. FAISS is as fast as the kernels
+of OpenBLAS, which an older OpenBLAS chooses badly for a processor that it does not know: the line of versions says which they are, and -o
 names others (SkylakeX, Haswell, Zen). A benchmark, never a test.
 """
 import argparse
@@ -135,7 +136,7 @@ def compiled(folder, compiler, source, *options):
     made = subprocess.run([compiler, "-O3", "-shared", "-fPIC", "-o", library, str(HERE / source), *options],
                           capture_output=True, text=True, check=False)
     if made.returncode:
-        raise ImportError(f"{source} did not compile: {made.stderr.strip()}")
+        raise ImportError(f"{source} did not compile: {(made.stderr.strip() or '?').splitlines()[0]}")
     return ctypes.CDLL(library)
 
 
@@ -146,7 +147,10 @@ def library_calls():
                         os.environ["KNNG_LIBRARY"])
 
 
-CALLS = library_calls()
+try:
+    CALLS = library_calls()
+except ImportError as without:
+    sys.exit(f"grid.py: {without}")
 
 # ---- Who is timed: of rows and k, a function without parameters that is a call.
 

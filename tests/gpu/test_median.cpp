@@ -7,6 +7,13 @@
 #include "tests/gpu/gpu.cuh"
 #include "tests/unit/values.h"
 
+namespace {
+
+// far: from 0, beside what they differ by.
+enum class Kind { uniform, few, far };
+
+}  // namespace
+
 int main() {
   using namespace libknng::cuda;
   using gpu::Array;
@@ -15,11 +22,13 @@ int main() {
   for (const std::int64_t count :
        {std::int64_t{1}, std::int64_t{2}, std::int64_t{31}, std::int64_t{255}, kMostMedianRows})
     for (const std::int64_t dim : {1, 7, 1000})
-      for (const bool few : {false, true}) {
+      for (const Kind kind : {Kind::uniform, Kind::few, Kind::far}) {
         values::Random random(static_cast<std::uint64_t>(count + dim));
         std::vector<double> rows;
         for (std::int64_t i = 0; i < count * dim; ++i)
-          rows.push_back(few ? static_cast<double>(random.next() % 3) : random.uniform());
+          rows.push_back(kind == Kind::few   ? static_cast<double>(random.next() % 3)
+                         : kind == Kind::far ? 0x1p40 + random.uniform()
+                                             : random.uniform());
         const Array<double> device_rows(rows), median(dim);
         median_of_rows(device_rows.get(), count, dim, median.get(), nullptr);
         check(cudaDeviceSynchronize());
@@ -27,7 +36,7 @@ int main() {
         for (std::int64_t t = 0; t < dim; ++t) {
           std::vector<double> column;
           for (std::int64_t s = 0; s < count; ++s) column.push_back(rows[static_cast<std::size_t>(s * dim + t)]);
-          const double found = got[static_cast<std::size_t>(t)], apart = std::abs(found) * 0x1p-14;
+          const double found = got[static_cast<std::size_t>(t)], apart = std::abs(found - column[0]) * 0x1p-14;
           const auto below = std::count_if(column.begin(), column.end(), [&](double x) { return x < found - apart; });
           const auto up_to = std::count_if(column.begin(), column.end(), [&](double x) { return x <= found + apart; });
           const bool is_one = std::find(column.begin(), column.end(), found) != column.end();

@@ -489,40 +489,39 @@ void values_too_large_are_found() {
 }
 
 // Equal keys beyond what the selection can sort at once, and k up to the last row.
-void many_equal_keys() {
-  for (const std::int64_t k : {1, 10, 1500, 4999}) {
-    Points p = make_points(find_metric("manhattan", 0), KNNG_U8, 5000, 3, 23);
-    for (std::size_t i = 0; i < p.values.size(); ++i) p.values[i] = i % 7 == 0;
-    for (std::int64_t i = 0; i < p.rows; ++i)
-      for (std::int64_t t = 0; t < p.dim; ++t)
-        p.stored[static_cast<std::size_t>(i * p.row_stride + t)] =
-            static_cast<std::byte>(p.values[static_cast<std::size_t>(i * p.dim + t)]);
-    finish(p);
-    const Question q{p, p, k, true, {}};
-    const DevicePoints device(p);
-    const std::vector<std::int64_t> numbers = {0, 1, 2, 2500, 4999};
-    const Array<std::int64_t> list(numbers);
-    Answer answer(q, 0, p.rows);
-    check(cudaMemset(answer.proved.get(), 0, static_cast<std::size_t>(p.rows)));
-    ExactJob job;
-    job.rows = job.columns = device.view();
-    job.metric = p.metric;
-    job.k = k;
-    job.list = list.get();
-    job.count = list.size();
-    job.admission.square = true;
-    job.result = answer.rows;
-    job.rows_at_a_time = 2;
-    job.columns_at_a_time = 5000;
-    const Array<std::byte> workspace(exact_workspace_bytes(job));
-    job.workspace = workspace.get();
-    exact_rows(job, nullptr);
-    check(cudaDeviceSynchronize());
-    ResultFindings findings = answer.findings.values()[0];
-    findings.unproved = static_cast<unsigned long long>(p.rows - list.size());
-    check(cudaMemcpy(answer.findings.get(), &findings, sizeof findings, cudaMemcpyHostToDevice));
-    expect(compare(q, answer, 0, p.rows) == list.size(), "equal keys, k=%lld", static_cast<long long>(k));
-  }
+void many_equal_keys(std::int64_t points, std::int64_t k) {
+  Points p = make_points(find_metric("manhattan", 0), KNNG_U8, points, 3, 23);
+  for (std::size_t i = 0; i < p.values.size(); ++i) p.values[i] = i % 7 == 0;
+  for (std::int64_t i = 0; i < p.rows; ++i)
+    for (std::int64_t t = 0; t < p.dim; ++t)
+      p.stored[static_cast<std::size_t>(i * p.row_stride + t)] =
+          static_cast<std::byte>(p.values[static_cast<std::size_t>(i * p.dim + t)]);
+  finish(p);
+  const Question q{p, p, k, true, {}};
+  const DevicePoints device(p);
+  const std::vector<std::int64_t> numbers = {0, 1, 2, points / 2, points - 1};
+  const Array<std::int64_t> list(numbers);
+  Answer answer(q, 0, p.rows);
+  check(cudaMemset(answer.proved.get(), 0, static_cast<std::size_t>(p.rows)));
+  ExactJob job;
+  job.rows = job.columns = device.view();
+  job.metric = p.metric;
+  job.k = k;
+  job.list = list.get();
+  job.count = list.size();
+  job.admission.square = true;
+  job.result = answer.rows;
+  job.rows_at_a_time = 2;
+  job.columns_at_a_time = points;
+  const Array<std::byte> workspace(exact_workspace_bytes(job));
+  job.workspace = workspace.get();
+  exact_rows(job, nullptr);
+  check(cudaDeviceSynchronize());
+  ResultFindings findings = answer.findings.values()[0];
+  findings.unproved = static_cast<unsigned long long>(p.rows - list.size());
+  check(cudaMemcpy(answer.findings.get(), &findings, sizeof findings, cudaMemcpyHostToDevice));
+  expect(compare(q, answer, 0, p.rows) == list.size(), "%lld points, equal keys, k=%lld",
+         static_cast<long long>(points), static_cast<long long>(k));
 }
 
 }  // namespace
@@ -573,7 +572,10 @@ int main() {
   const Points few = make_points(find_metric("euclidean", 0), KNNG_F32, 8, 2, 14);
   answer_is_right({few, many, 8999, false, std::vector<std::int64_t>(8, -1)}, 9000, true, 1);
   answer_is_right({few, many, 4000, false, std::vector<std::int64_t>(8, 3)}, 5001, true, 2);
-  many_equal_keys();
+  for (const std::int64_t k : {1, 10, 600, 1500, 4999}) many_equal_keys(5000, k);
+  // A row's entries: as many as each way to sort them has room for, and one more.
+  for (const std::int64_t entries : {32, 64, 128, 256, 512, 1280, 2048})
+    for (const std::int64_t more : {0, 1}) many_equal_keys(entries + more, entries + more - 1);
   std::printf("refinement: %d cases, %.0f %% of rows with short lists proved by their candidates\n", cases + 2,
               100 * proved / (cases * 2 / 3.0));
   return gpu::result();

@@ -413,11 +413,28 @@ void libraries_of_another_build_are_told_apart(void**) {
   assert_true(backend_objection(&seam).find("another build") != std::string::npos);
 }
 
+// Where one tile does not fit there are several, of points that stay on the device.
+void few_points_are_one_tile(void**) {
+  for (const std::int64_t n : {100, 3'000, 5'000, 11'000}) {
+    Problem p = problem_of(n, n, 10, 1);
+    p.one_tile_will_do = true;
+    const DevicePlan plan = make_device_plan(p);
+    assert_int_equal(tiles_of(plan.grid).size(), 1);
+    if (n == 100) continue;
+    p.max_bytes = plan.bytes - 1;
+    const DevicePlan smaller = make_device_plan(p);
+    assert_true(tiles_of(smaller.grid).size() > 1);
+    assert_int_equal(smaller.blocks_held, 0);
+    assert_true(smaller.bytes <= p.max_bytes);
+  }
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_pair_is_in_one_tile),
+      cmocka_unit_test(few_points_are_one_tile),
       cmocka_unit_test(what_was_asked_for_is_kept),
       cmocka_unit_test(every_budget_that_can_be_met_is_met),
       cmocka_unit_test(points_that_do_not_fit_come_in_blocks),

@@ -47,7 +47,8 @@ void graphs(void**) {
                              {30'000, 128, 32, "fused"},   {30'000, 128, 300, "tiled"},   {100'000, 32, 100, "fused"},
                              {50'000, 32, 100, "tiled"},   {70'000, 512, 100, "fused"},   {2'000, 128, 100, "tiled"},
                              {300'000, 512, 300, "fused"}, {300'000, 3'072, 10, "fused"}, {300'000, 4'096, 10, "tiled"},
-                             {10'999, 128, 10, "tiled"},   {11'000, 128, 10, "fused"},    {11'000, 128, 300, "fused"}};
+                             {11'000, 128, 10, "tiled"},   {11'001, 128, 10, "fused"},    {11'001, 128, 300, "fused"},
+                             {10'000, 3'000, 10, "fused"}, {9'000, 3'000, 10, "tiled"}};
   for (const Cell& cell : kCells) {
     const char* const chosen = choice(problem_of(cell.n, cell.n, cell.dim, cell.k));
     if (std::strcmp(chosen, cell.fastest) != 0)

@@ -146,9 +146,12 @@ std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out
   if (p->rows.count >= most || p->columns.count >= most || p->k >= most)
     return refuse(error, "device", std::max(p->rows.count, p->columns.count), most - 1, "%s takes up to 2147483647 %s",
                   "a device", "rows");
-  *out = {engine->name,        engine->by_rows ? cuda::rows_at_a_time(*p) : 0,
-          engine->all_keys,    engine->most_pairs,
-          engine->pairs_alone, engine->redoes_by_lists};
+  *out = {engine->name,
+          engine->by_rows ? cuda::rows_at_a_time(*p) : 0,
+          engine->all_keys,
+          engine->most_pairs,
+          engine->pairs_alone(*p),
+          engine->redoes_by_lists};
   return KNNG_OK;
 }
 

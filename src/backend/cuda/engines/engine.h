@@ -4,6 +4,7 @@
 // is for other metrics or rows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -45,14 +46,15 @@ struct Refusal {
 
 struct GpuEngine {
   EngineKind kind;
-  const char* name;          // as in engine=tiled
-  bool by_rows;              // it answers rows; else it evaluates tiles
-  bool all_keys;             // it evaluates the canonical keys of all pairs
-  std::int64_t most_pairs;   // of a tile: more do not pay
-  std::int64_t pairs_alone;  // of a graph that is one tile on one device: more are in several
-  bool redoes_by_lists;      // its lows are there for any rows (RowFilter), where all points stay on the device
-  bool guesses;              // it can do with first cut-offs that are guessed (cutoff_guess.h)
-  std::int32_t unit;         // KNNG_UNIT bit of kernels of its own that multiply; 0: it has none
+  const char* name;         // as in engine=tiled
+  bool by_rows;             // it answers rows; else it evaluates tiles
+  bool all_keys;            // it evaluates the canonical keys of all pairs
+  std::int64_t most_pairs;  // of a tile: more do not pay
+  // Most pairs of a graph that is one tile on one device.
+  std::int64_t (*pairs_alone)(const knng_backend_problem& p);
+  bool redoes_by_lists;  // its lows are there for any rows (RowFilter), where all points stay on the device
+  bool guesses;          // it can do with first cut-offs that are guessed (cutoff_guess.h)
+  std::int32_t unit;     // KNNG_UNIT bit of kernels of its own that multiply; 0: it has none
   // Whether problems of such a metric and size are this line's.
   bool (*suits)(const knng_backend_problem& p);
   // Of problems that are.
@@ -89,15 +91,14 @@ inline constexpr std::int64_t kPointsForBoxes[] = {8'000,  8'000,   8'000,   10'
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 // Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers. Where more than
 // a few neighbours are wanted, lists that are young accept much: among few points that costs little, and among many it
-// ends soon. Among fewer still one tile in memory takes fewer launches.
+// ends soon. Among fewer still, and where a graph is one tile, tiles in memory take fewer launches.
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
-inline constexpr std::int64_t kFewestPoints = 11'000, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
-inline constexpr std::int64_t kFewestColumns = 2'500;  // of queries
-// All pairs of so few points fit one tile in memory, which takes one product and one selection: less than a tile on the
-// diagonal and another beside it, though it has each pair twice.
-inline constexpr std::int64_t kPairsOfOneTile = std::int64_t{1} << 27;
-static_assert(kFewestPoints * kFewestPoints <= kPairsOfOneTile);
+inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
+// A graph of few points on one device is one tile in memory: it has each pair twice, but takes one product and one
+// selection, which is less than tiles on the diagonal and beside it take. With more coordinates together the product
+// counts. (Measured on an H200; such a tile takes up to 484 MB.)
+inline constexpr std::int64_t kPairsOfOneTile = 11'000 * 11'000, kCoordinatesOfOneTile = std::int64_t{1} << 38;
 
 // Rows of 8-bit integers lose nothing in fp16 either. Bytes are the faster unit from so many dimensions on: a step of
 // the fused kernels has 64 dimensions of fp16 or 128 of bytes, and writing a tile costs as much as its products up to
@@ -149,10 +150,19 @@ inline bool are_many(const knng_backend_problem& p) {
   const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
   return pairs >= kFewPairs || pairs * static_cast<double>(p.columns.dim) > kFewCoordinates;
 }
+inline std::int64_t all_pairs(const knng_backend_problem&) { return std::numeric_limits<std::int64_t>::max(); }
+inline std::int64_t pairs_of_one_tile(const knng_backend_problem& p) {
+  return std::min(kPairsOfOneTile, kCoordinatesOfOneTile / std::max<std::int64_t>(p.columns.dim, 1));
+}
+inline std::int64_t no_pairs(const knng_backend_problem&) { return 0; }
+inline bool is_one_tile(const knng_backend_problem& p) {
+  const double points = static_cast<double>(p.rows.count);
+  return p.square != 0 && p.device_count <= 1 && points * points <= static_cast<double>(pairs_of_one_tile(p));
+}
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
 inline bool registers_pay(const knng_backend_problem& p, std::int64_t most_dimensions) {
   if (!are_many(p) || p.columns.dim > most_dimensions || p.k > kMostInRegisters) return false;
-  if (p.columns.count < (p.square ? kFewestPoints : kFewestColumns)) return false;
+  if (p.columns.count < kFewestPoints || is_one_tile(p)) return false;
   return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
 }
 inline bool registers_pay(const knng_backend_problem& p) { return registers_pay(p, kRegistersPay); }
@@ -174,7 +184,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
-     .pairs_alone = std::numeric_limits<std::int64_t>::max(),
+     .pairs_alone = engine_lines::all_pairs,
      .redoes_by_lists = true,
      .guesses = true,
      .unit = KNNG_UNIT_FUSED,
@@ -189,7 +199,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
-     .pairs_alone = std::numeric_limits<std::int64_t>::max(),
+     .pairs_alone = engine_lines::all_pairs,
      .redoes_by_lists = true,
      .guesses = true,
      .unit = KNNG_UNIT_FUSED,
@@ -204,7 +214,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = kPairsOfOneTile,
+     .pairs_alone = engine_lines::pairs_of_one_tile,
      .redoes_by_lists = true,
      .guesses = false,
      .unit = 0,
@@ -219,7 +229,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = kPairsOfOneTile,
+     .pairs_alone = engine_lines::pairs_of_one_tile,
      .redoes_by_lists = true,
      .guesses = false,
      .unit = 0,
@@ -234,7 +244,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = 0,
+     .pairs_alone = engine_lines::no_pairs,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
@@ -249,7 +259,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = true,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = 0,
+     .pairs_alone = engine_lines::no_pairs,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
@@ -264,7 +274,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = true,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = 0,
+     .pairs_alone = engine_lines::no_pairs,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,

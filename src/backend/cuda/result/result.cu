@@ -11,10 +11,7 @@
 namespace libknng::cuda {
 namespace {
 
-constexpr std::int64_t kChunk = 4096;  // entries in shared memory: 48 KB
-
-// How a block sorts a row's entries: kItems of a thread in registers, or, with none, in shared memory and as much
-// global memory as it takes (block_sort.cuh).
+// How a block sorts a row's entries. With kItems of each thread in registers:
 template <int kThreads, int kItems>
 struct InRegisters {
   static constexpr int threads = kThreads, entries = kThreads * kItems;
@@ -32,7 +29,7 @@ struct InRegisters {
   static constexpr std::int64_t shared_bytes =
       std::max<std::int64_t>(sizeof(typename Sort::TempStorage), entries*(sizeof(double) + sizeof(std::uint32_t)));
 
-  static __device__ KeyedIds sort(const KeyedIds& own, std::int64_t filled, unsigned char* shared, std::int64_t) {
+  static __device__ KeyedIds sort(const KeyedIds& own, std::int64_t filled, unsigned char* shared) {
     Entry mine[kItems];
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
@@ -53,8 +50,13 @@ struct InRegisters {
     return sorted;
   }
 };
+// Or any number, in shared memory and their own place in turns (block_sort.cuh).
 struct InChunks {
-  static __device__ KeyedIds sort(const KeyedIds& own, std::int64_t filled, unsigned char* shared, std::int64_t chunk) {
+  static constexpr std::int64_t chunk = 4096;
+  static constexpr int threads = 512;
+  static constexpr std::int64_t shared_bytes = chunk * (sizeof(double) + sizeof(std::uint32_t));
+
+  static __device__ KeyedIds sort(const KeyedIds& own, std::int64_t filled, unsigned char* shared) {
     auto* const keys = reinterpret_cast<double*>(shared);
     return block_sort(own, filled, {keys, reinterpret_cast<std::uint32_t*>(keys + chunk)}, chunk);
   }
@@ -84,13 +86,13 @@ __device__ bool is_proved(const ResultJob& job, std::int64_t place, std::int64_t
 
 // One block a row.
 template <class Value, class Sorting>
-__global__ void store_rows(ResultJob job, Metric metric, ResultRows result, std::int64_t chunk) {
+__global__ void store_rows(ResultJob job, Metric metric, ResultRows result) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   const std::int64_t place = blockIdx.x, k = job.k;
   const std::int64_t row = job.list ? job.list[place] : job.first + place;
   const std::int64_t filled = job.entries.filled[place];
   const KeyedIds own{job.entries.keys + place * job.entries.slots, job.entries.ids + place * job.entries.slots};
-  const KeyedIds sorted = Sorting::sort(own, filled, shared_bytes, chunk);
+  const KeyedIds sorted = Sorting::sort(own, filled, shared_bytes);
 
   // Entries that stand for nothing are last.
   std::int64_t valid = 0;
@@ -143,27 +145,26 @@ void clear(ResultFindings* findings, cudaStream_t stream) {
 namespace {
 
 template <class Sorting>
-void store_sorted(const ResultJob& job, const Metric& metric, const ResultRows& result, unsigned threads,
-                  std::int64_t bytes, std::int64_t chunk, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(job.count);
-  const auto shared = static_cast<std::size_t>(bytes);
+void store_sorted(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
+  const auto run = [&](auto kernel) {
+    kernel<<<static_cast<unsigned>(job.count), Sorting::threads, Sorting::shared_bytes, stream>>>(job, metric, result);
+    check_launch();
+  };
   if (result.value_dtype == KNNG_F64)
-    store_rows<double, Sorting><<<blocks, threads, shared, stream>>>(job, metric, result, chunk);
+    run(store_rows<double, Sorting>);
   else
-    store_rows<float, Sorting><<<blocks, threads, shared, stream>>>(job, metric, result, chunk);
-  check_launch();
+    run(store_rows<float, Sorting>);
 }
 
-// The first of some ways that has room for so many entries, the smallest first; else in chunks.
+// The first of some ways, the smallest first, that has room for so many entries; else in chunks.
 template <class Sorting, class... Larger>
 void store_in_registers(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
   if (job.entries.slots <= Sorting::entries)
-    store_sorted<Sorting>(job, metric, result, Sorting::threads, Sorting::shared_bytes, Sorting::entries, stream);
+    store_sorted<Sorting>(job, metric, result, stream);
   else if constexpr (sizeof...(Larger) > 0)
     store_in_registers<Larger...>(job, metric, result, stream);
   else
-    store_sorted<InChunks>(job, metric, result, 512, kChunk * std::int64_t{sizeof(double) + sizeof(std::uint32_t)},
-                           kChunk, stream);
+    store_sorted<InChunks>(job, metric, result, stream);
 }
 
 }  // namespace

@@ -39,10 +39,11 @@ __device__ float highest_of_nearest(KeyOf key, int size, const Bounds& bounds, s
   if (Threads::thread() == 0) state.highest = 0;
   Threads::sync();
   unsigned highest = 0;
-  for (int i = Threads::thread(); i < size; i += Threads::threads)
-    if (const Key nearest = key(i); nearest <= last)
-      highest = max(highest, ordered(upper_bound(bounds, l, candidate(nearest))));
-      // Lanes first: a thousand atomic operations on one word take longer than all else here.
+  for (int i = Threads::thread(); i < size; i += Threads::threads) {
+    const Key nearest = key(i);
+    if (nearest <= last) highest = max(highest, ordered(upper_bound(bounds, l, candidate(nearest))));
+  }
+  // Lanes first: a thousand atomic operations on one word take longer than all else here.
 #pragma unroll
   for (int apart = 16; apart > 0; apart /= 2) highest = max(highest, __shfl_xor_sync(0xffffffffU, highest, apart));
   if (Threads::lane() == 0) atomicMax(&state.highest, highest);

@@ -124,7 +124,7 @@ __device__ void gather_below(Key end, Candidate* list, int in_list, const Candid
   Threads::sync();
 }
 
-// shared: room for the keys of both; null: there is none.
+// kShared: there is room for the keys of both in `shared`.
 template <bool kShared>
 __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Incoming& incoming, const Bounds& bounds,
                           MergeState& state, Key* shared) {
@@ -156,8 +156,10 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
     gather_below(end, list, before, more, arriving, &state.count);
     highest = find_highest(CandidateArray{list});
   }
-  const float dropped = end == kNoKey ? lists.dropped[l] : fminf(lists.dropped[l], low_of(end));
-  if (Threads::thread() == 0) finish(lists, l, size, bounds.k, highest, dropped);
+  if (Threads::thread() == 0) {
+    const float dropped = end == kNoKey ? lists.dropped[l] : fminf(lists.dropped[l], low_of(end));
+    finish(lists, l, size, bounds.k, highest, dropped);
+  }
   Threads::sync();
 }
 
