@@ -12,6 +12,9 @@ namespace cli {
 
 int run_query(const Arguments& a) {
   const Handle h = make_handle(a.settings);
+  if (setting(h.get(), "self") == "first")
+    throw Failure(kUsage,
+                  "self=first: a query is no row of the data set, so that it cannot be put before its neighbours");
   on_signal(OnSignal::finish, [&] { require_writable(a); });
   Progress progress(a.quiet);
   const double read_seconds = read_files(h.get(), a.data, progress);

@@ -75,8 +75,8 @@ class Findings {
 // A graph that says how it was made is hardly meant to be held against other settings.
 void warn_about(const char* what, const std::string& of_graph, const std::string& of_handle, Monitor& monitor) {
   if (of_graph.empty() || of_graph == "unknown" || of_graph == of_handle) return;
-  monitor.log(1, ("the graph was made with " + std::string(what) + "=" + of_graph + ", the handle has " + what + "=" +
-                  of_handle)
+  monitor.log(1, ("the graph was made with " + std::string(what) + "=" + of_graph + ", the settings have " + what +
+                  "=" + of_handle)
                      .c_str());
 }
 

@@ -31,9 +31,8 @@ const CpuEngine* asked_engine(const Task& task, std::int64_t dim) {
       fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = dim, .limit = engine.most_dim},
            "engine=%s cannot do dimension %lld, it takes %lld at most: engine=direct can", engine.name,
            static_cast<long long>(dim), static_cast<long long>(engine.most_dim));
-    fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = dim},
-         "engine=%s cannot do metric=%s in dimension %lld: engine=direct can", engine.name, task.metric.name,
-         static_cast<long long>(dim));
+    fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s cannot do metric=%s: engine=tiled and engine=direct can",
+         engine.name, task.metric.name);
   }
   fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s is not available on the CPU", task.engine.c_str());
 }

@@ -32,7 +32,7 @@ Progress = Union[None, bool, type, ProgressFunction]
 
 class _Bar(Protocol):
     def show(self, stage: str, done: float, total: float) -> Any: ...
-    def end(self) -> None: ...
+    def end(self, done: bool) -> None: ...  # done: the stage that was shown, to its end
 
 
 class _Function:
@@ -41,7 +41,7 @@ class _Function:
     def __init__(self, function: ProgressFunction) -> None:
         self.show = function
 
-    def end(self) -> None:
+    def end(self, done: bool) -> None:
         pass
 
 
@@ -54,7 +54,7 @@ class _Tqdm:
 
     def show(self, stage: str, done: float, total: float) -> None:
         if self._bar is None or stage != self._stage:
-            self.end()
+            self.end(True)
             self._stage, self._at = stage, 0.0
             self._bar = self._kind(total=100, desc=stage, bar_format="{desc}: {percentage:3.0f}%|{bar}| "
                                    "{elapsed}<{remaining}")
@@ -62,8 +62,10 @@ class _Tqdm:
         self._bar.update(at - self._at)
         self._at = at
 
-    def end(self) -> None:
+    def end(self, done: bool) -> None:
         if self._bar is not None:
+            if done:
+                self._bar.update(100 - self._at)
             self._bar.close()
             self._bar = None
 
@@ -72,16 +74,16 @@ class _Plain:
     """A line on stderr, for those who have no tqdm."""
 
     def __init__(self) -> None:
-        self._shown = False
+        self._stage = ""
 
     def show(self, stage: str, done: float, total: float) -> None:
-        self._shown = True
+        self._stage = stage
         sys.stderr.write(f"\r{stage}: {100 * done / total if total > 0 else 0:3.0f} %\x1b[K")
         sys.stderr.flush()
 
-    def end(self) -> None:
-        if self._shown:
-            sys.stderr.write("\n")
+    def end(self, done: bool) -> None:
+        if self._stage:
+            sys.stderr.write(f"\r{self._stage}: 100 %\x1b[K\n" if done else "\n")
 
 
 def _bar(progress: Progress) -> Optional[_Bar]:
@@ -182,7 +184,7 @@ def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 
     control = c.Control(interval_ms=100, progress=c.PROGRESS(look), stop=ctypes.pointer(stop), max_bytes=max_bytes)
     if logger.isEnabledFor(logging.WARNING):
         control.log = c.LOG(say)
-    error = c.Error()
+    error, status = c.Error(), -1
     here = [ctypes.byref(control) if argument is CONTROL else argument for argument in arguments]
     with _Signals(stop, raised):
         try:
@@ -190,7 +192,7 @@ def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 
         finally:
             if bar is not None:
                 try:
-                    bar.end()
+                    bar.end(status == 0 and not raised)
                 except BaseException as late:  # noqa: B902
                     raised.append(late)
     if raised:

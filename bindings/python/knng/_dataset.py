@@ -158,6 +158,8 @@ class DataSet:
             query: m x d, of any dtype, as x of the data set (sparse queries are made dense whole), or a file's name.
             k: neighbours, at most n
             leave_out: m ids: the row that a query must not return, such as the query itself; -1 for none
+
+        The setting self has no meaning here. value_type="auto" goes by the dtype of the data set.
         """
         _before_build()
         graph = Handle("knng_graph_destroy", "graph")
@@ -190,7 +192,7 @@ class DataSet:
         Args:
             sample: how many rows to compare, spread evenly; 0: all
         Returns:
-            The first row that differs, or None.
+            The first row that differs, which may be 0, or None: ask `check(graph) is None`.
         """
         wrong = ctypes.c_int64()
         with self._handle as h, graph._handle as g:
@@ -276,6 +278,8 @@ def graph(x: Any, k: int, *, metric: str = "euclidean", query: Any = None, leave
     """
     if query is None and leave_out is not None:
         raise TypeError("leave_out goes with query")
+    if query is not None and settings.get("self") == "first":
+        raise TypeError("self='first' goes with a graph of the rows of x: a query is not one of them")
     with DataSet(x, metric=metric, progress=progress, **settings) as rows:
         if query is None:
             return rows.graph(k, progress=progress)

@@ -12,7 +12,7 @@ from . import _declarations as c
 from . import _rows
 from ._control import CONTROL, Progress, run
 from ._dtypes import HOST, numpy_dtype
-from ._errors import StateError, UnsupportedError
+from ._errors import BudgetError, RangeError, StateError, UnsupportedError
 from ._handle import Handle
 from ._library import call, text
 from ._settings import setting_text, statistics
@@ -251,17 +251,30 @@ class Graph:
                 names={"control": "max_bytes"})
         return Sparse._of(handle)
 
-    def to_scipy(self, rule: str = "directed", **options: Any) -> scipy.sparse.csr_matrix:
+    def to_scipy(self, rule: str = "directed", *, max_bytes: int = 0,
+                 progress: Progress = None) -> scipy.sparse.csr_matrix:
         """A scipy.sparse.csr_matrix of the distances (or what the rule makes of them), n x n, or m x n for queries.
+
+        Args:
+            rule, max_bytes, progress: as of sparse(). Under "directed" max_bytes is of the arrays that are returned.
 
         "directed" has k entries a row, the nearest first, as scikit-learn's graphs have them; under any other rule
         entries are by column. Ids are int32 where they fit. Distances of 0 are entries like others: eliminate_zeros()
         would drop neighbours."""
         if rule != "directed":
-            return self.sparse(rule, **options).to_scipy()
+            return self.sparse(rule, max_bytes=max_bytes, progress=progress).to_scipy()
         from scipy.sparse import csr_matrix
 
-        ids, values = self.copy(_index_dtype(max(self.shape[1], self.shape[0] * self.width)))
+        entries = self.shape[0] * self.width
+        index = np.dtype(_index_dtype(max(self.shape[1], entries)))
+        needed = (entries + self.shape[0] + 1) * index.itemsize + entries * np.dtype(self._value_dtype).itemsize
+        if max_bytes < 0:
+            raise RangeError(f"max_bytes={max_bytes} must be at least 0", argument="max_bytes", given=max_bytes,
+                             limit=0)
+        if 0 < max_bytes < needed:
+            raise BudgetError(f"max_bytes={max_bytes} is less than the {needed} bytes that the matrix takes",
+                              argument="max_bytes", given=max_bytes, limit=needed)
+        ids, values = self.copy(index)
         indptr = np.arange(0, self.shape[0] * self.width + 1, self.width, dtype=ids.dtype)
         if self._has_gaps():
             kept = ids >= 0

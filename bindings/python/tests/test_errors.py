@@ -123,6 +123,7 @@ class BadInput(unittest.TestCase):
         self.refused(TypeError, "leave_out must be integers", knng.graph, X, 1, query=X, leave_out=np.zeros(20))
         self.refused(ValueError, "leave_out", knng.graph, X, 1, query=X, leave_out=np.full(20, 20))
         self.refused(TypeError, "leave_out goes with query", knng.graph, X, 1, leave_out=np.zeros(20, int))
+        self.refused(TypeError, "a query is not one of them", lambda: knng.graph(X, 1, query=X, self="first"))
 
     def test_settings(self):
         error = self.refused(ValueError, "metric.*euclidian", knng.graph, X, 3, metric="euclidian")

@@ -45,6 +45,16 @@ class Forms(unittest.TestCase):
         np.testing.assert_allclose(self.g.to_scipy("snn:jaccard").toarray(), want)
         with self.assertRaises(MemoryError):
             self.g.to_scipy("snn", max_bytes=1)
+        made = self.g.to_scipy()
+        size = made.indptr.nbytes + made.indices.nbytes + made.data.nbytes
+        self.assertEqual(self.g.to_scipy(max_bytes=size).nnz, made.nnz)
+        with self.assertRaises(knng.BudgetError) as caught:
+            self.g.to_scipy(max_bytes=size - 1)
+        self.assertEqual((caught.exception.argument, caught.exception.limit), ("max_bytes", size))
+        with self.assertRaises(knng.RangeError):
+            self.g.to_scipy(max_bytes=-1)
+        with self.assertRaises(TypeError):
+            self.g.to_scipy(unknown=1)
 
     def test_zeros_are_entries(self):
         made = knng.graph(np.zeros((6, 2)), 2)

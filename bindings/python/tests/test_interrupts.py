@@ -217,6 +217,8 @@ class Progress(unittest.TestCase):
                 knng.graph(points(9000, 64), 5, metric="manhattan", engine="direct", threads=1, progress=True)
             self.assertIn("%", said.getvalue())
             self.assertTrue(said.getvalue().endswith("\n"))
+            last = said.getvalue().rstrip("\n").splitlines()[-1].split("\r")[-1]  # a stage that is over is shown so
+            self.assertRegex(last, "100 ?%")
 
     def test_log(self):
         rows = knng.DataSet(points(60, 5))
