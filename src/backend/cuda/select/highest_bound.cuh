@@ -43,7 +43,7 @@ __device__ float highest_of_nearest(KeyOf key, int size, const Bounds& bounds, s
     const Key nearest = key(i);
     if (nearest <= last) highest = max(highest, ordered(upper_bound(bounds, l, candidate(nearest))));
   }
-  // Lanes first: a thousand atomic operations on one word take longer than all else here.
+  // Lanes first: an atomic operation a warp, not one a key.
 #pragma unroll
   for (int apart = 16; apart > 0; apart /= 2) highest = max(highest, __shfl_xor_sync(0xffffffffU, highest, apart));
   if (Threads::lane() == 0) atomicMax(&state.highest, highest);
