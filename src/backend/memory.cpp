@@ -158,13 +158,14 @@ std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, c
   return unfit;
 }
 
-void require_valid_on_device(const MatrixView& m, const char* argument, std::int64_t first) {
+ByteTypes require_valid_on_device(const MatrixView& m, const char* argument, std::int64_t first) {
   const knng_backend_seam& backend = its_backend();
   const knng_backend_matrix matrix = describe_matrix(m);
   std::int64_t row = -1, column = -1;
+  std::uint32_t types = kNoByteType;
   knng_backend_error error{};
-  require(backend, backend.find_invalid(&matrix, &row, &column, &error), error, argument);
-  if (row < 0) return;
+  require(backend, backend.inspect(&matrix, &row, &column, &types, &error), error, argument);
+  if (row < 0) return static_cast<ByteTypes>(types);
   const std::byte* const at = m.data + (row * m.row_stride + column * m.col_stride) * dtype_bytes(m.dtype);
   std::array<std::byte, sizeof(double)> stored{};
   copy_from_device({m.dtype, 1, 1, 1, 1, at, m.device}, 0, 1, stored.data(), argument);

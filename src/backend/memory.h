@@ -8,6 +8,7 @@
 #include <span>
 
 #include "backend/seam.h"
+#include "core/byte_types.h"
 #include "core/matrix_view.h"
 #include "knng/types.h"
 #include "metric/metric.h"
@@ -46,8 +47,9 @@ void copy_to_device(const MutableMatrixView& m, const std::byte* from, const cha
 // rows, that m's type cannot hold; -1: none.
 std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, const std::byte* from, std::int64_t base,
                                const char* argument);
-// As require_valid() of dataset/. first: the number of row 0, for messages.
-void require_valid_on_device(const MatrixView& m, const char* argument, std::int64_t first = 0);
+// As require_valid() of dataset/. first: the number of row 0, for messages. Returns the types of 8 bits that hold all
+// values.
+ByteTypes require_valid_on_device(const MatrixView& m, const char* argument, std::int64_t first = 0);
 
 knng_backend_matrix describe_matrix(const MatrixView& m) noexcept;
 

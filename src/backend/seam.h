@@ -49,7 +49,8 @@ typedef struct knng_backend_pair {
 } knng_backend_pair;
 
 /* Points first, first + 1, ..., `count` of them: the rows of the matrix in order; or rows listed[0] - origin,
- * listed[1] - origin, ... of it. */
+ * listed[1] - origin, ... of it. The matrix may have another type than the points, which are of 8 bits then and hold
+ * all of its values. */
 typedef struct knng_backend_piece {
   int64_t first, count;
   knng_backend_matrix rows;
@@ -57,7 +58,7 @@ typedef struct knng_backend_piece {
   int64_t origin;
 } knng_backend_piece;
 
-/* Points as they are stored, read by any thread in any order. */
+/* Points in the type in which the library works with them, read by any thread in any order. */
 typedef struct knng_backend_rows {
   const void* user;
   int64_t count;
@@ -302,8 +303,10 @@ typedef struct knng_backend_seam {
   /* Returns when what was put into the caller's stream is done. device: whose default stream is meant by 1 or 2, as in
    * DLPack; -1: the thread's current one. */
   int32_t (*wait)(uint64_t stream, int32_t device, knng_backend_error* error);
-  /* The first value, by rows, that rows may not have (is_valid() of core/dtype.h); row -1: there is none. */
-  int32_t (*find_invalid)(const knng_backend_matrix* matrix, int64_t* row, int64_t* column, knng_backend_error* error);
+  /* The first value, by rows, that rows may not have (is_valid() of core/dtype.h); row -1: there is none. byte_types:
+   * then those of core/byte_types.h that hold all values. */
+  int32_t (*inspect)(const knng_backend_matrix* matrix, int64_t* row, int64_t* column, uint32_t* byte_types,
+                     knng_backend_error* error);
   /* Points [first, first + count) of a piece, counted from its own first one, to host memory, packed. */
   int32_t (*fetch)(const knng_backend_piece* piece, int64_t first, int64_t count, void* to, knng_backend_error* error);
   /* row_hash() of dataset/fingerprint.h of each row. */

@@ -10,9 +10,9 @@
 #include "core/monitor.h"
 #include "exec/build.h"
 #include "exec/check.h"
+#include "exec/estimate.h"
 #include "exec/load.h"
 #include "exec/rows/host_rows.h"
-#include "exec/task.h"
 
 using namespace libknng;
 
@@ -26,18 +26,7 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out, 
     if (nq > most)
       fail(KNNG_ERR_RANGE, "nq", {.given = nq, .limit = most}, "nq=%lld is above %lld", static_cast<long long>(nq),
            static_cast<long long>(most));
-    require_k(data, k, nq > 0, false);
-    Task task = make_task(h->settings, data, nq > 0);
-    task.wants_smallest = true;
-    TaskPlan plan = plan_task(task, data, nq, data.dtype(), k, data.held_bytes());
-    if (nq > 0 && plan.engine) {
-      // Queries may have any type. On the CPU it matters whether it is that of the rows: bytes have integer products.
-      const std::int32_t another = data.dtype() == KNNG_F64 ? KNNG_F32 : KNNG_F64;
-      const TaskPlan other = plan_task(task, data, nq, another, k, data.held_bytes());
-      const std::int64_t smallest = std::max(plan.smallest_host, other.smallest_host);
-      if (other.engine && other.host_bytes > plan.host_bytes) plan = other;
-      if (other.engine) plan.smallest_host = smallest;
-    }
+    const TaskPlan plan = estimate(data, h->settings, nq, k);
     knng_plan result{};
     result.struct_size = sizeof result;
     result.devices = plan.device.set.backend ? static_cast<std::uint32_t>(plan.device.set.devices.size()) : 1;
@@ -70,9 +59,9 @@ knng_status knng_query(const knng* h, const knng_matrix* q, const knng_matrix* l
     queries.require_fits(view.dtype, view.cols, view.rows, "q");
     Monitor monitor(read_control(c), env);
     monitor.stage("check", static_cast<double>(view.rows));
-    require_valid_anywhere(view, "q", monitor);
+    const ByteTypes types = require_valid_anywhere(view, "q", monitor);
     const LeftOut left_out(leave_out, base, view.rows, data.rows());
-    queries.borrow(view, {}, nullptr, nullptr);
+    queries.borrow(view, {}, types, nullptr, nullptr);
     *out = new knng_graph{query_graph(data, h->settings, queries, left_out.ids(), k, monitor, left_out.held_bytes())};
   });
 }

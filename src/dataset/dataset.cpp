@@ -17,6 +17,28 @@ const T* element(const MatrixView& m, std::int64_t row) noexcept {
   return reinterpret_cast<const T*>(m.data) + row * m.row_stride;
 }
 
+// Those of `known` that hold all of `count` values, some hundred at a time: of most data the first few tell.
+template <class T>
+ByteTypes find_byte_types_of(const T* x, std::int64_t count, std::int64_t stride, ByteTypes known) noexcept {
+  constexpr std::int64_t kTogether = 256;
+  for (std::int64_t first = 0; first < count && known != kNoByteType; first += kTogether) {
+    const std::int64_t end = std::min(first + kTogether, count);
+    // Without a branch, for vectors of the processor.
+    int fractions = 0, lowest = 0, highest = 0;
+    for (std::int64_t t = first; t < end; ++t) {
+      const auto v = static_cast<std::conditional_t<std::is_same_v<T, float>, float, double>>(to_double(x[t * stride]));
+      const int whole = v >= -128 && v <= 255 ? static_cast<int>(v) : -1000;
+      fractions |= static_cast<decltype(v)>(whole) != v;
+      lowest = std::min(lowest, whole);
+      highest = std::max(highest, whole);
+    }
+    if (fractions != 0 || lowest < -128) return kNoByteType;
+    if (lowest < 0) known = known & kSignedByte;
+    if (highest > 127) known = known & kUnsignedByte;
+  }
+  return known;
+}
+
 // Rows [first, first + count), packed row-major.
 void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* out) noexcept {
   visit_width(dtype_bytes(m.dtype), [&]<class T>(T*) {
@@ -28,6 +50,34 @@ void pack_rows(const MatrixView& m, std::int64_t first, std::int64_t count, std:
     for (std::int64_t i = first; i < first + count; ++i)
       for (std::int64_t t = 0; t < m.cols; ++t) *to++ = element<T>(m, i)[t * m.col_stride];
   });
+}
+
+// The same as bytes, which hold all values.
+void pack_as_bytes(const MatrixView& m, std::int64_t first, std::int64_t count, std::byte* out) noexcept {
+  visit_row_dtype(m.dtype, [&]<class T>(const T*) {
+    auto* to = reinterpret_cast<std::uint8_t*>(out);
+    for (std::int64_t i = first; i < first + count; ++i, to += m.cols) {
+      const T* const x = element<T>(m, i);
+      if (m.col_stride == 1)
+        for (std::int64_t t = 0; t < m.cols; ++t) to[t] = to_byte(x[t]);
+      else
+        for (std::int64_t t = 0; t < m.cols; ++t) to[t] = to_byte(x[t * m.col_stride]);
+    }
+  });
+}
+
+// Of a file, some at a time.
+void pack_as_bytes(const Chunk& chunk, std::int64_t first, std::int64_t count, std::byte* out) {
+  const MatrixView& m = chunk.view();
+  if (!chunk.file()) return pack_as_bytes(m, first, count, out);
+  const std::int64_t row_bytes = m.cols * dtype_bytes(m.dtype);
+  const std::int64_t together = std::clamp<std::int64_t>(kHostBlock / row_bytes, 1, count);
+  Buffer<std::byte> stored(together * row_bytes);
+  for (std::int64_t done = 0; done < count; done += together) {
+    const std::int64_t here = std::min(together, count - done);
+    chunk.read(first + done, here, stored.data());
+    pack_as_bytes({m.dtype, here, m.cols, m.cols, 1, stored.data()}, 0, here, out + done * m.cols);
+  }
 }
 
 }  // namespace
@@ -47,6 +97,16 @@ std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept {
         if (!is_valid(x[t * m.col_stride])) return t;
     }
     return -1;
+  });
+}
+
+ByteTypes find_byte_types(const MatrixView& m, ByteTypes known) noexcept {
+  if (dtype_bytes(m.dtype) == 1) return known & byte_types_of_dtype(m.dtype);
+  return visit_row_dtype(m.dtype, [&]<class T>(const T*) {
+    if (m.packed()) return find_byte_types_of(element<T>(m, 0), m.rows * m.cols, 1, known);
+    for (std::int64_t i = 0; i < m.rows && known != kNoByteType; ++i)
+      known = find_byte_types_of(element<T>(m, i), m.cols, m.col_stride, known);
+    return known;
   });
 }
 
@@ -104,6 +164,12 @@ void Chunk::read(std::int64_t first, std::int64_t count, std::byte* out) const {
   }
 }
 
+ByteTypes Dataset::byte_types() const noexcept {
+  ByteTypes types = kEitherByte;
+  for (const auto& chunk : chunks_) types = types & chunk->byte_types();
+  return types;
+}
+
 std::int64_t Dataset::held_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& chunk : chunks_) bytes += chunk->held_bytes();
@@ -156,8 +222,10 @@ void Dataset::append(std::shared_ptr<const Chunk> chunk) {
   chunks_.push_back(std::move(chunk));
 }
 
-void Dataset::borrow(const MatrixView& view, Buffer<std::uint64_t> hashes, void (*release)(void*), void* owner) {
+void Dataset::borrow(const MatrixView& view, Buffer<std::uint64_t> hashes, ByteTypes types, void (*release)(void*),
+                     void* owner) {
   const auto chunk = std::make_shared<Chunk>(view, std::move(hashes));
+  chunk->set_byte_types(types);
   append(chunk);
   chunk->set_release(release, owner);
 }
@@ -179,12 +247,14 @@ void Dataset::load_from_file(const Chunk& chunk, std::int64_t row, double* out) 
 }
 
 void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const {
-  const std::int64_t row_bytes = dim_ * find_dtype(dtype_)->bytes;
+  const std::int64_t row_bytes = dim_ * find_dtype(work_dtype())->bytes;
   while (count > 0) {
     const std::int64_t row = original(first);
     const std::size_t c = chunk_of(row);
     const std::int64_t here = run_of(first, count);
-    if (chunks_[c]->file())
+    if (work_dtype() != dtype_)
+      pack_as_bytes(*chunks_[c], row - firsts_[c], here, out);
+    else if (chunks_[c]->file())
       chunks_[c]->read(row - firsts_[c], here, out);
     else
       pack_rows(chunks_[c]->view(), row - firsts_[c], here, out);
@@ -197,13 +267,18 @@ void Dataset::pack(std::int64_t first, std::int64_t count, std::byte* out) const
 std::shared_ptr<const Chunk> copy_rows(const MatrixView& m, Budget& budget, const char* argument, Monitor* monitor) {
   const std::int64_t row_bytes = checked_mul(m.cols, checked_dtype_bytes(m.dtype, argument), argument);
   Buffer<std::byte> data(checked_mul(m.rows, row_bytes, argument), &budget);
+  ByteTypes types = kEitherByte;
   in_blocks(m.rows, row_bytes, monitor, [&](std::int64_t first, std::int64_t count) {
     std::byte* const to = data.data() + first * row_bytes;
     pack_rows(m, first, count, to);
-    require_valid({m.dtype, count, m.cols, m.cols, 1, to}, argument, first);
+    const MatrixView block{m.dtype, count, m.cols, m.cols, 1, to};
+    require_valid(block, argument, first);
+    types = find_byte_types(block, types);
   });
   data.release_from_budget();  // counted by Dataset::held_bytes() from now on
-  return std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
+  auto chunk = std::make_shared<Chunk>(std::move(data), m.dtype, m.rows, m.cols);
+  chunk->set_byte_types(types);
+  return chunk;
 }
 
 }  // namespace libknng

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/byte_types.h"
 #include "core/matrix_view.h"
 #include "core/monitor.h"
 #include "dataset/row_file.h"
@@ -24,6 +25,8 @@ namespace libknng {
 std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept;
 // Throws KNNG_ERR_DATA naming row and column if some row has such a value. Host memory. number: the first row's.
 void require_valid(const MatrixView& m, const char* argument, std::int64_t number = 0);
+// Those of `known` that hold all values as well, which are valid. Host memory.
+ByteTypes find_byte_types(const MatrixView& m, ByteTypes known = kEitherByte) noexcept;
 // stored: the value, of type dtype.
 [[noreturn]] void refuse_invalid(std::int32_t dtype, const std::byte* stored, std::int64_t row, std::int64_t col,
                                  const char* argument);
@@ -78,12 +81,16 @@ class Chunk {
   // was: no time of a file tells everything that is written to it.
   void read(std::int64_t first, std::int64_t count, std::byte* out) const;
   const std::uint64_t* hashes() const noexcept { return hashes_.data(); }
+  // Types of 8 bits that hold all values: those that are known to.
+  void set_byte_types(ByteTypes types) noexcept { byte_types_ = types; }
+  ByteTypes byte_types() const noexcept { return byte_types_ ? byte_types_ : byte_types_of_dtype(view_.dtype); }
 
  private:
   Buffer<std::byte> owned_;
   std::unique_ptr<const RowFile> file_;
   Buffer<std::uint64_t> hashes_;
   MatrixView view_;
+  ByteTypes byte_types_ = kNoByteType;
   void (*release_)(void*) = nullptr;
   void* owner_ = nullptr;
 };
@@ -109,6 +116,12 @@ class Dataset {
   std::int32_t dtype() const noexcept { return dtype_; }
   std::int64_t held_bytes() const noexcept;
 
+  // Types of 8 bits that hold all values of all rows.
+  ByteTypes byte_types() const noexcept;
+  // The type that engines work with: dtype(), or another that holds all values.
+  std::int32_t work_dtype() const noexcept { return work_dtype_ ? work_dtype_ : dtype_; }
+  void work_as(std::int32_t dtype) noexcept { work_dtype_ = dtype; }
+
   // Numbers of rows that were picked from another data set, ascending; none: all rows.
   std::span<const std::int64_t> picked() const noexcept { return picked_; }
   // In order. Of a data set from which rows were picked, all of them.
@@ -129,7 +142,8 @@ class Dataset {
   void append(std::shared_ptr<const Chunk> chunk);
   // Appends rows without copying; `release(owner)`, if any, is called by whoever lets go of them last, and not if this
   // throws.
-  void borrow(const MatrixView& view, Buffer<std::uint64_t> hashes, void (*release)(void*), void* owner);
+  void borrow(const MatrixView& view, Buffer<std::uint64_t> hashes, ByteTypes types, void (*release)(void*),
+              void* owner);
 
   // Where a row is, 0 <= row < rows(): row `row` of chunks()[chunk].
   struct Place {
@@ -157,7 +171,7 @@ class Dataset {
     }
   }
 
-  // Rows [first, first + count) as they are stored, packed row-major. Throws KNNG_ERR_IO if some are in files.
+  // Rows [first, first + count) in work_dtype(), packed row-major. Throws KNNG_ERR_IO if some are in files.
   void pack(std::int64_t first, std::int64_t count, std::byte* out) const;
 
   // The row's hash if it is known, else nullptr.
@@ -186,6 +200,7 @@ class Dataset {
 
   std::int64_t dim_ = 0;
   std::int32_t dtype_ = 0;
+  std::int32_t work_dtype_ = 0;  // 0: dtype_
   std::vector<std::shared_ptr<const Chunk>> chunks_;
   std::vector<std::int64_t> firsts_;      // id of each chunk's first row
   std::span<const std::int64_t> picked_;  // without data: all rows

@@ -14,6 +14,7 @@
 #include "exec/rows/host_rows.h"
 #include "exec/self_check.h"
 #include "exec/task.h"
+#include "exec/work_types.h"
 #include "exec/worker.h"
 #include "prepare/canonical_rows.h"
 
@@ -130,8 +131,10 @@ bool is_brief(const Task& task, const TaskPlan& plan) {
 
 }  // namespace
 
-Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k, Monitor& monitor) {
-  require_k(data, k, false, false);
+Graph build_graph(const Dataset& stored, const Settings& settings, std::int64_t k, Monitor& monitor) {
+  require_k(stored, k, false, false);
+  Dataset data = stored;
+  choose_work_types(data, nullptr);
   const Task task = make_task(settings, data, false);
   const TaskPlan plan = plan_task(task, data, 0, 0, k, data.held_bytes());
   require_budget(task, plan);
@@ -142,13 +145,15 @@ Graph build_graph(const Dataset& data, const Settings& settings, std::int64_t k,
   return graph;
 }
 
-Graph query_graph(const Dataset& data, const Settings& settings, const Dataset& queries, const std::int64_t* leave_out,
-                  std::int64_t k, Monitor& monitor, std::int64_t held_bytes) {
-  require_k(data, k, true, leave_out != nullptr);
+Graph query_graph(const Dataset& stored, const Settings& settings, const Dataset& stored_queries,
+                  const std::int64_t* leave_out, std::int64_t k, Monitor& monitor, std::int64_t held_bytes) {
+  require_k(stored, k, true, leave_out != nullptr);
+  Dataset data = stored, queries = stored_queries;
+  choose_work_types(data, &queries);
   Task task = make_task(settings, data, true);
   task.add_rows(queries);
   const std::int64_t held = checked_add(checked_add(data.held_bytes(), queries.held_bytes(), "q"), held_bytes, "q");
-  const TaskPlan plan = plan_task(task, data, queries.rows(), queries.dtype(), k, held);
+  const TaskPlan plan = plan_task(task, data, queries.rows(), queries.work_dtype(), k, held);
   require_budget(task, plan);
   Budget budget(task.max_host_bytes, held);
   Graph graph;

@@ -58,6 +58,7 @@ std::shared_ptr<const Chunk> read_rows(RowReader& reader, const Dataset& data, c
   rows.release_from_budget();
   auto chunk = std::make_shared<Chunk>(std::move(rows), reader.dtype(), n, d);
   require_valid(chunk->view(), "path");
+  chunk->set_byte_types(find_byte_types(chunk->view()));
   return chunk;
 }
 

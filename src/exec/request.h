@@ -23,7 +23,7 @@ struct Request {
   const Dataset& points() const noexcept { return queries ? *queries : data; }
   // As plans are made: 0 for a build.
   std::int64_t query_count() const noexcept { return queries ? queries->rows() : 0; }
-  std::int32_t query_dtype() const noexcept { return queries ? queries->dtype() : 0; }
+  std::int32_t query_dtype() const noexcept { return queries ? queries->work_dtype() : 0; }
 };
 
 }  // namespace libknng

@@ -81,7 +81,7 @@ TaskPlan plan_cpu(const Task& task, const Dataset& data, std::int64_t queries, s
   problem.max_host_bytes = task.max_host_bytes;
   problem.tile_rows = task.tile_rows;
   problem.tile_cols = task.tile_cols;
-  const std::int32_t dtype = problem.square || query_dtype == data.dtype() ? data.dtype() : 0;
+  const std::int32_t dtype = problem.square || query_dtype == data.work_dtype() ? data.work_dtype() : 0;
   const Selector& selector = task.selector == "auto"
                                  ? best_selector(k, std::min(problem.columns, task.tile_cols ? task.tile_cols : kLine))
                                  : *find_selector(task.selector);

@@ -31,8 +31,8 @@ class CanonicalRows {
 
   std::int64_t rows() const noexcept { return data_.rows(); }
   std::int64_t dim() const noexcept { return data_.dim(); }
-  // Type of the rows as stored.
-  std::int32_t dtype() const noexcept { return data_.dtype(); }
+  // Type in which the rows are worked with.
+  std::int32_t dtype() const noexcept { return data_.work_dtype(); }
   // The row's number in the data set.
   std::int64_t id(std::int64_t row) const noexcept { return order_.id(row); }
   // u of a row: dim() values.

@@ -331,7 +331,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .close = &close,
       .locate = &fake::locate,
       .wait = &fake::wait,
-      .find_invalid = &fake::find_invalid,
+      .inspect = &fake::inspect,
       .fetch = &fake::fetch,
       .hash = &fake::hash,
       .compare = &fake::compare,

@@ -135,8 +135,8 @@ std::int32_t wait(std::uint64_t stream, std::int32_t, knng_backend_error* error)
   });
 }
 
-std::int32_t find_invalid(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
-                          knng_backend_error* error) {
+std::int32_t inspect(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
+                     std::uint32_t* byte_types, knng_backend_error* error) {
   return guard(error, [&] {
     const MutableMatrixView m = reach(*matrix);
     *column = -1;
@@ -145,6 +145,7 @@ std::int32_t find_invalid(const knng_backend_matrix* matrix, std::int64_t* row, 
       if (*column >= 0) return;
     }
     *row = -1;
+    *byte_types = find_byte_types({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data});
   });
 }
 

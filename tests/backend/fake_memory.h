@@ -19,8 +19,8 @@ extern std::atomic<std::int64_t> located, rows_fetched, pairs_compared, rows_jud
 // Calls of the seam.
 std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error);
 std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error* error);
-std::int32_t find_invalid(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
-                          knng_backend_error* error);
+std::int32_t inspect(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
+                     std::uint32_t* byte_types, knng_backend_error* error);
 std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error);
 std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error);

@@ -184,17 +184,17 @@ void validity() {
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t t = 0; t < d; ++t) set(i, t, (i + t) % 3 ? c.good : 0);
       m.upload();
-      const libknng::cuda::Invalid none = libknng::cuda::find_invalid(m.there());
-      expect(none.row == -1, "%s, layout %zu: what is valid was refused at row %lld", libknng::dtype_name(c.dtype), way,
-             static_cast<long long>(none.row));
+      const libknng::cuda::Inspected none = libknng::cuda::inspect(m.there());
+      expect(none.invalid_row == -1, "%s, layout %zu: what is valid was refused at row %lld",
+             libknng::dtype_name(c.dtype), way, static_cast<long long>(none.invalid_row));
       set(30, 0, c.bad);
       set(29, d - 1, c.bad);
       set(29, 33, c.bad);
       m.upload();
-      const libknng::cuda::Invalid first = libknng::cuda::find_invalid(m.there());
-      expect(first.row == 29 && first.column == 33, "%s, layout %zu: first invalid at %lld, %lld",
-             libknng::dtype_name(c.dtype), way, static_cast<long long>(first.row),
-             static_cast<long long>(first.column));
+      const libknng::cuda::Inspected first = libknng::cuda::inspect(m.there());
+      expect(first.invalid_row == 29 && first.invalid_column == 33, "%s, layout %zu: first invalid at %lld, %lld",
+             libknng::dtype_name(c.dtype), way, static_cast<long long>(first.invalid_row),
+             static_cast<long long>(first.invalid_column));
     }
   // Those of which every value is valid.
   for (const std::int32_t dtype : {KNNG_U8, KNNG_I8, KNNG_U16, KNNG_I16, KNNG_U32, KNNG_I32}) {
@@ -202,7 +202,7 @@ void validity() {
     for (std::int64_t i = 0; i < n; ++i)
       std::memset(m.at(i, 0), 0xff, static_cast<std::size_t>(libknng::dtype_bytes(dtype)));
     m.upload();
-    expect(libknng::cuda::find_invalid(m.there()).row == -1, "%s was refused", libknng::dtype_name(dtype));
+    expect(libknng::cuda::inspect(m.there()).invalid_row == -1, "%s was refused", libknng::dtype_name(dtype));
   }
 }
 

@@ -125,8 +125,7 @@ __global__ void copy_bytes(const unsigned char* from, unsigned char* to, long lo
   for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) to[i] = from[i];
 }
 
-void rows_of_every_kind() {
-  const std::int64_t n = small_run() ? 70 : 700, d = 37;
+void rows_of_every_kind(std::int64_t n, std::int64_t d) {
   std::vector<std::int32_t> dtypes(std::begin(kRowTypes), std::end(kRowTypes));
   if (small_run()) dtypes = {KNNG_F32, KNNG_BF16, KNNG_I8, KNNG_U64, KNNG_BOOL};
   for (const std::int32_t dtype : dtypes) {
@@ -497,7 +496,8 @@ int main() {
   knng_device first{};
   first.struct_size = sizeof first;
   knng_device_get(1, &first, nullptr);  // from now on the library is loaded that knows memory whose space nobody names
-  rows_of_every_kind();
+  rows_of_every_kind(small_run() ? 70 : 700, 37);
+  rows_of_every_kind(2100, small_run() ? 3 : 37);  // as bytes, if all values fit
   fingerprints();
   equal_rows();
   work_comes_after_the_stream();

@@ -40,7 +40,8 @@ struct Rows {
   Rows(std::int32_t dtype_of_t, std::int64_t n, std::int64_t d) : dtype(dtype_of_t), rows(n), dim(d) {}
   Dataset dataset() const {
     Dataset data;
-    data.borrow({dtype, rows, dim, dim, 1, reinterpret_cast<const std::byte*>(flat.data())}, {}, nullptr, nullptr);
+    data.borrow({dtype, rows, dim, dim, 1, reinterpret_cast<const std::byte*>(flat.data())}, {}, kNoByteType, nullptr,
+                nullptr);
     return data;
   }
   std::int32_t dtype;

@@ -31,7 +31,8 @@ std::vector<float> random_values(std::int64_t rows, std::uint64_t seed) {
 Dataset shown(const std::vector<float>& values) {
   Dataset data;
   const auto rows = static_cast<std::int64_t>(values.size()) / kDim;
-  data.borrow({KNNG_F32, rows, kDim, kDim, 1, reinterpret_cast<const std::byte*>(values.data())}, {}, nullptr, nullptr);
+  data.borrow({KNNG_F32, rows, kDim, kDim, 1, reinterpret_cast<const std::byte*>(values.data())}, {}, kNoByteType,
+              nullptr, nullptr);
   return data;
 }
 

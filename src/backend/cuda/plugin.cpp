@@ -290,12 +290,13 @@ std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error*
   return guard(device, error, [&] { cuda::check(cudaStreamSynchronize(of_caller)); });
 }
 
-std::int32_t find_invalid(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
-                          knng_backend_error* error) {
+std::int32_t inspect(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
+                     std::uint32_t* byte_types, knng_backend_error* error) {
   return guard(matrix->device, error, [&] {
-    const cuda::Invalid found = cuda::find_invalid(*matrix);
-    *row = found.row;
-    *column = found.column;
+    const cuda::Inspected found = cuda::inspect(*matrix);
+    *row = found.invalid_row;
+    *column = found.invalid_column;
+    *byte_types = found.byte_types;
   });
 }
 
@@ -385,7 +386,7 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .close = &close,
       .locate = &locate,
       .wait = &wait,
-      .find_invalid = &find_invalid,
+      .inspect = &inspect,
       .fetch = &fetch,
       .hash = &hash,
       .compare = &compare,

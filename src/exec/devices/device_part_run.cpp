@@ -95,7 +95,7 @@ bool run_part(const Run& run, const TaskPlan& plan, const Queries& queries, cons
           queries.rows,
           queries.argument,
           reading,
-          describe_problem(run.task, plan, run.request.data, queries.rows ? points.rows() : 0, points.dtype(),
+          describe_problem(run.task, plan, run.request.data, queries.rows ? points.rows() : 0, points.work_dtype(),
                            run.request.k)};
   const SessionRows rows(run.request.data, run.copiers, run.request.monitor, reading),
       query_rows(points, run.copiers, run.request.monitor, reading);

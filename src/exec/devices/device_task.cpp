@@ -81,7 +81,7 @@ knng_backend_problem describe_problem(const Task& task, const TaskPlan& plan, co
                                       std::int32_t query_dtype, std::int64_t k) {
   knng_backend_problem p{};
   p.square = queries == 0;
-  p.columns = {nullptr, data.rows(), data.dim(), data.dtype(), nullptr, nullptr, 0};
+  p.columns = {nullptr, data.rows(), data.dim(), data.work_dtype(), nullptr, nullptr, 0};
   p.rows = p.square ? p.columns : knng_backend_rows{nullptr, queries, data.dim(), query_dtype, nullptr, nullptr, 0};
   p.self_first = task.self_first;
   p.value_dtype = task.value_dtype;

@@ -51,9 +51,9 @@ class FirstInvalid {
   std::array<std::byte, sizeof(double)> stored_{};
 };
 
-// All rows once.
-void hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget& budget, Monitor& monitor,
-               Buffer<std::uint64_t>& hashes) {
+// All rows once; returns the types of 8 bits that hold them.
+ByteTypes hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget& budget, Monitor& monitor,
+                    Buffer<std::uint64_t>& hashes) {
   const std::int64_t n = shape.rows, d = shape.cols;
   const std::int64_t row_bytes = checked_mul(d, find_dtype(shape.dtype)->bytes, "path");
   const std::int64_t room = (budget.limit() - budget.held()) / kShare / threads;
@@ -62,6 +62,7 @@ void hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget
   Buffer<std::byte> blocks(checked_mul(together * row_bytes, threads, "path"), &budget);
   Buffer<double> scratch(checked_mul(d, threads, "path"), &budget);
   FirstInvalid invalid(n, shape.dtype);
+  std::atomic<std::uint32_t> types{kEitherByte};
   monitor.stage("read", static_cast<double>(n));
   ThreadTeam team(threads);
   team.for_each(monitor, n, together, [&](int member, std::int64_t first, std::int64_t end) {
@@ -75,8 +76,11 @@ void hash_rows(const RowFile& file, const MatrixView& shape, int threads, Budget
       load_row(rows, i - first, x);
       hashes[i] = row_hash(x, d);
     }
+    const auto known = static_cast<ByteTypes>(types.load(std::memory_order_relaxed));
+    if (known != kNoByteType) types &= find_byte_types(rows, known);
   });
   invalid.refuse(n);
+  return static_cast<ByteTypes>(types.load());
 }
 
 }  // namespace
@@ -90,10 +94,13 @@ std::shared_ptr<const Chunk> leave_in_file(std::unique_ptr<const RowFile> file, 
                                            std::int64_t cols, int threads, Budget& budget, Monitor& monitor) {
   const MatrixView shape{dtype, rows, cols, cols, 1, nullptr, kInFile};
   Buffer<std::uint64_t> hashes(rows, &budget);
-  monitor.run([&] { hash_rows(*file, shape, threads, budget, monitor, hashes); });
+  ByteTypes types = kNoByteType;
+  monitor.run([&] { types = hash_rows(*file, shape, threads, budget, monitor, hashes); });
   file->require_untouched();
   hashes.release_from_budget();
-  return std::make_shared<Chunk>(std::move(file), std::move(hashes), dtype, rows, cols);
+  auto chunk = std::make_shared<Chunk>(std::move(file), std::move(hashes), dtype, rows, cols);
+  chunk->set_byte_types(types);
+  return chunk;
 }
 
 void run_while_unchanged(const Dataset& data, const Dataset* queries, Monitor& monitor, bool brief,

@@ -20,7 +20,7 @@ constexpr std::int64_t kPage = 4096, kLargePage = std::int64_t{2} << 20;
 
 void pack_rows(const Dataset& data, std::int64_t first, std::int64_t count, std::byte* out, ThreadTeam& team,
                int members) {
-  const std::int64_t row_bytes = data.dim() * find_dtype(data.dtype())->bytes;
+  const std::int64_t row_bytes = data.dim() * find_dtype(data.work_dtype())->bytes;
   const auto pack = [&](int, std::int64_t begin, std::int64_t end) {
     data.pack(first + begin, end - begin, out + begin * row_bytes);
   };

@@ -54,12 +54,14 @@ std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, 
   rows.release_from_budget();
   auto chunk = std::make_shared<Chunk>(std::move(rows), m.dtype, m.rows, m.cols);
   require_valid(chunk->view(), argument);
+  chunk->set_byte_types(find_byte_types(chunk->view()));
   return chunk;
 }
 
 Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, Budget* budget, const Monitor* monitor,
                   const char* argument) {
   Dataset part(data.dim(), data.dtype());
+  part.work_as(data.work_dtype());
   for (const auto& chunk : data.chunks()) {
     const MatrixView& m = chunk->view();
     const std::int64_t here = std::min(m.rows - first, count);
@@ -79,12 +81,21 @@ Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, B
   return part;
 }
 
-void require_valid_anywhere(const MatrixView& m, const char* argument, Monitor& monitor) {
-  const auto require = m.on_host() ? &require_valid : &require_valid_on_device;
+ByteTypes require_valid_anywhere(const MatrixView& m, const char* argument, Monitor& monitor) {
+  ByteTypes types = kEitherByte;
   in_blocks(
       m.rows, m.cols * dtype_bytes(m.dtype), &monitor,
-      [&](std::int64_t first, std::int64_t count) { require(part_of(m, first, count), argument, first); },
+      [&](std::int64_t first, std::int64_t count) {
+        const MatrixView block = part_of(m, first, count);
+        if (!m.on_host()) {
+          types = types & require_valid_on_device(block, argument, first);
+          return;
+        }
+        require_valid(block, argument, first);
+        types = find_byte_types(block, types);
+      },
       m.on_host() ? kHostBlock : kDeviceBlock);
+  return types;
 }
 
 Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument,

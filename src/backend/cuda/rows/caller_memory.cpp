@@ -6,6 +6,7 @@
 
 #include "backend/cuda/base/relay.cuh"
 #include "backend/cuda/rows/caller_memory.cuh"
+#include "backend/cuda/rows/find_byte_types.cuh"
 #include "backend/cuda/rows/narrow.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 #include "backend/cuda/rows/row_compare.cuh"
@@ -37,19 +38,20 @@ MemoryLocation require_there(const knng_backend_matrix& m) {
 // Whether the points of a piece lie one after the other.
 bool lies_packed(const knng_backend_piece& piece) { return !piece.listed && is_packed(piece.rows); }
 
-// Points [first, first + count) of a piece.
-void bring_piece(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, std::byte* to, int device,
-                 Staging& staging, const Stream& stream) {
+// Points [first, first + count) of a piece, of type `dtype`.
+void bring_piece(const knng_backend_piece& piece, std::int32_t dtype, std::int64_t first, std::int64_t count,
+                 std::byte* to, int device, Staging& staging, const Stream& stream) {
   const knng_backend_matrix& m = piece.rows;
   const MemoryLocation place = require_there(m);
+  const bool as_it_lies = lies_packed(piece) && dtype == m.dtype;
   if (place.space == KNNG_MANAGED || m.device == device) {
-    if (lies_packed(piece))
+    if (as_it_lies)
       check(cudaMemcpyAsync(to, element(m, first, 0), bytes_of(m, count), cudaMemcpyDefault, stream));
     else
-      pack(piece, first, count, to, stream);
+      pack(piece, dtype, first, count, to, stream);
     return;
   }
-  if (lies_packed(piece)) {
+  if (as_it_lies) {
     relay(to, device, element(m, first, 0), m.device, static_cast<std::int64_t>(bytes_of(m, count)), stream);
     return;
   }
@@ -57,11 +59,11 @@ void bring_piece(const knng_backend_piece& piece, std::int64_t first, std::int64
   // nothing there that nobody has counted.
   std::optional<const Stream> there;
   staging.upload(
-      count, row_bytes(m),
+      count, m.cols * dtype_bytes(dtype),
       [&](std::int64_t row, std::int64_t rows, std::byte* buffer) {
         const CurrentDevice current(m.device);
         if (!there) there.emplace();
-        pack(piece, first + row, rows, buffer, *there);
+        pack(piece, dtype, first + row, rows, buffer, *there);
         there->wait();
         return true;
       },
@@ -118,23 +120,30 @@ MemoryLocation place_of(const void* address) {
   }
 }
 
-Invalid find_invalid(const knng_backend_matrix& m) {
+Inspected inspect(const knng_backend_matrix& m) {
   require_there(m);
   const bool always_valid = visit_row_dtype(m.dtype, []<class T>(const T*) { return kAlwaysValid<T>; });
-  if (always_valid) return {};
+  const bool bytes = dtype_bytes(m.dtype) == 1;
+  if (always_valid && bytes) return {.byte_types = byte_types_of_dtype(m.dtype)};
+  struct {
+    PrepareFindings rows;
+    std::uint32_t byte_types;
+  } found{{}, bytes ? byte_types_of_dtype(m.dtype) : kEitherByte};
   DeviceContext context(m.device, kNoLimit);
-  PrepareFindings found;
-  const DeviceArray<PrepareFindings> findings = uploaded(std::span<const PrepareFindings>(&found, 1), context);
-  PrepareJob job;
-  job.rows = device_rows(m);
-  job.limit = m.dtype == KNNG_BOOL ? 1 : std::numeric_limits<double>::infinity();
-  job.count = m.rows;
-  job.findings = findings.data();
-  prepare_rows(job, context.stream);
+  const auto findings = uploaded(std::span<const decltype(found)>(&found, 1), context);
+  if (!always_valid) {
+    PrepareJob job;
+    job.rows = device_rows(m);
+    job.limit = m.dtype == KNNG_BOOL ? 1 : std::numeric_limits<double>::infinity();
+    job.count = m.rows;
+    job.findings = &findings.data()->rows;
+    prepare_rows(job, context.stream);
+  }
+  if (!bytes) find_byte_types(device_rows(m), &findings.data()->byte_types, context.stream);
   check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
-  const unsigned long long first = std::min(found.first_invalid, found.first_refused);
-  if (first == PrepareFindings::kNothing) return {};
+  const unsigned long long first = std::min(found.rows.first_invalid, found.rows.first_refused);
+  if (first == PrepareFindings::kNothing) return {.byte_types = static_cast<ByteTypes>(found.byte_types)};
   const auto place = static_cast<std::int64_t>(first);
   return {place / (m.cols + 1), place % (m.cols + 1)};
 }
@@ -152,7 +161,7 @@ void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t cou
   by_blocks(
       m.device, count, row_bytes(m),
       [&](std::int64_t done, std::int64_t part, std::byte* block, const Stream& stream) {
-        pack(piece, first + done, part, block, stream);
+        pack(piece, m.dtype, first + done, part, block, stream);
       },
       to);
 }
@@ -247,6 +256,7 @@ const void* points_in_place(const knng_backend_rows& rows, int device) {
   if (rows.piece_count != 1) return nullptr;
   const knng_backend_piece& piece = rows.pieces[0];
   if (piece.count != rows.count || piece.rows.device != device || !lies_packed(piece)) return nullptr;
+  if (piece.rows.dtype != rows.dtype) return nullptr;
   return require_there(piece.rows).space == KNNG_CUDA ? piece.rows.data : nullptr;
 }
 
@@ -269,7 +279,8 @@ void bring_points(const knng_backend_rows& rows, std::int64_t first, std::int64_
     const std::int64_t begin = std::max(at, piece.first), until = std::min(end, piece.first + piece.count);
     if (begin >= until) continue;
     from_host(begin);
-    bring_piece(piece, begin - piece.first, until - begin, to + (begin - first) * point_bytes, device, staging, stream);
+    bring_piece(piece, rows.dtype, begin - piece.first, until - begin, to + (begin - first) * point_bytes, device,
+                staging, stream);
     at = until;
   }
   from_host(end);

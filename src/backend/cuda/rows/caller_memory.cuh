@@ -9,6 +9,7 @@
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/seam.h"
+#include "core/byte_types.h"
 #include "metric/metric.h"
 
 namespace libknng::cuda {
@@ -26,11 +27,13 @@ struct NotThere {
 
 // Of the following the matrix's device is current; they return when all is done and throw NotThere.
 
-// The first value, by rows, that is not valid (core/dtype.h).
-struct Invalid {
-  std::int64_t row = -1, column = -1;  // -1: there is none
+struct Inspected {
+  // The first value, by rows, that is not valid (core/dtype.h); -1: there is none.
+  std::int64_t invalid_row = -1, invalid_column = -1;
+  // Of 8 bits, which hold all values if these are valid.
+  ByteTypes byte_types = kNoByteType;
 };
-Invalid find_invalid(const knng_backend_matrix& m);
+Inspected inspect(const knng_backend_matrix& m);
 void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to);
 void hash(const knng_backend_matrix& m, std::uint64_t* hashes);
 void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng_backend_pair> pairs,

@@ -1,5 +1,4 @@
-// Rows of a strided matrix on their way to and from packed memory, within one device. Knows nothing of what elements
-// mean.
+// Rows of a strided matrix on their way to and from packed memory, within one device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,8 +19,10 @@ inline std::byte* element(const knng_backend_matrix& m, std::int64_t row, std::i
 }
 
 // Points [first, first + count) of a piece to `packed`, memory that the device reaches, and rows of a matrix from it.
-// Asynchronous; the matrix's device is current.
-void pack(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* packed, cudaStream_t stream);
+// dtype: of the points, the matrix's or one of 8 bits that holds its values. Asynchronous; the matrix's device is
+// current.
+void pack(const knng_backend_piece& piece, std::int32_t dtype, std::int64_t first, std::int64_t count, void* packed,
+          cudaStream_t stream);
 void unpack(const void* packed, const knng_backend_matrix& m, std::int64_t first, std::int64_t count,
             cudaStream_t stream);
 

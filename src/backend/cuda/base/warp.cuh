@@ -1,0 +1,46 @@
+// What the lanes of a warp make of a number of each, for all of them; every lane calls.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace libknng::cuda {
+
+// op(a, b): associative and commutative.
+template <class Op>
+__device__ inline unsigned fold_lanes(unsigned mine, Op op) {
+#pragma unroll
+  for (int apart = 16; apart > 0; apart /= 2) mine = op(mine, __shfl_xor_sync(0xffffffffU, mine, apart));
+  return mine;
+}
+
+// Compute capability 8.0 and later have an instruction for each.
+__device__ inline unsigned warp_sum(unsigned mine) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffffU, mine);
+#else
+  return fold_lanes(mine, [](unsigned a, unsigned b) { return a + b; });
+#endif
+}
+__device__ inline unsigned warp_min(unsigned mine) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(0xffffffffU, mine);
+#else
+  return fold_lanes(mine, [](unsigned a, unsigned b) { return min(a, b); });
+#endif
+}
+__device__ inline unsigned warp_max(unsigned mine) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffU, mine);
+#else
+  return fold_lanes(mine, [](unsigned a, unsigned b) { return max(a, b); });
+#endif
+}
+__device__ inline unsigned warp_and(unsigned mine) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_and_sync(0xffffffffU, mine);
+#else
+  return fold_lanes(mine, [](unsigned a, unsigned b) { return a & b; });
+#endif
+}
+
+}  // namespace libknng::cuda

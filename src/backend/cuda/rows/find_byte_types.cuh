@@ -1,0 +1,16 @@
+// Which types of 8 bits hold all values of a matrix. Knows nothing of whose memory it is.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "backend/cuda/rows/rows.cuh"
+
+namespace libknng::cuda {
+
+// Of rows whose values are valid. Leaves of *types, in device memory, the bits of the ByteTypes (core/byte_types.h)
+// that hold all values. Asynchronous.
+void find_byte_types(const DeviceRows& rows, std::uint32_t* types, cudaStream_t stream);
+
+}  // namespace libknng::cuda
