@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/rows/row_source.cuh"
@@ -25,45 +24,63 @@ inline constexpr int kPairsOfList = T::kHeavy                                   
                                     : Source::kConstants || sizeof(typename Source::Element) > 4 ? 4
                                                                                                  : 8;
 
-// What a lane needs of one coordinate: as it lies in memory, so that it can be on its way while others are used.
-template <class Column, int kRows, int kColumns>
-struct Coordinate {
-  double x[kRows];
-  decltype(std::declval<Column>().loaded(0)) y[kColumns];
-};
+// Steps of 32 coordinates that are on their way together.
+template <class Element, int kColumns>
+inline constexpr int kStepsTogether = kColumns * sizeof(Element) <= 16 ? 4 : 2;
+
+// Adds the terms of coordinates from the lane's own `t` on, some steps of them, to s; kWhole: none is beyond the last.
+template <class T, int kSteps, bool kWhole, int kRows, int kColumns, class Row, class Column>
+__device__ __forceinline__ void add_terms(double (&s)[kRows * kColumns][T::kSums], const Row (&u)[kRows],
+                                          const Column (&others)[kColumns], std::int64_t t, const PairTerms& terms) {
+  double x[kSteps][kRows];
+  decltype(others[0].loaded(0)) y[kSteps][kColumns];
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    const std::int64_t at = t + step * kCanonicalLanes;
+    if (!kWhole && at >= terms.dim) continue;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) x[step][r] = u[r][at];
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) y[step][j] = others[j].loaded(at);
+  }
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    if (!kWhole && t + step * kCanonicalLanes >= terms.dim) continue;
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) {
+      const double value = others[j].value(y[step][j]);
+#pragma unroll
+      for (int r = 0; r < kRows; ++r)
+        T::template accumulate<ScalarOps>(s[r * kColumns + j], x[step][r], value, terms.p);
+    }
+  }
+}
 
 // Keys of rows u[r] with columns ids[j], all of the warp: lane_of_pair<kRows kColumns>(r kColumns + j) gets that of
-// these two. A value serves all pairs that it is in.
+// these two. A value serves all pairs that it is in. Rows of candidates lie anywhere: as much of them as registers hold
+// is on its way while other warps work.
 template <class T, int kRows, int kColumns, class Row, class Source>
 __device__ double keys_of(const Source& columns, const Row (&u)[kRows], const std::uint32_t (&ids)[kColumns],
                           const PairTerms& terms) {
-  constexpr int kPairs = kRows * kColumns;
+  constexpr int kPairs = kRows * kColumns, kSteps = kStepsTogether<typename Source::Element, kColumns>;
   double s[kPairs][T::kSums] = {};
-  decltype(columns.row(0)) others[kColumns];
-#pragma unroll
-  for (int j = 0; j < kColumns; ++j) others[j] = columns.row(ids[j]);
-  Coordinate<decltype(columns.row(0)), kRows, kColumns> next;
-  const auto load = [&](std::int64_t t) {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) next.x[r] = u[r][t];
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) next.y[j] = others[j].loaded(t);
+  const std::int64_t lane = threadIdx.x % kCanonicalLanes;
+  const auto add_all = [&](const auto& others) {
+    std::int64_t first = 0;
+    for (; first + kSteps * kCanonicalLanes <= terms.dim; first += kSteps * kCanonicalLanes)
+      add_terms<T, kSteps, true>(s, u, others, first + lane, terms);
+    if (first < terms.dim) add_terms<T, kSteps, false>(s, u, others, first + lane, terms);
   };
-  const std::int64_t last = terms.dim - 1;
-  std::int64_t t = threadIdx.x % kCanonicalLanes;
-  load(min(t, last));
-  // Rows of candidates lie anywhere: the next coordinates are asked for before these are used. Without a branch, which
-  // would let the compiler ask for them afterwards.
-  while (t <= last) {
-    const auto now = next;
-    t += kCanonicalLanes;
-    load(min(t, last));
+  if (columns.col_stride == 1) {  // as sessions have them
+    decltype(columns.packed_row(0)) others[kColumns];
 #pragma unroll
-    for (int j = 0; j < kColumns; ++j) {
-      const double y = others[j].value(now.y[j]);
+    for (int j = 0; j < kColumns; ++j) others[j] = columns.packed_row(ids[j]);
+    add_all(others);
+  } else {
+    decltype(columns.row(0)) others[kColumns];
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) T::template accumulate<ScalarOps>(s[r * kColumns + j], now.x[r], y, terms.p);
-    }
+    for (int j = 0; j < kColumns; ++j) others[j] = columns.row(ids[j]);
+    add_all(others);
   }
   double sums[T::kSums];
 #pragma unroll
@@ -72,6 +89,39 @@ __device__ double keys_of(const Source& columns, const Row (&u)[kRows], const st
 #pragma unroll
     for (int pair = 0; pair < kPairs; ++pair) of_pairs[pair] = s[pair][i];
     sums[i] = fold_pairs<T, kPairs>(of_pairs);
+  }
+  return T::template finish<ScalarOps>(sums, terms.scale);
+}
+
+// Keys of 32 columns, one a lane, with a row of up to kFewDims coordinates: a part of the lanes is enough for a pair's
+// terms, so that the warp works on some at a time. The lanes of canonical sums that have no term are 0, and adding
+// those changes nothing: a sum that began with 0 is not -0.
+inline constexpr int kFewDims = 16;
+template <class T, class Row, class Source>
+__device__ double keys_of_few_dims(const Source& columns, const Row& u, std::uint32_t id, const PairTerms& terms) {
+  const int lane = static_cast<int>(threadIdx.x % kCanonicalLanes), t = lane % kFewDims, group = lane - t;
+  const bool has_term = t < terms.dim;
+  const std::int64_t coordinate = has_term ? t : 0;
+  const double x = u[coordinate];
+  decltype(columns.row(0).loaded(0)) y[kFewDims];
+#pragma unroll
+  for (int j = 0; j < kFewDims; ++j) y[j] = columns.row(__shfl_sync(kWarp, id, group + j)).loaded(coordinate);
+  double s[kFewDims][T::kSums] = {};
+#pragma unroll
+  for (int j = 0; j < kFewDims; ++j) {
+    // Its constants once more, rather than those of all in registers.
+    std::uint32_t other = 0;
+    if constexpr (Source::kConstants) other = __shfl_sync(kWarp, id, group + j);
+    const double value = columns.row(other).value(y[j]);
+    if (has_term) T::template accumulate<ScalarOps>(s[j], x, value, terms.p);
+  }
+  double sums[T::kSums];
+#pragma unroll
+  for (int i = 0; i < T::kSums; ++i) {
+    double of_pairs[kFewDims];
+#pragma unroll
+    for (int j = 0; j < kFewDims; ++j) of_pairs[j] = s[j][i];
+    sums[i] = fold_pairs<T, kFewDims, kFewDims / 2>(of_pairs);
   }
   return T::template finish<ScalarOps>(sums, terms.scale);
 }

@@ -43,14 +43,16 @@ __device__ bool within_bounds(const Batch& b, std::int64_t list, Candidate c, do
 }
 
 // As many as registers for the loads in flight allow.
-template <class T, class Source>
+template <bool kFew, class T, class Source>
 constexpr int kBlocksResident = T::kHeavy            ? 1
+                                : kFew               ? 2
                                 : Source::kConstants ? 2
                                                      : 3;
 
-// One warp a row: entries of its candidates and of columns without direction.
-template <class Source, class T>
-__global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidate_keys(Source columns, Batch b) {
+// One warp a row: entries of its candidates and of columns without direction. kFew: rows have up to kFewDims
+// coordinates.
+template <bool kFew, class Source, class T>
+__global__ void __launch_bounds__(kThreads, kBlocksResident<kFew, T, Source>) candidate_keys(Source columns, Batch b) {
   constexpr int kPairs = kPairsOfList<T, Source>;
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
@@ -93,7 +95,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
     const int wanted = !b.keys && (near & (near + 1)) == 0 ? __popc(near) : count;
     evaluated += wanted;
     double key = b.keys ? b.keys[i * b.lists.capacity + base + min(lane, count - 1)] : 0;
-    for (int group = 0; group < wanted && !b.keys; group += kPairs) {
+    if constexpr (kFew)
+      if (wanted > 0 && !b.keys) key = keys_of_few_dims<T>(columns, u, id, b.terms);
+    for (int group = 0; group < wanted && !kFew && !b.keys; group += kPairs) {
       std::uint32_t together[kPairs];
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, id, group + j);
@@ -137,8 +141,12 @@ std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries&
 void launch_keys(const RefineJob& job, const Batch& batch, cudaStream_t stream) {
   visit_columns(job.columns, job.metric, [&](const auto& source, auto term) {
     const auto blocks = static_cast<unsigned>((batch.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
-    candidate_keys<std::remove_cvref_t<decltype(source)>, decltype(term)>
-        <<<blocks, kThreads, 0, stream>>>(source, batch);
+    using Source = std::remove_cvref_t<decltype(source)>;
+    using Term = decltype(term);
+    if (batch.terms.dim <= kFewDims)
+      candidate_keys<true, Source, Term><<<blocks, kThreads, 0, stream>>>(source, batch);
+    else
+      candidate_keys<false, Source, Term><<<blocks, kThreads, 0, stream>>>(source, batch);
     check_launch();
   });
 }

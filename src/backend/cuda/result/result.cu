@@ -1,10 +1,12 @@
 #include "backend/cuda/result/result.cuh"
 
 #include <algorithm>
+#include <bit>
 #include <cub/block/block_merge_sort.cuh>
 
 #include "backend/cuda/base/block_sort.cuh"
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/orderable.cuh"
 #include "core/dtype.h"
 #include "metric/report.h"
 
@@ -48,6 +50,109 @@ struct InRegisters {
     }
     __syncthreads();
     return sorted;
+  }
+};
+// The same with half the bytes to move: a number of 64 bits stands for an entry, the first bits of its key beside its
+// place in the row. Keys are counted from the smallest one, so that few bits are lost, or none. What they leave open,
+// two neighbours settle between them.
+template <int kThreads, int kItems>
+struct ByShortKeys {
+  static constexpr int threads = kThreads, entries = kThreads * kItems;
+  static constexpr int kPlaceBits = std::bit_width(static_cast<unsigned>(entries - 1));
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  struct Less {
+    __device__ bool operator()(std::uint64_t a, std::uint64_t b) const { return a < b; }
+  };
+  using Sort = cub::BlockMergeSort<std::uint64_t, kThreads, kItems>;
+  struct Shared {
+    double keys[entries];
+    std::uint32_t ids[entries];
+    union {
+      typename Sort::TempStorage sorting;
+      std::uint64_t extremes[2][kThreads / 32];
+    };
+  };
+  static constexpr std::int64_t shared_bytes = sizeof(Shared);
+
+  static __device__ KeyedIds sort(const KeyedIds& own, std::int64_t filled, unsigned char* memory) {
+    Shared& shared = *reinterpret_cast<Shared*>(memory);
+    const KeyedIds sorted{shared.keys, shared.ids};
+    std::uint64_t number[kItems];
+    load(own, filled, shared, number);
+    shorten(number, shared);
+    Sort(shared.sorting).Sort(number, Less());
+    arrange(own, number, sorted);
+    if (!settle(sorted, static_cast<int>(filled))) sort_in_place(sorted, filled);
+    return sorted;
+  }
+
+ private:
+  // Keys as integers in their order; kNone for entries that stand for nothing.
+  static __device__ void load(const KeyedIds& own, std::int64_t filled, Shared& shared,
+                              std::uint64_t (&number)[kItems]) {
+    std::uint64_t lowest = kNone, highest = 0;
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const int i = static_cast<int>(threadIdx.x) + j * kThreads;
+      number[j] = i < filled && own.ids[i] != kNoId ? orderable(own.keys[i]) : kNone;
+      lowest = min(lowest, number[j]);
+      if (number[j] != kNone) highest = max(highest, number[j]);
+    }
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {
+      lowest = min(lowest, __shfl_xor_sync(0xffffffffU, lowest, apart));
+      highest = max(highest, __shfl_xor_sync(0xffffffffU, highest, apart));
+    }
+    if (threadIdx.x % 32 == 0) {
+      shared.extremes[0][threadIdx.x / 32] = lowest;
+      shared.extremes[1][threadIdx.x / 32] = highest;
+    }
+    __syncthreads();
+  }
+  static __device__ void shorten(std::uint64_t (&number)[kItems], Shared& shared) {
+    std::uint64_t lowest = kNone, highest = 0;
+    for (int w = 0; w < kThreads / 32; ++w) {
+      lowest = min(lowest, shared.extremes[0][w]);
+      highest = max(highest, shared.extremes[1][w]);
+    }
+    const int lost =
+        highest > lowest ? max(64 - __clzll(static_cast<long long>(highest - lowest)) + kPlaceBits - 63, 0) : 0;
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const unsigned i = threadIdx.x + static_cast<unsigned>(j * kThreads);
+      // Those for nothing come last: the others' first bit is 0.
+      number[j] = number[j] == kNone ? std::uint64_t{1} << 63 | i : (number[j] - lowest) >> lost << kPlaceBits | i;
+    }
+    __syncthreads();
+  }
+  static __device__ void arrange(const KeyedIds& own, const std::uint64_t (&number)[kItems], const KeyedIds& sorted) {
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const int i = static_cast<int>(threadIdx.x) * kItems + j;
+      const auto from = static_cast<std::int64_t>(number[j] & ((std::uint64_t{1} << kPlaceBits) - 1));
+      const bool none = number[j] >> 63 != 0;
+      sorted.keys[i] = none ? INFINITY : own.keys[from];
+      sorted.ids[i] = none ? kNoId : own.ids[from];
+    }
+    __syncthreads();
+  }
+  // Puts neighbours into their order until all are, if that is soon.
+  static __device__ bool settle(const KeyedIds& sorted, int filled) {
+    constexpr int kMostRounds = 8;
+    for (int round = 0; round < kMostRounds; ++round) {
+      bool moved = false;
+      for (int odd = 0; odd < 2; ++odd) {
+        for (int i = 2 * static_cast<int>(threadIdx.x) + odd; i + 1 < filled; i += 2 * kThreads) {
+          if (!sorted.less(i + 1, i)) continue;
+          sorted.order(i, i + 1);
+          moved = true;
+        }
+        __syncthreads();
+      }
+      if (__syncthreads_or(moved) == 0) return true;
+    }
+    return false;
   }
 };
 // Or any number, in shared memory and their own place in turns (block_sort.cuh).
@@ -172,7 +277,7 @@ void store_in_registers(const ResultJob& job, const Metric& metric, const Result
 void store_result(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
   if (job.count == 0) return;
   store_in_registers<InRegisters<32, 1>, InRegisters<32, 2>, InRegisters<32, 4>, InRegisters<64, 4>,
-                     InRegisters<128, 4>, InRegisters<256, 5>, InRegisters<256, 8>>(job, metric, result, stream);
+                     InRegisters<128, 4>, ByShortKeys<256, 5>, ByShortKeys<256, 8>>(job, metric, result, stream);
 }
 
 }  // namespace libknng::cuda

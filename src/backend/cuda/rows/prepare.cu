@@ -156,14 +156,14 @@ __global__ void find_ranks(Source rows, std::int64_t first, std::int64_t count, 
   const PlainKeys<Key> keys = dim <= chunk ? shared : PlainKeys<Key>{static_cast<Key*>(workspace) + blockIdx.x * dim};
   for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) {
     const auto row = rows.row(first + i);
-    for (std::int64_t t = threadIdx.x; t < dim; t += blockDim.x) keys.keys[t] = orderable(exact(row.x[t * row.stride]));
+    for (std::int64_t t = threadIdx.x; t < dim; t += blockDim.x) keys.keys[t] = orderable(exact(row.loaded(t)));
     __syncthreads();
     if (dim <= chunk)
       sort_in_place(shared, dim);
     else
       block_sort(keys, dim, shared, chunk);
     for (std::int64_t t = threadIdx.x; t < dim; t += blockDim.x) {
-      const Key key = orderable(exact(row.x[t * row.stride]));
+      const Key key = orderable(exact(row.loaded(t)));
       const std::int64_t rank = count_below<false>(keys.keys, dim, key) + count_below<true>(keys.keys, dim, key) - dim;
       ranks[(first + i) * dim + t] = static_cast<Rank>(rank);
     }

@@ -18,8 +18,8 @@ __global__ void __launch_bounds__(kThreads)
   if (i >= count) return;
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const RowPair rows = pairs[i];
-  const SourceRow<T, Transform::identity> x{elements<T>(rows.a, dtype), rows.stride_of_a, {}},
-      y{elements<T>(rows.b, dtype), rows.stride_of_b, {}};
+  const SourceRow<T, Transform::identity> x{elements<T>(rows.a, dtype), {rows.stride_of_a}, {}},
+      y{elements<T>(rows.b, dtype), {rows.stride_of_b}, {}};
   bool equal = true;
   for (std::int64_t t = lane; t < dim && equal; t += kCanonicalLanes) equal = x.stored(t) == y.stored(t);
   equal = __all_sync(kWarp, equal);

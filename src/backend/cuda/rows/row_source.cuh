@@ -123,17 +123,25 @@ __device__ inline double canonical_of_stored(const RowConstants& c, Exact x) {
     return canonical_value<kFormula>(c, static_cast<double>(x));
 }
 
+// How far apart the elements of a row are; nothing is kept of elements that follow each other.
+struct Apart {
+  std::int64_t elements;
+};
+struct Adjacent {
+  static constexpr std::int64_t elements = 1;
+};
+
 // One row: u[t]. Copied into registers.
-template <class T, Transform kFormula>
+template <class T, Transform kFormula, class Stride = Apart>
 struct SourceRow {
   Elements<T> x;
-  std::int64_t stride;
+  [[no_unique_address]] Stride stride;
   RowConstants constants;
 
-  __device__ double stored(std::int64_t t) const { return static_cast<double>(exact(x[t * stride])); }
+  __device__ double stored(std::int64_t t) const { return static_cast<double>(exact(x[t * stride.elements])); }
   __device__ double operator[](std::int64_t t) const { return value(loaded(t)); }
   // u[t] in two steps: what memory has, and what it means.
-  __device__ T loaded(std::int64_t t) const { return x[t * stride]; }
+  __device__ T loaded(std::int64_t t) const { return x[t * stride.elements]; }
   __device__ double value(T stored) const { return canonical_of_stored<kFormula>(constants, exact(stored)); }
 };
 
@@ -150,7 +158,11 @@ struct RowSource {
   const RowConstants* constants;
 
   __device__ SourceRow<T, kFormula> row(std::int64_t i) const {
-    return {data + i * row_stride, col_stride, kConstants ? constants[i] : RowConstants{}};
+    return {data + i * row_stride, {col_stride}, kConstants ? constants[i] : RowConstants{}};
+  }
+  // Of rows whose elements are adjacent.
+  __device__ SourceRow<T, kFormula, Adjacent> packed_row(std::int64_t i) const {
+    return {data + i * row_stride, {}, kConstants ? constants[i] : RowConstants{}};
   }
   // Other rows of the same type and transform.
   void point_at(const CanonicalView& view) {

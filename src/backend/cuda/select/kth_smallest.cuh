@@ -1,9 +1,11 @@
 // The k-th smallest of many keys, by a group of threads: quick select by votes (komarov-2014), with two pivots taken
 // from a sample on either side of where the wanted key should be. What lies between them is moved together, what lies
-// outside is only counted, so that a round leaves about a fifth of the keys.
+// outside is only counted, so that a round leaves about a fifth of the keys. Few keys, or those that are left, are held
+// in registers (held_keys.cuh).
 #pragma once
 
 #include "backend/cuda/select/group.cuh"
+#include "backend/cuda/select/held_keys.cuh"
 #include "backend/cuda/select/key.cuh"
 
 namespace libknng::cuda {
@@ -16,7 +18,7 @@ struct KthScratch {
   Key between[2][room];
   Key sample[samples];
   Key pivot[2];
-  Key answer;
+  HeldScratch<kWarps> held;
   int below_count;
   int between_count;
 };
@@ -59,9 +61,9 @@ __device__ __forceinline__ int draw_sample(KeyOf key, const KthSearch& search, K
 }
 
 // Pivots on either side of where the wanted key should be, as a sample of `drawn` keys tells; where it does not reach
-// so far, what they are stays. True: the sample was all of the active keys, and the scratch has the answer.
+// so far, what they are stays.
 template <int kWarps>
-__device__ __forceinline__ bool find_pivots(const KthSearch& search, int drawn, KthScratch<kWarps>& scratch,
+__device__ __forceinline__ void find_pivots(const KthSearch& search, int drawn, KthScratch<kWarps>& scratch,
                                             Pivots& pivots) {
   using Threads = Group<kWarps>;
   // Two to three standard deviations of the rank that the wanted key would have in the sample.
@@ -81,15 +83,12 @@ __device__ __forceinline__ bool find_pivots(const KthSearch& search, int drawn, 
 #pragma unroll
   for (int apart = lanes / 2; apart > 0; apart /= 2) smaller += __shfl_xor_sync(0xffffffffU, smaller, apart);
   if (part == 0 && at < drawn) {
-    if (smaller == search.rank - 1) scratch.answer = mine;
     if (smaller == low_rank) scratch.pivot[0] = mine;
     if (smaller == high_rank) scratch.pivot[1] = mine;
   }
   Threads::sync();
-  if (drawn == search.active) return true;
   if (low_rank >= 0) pivots.low = scratch.pivot[0];
   if (high_rank < drawn) pivots.high = scratch.pivot[1];
-  return false;
 }
 
 struct KthCounts {
@@ -164,17 +163,35 @@ __device__ __forceinline__ bool narrow(KthSearch& search, const Pivots& pivots, 
   return false;
 }
 
+// Of the active keys, if the group's registers hold what they are among.
+template <int kWarps, int kHeld, class KeyOf>
+__device__ __forceinline__ Key kth_in_registers(KeyOf key, const KthSearch& search, KthScratch<kWarps>& scratch) {
+  using Threads = Group<kWarps>;
+  Key keys[kHeld];
+#pragma unroll
+  for (int h = 0; h < kHeld; ++h) {
+    const int i = h * Threads::threads + Threads::thread();
+    keys[h] = i >= search.moved_size ? kNoKey : search.moved ? search.moved[i] : key(i);
+    if (keys[h] < search.first || keys[h] > search.last) keys[h] = kNoKey;
+  }
+  return kth_of_held<kWarps>(keys, kHeld, search.active, search.rank, scratch.held);
+}
+
 // key(i), 0 <= i < size, is read several times, all different, none of all ones (no float's); 1 <= k <= size. All
 // threads of the group call it, and get the same. Shared memory that key() reads must have been written before a
 // sync().
 template <int kWarps, class KeyOf>
 __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scratch) {
+  constexpr int kFew = 2, kMany = 8;  // keys of a thread
   KthSearch search{0, ~Key{0}, size, k, nullptr, size, nullptr, size, 0};
   for (;;) {
+    if (search.moved_size <= kFew * Group<kWarps>::threads) return kth_in_registers<kWarps, kFew>(key, search, scratch);
+    if (search.moved_size <= kMany * Group<kWarps>::threads)
+      return kth_in_registers<kWarps, kMany>(key, search, scratch);
     Pivots pivots{search.first, search.last};
     if (search.known_size > 0) {
       const int drawn = draw_sample(key, search, scratch);
-      if (find_pivots(search, drawn, scratch, pivots)) return scratch.answer;
+      find_pivots(search, drawn, scratch, pivots);
     }
     const KthCounts counts = move_between(key, search, pivots, scratch);
     if (narrow(search, pivots, counts, scratch)) return search.first;

@@ -4,9 +4,12 @@
 #include <type_traits>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/warp.cuh"
+#include "backend/cuda/select/held_keys.cuh"
 #include "backend/cuda/select/highest_bound.cuh"
 #include "backend/cuda/select/kth_smallest.cuh"
 #include "backend/cuda/select/sorted_list.cuh"
+#include "core/checked.h"
 
 namespace libknng::cuda {
 namespace {
@@ -78,10 +81,6 @@ __global__ void __launch_bounds__(kThreads)
   if (incoming.counts[l] > 0) merge_sorted<kHeld>(lists, l, incoming, bounds);
 }
 
-// ---- longer lists, in no order, each worked on by a block, which has all keys in shared memory if there is room
-
-constexpr int kWarps = kThreads / 32;
-
 // A list and what comes in, as one array.
 struct Both {
   const Candidate* list;
@@ -90,12 +89,86 @@ struct Both {
   __device__ Key operator()(int i) const { return make_key(i < in_list ? list[i] : incoming[i - in_list]); }
 };
 
+// ---- longer lists, in no order, whose keys two warps hold in registers: enough to hide what each waits for
+
+using Holders = Group<2>;
+struct HoldersState {
+  HeldScratch<Holders::warps> scratch;
+  unsigned highest[Holders::warps];
+  int count;
+};
+
+// The largest `up` of the nearest, as highest_of_nearest() has it.
+template <int kHeld>
+__device__ float highest_of_held(const Key (&keys)[kHeld], int held, Key last, const Bounds& bounds, std::int64_t l,
+                                 HoldersState& state) {
+  unsigned highest = 0;
+  each_held<kHeld>(held, [&](int h) {
+    if (keys[h] <= last) highest = max(highest, ordered(upper_bound(bounds, l, candidate(keys[h]))));
+  });
+  highest = warp_max(highest);
+  if (Holders::lane() == 0) state.highest[threadIdx.x / 32] = highest;
+  Holders::sync();
+  return from_ordered(max(state.highest[0], state.highest[1]));
+}
+
+template <int kHeld>
+__device__ void merge_held(const CandidateLists& lists, std::int64_t l, const Incoming& incoming, const Bounds& bounds,
+                           HoldersState& state) {
+  constexpr int kStep = Holders::threads;
+  const int thread = Holders::thread();
+  const int arriving = min(incoming.counts[l], incoming.capacity), before = lists.counts[l], all = before + arriving;
+  Candidate* const list = lists.entries + l * lists.capacity;
+  const Both both{list, incoming.entries + l * incoming.capacity, before};
+  const int held = (all + kStep - 1) / kStep, size = min(all, lists.capacity);
+  Key keys[kHeld];
+  each_held<kHeld>(held, [&](int h) { keys[h] = h * kStep + thread < all ? both(h * kStep + thread) : kNoKey; });
+  float highest = infinity(), dropped = lists.dropped[l];
+  if (size >= bounds.k) {
+    const Key last = kth_of_held<Holders::warps>(keys, held, all, bounds.k, state.scratch);
+    highest = highest_of_held(keys, held, last, bounds, l, state);
+  }
+  if (all > lists.capacity) {
+    // The C + 1st is the smallest that goes. Every key has been read when it is known.
+    const Key end = kth_of_held<Holders::warps>(keys, held, all, lists.capacity + 1, state.scratch);
+    dropped = fminf(dropped, low_of(end));
+    int own = 0;
+    each_held<kHeld>(held, [&](int h) { own += __popc(__ballot_sync(0xffffffffU, keys[h] < end)); });
+    if (thread == 0) state.count = own;
+    Holders::sync();
+    int place = thread < 32 ? 0 : state.count;
+    each_held<kHeld>(held, [&](int h) {
+      const bool stays = keys[h] < end;
+      const unsigned votes = __ballot_sync(0xffffffffU, stays);
+      if (stays) list[place + __popc(votes & lanes_before())] = candidate(keys[h]);
+      place += __popc(votes);
+    });
+  } else {
+    each_held<kHeld>(held, [&](int h) {
+      const int i = h * kStep + thread;
+      if (i >= before && i < all) list[i] = candidate(keys[h]);
+    });
+  }
+  if (thread == 0) finish(lists, l, size, bounds.k, highest, dropped);
+}
+
+// A block a list.
+template <int kHeld>
+__global__ void __launch_bounds__(Holders::threads)
+    merge_held_lists(const CandidateLists lists, const Listed listed, const Incoming incoming, const Bounds bounds) {
+  __shared__ HoldersState state;
+  const std::int64_t l = listed[blockIdx.x];
+  if (incoming.counts[l] > 0) merge_held<kHeld>(lists, l, incoming, bounds, state);
+}
+
+// ---- lists that are longer still, each worked on by a block
+
+constexpr int kWarps = kThreads / 32;
+
 struct MergeState {
   HighestScratch<kWarps> highest;
   int count;
 };
-constexpr int kSharedKeys = 4096;
-static_assert(kSharedKeys * sizeof(Key) + sizeof(MergeState) <= 48 << 10);
 
 // The entries whose keys are below `end` to the front, then the incoming ones that are.
 __device__ void gather_below(Key end, Candidate* list, int in_list, const Candidate* incoming, int arriving,
@@ -124,38 +197,20 @@ __device__ void gather_below(Key end, Candidate* list, int in_list, const Candid
   Threads::sync();
 }
 
-// kShared: there is room for the keys of both in `shared`.
-template <bool kShared>
 __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Incoming& incoming, const Bounds& bounds,
-                          MergeState& state, Key* shared) {
+                          MergeState& state) {
   using Threads = Group<kWarps>;
   const int arriving = min(incoming.counts[l], incoming.capacity), before = lists.counts[l], all = before + arriving;
   Candidate* const list = lists.entries + l * lists.capacity;
   const Candidate* const more = incoming.entries + l * incoming.capacity;
-  const Both both{list, more, before};
   const int size = min(all, lists.capacity);
   // The C + 1st is the smallest that goes.
-  const auto find_end = [&](auto key) {
-    return all > lists.capacity ? kth_smallest<kWarps>(key, all, lists.capacity + 1, state.highest.scratch) : kNoKey;
-  };
-  const auto find_highest = [&](auto key) {
-    return size >= bounds.k ? highest_of_nearest<kWarps>(key, size, bounds, l, state.highest) : infinity();
-  };
-  Key end;
-  float highest;
-  if constexpr (kShared) {
-    for (int i = Threads::thread(); i < all; i += Threads::threads) shared[i] = both(i);
-    Threads::sync();
-    end = find_end(KeyArray{shared});
-    if (end != kNoKey) keep_up_to<kWarps>(shared, all, end - 1, &state.count);
-    for (int i = (end == kNoKey ? before : 0) + Threads::thread(); i < size; i += Threads::threads)
-      list[i] = candidate(shared[i]);
-    highest = find_highest(KeyArray{shared});
-  } else {
-    end = find_end(both);
-    gather_below(end, list, before, more, arriving, &state.count);
-    highest = find_highest(CandidateArray{list});
-  }
+  const Key end = all > lists.capacity
+                      ? kth_smallest<kWarps>(Both{list, more, before}, all, lists.capacity + 1, state.highest.scratch)
+                      : kNoKey;
+  gather_below(end, list, before, more, arriving, &state.count);
+  const float highest =
+      size >= bounds.k ? highest_of_nearest<kWarps>(CandidateArray{list}, size, bounds, l, state.highest) : infinity();
   if (Threads::thread() == 0) {
     const float dropped = end == kNoKey ? lists.dropped[l] : fminf(lists.dropped[l], low_of(end));
     finish(lists, l, size, bounds.k, highest, dropped);
@@ -163,14 +218,11 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
   Threads::sync();
 }
 
-template <bool kShared>
 __global__ void __launch_bounds__(kThreads)
     merge_long_lists(const CandidateLists lists, const Listed listed, const Incoming incoming, const Bounds bounds) {
   __shared__ MergeState state;
-  extern __shared__ Key shared[];
   for (std::int64_t i = blockIdx.x; i < listed.count; i += gridDim.x)
-    if (const std::int64_t l = listed[i]; incoming.counts[l] > 0)
-      merge_one<kShared>(lists, l, incoming, bounds, state, shared);
+    if (const std::int64_t l = listed[i]; incoming.counts[l] > 0) merge_one(lists, l, incoming, bounds, state);
 }
 
 // dropped and cutoffs of two devices' lists.
@@ -185,10 +237,15 @@ __global__ void lower_both(const CandidateLists into, const CandidateLists from,
 void merge(const CandidateLists& lists, const Listed& listed, const Incoming& incoming, const Bounds& bounds,
            cudaStream_t stream) {
   if (listed.count == 0) return;
-  const auto blocks = static_cast<unsigned>((listed.count + kWarps - 1) / kWarps);
   const auto sorted = [&]<int kHeld>(std::integral_constant<int, kHeld>) {
+    const auto blocks = static_cast<unsigned>(ceil_div(listed.count, kWarps));
     merge_sorted_lists<kHeld><<<blocks, kThreads, 0, stream>>>(lists, listed, incoming, bounds);
   };
+  const auto held = [&]<int kHeld>(std::integral_constant<int, kHeld>) {
+    merge_held_lists<kHeld>
+        <<<static_cast<unsigned>(listed.count), Holders::threads, 0, stream>>>(lists, listed, incoming, bounds);
+  };
+  const std::int64_t keys = std::int64_t{lists.capacity} + incoming.capacity;
   if (lists.capacity <= 32)
     sorted(std::integral_constant<int, 1>());
   else if (lists.capacity <= 64)
@@ -197,15 +254,13 @@ void merge(const CandidateLists& lists, const Listed& listed, const Incoming& in
     sorted(std::integral_constant<int, 4>());
   else if (lists.capacity <= kLongestSorted)
     sorted(std::integral_constant<int, kLongestSorted / 32>());
-  else {
-    const auto a_list_each = static_cast<unsigned>(std::min<std::int64_t>(listed.count, 1 << 20));
-    const std::int64_t keys = std::int64_t{lists.capacity} + incoming.capacity;
-    if (keys <= kSharedKeys)
-      merge_long_lists<true><<<a_list_each, kThreads, static_cast<std::size_t>(keys) * sizeof(Key), stream>>>(
-          lists, listed, incoming, bounds);
-    else
-      merge_long_lists<false><<<a_list_each, kThreads, 0, stream>>>(lists, listed, incoming, bounds);
-  }
+  else if (keys <= Holders::threads * 24)
+    held(std::integral_constant<int, 24>());
+  else if (keys <= Holders::threads * 48)
+    held(std::integral_constant<int, 48>());
+  else
+    merge_long_lists<<<static_cast<unsigned>(std::min<std::int64_t>(listed.count, 1 << 20)), kThreads, 0, stream>>>(
+        lists, listed, incoming, bounds);
   check_launch();
 }
 
