@@ -161,8 +161,10 @@ int main() {
                                                                                  {300, 250, 100},
                                                                                  {600, 33, 500},
                                                                                  {2000, 1500, 1000},
-                                                                                 {2600, 1496, 2000},
-                                                                                 {2600, 1497, 2000}})
+                                                                                 {1000, 536, 900},
+                                                                                 {1000, 537, 900},
+                                                                                 {2000, 1072, 1000},
+                                                                                 {2000, 1073, 1000}})
         for (const bool sums : {false, true})
           if (lows != Lows::unknown || !sums) test(count, capacity, incoming, k, lows, devices, sums, random);
   if (!small_run()) test(3, 20000, 18000, 16384, Lows::various, false, false, random);

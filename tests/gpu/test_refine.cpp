@@ -1,6 +1,7 @@
 // Refinement and the last rung: lists, values, ties and proofs are those of the definition, whatever the filter kept;
 // a key outside its bounds is counted.
 #include <algorithm>
+#include <bit>
 #include <cfloat>
 #include <cmath>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "backend/cuda/keys/refine.cuh"
 #include "backend/cuda/keys/smallest_keys.cuh"
 #include "backend/cuda/select/merge.cuh"
+#include "plan/integer_products.h"
 #include "refine/bound.h"
 #include "tests/gpu/known_lows.h"
 
@@ -252,6 +254,8 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   job.lists = {candidates.get(), kept.get(), capacity, dropped.get()};
   job.bounds.scale = filter.scale;
   if (!direct) job.bounds = {filter.scale, row_bounds.get(), column_bounds.get()};
+  // As of lists from exact products: fp32 holds all of these lows.
+  job.bounds.integers = direct && has_integer_products(q.rows.metric, q.rows.dtype, q.columns.dtype, q.rows.dim);
   job.directionless = directionless.get();
   job.directionless_count = directionless.size();
   job.result = answer.rows;
@@ -263,6 +267,8 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   const std::int64_t good = compare(q, answer, first, count);
   const unsigned long long violations = answer.findings.values()[0].violations;
   expect(violations == 0, "%s: %llu violations", q.rows.name.c_str(), violations);
+  const unsigned long long keys = answer.findings.values()[0].keys;
+  expect((keys == 0) == job.bounds.integers, "%s: %llu keys", q.rows.name.c_str(), keys);
   const std::vector<std::int64_t> refined = answer.ids.values();
 
   ExactJob exact;
@@ -488,15 +494,9 @@ void values_too_large_are_found() {
   }
 }
 
-// Equal keys beyond what the selection can sort at once, and k up to the last row.
-void many_equal_keys(std::int64_t points, std::int64_t k) {
-  Points p = make_points(find_metric("manhattan", 0), KNNG_U8, points, 3, 23);
-  for (std::size_t i = 0; i < p.values.size(); ++i) p.values[i] = i % 7 == 0;
-  for (std::int64_t i = 0; i < p.rows; ++i)
-    for (std::int64_t t = 0; t < p.dim; ++t)
-      p.stored[static_cast<std::size_t>(i * p.row_stride + t)] =
-          static_cast<std::byte>(p.values[static_cast<std::size_t>(i * p.dim + t)]);
-  finish(p);
+// Some rows of a graph, by all keys.
+void rows_are_sorted(const Points& p, std::int64_t k, const char* what) {
+  const std::int64_t points = p.rows;
   const Question q{p, p, k, true, {}};
   const DevicePoints device(p);
   const std::vector<std::int64_t> numbers = {0, 1, 2, points / 2, points - 1};
@@ -520,8 +520,36 @@ void many_equal_keys(std::int64_t points, std::int64_t k) {
   ResultFindings findings = answer.findings.values()[0];
   findings.unproved = static_cast<unsigned long long>(p.rows - list.size());
   check(cudaMemcpy(answer.findings.get(), &findings, sizeof findings, cudaMemcpyHostToDevice));
-  expect(compare(q, answer, 0, p.rows) == list.size(), "%lld points, equal keys, k=%lld",
-         static_cast<long long>(points), static_cast<long long>(k));
+  expect(compare(q, answer, 0, p.rows) == list.size(), "%lld points, %s keys, k=%lld", static_cast<long long>(points),
+         what, static_cast<long long>(k));
+}
+
+// Equal keys beyond what the selection can sort at once, and k up to the last row.
+void many_equal_keys(std::int64_t points, std::int64_t k) {
+  Points p = make_points(find_metric("manhattan", 0), KNNG_U8, points, 3, 23);
+  for (std::size_t i = 0; i < p.values.size(); ++i) p.values[i] = i % 7 == 0;
+  for (std::int64_t i = 0; i < p.rows; ++i)
+    for (std::int64_t t = 0; t < p.dim; ++t)
+      p.stored[static_cast<std::size_t>(i * p.row_stride + t)] =
+          static_cast<std::byte>(p.values[static_cast<std::size_t>(i * p.dim + t)]);
+  finish(p);
+  rows_are_sorted(p, k, "equal");
+}
+
+// Keys of the first row that differ in their last bits alone, beside one that is far away: the first bits of keys leave
+// much open, the more the fewer steps of the last bit lie between two keys.
+void nearly_equal_keys(std::int64_t points, std::int64_t steps) {
+  Points p = make_points(find_metric("manhattan", 0), KNNG_F64, points, 1, 25);
+  const std::int64_t stride = 1237;  // prime to all numbers of points
+  for (std::int64_t i = 0; i < points; ++i) {
+    double x = std::bit_cast<double>(std::bit_cast<std::int64_t>(1.0) + i * stride % points * steps);
+    if (i == 0) x = 0;
+    if (i == points / 3) x = 1e300;
+    p.values[static_cast<std::size_t>(i)] = x;
+    std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride) * sizeof x, &x, sizeof x);
+  }
+  finish(p);
+  rows_are_sorted(p, points - 1, "nearly equal");
 }
 
 }  // namespace
@@ -576,6 +604,8 @@ int main() {
   // A row's entries: as many as each way to sort them has room for, and one more.
   for (const std::int64_t entries : {32, 64, 128, 256, 512, 1280, 2048})
     for (const std::int64_t more : {0, 1}) many_equal_keys(entries + more, entries + more - 1);
+  for (const std::int64_t points : {700, 1281, 2049})
+    for (const std::int64_t steps : {1, 40, 400, 100000}) nearly_equal_keys(points, steps);
   std::printf("refinement: %d cases, %.0f %% of rows with short lists proved by their candidates\n", cases + 2,
               100 * proved / (cases * 2 / 3.0));
   return gpu::result();

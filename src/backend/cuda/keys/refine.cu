@@ -32,6 +32,9 @@ struct Batch {
   ResultFindings* findings;
 };
 
+// Whether a low is the scaled key itself.
+__device__ bool is_key(const FilterBounds& bounds, float low) { return bounds.integers && fabsf(low) < 0x1p24F; }
+
 // Whether the filter's bounds hold a key.
 __device__ bool within_bounds(const Batch& b, std::int64_t list, Candidate c, double key) {
   if (b.bounds.sums) return static_cast<double>(c.low) <= key && key <= static_cast<double>(b.bounds.sums->up(c.low));
@@ -84,6 +87,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<kFew, T, Source>) ca
   const Candidate* candidates = b.lists.candidates + list * b.lists.capacity;
   const std::int64_t n = min(static_cast<std::int64_t>(b.lists.kept[list]), b.lists.capacity);
   const float cutoff = b.lists.cutoffs ? b.lists.cutoffs[list] : INFINITY;
+  const double inverse_scale = 1 / b.bounds.scale;  // a power of two
   int evaluated = 0;
   for (std::int64_t base = 0; base < n; base += kCanonicalLanes) {
     const int count = static_cast<int>(min(n - base, static_cast<std::int64_t>(kCanonicalLanes)));
@@ -93,11 +97,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<kFew, T, Source>) ca
     // Ascending lists end with those whose keys are not wanted.
     const unsigned near = __ballot_sync(kWarp, lane < count && !(mine.low > cutoff));
     const int wanted = !b.keys && (near & (near + 1)) == 0 ? __popc(near) : count;
-    evaluated += wanted;
+    // Those whose keys are to be evaluated: the first ones, or none.
+    const bool known = is_key(b.bounds, mine.low);
+    const int missing = __all_sync(kWarp, known) != 0 ? 0 : wanted;
+    evaluated += missing;
     double key = b.keys ? b.keys[i * b.lists.capacity + base + min(lane, count - 1)] : 0;
+    if (known && !b.keys) key = ScalarOps::mul(static_cast<double>(mine.low), inverse_scale);
     if constexpr (kFew)
-      if (wanted > 0 && !b.keys) key = keys_of_few_dims<T>(columns, u, id, b.terms);
-    for (int group = 0; group < wanted && !kFew && !b.keys; group += kPairs) {
+      if (missing > 0 && !b.keys) key = keys_of_few_dims<T>(columns, u, id, b.terms);
+    for (int group = 0; group < missing && !kFew && !b.keys; group += kPairs) {
       std::uint32_t together[kPairs];
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, id, group + j);

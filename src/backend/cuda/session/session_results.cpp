@@ -87,7 +87,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   const CandidateLists lists = lists_->from(first_list);
   job.lists = {lists.entries, lists.counts, p.capacity, lists.dropped, lists.cutoffs};
   const TileMeaning& meaning = maker_->meaning();
-  job.bounds = {meaning.scale, nullptr, nullptr, meaning.sums};
+  job.bounds = {meaning.scale, nullptr, nullptr, meaning.sums, meaning.integers};
   job.order = points_.order_of_columns(0);
   if (meaning.column_bounds) {
     job.bounds.rows = meaning.row_bounds + first_list;
