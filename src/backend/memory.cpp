@@ -158,7 +158,7 @@ std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, c
   return unfit;
 }
 
-ByteTypes require_valid_on_device(const MatrixView& m, const char* argument, std::int64_t first) {
+ByteTypes inspect_on_device(const MatrixView& m, const char* argument, std::int64_t first) {
   const knng_backend_seam& backend = its_backend();
   const knng_backend_matrix matrix = describe_matrix(m);
   std::int64_t row = -1, column = -1;

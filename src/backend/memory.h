@@ -49,7 +49,7 @@ std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, c
                                const char* argument);
 // As require_valid() of dataset/. first: the number of row 0, for messages. Returns the types of 8 bits that hold all
 // values.
-ByteTypes require_valid_on_device(const MatrixView& m, const char* argument, std::int64_t first = 0);
+ByteTypes inspect_on_device(const MatrixView& m, const char* argument, std::int64_t first = 0);
 
 knng_backend_matrix describe_matrix(const MatrixView& m) noexcept;
 

@@ -71,7 +71,8 @@ void pack_as_bytes(const Chunk& chunk, std::int64_t first, std::int64_t count, s
   const MatrixView& m = chunk.view();
   if (!chunk.file()) return pack_as_bytes(m, first, count, out);
   const std::int64_t row_bytes = m.cols * dtype_bytes(m.dtype);
-  const std::int64_t together = std::clamp<std::int64_t>(kHostBlock / row_bytes, 1, count);
+  constexpr std::int64_t kBytesTogether = 1 << 16;
+  const std::int64_t together = std::clamp<std::int64_t>(kBytesTogether / row_bytes, 1, count);
   Buffer<std::byte> stored(together * row_bytes);
   for (std::int64_t done = 0; done < count; done += together) {
     const std::int64_t here = std::min(together, count - done);

@@ -25,7 +25,7 @@ namespace libknng {
 std::int64_t find_invalid(const MatrixView& m, std::int64_t row) noexcept;
 // Throws KNNG_ERR_DATA naming row and column if some row has such a value. Host memory. number: the first row's.
 void require_valid(const MatrixView& m, const char* argument, std::int64_t number = 0);
-// Those of `known` that hold all values as well, which are valid. Host memory.
+// Which of `known` hold all values, which are valid. Host memory.
 ByteTypes find_byte_types(const MatrixView& m, ByteTypes known = kEitherByte) noexcept;
 // stored: the value, of type dtype.
 [[noreturn]] void refuse_invalid(std::int32_t dtype, const std::byte* stored, std::int64_t row, std::int64_t col,
@@ -81,7 +81,7 @@ class Chunk {
   // was: no time of a file tells everything that is written to it.
   void read(std::int64_t first, std::int64_t count, std::byte* out) const;
   const std::uint64_t* hashes() const noexcept { return hashes_.data(); }
-  // Types of 8 bits that hold all values: those that are known to.
+  // Types of 8 bits that hold all values, as far as is known.
   void set_byte_types(ByteTypes types) noexcept { byte_types_ = types; }
   ByteTypes byte_types() const noexcept { return byte_types_ ? byte_types_ : byte_types_of_dtype(view_.dtype); }
 

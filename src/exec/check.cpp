@@ -116,7 +116,7 @@ class Prepared {
       canonical_.emplace(rows_, task.metric, team, &budget, monitor, "rows");
       return;
     }
-    const std::int64_t count = std::ssize(ids), row_bytes = data.dim() * find_dtype(data.dtype())->bytes;
+    const std::int64_t count = std::ssize(ids), row_bytes = data.dim() * find_dtype(data.work_dtype())->bytes;
     Buffer<std::byte> copy(checked_mul(count, row_bytes, "sample"), &budget);
     if (data.on_devices())
       for (std::int64_t s = 0; s < count; ++s)
@@ -124,8 +124,8 @@ class Prepared {
             .pack(0, 1, copy.data() + s * row_bytes);
     else
       rows_.pack(0, count, copy.data());
-    rows_ = Dataset(data.dim(), data.dtype());
-    rows_.append(std::make_shared<Chunk>(std::move(copy), data.dtype(), count, data.dim()));
+    rows_ = Dataset(data.dim(), data.work_dtype());
+    rows_.append(std::make_shared<Chunk>(std::move(copy), data.work_dtype(), count, data.dim()));
     prepare(data, task, team, budget, monitor, [&ids](std::int64_t row) { return ids[static_cast<std::size_t>(row)]; });
   }
 

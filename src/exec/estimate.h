@@ -9,7 +9,8 @@
 namespace libknng {
 
 // queries: 0 for a build. Of queries, which nobody has seen, it is not known whether engines will work with them as
-// bytes (work_types.h), and on the CPU not their type either: memory is that of whichever takes most.
+// bytes (work_types.h), nor which type they have: memory is that of whichever takes most on the CPU, and on devices of
+// the rows' own type and bytes.
 TaskPlan estimate(const Dataset& stored, const Settings& settings, std::int64_t queries, std::int64_t k);
 
 }  // namespace libknng

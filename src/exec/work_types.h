@@ -1,6 +1,6 @@
 // The type in which engines work with rows. Rows of whole numbers that 8 bits hold are bytes to them, whatever the
 // caller stores them as: images, counts, one-hot categories. Products of bytes are exact, and fast on CPUs and GPUs; a
-// device stores a quarter or an eighth. Values are the same, so graphs are.
+// device stores a quarter or an eighth. Values are the same, so graphs are. Rows of 8-bit types keep theirs.
 #pragma once
 
 #include <cstdint>

@@ -81,14 +81,14 @@ Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, B
   return part;
 }
 
-ByteTypes require_valid_anywhere(const MatrixView& m, const char* argument, Monitor& monitor) {
+ByteTypes inspect_anywhere(const MatrixView& m, const char* argument, Monitor& monitor) {
   ByteTypes types = kEitherByte;
   in_blocks(
       m.rows, m.cols * dtype_bytes(m.dtype), &monitor,
       [&](std::int64_t first, std::int64_t count) {
         const MatrixView block = part_of(m, first, count);
         if (!m.on_host()) {
-          types = types & require_valid_on_device(block, argument, first);
+          types = types & inspect_on_device(block, argument, first);
           return;
         }
         require_valid(block, argument, first);

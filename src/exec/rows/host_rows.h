@@ -20,7 +20,7 @@ Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, B
                   const char* argument);
 
 // require_valid() and find_byte_types(), wherever the rows live. On the calling thread; monitor: follows and stops it.
-ByteTypes require_valid_anywhere(const MatrixView& m, const char* argument, Monitor& monitor);
+ByteTypes inspect_anywhere(const MatrixView& m, const char* argument, Monitor& monitor);
 
 // Hashes of rows in memory of a device, charged to `budget` and let go, to be a chunk's; of others none.
 // monitor: as before.

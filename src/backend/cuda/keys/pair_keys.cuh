@@ -94,8 +94,8 @@ __device__ double keys_of(const Source& columns, const Row (&u)[kRows], const st
 }
 
 // Keys of 32 columns, one a lane, with a row of up to kFewDims coordinates: a part of the lanes is enough for a pair's
-// terms, so that the warp works on some at a time. The lanes of canonical sums that have no term are 0, and adding
-// those changes nothing: a sum that began with 0 is not -0.
+// terms, so that the warp works on some at a time. The lanes of canonical sums that have no term are 0. Adding those
+// changes nothing but -0, which products that underflow may leave, and which is the key that 0 is (Product::finish()).
 inline constexpr int kFewDims = 16;
 template <class T, class Row, class Source>
 __device__ double keys_of_few_dims(const Source& columns, const Row& u, std::uint32_t id, const PairTerms& terms) {

@@ -31,7 +31,7 @@ struct FilterLists {
 // low <= key x scale <= low + 2 (rows[i] + columns[j]). scale is 4^exponent / Metric::scale, a power of two.
 // Null pointers: low <= key <= sums.up(low); without that the lists come from tiles of canonical keys or of exact
 // products, whose `low` is the key x scale rounded down.
-// integers: keys x scale are integers, so that lows which fp32 holds exactly are keys, and are taken as such.
+// integers: keys x scale are integers, and lows which fp32 holds exactly are taken as such in 15 of 16 rows.
 struct FilterBounds {
   double scale = 1;
   const float* rows = nullptr;     // as FilterLists

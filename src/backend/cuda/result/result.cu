@@ -52,9 +52,9 @@ struct InRegisters {
     return sorted;
   }
 };
-// The same with half the bytes to move: a number of 64 bits stands for an entry, the first bits of its key beside its
-// place in the row. Keys are counted from the smallest one, so that few bits are lost, or none. What they leave open,
-// two neighbours settle between them.
+// Or by numbers of 64 bits, half of what an entry takes: the first bits of its key beside its place in the row. Keys
+// are counted from the smallest one, so that few bits are lost, or none. What they leave open, two neighbours settle
+// between them.
 template <int kThreads, int kItems>
 struct ByShortKeys {
   static constexpr int threads = kThreads, entries = kThreads * kItems;
@@ -137,9 +137,9 @@ struct ByShortKeys {
     }
     __syncthreads();
   }
-  // Puts neighbours into their order until all are, if that is soon.
+  // Puts neighbours into their order until all are, if that is soon: it is not where many keys are equal.
   static __device__ bool settle(const KeyedIds& sorted, int filled) {
-    constexpr int kMostRounds = 8;
+    constexpr int kMostRounds = 8, kMany = kThreads / 4;
     for (int round = 0; round < kMostRounds; ++round) {
       bool moved = false;
       for (int odd = 0; odd < 2; ++odd) {
@@ -150,7 +150,9 @@ struct ByShortKeys {
         }
         __syncthreads();
       }
-      if (__syncthreads_or(moved) == 0) return true;
+      const int moving = __syncthreads_count(moved);
+      if (moving == 0) return true;
+      if (moving > kMany) return false;
     }
     return false;
   }
@@ -263,11 +265,11 @@ void store_sorted(const ResultJob& job, const Metric& metric, const ResultRows& 
 
 // The first of some ways, the smallest first, that has room for so many entries; else in chunks.
 template <class Sorting, class... Larger>
-void store_in_registers(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
+void store_by_size(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
   if (job.entries.slots <= Sorting::entries)
     store_sorted<Sorting>(job, metric, result, stream);
   else if constexpr (sizeof...(Larger) > 0)
-    store_in_registers<Larger...>(job, metric, result, stream);
+    store_by_size<Larger...>(job, metric, result, stream);
   else
     store_sorted<InChunks>(job, metric, result, stream);
 }
@@ -276,8 +278,8 @@ void store_in_registers(const ResultJob& job, const Metric& metric, const Result
 
 void store_result(const ResultJob& job, const Metric& metric, const ResultRows& result, cudaStream_t stream) {
   if (job.count == 0) return;
-  store_in_registers<InRegisters<32, 1>, InRegisters<32, 2>, InRegisters<32, 4>, InRegisters<64, 4>,
-                     InRegisters<128, 4>, ByShortKeys<256, 5>, ByShortKeys<256, 8>>(job, metric, result, stream);
+  store_by_size<InRegisters<32, 1>, InRegisters<32, 2>, InRegisters<32, 4>, InRegisters<64, 4>, InRegisters<128, 4>,
+                ByShortKeys<256, 5>, ByShortKeys<256, 8>>(job, metric, result, stream);
 }
 
 }  // namespace libknng::cuda

@@ -9,8 +9,8 @@
 
 namespace libknng::cuda {
 
-// Of rows whose values are valid. Leaves of *types, in device memory, the bits of the ByteTypes (core/byte_types.h)
-// that hold all values. Asynchronous.
+// Of rows whose values are valid. Clears in *types, in device memory, the bits of types (core/byte_types.h) that do not
+// hold every value. Asynchronous.
 void find_byte_types(const DeviceRows& rows, std::uint32_t* types, cudaStream_t stream);
 
 }  // namespace libknng::cuda

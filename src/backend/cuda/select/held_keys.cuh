@@ -48,7 +48,7 @@ struct HeldSearch {
     const unsigned offset = min(static_cast<unsigned>(share * static_cast<float>(span)), span - 1);
     return Key{from + offset} << 32 | 0xffffffffU;
   }
-  // Whether the first halves of keys, which are their lows, tell which are up to a pivot.
+  // Whether the upper halves of keys, which are their lows, tell which are up to a pivot.
   __device__ bool lows_differ() const { return first >> 32 != last >> 32; }
   __device__ void narrow(Key pivot, int count) {
     if (count >= rank) {
@@ -100,8 +100,8 @@ __device__ __forceinline__ HeldSearch begin_search(const Key (&keys)[kHeld], int
   return {Key{lowest} << 32, Key{highest} << 32 | 0xffffffffU, 0, size, rank};
 }
 
-// keys: those of a thread in its first `held` registers, all different, kNoKey where there is none, `size` in all; 1 <=
-// rank <= size. All threads of the group call it, and get the same.
+// keys: those of a thread in its first `held` registers, all different and of no NaN, kNoKey where there is none,
+// `size` in all; 1 <= rank <= size. All threads of the group call it, and get the same.
 template <int kWarps, int kHeld>
 __device__ Key kth_of_held(const Key (&keys)[kHeld], int held, int size, int rank, HeldScratch<kWarps>& scratch) {
   using Threads = Group<kWarps>;
@@ -122,7 +122,7 @@ __device__ Key kth_of_held(const Key (&keys)[kHeld], int held, int size, int ran
   each_held<kHeld>(held, [&](int h) {
     const bool near = keys[h] >= search.first && keys[h] <= search.last;
     const int place = append_place(&scratch.found, near);
-    if (near) scratch.near[place] = keys[h];
+    if (near && place < 32) scratch.near[place] = keys[h];
   });
   Threads::sync();
   const Key mine = Threads::lane() < search.upto - search.below ? scratch.near[Threads::lane()] : kNoKey;

@@ -1,6 +1,7 @@
 // What the candidates of a list prove of its k-th smallest key. Knows nothing of how lists grow.
 #pragma once
 
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/select/kth_smallest.cuh"
 #include "backend/cuda/select/merge.cuh"
 
@@ -43,9 +44,7 @@ __device__ float highest_of_nearest(KeyOf key, int size, const Bounds& bounds, s
     const Key nearest = key(i);
     if (nearest <= last) highest = max(highest, ordered(upper_bound(bounds, l, candidate(nearest))));
   }
-  // Lanes first: an atomic operation a warp, not one a key.
-#pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) highest = max(highest, __shfl_xor_sync(0xffffffffU, highest, apart));
+  highest = warp_max(highest);  // first: an atomic operation a warp, not one a key
   if (Threads::lane() == 0) atomicMax(&state.highest, highest);
   Threads::sync();
   return from_ordered(state.highest);

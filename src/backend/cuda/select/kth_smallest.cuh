@@ -15,7 +15,7 @@ template <int kWarps>
 struct KthScratch {
   static constexpr int samples = kWarps == 1 ? 32 : 64;
   static constexpr int room = kWarps == 1 ? 64 : 512;
-  Key between[2][room];
+  Key between[room];
   Key sample[samples];
   Key pivot[2];
   HeldScratch<kWarps> held;
@@ -32,63 +32,56 @@ struct KeyArray {
 struct KthSearch {
   Key first, last;
   int active, rank;
-  const Key* moved;  // these hold all active keys; null: key() does, among others
-  int moved_size;
   const Key* known;  // active keys to draw a sample from; null: key()
   int known_size;    // 0: none
-  int into;          // where the next ones are moved to
 };
 
 struct Pivots {
   Key low, high;
 };
 
-// Puts known keys into the scratch's sample: all of them, or evenly from end to end. Returns how many.
+// Puts known keys into the scratch's sample, evenly from end to end: there are more of them.
 template <int kWarps, class KeyOf>
-__device__ __forceinline__ int draw_sample(KeyOf key, const KthSearch& search, KthScratch<kWarps>& scratch) {
-  using Scratch = KthScratch<kWarps>;
+__device__ __forceinline__ void draw_sample(KeyOf key, const KthSearch& search, KthScratch<kWarps>& scratch) {
+  constexpr int kSamples = KthScratch<kWarps>::samples;
   const int thread = Group<kWarps>::thread();
-  const int drawn = min(search.known_size, Scratch::samples);
-  if (thread < drawn) {
-    const int i = drawn < Scratch::samples
-                      ? thread
-                      : static_cast<int>(static_cast<unsigned long long>(thread) *
-                                         static_cast<unsigned>(search.known_size) / Scratch::samples);
+  if (thread < kSamples) {
+    const auto i =
+        static_cast<int>(static_cast<unsigned long long>(thread) * static_cast<unsigned>(search.known_size) / kSamples);
     scratch.sample[thread] = search.known ? search.known[i] : key(i);
   }
   Group<kWarps>::sync();
-  return drawn;
 }
 
-// Pivots on either side of where the wanted key should be, as a sample of `drawn` keys tells; where it does not reach
-// so far, what they are stays.
+// Pivots on either side of where the wanted key should be, as the sample tells; where it does not reach so far, what
+// they are stays.
 template <int kWarps>
-__device__ __forceinline__ void find_pivots(const KthSearch& search, int drawn, KthScratch<kWarps>& scratch,
-                                            Pivots& pivots) {
+__device__ __forceinline__ void find_pivots(const KthSearch& search, KthScratch<kWarps>& scratch, Pivots& pivots) {
   using Threads = Group<kWarps>;
+  constexpr int kSamples = KthScratch<kWarps>::samples;
   // Two to three standard deviations of the rank that the wanted key would have in the sample.
   // (Rough arithmetic will do: it decides how many rounds there are, nothing else.)
   const float share = __fdividef(static_cast<float>(search.rank), static_cast<float>(search.active));
-  const float centre = share * static_cast<float>(drawn);
+  const float centre = share * kSamples;
   const float variance = fmaxf(centre * (1.0F - share), 1e-6F);
   const float spread = 1.0F + 2.0F * variance * rsqrtf(variance);
   const int low_rank = static_cast<int>(floorf(centre - spread)) - 1;
   const int high_rank = static_cast<int>(ceilf(centre + spread));
   // Each of the sample is compared with all others, by as many neighbouring lanes as there are.
-  constexpr int lanes = Threads::threads / KthScratch<kWarps>::samples;
+  constexpr int lanes = Threads::threads / kSamples;
   const int at = Threads::thread() / lanes, part = Threads::thread() % lanes;
-  const Key mine = scratch.sample[min(at, drawn - 1)];
+  const Key mine = scratch.sample[at];
   int smaller = 0;
-  for (int j = part; j < drawn; j += lanes) smaller += scratch.sample[j] < mine ? 1 : 0;
+  for (int j = part; j < kSamples; j += lanes) smaller += scratch.sample[j] < mine ? 1 : 0;
 #pragma unroll
   for (int apart = lanes / 2; apart > 0; apart /= 2) smaller += __shfl_xor_sync(0xffffffffU, smaller, apart);
-  if (part == 0 && at < drawn) {
+  if (part == 0) {
     if (smaller == low_rank) scratch.pivot[0] = mine;
     if (smaller == high_rank) scratch.pivot[1] = mine;
   }
   Threads::sync();
   if (low_rank >= 0) pivots.low = scratch.pivot[0];
-  if (high_rank < drawn) pivots.high = scratch.pivot[1];
+  if (high_rank < kSamples) pivots.high = scratch.pivot[1];
 }
 
 struct KthCounts {
@@ -97,7 +90,7 @@ struct KthCounts {
 
 // Counts the active keys below the pivots and between them, and moves these together, as far as there is room.
 template <int kWarps, class KeyOf>
-__device__ __forceinline__ KthCounts move_between(KeyOf key, const KthSearch& search, const Pivots& pivots,
+__device__ __forceinline__ KthCounts move_between(KeyOf key, int size, const KthSearch& search, const Pivots& pivots,
                                                   KthScratch<kWarps>& scratch) {
   using Threads = Group<kWarps>;
   const int thread = Threads::thread();
@@ -105,14 +98,14 @@ __device__ __forceinline__ KthCounts move_between(KeyOf key, const KthSearch& se
   Threads::sync();
   int below = 0;            // of the warp
   constexpr int reads = 4;  // in flight
-  for (int start = 0; start < search.moved_size; start += reads * Threads::threads) {
+  for (int start = 0; start < size; start += reads * Threads::threads) {
     Key mine[reads];
     bool between[reads];
     int place[reads];
 #pragma unroll
     for (int u = 0; u < reads; ++u) {
       const int i = start + u * Threads::threads + thread;
-      mine[u] = i >= search.moved_size ? ~Key{0} : search.moved ? search.moved[i] : key(i);
+      mine[u] = i < size ? key(i) : ~Key{0};
     }
 #pragma unroll
     for (int u = 0; u < reads; ++u) {
@@ -122,7 +115,7 @@ __device__ __forceinline__ KthCounts move_between(KeyOf key, const KthSearch& se
     append_places(&scratch.between_count, between, place);
 #pragma unroll
     for (int u = 0; u < reads; ++u)
-      if (between[u] && place[u] < KthScratch<kWarps>::room) scratch.between[search.into][place[u]] = mine[u];
+      if (between[u] && place[u] < KthScratch<kWarps>::room) scratch.between[place[u]] = mine[u];
   }
   if (Threads::lane() == 0 && below != 0) atomicAdd(&scratch.below_count, below);
   Threads::sync();
@@ -153,48 +146,44 @@ __device__ __forceinline__ bool narrow(KthSearch& search, const Pivots& pivots, 
   search.rank -= counts.below;
   search.active = counts.between;
   if (search.first == search.last) return true;
-  search.known = scratch.between[search.into];
+  search.known = scratch.between;
   search.known_size = min(counts.between, KthScratch<kWarps>::room);
-  if (counts.between <= KthScratch<kWarps>::room) {
-    search.moved = search.known;
-    search.moved_size = counts.between;
-  }
-  search.into ^= 1;
   return false;
 }
 
-// Of the active keys, if the group's registers hold what they are among.
+// Of keys that the group's registers hold.
 template <int kWarps, int kHeld, class KeyOf>
-__device__ __forceinline__ Key kth_in_registers(KeyOf key, const KthSearch& search, KthScratch<kWarps>& scratch) {
+__device__ __forceinline__ Key kth_in_registers(KeyOf key, int size, int k, KthScratch<kWarps>& scratch) {
   using Threads = Group<kWarps>;
   Key keys[kHeld];
 #pragma unroll
   for (int h = 0; h < kHeld; ++h) {
     const int i = h * Threads::threads + Threads::thread();
-    keys[h] = i >= search.moved_size ? kNoKey : search.moved ? search.moved[i] : key(i);
-    if (keys[h] < search.first || keys[h] > search.last) keys[h] = kNoKey;
+    keys[h] = i < size ? key(i) : kNoKey;
   }
-  return kth_of_held<kWarps>(keys, kHeld, search.active, search.rank, scratch.held);
+  return kth_of_held<kWarps>(keys, kHeld, size, k, scratch.held);
 }
 
-// key(i), 0 <= i < size, is read several times, all different, none of all ones (no float's); 1 <= k <= size. All
-// threads of the group call it, and get the same. Shared memory that key() reads must have been written before a
-// sync().
+// key(i), 0 <= i < size, is read several times, all different, none of a NaN; 1 <= k <= size. All threads of the group
+// call it, and get the same. Shared memory that key() reads must have been written before a sync().
 template <int kWarps, class KeyOf>
 __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scratch) {
-  constexpr int kFew = 2, kMany = 8;  // keys of a thread
-  KthSearch search{0, ~Key{0}, size, k, nullptr, size, nullptr, size, 0};
+  constexpr int kFew = 2 * Group<kWarps>::threads, kMany = 8 * Group<kWarps>::threads, kRoom = KthScratch<kWarps>::room;
+  static_assert(KthScratch<kWarps>::samples <= kRoom && kRoom <= kMany);
+  if (size <= kFew) return kth_in_registers<kWarps, 2>(key, size, k, scratch);
+  if (size <= kMany) return kth_in_registers<kWarps, 8>(key, size, k, scratch);
+  KthSearch search{0, ~Key{0}, size, k, nullptr, size};
   for (;;) {
-    if (search.moved_size <= kFew * Group<kWarps>::threads) return kth_in_registers<kWarps, kFew>(key, search, scratch);
-    if (search.moved_size <= kMany * Group<kWarps>::threads)
-      return kth_in_registers<kWarps, kMany>(key, search, scratch);
     Pivots pivots{search.first, search.last};
     if (search.known_size > 0) {
-      const int drawn = draw_sample(key, search, scratch);
-      find_pivots(search, drawn, scratch, pivots);
+      draw_sample(key, search, scratch);
+      find_pivots(search, scratch, pivots);
     }
-    const KthCounts counts = move_between(key, search, pivots, scratch);
+    const KthCounts counts = move_between(key, size, search, pivots, scratch);
     if (narrow(search, pivots, counts, scratch)) return search.first;
+    if (search.known_size == search.active)  // all of them are there
+      return kth_in_registers < kWarps,
+             kRoom <= kFew ? 2 : 8 > (KeyArray{scratch.between}, search.active, search.rank, scratch);
   }
 }
 

@@ -89,7 +89,8 @@ struct Both {
   __device__ Key operator()(int i) const { return make_key(i < in_list ? list[i] : incoming[i - in_list]); }
 };
 
-// ---- longer lists, in no order, whose keys two warps hold in registers: enough to hide what each waits for
+// ---- longer lists, in no order, whose keys two warps hold in registers. One would hold twice as many, so that a
+// multiprocessor had as many lists in work, and half the warps to go on with while some wait.
 
 using Holders = Group<2>;
 struct HoldersState {
@@ -123,6 +124,7 @@ __device__ void merge_held(const CandidateLists& lists, std::int64_t l, const In
   const int held = (all + kStep - 1) / kStep, size = min(all, lists.capacity);
   Key keys[kHeld];
   each_held<kHeld>(held, [&](int h) { keys[h] = h * kStep + thread < all ? both(h * kStep + thread) : kNoKey; });
+  Holders::sync();  // both have read how many there were
   float highest = infinity(), dropped = lists.dropped[l];
   if (size >= bounds.k) {
     const Key last = kth_of_held<Holders::warps>(keys, held, all, bounds.k, state.scratch);

@@ -223,14 +223,11 @@ struct RowStream {
   // one where there was no room, what has not been appended, each thread's as in below(); all ones: nothing has.
   __device__ unsigned collect(unsigned start, float limit, unsigned& left) const {
     for (; start < length; start += Batches::step) {
-      unsigned mask;
-      if (length - start >= 2 * Batches::step) {
+      if (length - start >= 2 * Batches::step)
         batches.template begin<true>(row, length, start + Batches::step);
-        mask = below<true>(start, limit);
-      } else {
+      else
         batches.template begin<false>(row, length, start + Batches::step);
-        mask = below<false>(start, limit);
-      }
+      const unsigned mask = length - start >= Batches::step ? below<true>(start, limit) : below<false>(start, limit);
       left = append(admission.template admitted<Batches>(mask & left, start), start);
       if (__any_sync(0xffffffffU, left != 0)) break;
       left = ~0U;

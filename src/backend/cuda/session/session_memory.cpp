@@ -126,6 +126,8 @@ std::int64_t found_capacity(std::int64_t k, std::int64_t capacity) {
   return std::max(capacity, libknng::round_up(static_cast<std::int64_t>(mean + six_deviations), kPlaces));
 }
 std::int64_t found_capacity(const knng_backend_problem& p) {
+  // What a single tile finds is all that lists will have. (Engines that guess have several parts of it.)
+  if (p.square && !is_paged(p) && !engine_of(p).guesses && p.tile_rows >= p.rows.count) return p.capacity;
   const std::int64_t found = found_capacity(p.k, p.capacity);
   const CutoffGuess guess = cutoff_guess(p);
   if (guess.drawn == 0) return found;
