@@ -26,7 +26,7 @@ inline constexpr int kPairsOfList = T::kHeavy                                   
 
 // Steps of 32 coordinates that are on their way together.
 template <class Element, int kColumns>
-inline constexpr int kStepsTogether = kColumns * sizeof(Element) <= 16 ? 4 : 2;
+inline constexpr int kStepsTogether = kColumns * sizeof(Element) <= 32 ? 4 : 2;
 
 // Adds the terms of coordinates from the lane's own `t` on, some steps of them, to s; kWhole: none is beyond the last.
 template <class T, int kSteps, bool kWhole, int kRows, int kColumns, class Row, class Column>
