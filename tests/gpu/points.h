@@ -148,6 +148,21 @@ inline Points make_points(const Metric& metric, std::int32_t dtype, std::int64_t
   return p;
 }
 
+// Gives the points other values, value(i, t), which their type holds.
+template <class Value>
+void set_values(Points& p, Value&& value) {
+  visit_row_dtype(p.dtype, [&]<class T>(const T*) {
+    for (std::int64_t i = 0; i < p.rows; ++i)
+      for (std::int64_t t = 0; t < p.dim; ++t) {
+        const T x = from_double<T>(value(i, t));
+        p.values[static_cast<std::size_t>(i * p.dim + t)] = to_double(x);
+        std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride + t * p.col_stride) * sizeof(T), &x,
+                    sizeof x);
+      }
+  });
+  finish(p);
+}
+
 // The same on the device, prepared there.
 class DevicePoints {
  public:

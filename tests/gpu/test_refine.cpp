@@ -338,12 +338,7 @@ void wrong_bounds_are_counted() {
 
 Points on_a_line(const std::vector<double>& places) {
   Points p = make_points(find_metric("sqeuclidean", 0), KNNG_F32, static_cast<std::int64_t>(places.size()), 1, 25);
-  p.values = places;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto x = static_cast<float>(places[i]);
-    std::memcpy(p.stored.data() + i * static_cast<std::size_t>(p.row_stride) * sizeof x, &x, sizeof x);
-  }
-  finish(p);
+  set_values(p, [&](std::int64_t i, std::int64_t) { return places[static_cast<std::size_t>(i)]; });
   return p;
 }
 
@@ -466,13 +461,7 @@ void the_last_key_is_not_above_the_cutoff(double third, float cutoff, bool wante
 void values_too_large_are_found() {
   const Metric metric = find_metric("sqeuclidean", 0);
   Points p = make_points(metric, KNNG_F64, 33, 4, 22);
-  for (std::int64_t i = 0; i < p.rows; ++i)
-    for (std::int64_t t = 0; t < p.dim; ++t) {
-      const double x = static_cast<double>(i) + (i >= 17 ? 1e30 * static_cast<double>(i) : 0);
-      p.values[static_cast<std::size_t>(i * p.dim + t)] = x;
-      std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride + t) * sizeof x, &x, sizeof x);
-    }
-  finish(p);
+  set_values(p, [](std::int64_t i, std::int64_t) { return static_cast<double>(i) * (i >= 17 ? 1e30 : 1); });
   for (const std::int32_t dtype : {KNNG_F32, KNNG_F64}) {
     const Question q{p, p, 3, true, {}, false, false, dtype};
     const DevicePoints device(p);
@@ -531,12 +520,7 @@ void rows_are_sorted(const Points& p, std::int64_t k, const char* what) {
 // Equal keys beyond what the selection can sort at once, and k up to the last row.
 void many_equal_keys(std::int64_t points, std::int64_t k) {
   Points p = make_points(find_metric("manhattan", 0), KNNG_U8, points, 3, 23);
-  for (std::size_t i = 0; i < p.values.size(); ++i) p.values[i] = i % 7 == 0;
-  for (std::int64_t i = 0; i < p.rows; ++i)
-    for (std::int64_t t = 0; t < p.dim; ++t)
-      p.stored[static_cast<std::size_t>(i * p.row_stride + t)] =
-          static_cast<std::byte>(p.values[static_cast<std::size_t>(i * p.dim + t)]);
-  finish(p);
+  set_values(p, [](std::int64_t i, std::int64_t t) { return (3 * i + t) % 7 == 0 ? 1.0 : 0.0; });
   rows_are_sorted(p, k, "equal");
 }
 
@@ -545,14 +529,10 @@ void many_equal_keys(std::int64_t points, std::int64_t k) {
 void nearly_equal_keys(std::int64_t points, std::int64_t steps) {
   Points p = make_points(find_metric("manhattan", 0), KNNG_F64, points, 1, 25);
   const std::int64_t stride = 1237;  // prime to all numbers of points
-  for (std::int64_t i = 0; i < points; ++i) {
-    double x = std::bit_cast<double>(std::bit_cast<std::int64_t>(1.0) + i * stride % points * steps);
-    if (i == 0) x = 0;
-    if (i == points / 3) x = 1e300;
-    p.values[static_cast<std::size_t>(i)] = x;
-    std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride) * sizeof x, &x, sizeof x);
-  }
-  finish(p);
+  set_values(p, [&](std::int64_t i, std::int64_t) {
+    if (i == 0 || i == points / 3) return i == 0 ? 0.0 : 1e300;
+    return std::bit_cast<double>(std::bit_cast<std::int64_t>(1.0) + i * stride % points * steps);
+  });
   rows_are_sorted(p, points - 1, "nearly equal");
 }
 
