@@ -167,18 +167,6 @@ void symmetric_tiles_are_the_same(const Points& p) {
     }
 }
 
-// Values of fp32 points in place of those that were made.
-template <class F>
-void set_values(Points& p, F&& value) {
-  for (std::int64_t i = 0; i < p.rows; ++i)
-    for (std::int64_t t = 0; t < p.dim; ++t) {
-      const float x = value(i, t);
-      p.values[static_cast<std::size_t>(i * p.dim + t)] = static_cast<double>(x);
-      std::memcpy(p.stored.data() + static_cast<std::size_t>(i * p.row_stride + t) * sizeof x, &x, sizeof x);
-    }
-  finish(p);
-}
-
 // Powers of the smallest differences, whose logarithms are as long as they get, in few dimensions: how much of the
 // bound this chip's approximations and the roundings of p and of the product take. (tests/unit/test_sum_bound.cpp does
 // it with the worst approximations that are allowed.)
