@@ -14,7 +14,7 @@ bool vectors_are_short();
 bool kept_lows_pay(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
                    std::int64_t k);
 // Whether it does a problem with that grid: all pairs are one tile, few enough are wanted, and rows are not of integers
-// whose products need no bounds. dtype: of both sides, 0 if they differ.
+// whose exact products are faster. dtype: of both sides, 0 if they differ.
 bool keeps_lows(const Metric& metric, std::int32_t dtype, const TileGrid& grid, std::int64_t dim, std::int64_t k);
 
 // Memory: for all threads, and of each.
