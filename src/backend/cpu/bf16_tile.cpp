@@ -15,7 +15,7 @@
 #endif
 
 #define KNNG_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#define KNNG_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+#define KNNG_AVX512_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define KNNG_AMX __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,amx-tile,amx-bf16")))
 
 namespace libknng {
@@ -35,7 +35,7 @@ const std::uint16_t* panel_of(const FilterStrip& s, std::int64_t panel) {
 
 // Products of 8 rows with a panel of columns.
 constexpr int kVectorRows = 8;
-KNNG_BF16 void multiply_vectors(const FilterStrip& s, std::int64_t row, std::int64_t panel, float* products) {
+KNNG_AVX512_BF16 void multiply_vectors(const FilterStrip& s, std::int64_t row, std::int64_t panel, float* products) {
   const std::int64_t depth = bf16_depth(s.dim);
   const std::uint16_t* a = row_of(s, row);
   const std::uint16_t* b = panel_of(s, panel);
