@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "dataset/byte_values.h"
 #include "dataset/fingerprint.h"
 
 namespace libknng {
@@ -20,21 +21,24 @@ const T* element(const MatrixView& m, std::int64_t row) noexcept {
 // Those of `known` that hold all of `count` values, some hundred at a time: of most data the first few tell.
 template <class T>
 ByteTypes find_byte_types_of(const T* x, std::int64_t count, std::int64_t stride, ByteTypes known) noexcept {
-  constexpr std::int64_t kTogether = 256;
+  constexpr std::int64_t kTogether = 1024;
   for (std::int64_t first = 0; first < count && known != kNoByteType; first += kTogether) {
     const std::int64_t end = std::min(first + kTogether, count);
-    // Without a branch, for vectors of the processor.
-    int fractions = 0, lowest = 0, highest = 0;
-    for (std::int64_t t = first; t < end; ++t) {
-      const auto v = static_cast<std::conditional_t<std::is_same_v<T, float>, float, double>>(to_double(x[t * stride]));
-      const int whole = v >= -128 && v <= 255 ? static_cast<int>(v) : -1000;
-      fractions |= static_cast<decltype(v)>(whole) != v;
-      lowest = std::min(lowest, whole);
-      highest = std::max(highest, whole);
+    if constexpr (std::is_floating_point_v<T>)
+      if (stride == 1) {
+        known = known & byte_types_of_values(x + first, end - first);
+        continue;
+      }
+    if constexpr (std::is_integral_v<T>) {
+      T lowest = 0, highest = 0;
+      for (std::int64_t t = first; t < end; ++t) {
+        lowest = std::min(lowest, x[t * stride]);
+        highest = std::max(highest, x[t * stride]);
+      }
+      known = known & byte_types_of(lowest) & byte_types_of(highest);
+    } else {
+      for (std::int64_t t = first; t < end; ++t) known = known & byte_types_of(x[t * stride]);
     }
-    if (fractions != 0 || lowest < -128) return kNoByteType;
-    if (lowest < 0) known = known & kSignedByte;
-    if (highest > 127) known = known & kUnsignedByte;
   }
   return known;
 }

@@ -1,0 +1,14 @@
+// What types of 8 bits do not hold of values that follow each other. Knows nothing of rows.
+#pragma once
+
+#include <cstdint>
+
+#include "core/byte_types.h"
+
+namespace libknng {
+
+// Those that hold all of `count` valid values.
+ByteTypes byte_types_of_values(const float* x, std::int64_t count) noexcept;
+ByteTypes byte_types_of_values(const double* x, std::int64_t count) noexcept;
+
+}  // namespace libknng
