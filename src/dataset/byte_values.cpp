@@ -13,8 +13,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As byte_types_of() of each, one comparison at a time. rounding: where numbers are 1 apart, so that to add it rounds
-// to a whole number.
+// The types that byte_types_of() has for every value. rounding: so large that neighbouring numbers are 1 apart, so that
+// adding it rounds a value to a whole number.
 template <class T>
 std::uint32_t byte_types_of_all(const T* x, std::int64_t count, T rounding) {
   const hn::ScalableTag<T> d;

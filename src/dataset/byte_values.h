@@ -1,4 +1,4 @@
-// What types of 8 bits do not hold of values that follow each other. Knows nothing of rows.
+// Which types of 8 bits hold values that follow each other. Knows nothing of rows.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ const T* element(const MatrixView& m, std::int64_t row) noexcept {
   return reinterpret_cast<const T*>(m.data) + row * m.row_stride;
 }
 
-// Those of `known` that hold all of `count` values, some hundred at a time: of most data the first few tell.
+// Those of `known` that hold all of `count` values, a thousand at a time: of most data the first of them tell.
 template <class T>
 ByteTypes find_byte_types_of(const T* x, std::int64_t count, std::int64_t stride, ByteTypes known) noexcept {
   constexpr std::int64_t kTogether = 1024;

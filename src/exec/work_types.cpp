@@ -5,8 +5,8 @@
 namespace libknng {
 namespace {
 
-// Fewer points are faster as they are stored. Two threads, AVX-512, ms as float32 / as bytes, k = 10: 1,000 x 32 1.2 /
-// 2.5, 1,000 x 512 4.8 / 9.3; 3,000 x 32 11 / 9.6, x 128 20 / 12, x 512 47 / 25.
+// Fewer points are as fast as they are stored, or faster. Two threads, AVX-512, ms as float32 / as bytes, k = 10: 1,000
+// x 32 1.0 / 1.1, 1,000 x 512 4.2 / 6.9; 3,000 x 32 11 / 9.6, x 128 20 / 12, x 512 47 / 25.
 constexpr std::int64_t kMostAsStored = 2048;
 
 }  // namespace

@@ -201,8 +201,8 @@ class RowWorker {
 };
 
 // Bytes have exact products in tiles. Two threads, AVX-512, ms of tiles, or of the direct engine where they do not pay,
-// and of this: 1,000 x 32 at k = 10 2.1, 1.1, 2,000 x 32 5.6, 3.5; 300 x 128 0.5, 1.0, 1,000 x 128 3.0, 1.7, 2,000 x
-// 128 5.5, 6.9; 1,000 x 512 at k = 1 4.0, 8.7, at k = 100 17, 15.
+// and of this, at k = 10: 1,000 x 32 2.1, 1.1, 2,000 x 32 5.6, 3.5; 300 x 128 0.5, 1.0, 1,000 x 128 3.0, 1.7, 1,500 x
+// 128 4.8, 4.5; 1,000 x 512 at k = 1 4.1, 8.7, at k = 100 17, 15.
 bool bounds_pay_for_bytes(const TileGrid& grid, std::int64_t dim, std::int64_t k) {
   const std::int64_t points = std::max(grid.rows, grid.columns);
   if (dim > 256) return k > 1 && (points <= 1200 || (points <= 2048 && k > points / 16));

@@ -1,6 +1,6 @@
 // The k-th smallest of the keys that a group of threads holds in its registers. An interval around it becomes smaller:
 // the keys up to a pivot are counted, which takes one comparison a key and moves none, until so few are left that a
-// warp sorts them. Where keys lie evenly a pivot is nearly where it should be, so that 6 to 8 of them do.
+// warp sorts them. Where keys lie evenly a pivot is nearly where it should be, so that 4 to 6 of them do.
 #pragma once
 
 #include "backend/cuda/base/warp.cuh"

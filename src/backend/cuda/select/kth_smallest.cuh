@@ -169,6 +169,7 @@ __device__ __forceinline__ Key kth_in_registers(KeyOf key, int size, int k, KthS
 template <int kWarps, class KeyOf>
 __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scratch) {
   constexpr int kFew = 2 * Group<kWarps>::threads, kMany = 8 * Group<kWarps>::threads, kRoom = KthScratch<kWarps>::room;
+  constexpr int kHeld = kRoom <= kFew ? 2 : 8;  // of what is left
   static_assert(KthScratch<kWarps>::samples <= kRoom && kRoom <= kMany);
   if (size <= kFew) return kth_in_registers<kWarps, 2>(key, size, k, scratch);
   if (size <= kMany) return kth_in_registers<kWarps, 8>(key, size, k, scratch);
@@ -182,8 +183,7 @@ __device__ Key kth_smallest(KeyOf key, int size, int k, KthScratch<kWarps>& scra
     const KthCounts counts = move_between(key, size, search, pivots, scratch);
     if (narrow(search, pivots, counts, scratch)) return search.first;
     if (search.known_size == search.active)  // all of them are there
-      return kth_in_registers < kWarps,
-             kRoom <= kFew ? 2 : 8 > (KeyArray{scratch.between}, search.active, search.rank, scratch);
+      return kth_in_registers<kWarps, kHeld>(KeyArray{scratch.between}, search.active, search.rank, scratch);
   }
 }
 
