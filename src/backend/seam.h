@@ -136,14 +136,21 @@ typedef struct knng_backend_problem {
   knng_backend_units units;
 } knng_backend_problem;
 
-/* Precisions of the products, in the order in which they are tried; the numbers are those of Proof in graph/graph.h.
- * Metrics without product form have the first and the last, engine=direct the last alone; products of bytes
- * (plan/integer_products.h), which are exact, the first alone. */
-enum { KNNG_RUNG_FILTER = 1, KNNG_RUNG_TWO_PIECE = 2, KNNG_RUNG_FP32 = 3, KNNG_RUNG_FP64 = 4 };
+/* Precisions of the products; the numbers are those of Proof in graph/graph.h, but for rows rounded to bytes, which are
+ * tried first where they are tried, and whose proof is the filter's. Metrics without product form have the filter and
+ * the last, engine=direct the last alone; products of bytes (plan/integer_products.h), which are exact, the filter
+ * alone. */
+enum {
+  KNNG_RUNG_FILTER = 1,
+  KNNG_RUNG_TWO_PIECE = 2,
+  KNNG_RUNG_FP32 = 3,
+  KNNG_RUNG_FP64 = 4,
+  KNNG_RUNG_ROUNDED_BYTES = 5
+};
 
 /* A rung of a problem's ladder. */
 typedef struct knng_backend_rung {
-  int32_t number;   /* KNNG_RUNG_*: what begin() takes and what rows that it proves get */
+  int32_t number;   /* KNNG_RUNG_*: what begin() takes */
   int32_t unit;     /* a KNNG_UNIT bit; 0: no products */
   const char* name; /* static, for people: "fp32" as in "distances again, in fp32" */
 } knng_backend_rung;
@@ -159,6 +166,7 @@ typedef struct knng_backend_engine {
   int64_t most_pairs;      /* of a tile: larger ones do not pay */
   int64_t pairs_alone;     /* most pairs of a graph that should be one tile, if one device has it alone */
   int32_t redoes_by_lists; /* redo() can do without all keys, where all points stay on the device */
+  int64_t candidates;      /* that a list should keep at least; fewer do for most precisions */
 } knng_backend_engine;
 
 /* Where results go: entry 0 is that of point 0, whatever rows a call is for. */
@@ -167,7 +175,7 @@ typedef struct knng_backend_result {
   void* values;   /* rows x width of value_dtype */
   int32_t device; /* in whose memory ids and values are; -1: in the host's, as all else is */
   uint8_t* ties;  /* rows */
-  uint8_t* proof; /* rows: the rung that proved the row, 0 if it is not proved: then its list may lack neighbours */
+  uint8_t* proof; /* rows: Proof of graph/graph.h; none: the list may lack neighbours */
   /* Counted up by the calls. */
   int64_t keys;       /* canonical keys evaluated */
   int64_t violations; /* of bounds */
@@ -242,7 +250,8 @@ typedef struct knng_backend_seam {
    * this precision. crowded: many lists will meet far more than they have room for; nothing but time depends on it. */
   int32_t (*begin)(knng_backend_session* session, int32_t rung, int32_t crowded, knng_backend_error* error);
   /* After begin(): the share of the rows that tiles in this precision will leave without a proof, as some rows tell; if
-   * `guess`, under cut-offs that first_cutoffs() guesses, and 1 where it does not. Lists and cut-offs are those of
+   * `guess`, under cut-offs that first_cutoffs() guesses, and 1 where it does not; infinite where the next precision
+   * would do better, whatever is left. Lists and cut-offs are those of
    * begin() afterwards. An estimate, which nothing but time depends on; 0 where it would take about as long as the
    * tiles, or where points come in blocks. crowded: what begin() should be told if rows are redone by lists. */
   int32_t (*sample)(knng_backend_session* session, int32_t guess, double* unproved, int32_t* crowded,

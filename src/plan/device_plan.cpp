@@ -38,7 +38,7 @@ std::int64_t whole_grains(std::int64_t side) { return std::max(kGrain, side / kG
 // A list keeps more than k candidates, so that a bound that cannot tell neighbours from their rivals still proves most
 // rows. How many are enough is the bound's matter: rows that need more are found out and redone.
 std::int64_t list_capacity(const BudgetedProblem& p) {
-  return std::min(round_up(checked_add(p.k, p.k / 8 + 16, "k"), 32), p.columns);
+  return std::min(round_up(std::max(checked_add(p.k, p.k / 8 + 16, "k"), p.candidates), 32), p.columns);
 }
 
 // Rows that are answered together lie the closer the more they are, so that calls are few: one for each device, or as

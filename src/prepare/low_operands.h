@@ -18,7 +18,7 @@ class LowOperands {
   static std::int64_t bytes(std::int64_t rows, std::int64_t dim);
 
   // How far fp32 takes a point, for LowBound: 2^-24 in each coordinate, and the rounding of x.
-  static constexpr LowBound::Ratios kRatios = {LowBound::kSmallestRatio * (1 + 0x1p-20)};
+  static constexpr LowBound::Rounding kRounding = {LowBound::kSmallestRatio * (1 + 0x1p-20)};
 
   const float* panels() const noexcept { return panels_.data(); }
   // t, rounded down; +inf for points without direction and past the last, so that no list that is full wants them.

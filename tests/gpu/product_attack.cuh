@@ -236,9 +236,10 @@ inline void judge(const Case& c, const Pairs& pairs, const std::vector<float>& f
   const TensorCores chip = tensor_cores_of(c.compute_major);
   const std::int64_t dim = pairs.dim;
   const Size size = pairs.size;
-  const ProductUnit unit = cuda::Products::unit(
-      c.precision, dim, {LowBound::kSmallestRatio, c.precision == Precision::two_piece ? kPieceRatio : 0},
-      {unit_of(c.precision), chip.lost, chip.shortest});
+  ProductUnit unit = cuda::Products::unit(c.precision, dim, {unit_of(c.precision), chip.lost, chip.shortest});
+  // Terms of pieces a' and a'' add up to (|a'| + |a''|)^2 at most, and a''.a'' is left out (refine/low_bound.h).
+  if (c.precision == Precision::two_piece)
+    unit.gamma = unit.gamma * (1 + 2 * kPieceRatio) * (1 + 2 * kPieceRatio) + kPieceRatio * kPieceRatio;
   // Below it a length counts as so much: tensor cores align factors as if they were no smaller (rounding_model.h).
   const double shortest = c.precision == Precision::fp32 ? 0 : kSmallestNormalHalf;
   const double underflow = c.precision == Precision::fp32 ? unit.eta : 0x1p-148;

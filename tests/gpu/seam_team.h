@@ -16,7 +16,8 @@ extern "C" const knng_backend_seam* knng_cuda_entry();
 
 namespace libknng::cuda::test {
 
-// Of 4-byte floats or bytes, packed. A small grid, so that most keys are tied, and of each row an equal one.
+// Of 4-byte floats or bytes, packed. A small grid, so that most keys are tied, and of each row an equal one; but one of
+// the last rows is in the middle of all.
 struct Grid {
   Points points;
   std::vector<std::byte> packed;
@@ -29,6 +30,7 @@ inline Grid make_grid(const Metric& metric, std::int32_t dtype, std::int64_t n, 
   const auto half = static_cast<std::size_t>(n / 2 * dim);
   for (std::size_t i = 0; i < p.values.size(); ++i)
     p.values[i] = i < half ? static_cast<double>(random.next() % 3) : p.values[i - half];
+  if (!has_directions(metric.transform)) std::fill_n(p.values.end() - 3 * dim, dim, 1.0);
   for (const double value : p.values) {
     const auto x = static_cast<float>(value);
     const auto* const bytes = reinterpret_cast<const std::byte*>(&x);

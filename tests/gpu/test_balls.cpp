@@ -1,66 +1,97 @@
 // Balls of points (fused/balls.cuh): whatever points they are of, a pair of windows is looked at if some pair of its
 // points has a low that is not above both cut-offs; and windows that are far apart are not.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
 #include <cuda_fp16.h>
 
 #include "backend/cuda/fused/balls.cuh"
+#include "backend/cuda/select/integer_terms.h"
 #include "tests/gpu/gpu.cuh"
 #include "tests/unit/values.h"
 
 namespace {
 
 using namespace libknng::cuda::fused;
+using libknng::cuda::kNoIntegerTerm;
+using libknng::cuda::kUnknownIntegerTerm;
 using values::Random;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+enum class Operand { half, two_pieces, byte };
+
 // How points lie, by window of kWindow.
 struct Shape {
   int count, dim;
-  bool two_piece;
+  Operand operand;
   double apart, width;  // of windows' middles, and of points about them
 };
 
 // Operands and terms of some points; lows of pairs in fp64, whose roundings are far below those of terms.
 struct Sample {
-  int count, dim, second, stride;
-  std::vector<__half> operands;
-  std::vector<float> terms;
+  int count, dim, second, stride;  // in values
+  bool are_bytes;
+  std::vector<std::byte> operands;
+  std::vector<float> terms;  // of bytes the bits of integers
   double largest_square = 0;
 
   Sample(const Shape& s, Random& random)
       : count(s.count),
         dim(s.dim),
-        second(s.two_piece ? 2 * ((s.dim + 7) / 8 * 8) : 0),
-        stride((s.two_piece ? 4 : 1) * ((s.dim + 7) / 8 * 8)),
-        operands(static_cast<std::size_t>(count * stride)) {
+        second(s.operand == Operand::two_pieces ? 2 * ((s.dim + 7) / 8 * 8) : 0),
+        stride((s.operand == Operand::two_pieces ? 4 : 1) * ((s.dim + 15) / 16 * 16)),
+        are_bytes(s.operand == Operand::byte),
+        operands(static_cast<std::size_t>(count * stride * (are_bytes ? 1 : 2))) {
     std::vector<double> middle(static_cast<std::size_t>(dim));
     for (int i = 0; i < count; ++i) {
       double square = 0;
       for (int t = 0; t < dim; ++t) {
         double& m = middle[static_cast<std::size_t>(t)];
         if (i % kWindow == 0) m = s.apart * (random.uniform());
-        const double x = m + s.width * (random.uniform());
-        const __half h = __float2half(static_cast<float>(x));
-        operands[static_cast<std::size_t>(i * stride + t)] = h;
-        if (second > 0)
-          operands[static_cast<std::size_t>(i * stride + second + t)] =
-              __float2half(static_cast<float>(x - static_cast<double>(__half2float(h))));
+        double x = m + s.width * (random.uniform());
+        if (are_bytes) {
+          x = std::clamp(std::nearbyint(x / 40), -127.0, 127.0);
+          operands[static_cast<std::size_t>(i * stride + t)] = static_cast<std::byte>(static_cast<int>(x));
+        } else {
+          put(i, t, x);
+          if (second > 0) put(i, second + t, x - value(i, t));
+        }
         square += x * x;
       }
       largest_square = std::max(largest_square, square);
       // Bounds take something off; some points have no direction, of one nothing is known.
       const double off = square * 0x1p-9 * random.uniform();
-      terms.push_back(i % 509 == 508 ? kInfinity : i == 595 ? -kInfinity : static_cast<float>(square - off));
+      const bool none = i % 509 == 508, unknown = i == 595;
+      const int integer = none      ? kNoIntegerTerm
+                          : unknown ? kUnknownIntegerTerm
+                                    : static_cast<int>(std::floor(square - off));
+      const float halved = none ? kInfinity : unknown ? -kInfinity : static_cast<float>(square - off);
+      terms.push_back(are_bytes ? std::bit_cast<float>(integer) : halved);
     }
   }
 
+  void put(int i, int t, double x) {
+    const __half h = __float2half(static_cast<float>(x));
+    std::memcpy(operands.data() + (i * stride + t) * 2, &h, sizeof h);
+  }
   double value(int i, int t) const {
-    return static_cast<double>(__half2float(operands[static_cast<std::size_t>(i * stride + t)]));
+    if (are_bytes)
+      return static_cast<double>(static_cast<std::int8_t>(operands[static_cast<std::size_t>(i * stride + t)]));
+    __half h;
+    std::memcpy(&h, operands.data() + (i * stride + t) * 2, sizeof h);
+    return static_cast<double>(__half2float(h));
+  }
+  double term(int i) const {
+    const float bits = terms[static_cast<std::size_t>(i)];
+    if (!are_bytes) return static_cast<double>(bits);
+    const int integer = std::bit_cast<int>(bits);
+    if (integer == kNoIntegerTerm) return static_cast<double>(kInfinity);
+    return integer == kUnknownIntegerTerm ? -static_cast<double>(kInfinity) : integer;
   }
   double rest(int i, int t) const { return second > 0 ? value(i, second + t) : 0; }
   // t_i + t_j - 2 acc, of a product that leaves out that of the second pieces.
@@ -68,8 +99,7 @@ struct Sample {
     double product = 0;
     for (int t = 0; t < dim; ++t)
       product += value(i, t) * value(j, t) + value(i, t) * rest(j, t) + rest(i, t) * value(j, t);
-    return static_cast<double>(terms[static_cast<std::size_t>(i)]) +
-           static_cast<double>(terms[static_cast<std::size_t>(j)]) - 2 * product;
+    return term(i) + term(j) - 2 * product;
   }
 };
 
@@ -100,12 +130,11 @@ void expect_windows(const Shape& shape, bool both, int unit_columns, std::uint64
     cutoffs[static_cast<std::size_t>(first(a) + random.below(last(a) - first(a)))] = cutoff;
   }
 
-  const gpu::Array<__half> operands(points.operands);
+  const gpu::Array<std::byte> operands(points.operands);
   const gpu::Array<float> terms(points.terms), of_lists(cutoffs);
   libknng::cuda::DeviceContext context(0, std::numeric_limits<std::int64_t>::max());
   auto balls = libknng::cuda::taken<BallArrays>(context, shape.count, shape.dim);
-  balls.find({reinterpret_cast<const std::byte*>(operands.get()), points.stride, shape.dim, points.second, terms.get(),
-              shape.count},
+  balls.find({operands.get(), points.stride, shape.dim, points.second, terms.get(), shape.count, points.are_bytes},
              context.stream);
   FusedWork job{};
   job.rows.rows = job.columns.rows = job.rows.columns = job.columns.columns = shape.count;
@@ -146,16 +175,17 @@ int main() {
   const int count = small_run() ? 600 : 1100;
   long long clearly_far = 0;
   for (const int dim : {1, 3, 8, 33, 100})
-    for (const bool two_piece : {false, true})
+    for (const Operand operand : {Operand::half, Operand::two_pieces, Operand::byte})
       for (const double width : {0.0, 0.01, 1.0, 3000.0})
         for (const bool both : {false, true}) {
-          expect_windows({count, dim, two_piece, 4000, width}, both, kWindow * static_cast<int>(1 + seed % 3), seed,
+          expect_windows({count, dim, operand, 4000, width}, both, kWindow * static_cast<int>(1 + seed % 3), seed,
                          clearly_far);
           ++seed;
         }
   // So many dimensions that the sum of squares in fp32 is farther off than the roundings behind it.
   for (int repetition = 0; repetition < (small_run() ? 2 : 8); ++repetition)
-    expect_windows({515, 3000, repetition % 2 == 1, 4000, 0}, true, kWindow, seed++, clearly_far);
+    expect_windows({515, 3000, repetition % 2 == 1 ? Operand::two_pieces : Operand::half, 4000, 0}, true, kWindow,
+                   seed++, clearly_far);
   gpu::expect(clearly_far > 50, "%lld windows are clearly far", clearly_far);
   return gpu::result();
 }

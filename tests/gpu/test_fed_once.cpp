@@ -30,8 +30,9 @@ struct Case {
   }
 };
 
-void compare(const Answer& answer, const std::vector<std::vector<Pair>>& expected, std::int64_t k, int rung,
-             const std::string& what) {
+// guesses: rows may be without a proof.
+void compare(const Answer& answer, const std::vector<std::vector<Pair>>& expected, std::int64_t k, int proof,
+             const std::string& what, bool guesses = false) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto first = answer.ids.begin() + static_cast<std::ptrdiff_t>(i) * k;
     std::vector<std::int64_t> sorted(first, first + k);
@@ -39,7 +40,8 @@ void compare(const Answer& answer, const std::vector<std::vector<Pair>>& expecte
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice != sorted.end())
       expect(false, "%s: row %zu has %lld twice", what.c_str(), i, static_cast<long long>(*twice));
-    expect(answer.proof[i] == rung, "%s: row %zu: proof %d", what.c_str(), i, answer.proof[i]);
+    if (guesses && answer.proof[i] == 0) continue;
+    expect(answer.proof[i] == proof, "%s: row %zu: proof %d", what.c_str(), i, answer.proof[i]);
     for (std::int64_t j = 0; j < k; ++j)
       expect(first[j] == expected[i][static_cast<std::size_t>(j)].id, "%s: row %zu entry %lld is %lld, not %lld",
              what.c_str(), i, static_cast<long long>(j), static_cast<long long>(first[j]),
@@ -60,13 +62,17 @@ void fed_once(const Case& c, const Grid& grid, const std::vector<std::vector<Pai
     const std::string what = c.text() + " " + selector + " side " + std::to_string(side) + " sessions " +
                              std::to_string(sessions) + " k " + std::to_string(k);
     p.units = units_for(p);
+    p.units.usable |= KNNG_UNIT_BYTES;  // of a rung that the table of engines has for more points
     Team team(std::vector<const knng_backend_problem*>(sessions, &p));
     for (const int rung : c.rungs) {
       const std::string where = what + " rung " + std::to_string(rung);
       Answer answer(n, k);
       team.evaluate(rung);
       team.refine(answer.result);
-      compare(answer, expected, k, rung, where);
+      // Cut-offs of rounded bytes are guesses, which values of a few levels, with errors that do not cancel, may miss.
+      const bool guesses = rung == KNNG_RUNG_ROUNDED_BYTES && k < n - 1;
+      const int proof = rung == KNNG_RUNG_ROUNDED_BYTES ? KNNG_RUNG_FILTER : rung;
+      compare(answer, expected, k, proof, where, guesses);
       // With k = n - 1 there is no cut-off before a list has all others.
       const auto candidates = static_cast<long long>(answer.result.candidates);
       expect(k == n - 1 ? candidates == n - 1 : candidates >= k && candidates < n, "%s: %lld candidates of %lld rows",
@@ -77,7 +83,7 @@ void fed_once(const Case& c, const Grid& grid, const std::vector<std::vector<Pai
       if (rung != KNNG_RUNG_FP32) {
         team.evaluate(rung, true);
         team.refine(answer.result);
-        compare(answer, expected, k, rung, where + " crowded");
+        compare(answer, expected, k, proof, where + " crowded", guesses);
       }
       team.redo(all_rows, true, answer.result);
       compare(answer, expected, k, KNNG_RUNG_FP64, where + " redone by lists");
@@ -97,7 +103,12 @@ int main() {
   gpu::need_device();
   const Case cases[] = {
       {"sqeuclidean", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER, KNNG_RUNG_TWO_PIECE, KNNG_RUNG_FP32}},
-      {"sqeuclidean", KNNG_F32, 40, "fused", {KNNG_RUNG_FILTER, KNNG_RUNG_TWO_PIECE, KNNG_RUNG_FP32}},
+      {"sqeuclidean",
+       KNNG_F32,
+       40,
+       "fused",
+       {KNNG_RUNG_ROUNDED_BYTES, KNNG_RUNG_FILTER, KNNG_RUNG_TWO_PIECE, KNNG_RUNG_FP32}},
+      {"correlation", KNNG_F32, 300, "fused", {KNNG_RUNG_ROUNDED_BYTES, KNNG_RUNG_FILTER}},
       {"sqeuclidean", KNNG_F32, 40, "fused", {KNNG_RUNG_FILTER, KNNG_RUNG_FP32}, KNNG_BACKEND_FEWEST_HELD},
       {"sqeuclidean", KNNG_U8, libknng::cuda::kBytesInMemoryFrom, "tiled", {KNNG_RUNG_FILTER}},
       {"sqeuclidean", KNNG_U8, libknng::cuda::kBytesInRegistersFrom, "fused", {KNNG_RUNG_FILTER}},

@@ -18,6 +18,7 @@
 #include "backend/cuda/fused/arrange.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
+#include "backend/cuda/select/integer_terms.h"
 #include "tests/gpu/gpu.cuh"
 #include "tests/gpu/product_attack.cuh"
 #include "tests/unit/values.h"
@@ -25,6 +26,8 @@
 namespace {
 
 using libknng::cuda::Candidate;
+using libknng::cuda::kNoIntegerTerm;
+using libknng::cuda::kUnknownIntegerTerm;
 using libknng::cuda::Side;
 using namespace libknng::cuda::fused;
 using values::Random;
@@ -67,6 +70,7 @@ struct Case {
   // What a kernel goes by: the threshold is rounded down, so that it may accept a pair an ulp above the cut-off. Of
   // bytes nothing is rounded.
   bool accepts(float term, float cutoff, float other_term, int product) const {
+    if (kind != Values::halves && std::max(term, other_term) == static_cast<float>(kNoIntegerTerm)) return false;
     if (kind != Values::halves)
       return static_cast<double>(term) + static_cast<double>(other_term) - 2.0 * product <= static_cast<double>(cutoff);
     const double exact = static_cast<double>(term) - static_cast<double>(cutoff);
@@ -125,10 +129,14 @@ Case make_case(Values kind, int rows, int columns, int halves, bool both, int ca
           *to = static_cast<std::byte>(x);
         square += x * x;
       }
-      // Some have no direction, and of some nothing is known, but not of bytes.
-      const bool halved = kind == Values::halves;
+      // Some have no direction, and of some nothing is known; of rows rounded to bytes as well, whose terms may be
+      // negative.
+      const bool halved = kind == Values::halves, few = kind == Values::bytes;
       of_points.push_back(halved && p % 61 == 60   ? kInfinity
                           : halved && p % 97 == 90 ? -kInfinity
+                          : few && p % 61 == 60    ? static_cast<float>(kNoIntegerTerm)
+                          : few && p % 97 == 90    ? static_cast<float>(kUnknownIntegerTerm)
+                          : few && p % 13 == 5     ? static_cast<float>(-square - p)
                                                    : static_cast<float>(square));
     }
   };

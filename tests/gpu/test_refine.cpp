@@ -13,6 +13,7 @@
 #include "backend/cuda/select/merge.cuh"
 #include "plan/integer_products.h"
 #include "refine/bound.h"
+#include "tests/gpu/filtered_lists.h"
 #include "tests/gpu/known_lows.h"
 
 namespace libknng::cuda::test {
@@ -92,59 +93,6 @@ std::int64_t compare(const Question& q, const Answer& answer, std::int64_t first
   expect(findings.unproved == static_cast<unsigned long long>(count - good), "%s: %llu rows to redo, not %lld", name,
          findings.unproved, static_cast<long long>(count - good));
   return good;
-}
-
-// The filter of these tests: of every row the `capacity` smallest lows, in a random order.
-struct Filter {
-  std::vector<Candidate> candidates;
-  std::vector<std::int32_t> kept;
-  std::vector<float> dropped, row_bounds, column_bounds;
-  double scale = 1;
-  bool direct = true;
-};
-
-double bound_of(const Filter& f, std::int64_t i, std::int64_t j) {
-  return static_cast<double>(f.row_bounds[static_cast<std::size_t>(i)]) +
-         static_cast<double>(f.column_bounds[static_cast<std::size_t>(j)]);
-}
-
-Filter make_filter(const Question& q, std::int64_t first, std::int64_t count, std::int64_t capacity, bool direct,
-                   Random& random) {
-  Filter f;
-  f.direct = direct;
-  const auto key_of = [&](std::int64_t i, std::int64_t j) {
-    return canonical_key(q.rows.metric, q.rows.row(first + i), q.columns.row(j));
-  };
-  if (direct) {
-    f.scale = q.rows.metric.term == Term::product ? 2 : 1;  // as exact products have it
-  } else {
-    // Scaled keys are below 2, so that rounding a low to fp32 stays within the slack below.
-    double largest = 1;
-    for (std::int64_t i = 0; i < count; ++i)
-      for (std::int64_t j = 0; j < q.columns.rows; ++j) largest = std::max(largest, std::fabs(key_of(i, j)));
-    f.scale = std::ldexp(1.0, -std::ilogb(largest));
-  }
-  const auto bound = [&] { return static_cast<float>(random.uniform(0x1p-20, 0x1p-12)); };
-  for (std::int64_t i = 0; i < count; ++i) f.row_bounds.push_back(bound());
-  for (std::int64_t j = 0; j < q.columns.rows; ++j) f.column_bounds.push_back(bound());
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::vector<Candidate> all;
-    for (std::int64_t j = 0; j < q.columns.rows; ++j) {
-      if (q.square && first + i == j) continue;
-      const double scaled = (direct ? expected_key(q.rows, first + i, q.columns, j) : key_of(i, j)) * f.scale;
-      const double slack = direct ? 0 : bound_of(f, i, j) * random.uniform(0.01, 1.9);
-      all.push_back({round_down(scaled - slack), static_cast<std::uint32_t>(j)});
-    }
-    std::sort(all.begin(), all.end(), [](Candidate a, Candidate b) { return a.low < b.low; });
-    const auto keeps = std::min<std::size_t>(all.size(), static_cast<std::size_t>(capacity));
-    f.dropped.push_back(keeps < all.size() ? all[keeps].low : INFINITY);
-    f.kept.push_back(static_cast<std::int32_t>(keeps));
-    all.resize(keeps);
-    for (std::size_t c = keeps; c > 1; --c) std::swap(all[c - 1], all[random.next() % c]);
-    all.resize(static_cast<std::size_t>(capacity), {-1.0f, 12345678});
-    f.candidates.insert(f.candidates.end(), all.begin(), all.end());
-  }
-  return f;
 }
 
 Admission exact_admission(const Question& q) { return {q.square, q.leave_out.empty() ? nullptr : q.leave_out.data()}; }
@@ -255,7 +203,7 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   job.bounds.scale = filter.scale;
   if (!direct) job.bounds = {filter.scale, row_bounds.get(), column_bounds.get()};
   // As of lists from exact products: fp32 holds all of these lows.
-  job.bounds.integers = direct && has_integer_products(q.rows.metric, q.rows.dtype, q.columns.dtype, q.rows.dim);
+  job.bounds.exact_integers = direct && has_integer_products(q.rows.metric, q.rows.dtype, q.columns.dtype, q.rows.dim);
   job.directionless = directionless.get();
   job.directionless_count = directionless.size();
   job.result = answer.rows;
@@ -270,7 +218,7 @@ double answer_is_right(const Question& q, std::int64_t capacity, bool direct, st
   const unsigned long long keys = answer.findings.values()[0].keys;
   std::int64_t evaluated = 0;
   for (std::int64_t i = 0; i < count; ++i)
-    if (!job.bounds.integers || (first + i) % 16 == 0) evaluated += filter.kept[static_cast<std::size_t>(i)];
+    evaluated += evaluated_of(q, filter, first, i, capacity, exact_admission(q), job.bounds.exact_integers);
   expect(has_directions(q.rows.metric.transform) || keys == static_cast<unsigned long long>(evaluated),
          "%s: %llu keys, not %lld", q.rows.name.c_str(), keys, static_cast<long long>(evaluated));
   const std::vector<std::int64_t> refined = answer.ids.values();

@@ -32,6 +32,37 @@ const char* choice(knng_backend_problem p) {
   return "none";
 }
 
+// Whether rows are rounded to bytes first; lists are longer then.
+bool begins_with_rounded_bytes(const knng_backend_problem& p) {
+  const bool begins = libknng::cuda::rungs_of(p).front().number == KNNG_RUNG_ROUNDED_BYTES;
+  assert_true(begins == (libknng::cuda::engine_of(p).candidates(p) > 3 * p.k));
+  assert_true(begins || libknng::cuda::engine_of(p).candidates(p) == 0);
+  return begins;
+}
+
+void rounded_bytes(void**) {
+  constexpr std::int64_t kFewest = (std::int64_t{1} << 28) / 512;
+  assert_true(begins_with_rounded_bytes(problem_of(kFewest, kFewest, 512, 10)));
+  assert_false(begins_with_rounded_bytes(problem_of(kFewest - 1, kFewest - 1, 512, 10)));
+  assert_true(begins_with_rounded_bytes(problem_of(8192, kFewest, 512, 32)));
+  assert_false(begins_with_rounded_bytes(problem_of(8191, kFewest, 512, 32)));
+  assert_false(begins_with_rounded_bytes(problem_of(kFewest, kFewest, 512, 33)));
+  assert_true(begins_with_rounded_bytes(problem_of(2'000'000, 2'000'000, 288, 10)));
+  assert_false(begins_with_rounded_bytes(problem_of(2'000'000, 2'000'000, 287, 10)));
+  assert_true(begins_with_rounded_bytes(problem_of(100'000, 100'000, 6144, 10)));
+  assert_false(begins_with_rounded_bytes(problem_of(100'000, 100'000, 6145, 10)));
+  assert_false(begins_with_rounded_bytes(problem_of(kFewest, kFewest, 512, 10, Term::product)));
+  knng_backend_problem p = problem_of(kFewest, kFewest, 512, 10);
+  p.blocks_held = 3;
+  assert_false(begins_with_rounded_bytes(p));
+  p = problem_of(kFewest, kFewest, 512, 10);
+  p.engine = "tiled";
+  assert_false(begins_with_rounded_bytes(p));
+  p = problem_of(kFewest, kFewest, 512, 10);
+  p.rows.dtype = p.columns.dtype = KNNG_U8;
+  assert_false(begins_with_rounded_bytes(p));
+}
+
 struct Cell {
   std::int64_t n, dim, k;
   const char* fastest;
@@ -46,9 +77,10 @@ void graphs(void**) {
                              {2'000'000, 8, 10, "tree"},   {2'000'000, 9, 10, "fused"},   {10'000, 128, 300, "tiled"},
                              {30'000, 128, 32, "fused"},   {30'000, 128, 300, "tiled"},   {100'000, 32, 100, "fused"},
                              {50'000, 32, 100, "tiled"},   {70'000, 512, 100, "fused"},   {2'000, 128, 100, "tiled"},
-                             {300'000, 512, 300, "fused"}, {300'000, 3'072, 10, "fused"}, {300'000, 4'096, 10, "tiled"},
+                             {300'000, 512, 300, "fused"}, {300'000, 3'072, 10, "fused"}, {300'000, 4'096, 10, "fused"},
                              {11'000, 128, 10, "tiled"},   {11'001, 128, 10, "fused"},    {11'001, 128, 300, "fused"},
-                             {10'000, 3'000, 10, "fused"}, {9'000, 3'000, 10, "tiled"}};
+                             {10'000, 3'000, 10, "fused"}, {9'000, 3'000, 10, "tiled"},   {300'000, 4'096, 33, "tiled"},
+                             {60'000, 4'096, 10, "tiled"}, {300'000, 6'145, 10, "tiled"}};
   for (const Cell& cell : kCells) {
     const char* const chosen = choice(problem_of(cell.n, cell.n, cell.dim, cell.k));
     if (std::strcmp(chosen, cell.fastest) != 0)
@@ -109,7 +141,7 @@ void bytes(void**) {
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(bytes), cmocka_unit_test(queries),
-                              cmocka_unit_test(metrics_without_products)};
+  const CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(rounded_bytes), cmocka_unit_test(bytes),
+                              cmocka_unit_test(queries), cmocka_unit_test(metrics_without_products)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

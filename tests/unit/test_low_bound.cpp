@@ -1,9 +1,10 @@
 // `low` and what lies above it (docs/internals/error-bound.md, "A number for each pair") under attack, with operands of
-// one and two fp16 pieces and of fp32, multiplied in plain code.
+// one and two fp16 pieces, of fp32 and of bytes, multiplied in plain code.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "backend/cuda/engines/rounding_model.h"
 #include "core/dtype.h"
 #include "core/float_env.h"
 #include "metric/canonical.h"
@@ -16,8 +17,11 @@ using namespace libknng;
 
 namespace {
 
-enum class Precision { fp16, two_piece, fp32 };
-constexpr Precision kPrecisions[] = {Precision::fp16, Precision::two_piece, Precision::fp32};
+// Bytes whose scale has room for the largest value, and those that cut most of what is beyond a quarter of it off.
+enum class Precision { fp16, two_piece, fp32, bytes, cut_bytes };
+constexpr Precision kPrecisions[] = {Precision::fp16, Precision::two_piece, Precision::fp32, Precision::bytes,
+                                     Precision::cut_bytes};
+constexpr bool are_bytes(Precision p) { return p == Precision::bytes || p == Precision::cut_bytes; }
 using Row = std::vector<double>;
 
 float to_fp16(double x) { return static_cast<float>(to_double(half_from_double(x))); }
@@ -27,6 +31,7 @@ struct Point {
   std::vector<float> high, low;  // pieces
   OperandSums sums;
   float term = 0, bound = 0;
+  double integer_term = 0;
 };
 
 struct Filter {
@@ -35,32 +40,38 @@ struct Filter {
     double largest = 0;
     for (const Row& row : rows)
       for (const double u : row) largest = std::max(largest, std::fabs(u));
-    exponent = std::clamp(13 - (largest > 0 ? std::ilogb(largest) : 0), -LowBound::kLargestExponent,
-                          LowBound::kLargestExponent);
-    double rho = LowBound::kSmallestRatio;
+    const int exponent = std::clamp((are_bytes(p) ? 5 : 13) - (largest > 0 ? std::ilogb(largest) : 0),
+                                    -LowBound::kLargestExponent, LowBound::kLargestExponent - 3);
+    factor = std::ldexp(p == Precision::bytes ? 1.75 : p == Precision::cut_bytes ? 7.0 : 1.0, exponent);
+    double rho = LowBound::kSmallestRatio, longest = 0;
     for (const Row& row : rows) {
       points.push_back(make_point(row));
       const OperandSums& sums = points.back().sums;
       const double ratio = std::sqrt(sums.residual / sums.square);
+      longest = std::max(longest, LowBound::length(sums, static_cast<std::int64_t>(d)));
+      if (are_bytes(p) && ratio > 0) rho = rho == LowBound::kSmallestRatio ? ratio : std::min(rho, ratio);
       if (ratio <= (p == Precision::fp16 ? 0x1p-11 : p == Precision::fp32 ? 0x1p-24 : 0x1p-22))
         rho = std::max(rho, ratio);
     }
-    const LowBound::Ratios ratios{rho, p == Precision::two_piece ? 0x1p-11 : 0};
     const auto dim = static_cast<std::int64_t>(d);
-    const ProductUnit unit = p == Precision::two_piece ? two_piece_unit(fp32_unit(3 * dim), ratios) : fp32_unit(dim);
-    const LowBound bound(metric, dim, exponent, unit, ratios);
+    const ProductUnit unit = are_bytes(p) ? cuda::kByteUnit : fp32_unit(p == Precision::two_piece ? 3 * dim : dim);
+    const LowBound bound(metric, dim, factor, unit, {rho, longest});
     scale = bound.scale();
     for (Point& point : points) {
       point.bound = round_up(bound.bound(point.sums));
-      point.term = round_down(bound.term(point.sums, static_cast<double>(point.bound)));
+      const double term = bound.term(point.sums, static_cast<double>(point.bound));
+      point.integer_term = std::floor(term);
+      point.term = round_down(term);
     }
   }
 
   Point make_point(const Row& row) const {
     Point point;
     for (const double u : row) {
-      const double x = std::ldexp(u, exponent);
-      const float a = precision == Precision::fp32 ? static_cast<float>(x) : to_fp16(x);
+      const double x = u * factor;
+      const float a = are_bytes(precision)           ? static_cast<float>(std::clamp(std::nearbyint(x), -127.0, 127.0))
+                      : precision == Precision::fp32 ? static_cast<float>(x)
+                                                     : to_fp16(x);
       const float b = precision == Precision::two_piece ? to_fp16(x - static_cast<double>(a)) : 0.0f;
       const double left = x - static_cast<double>(a) - static_cast<double>(b);
       point.high.push_back(a);
@@ -85,10 +96,14 @@ struct Filter {
     return acc;
   }
 
+  float low(const Point& p, const Point& q) const {
+    if (!are_bytes(precision)) return std::fma(-2.0f, product(p, q), p.term + q.term);
+    return round_down(p.integer_term + q.integer_term - 2 * static_cast<double>(product(p, q)));
+  }
+
   const Metric metric;
   const Precision precision;
-  int exponent = 0;
-  double scale = 1;
+  double factor = 1, scale = 1;
   std::vector<Point> points;
 };
 
@@ -102,7 +117,7 @@ Attack attack(const Filter& filter, const std::vector<Row>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t j = 0; j < rows.size(); ++j) {
       const Point &p = filter.points[i], &q = filter.points[j];
-      const float low = std::fma(-2.0f, filter.product(p, q), p.term + q.term);
+      const float low = filter.low(p, q);
       const double key = canonical_key(filter.metric, rows[i], rows[j]) * filter.scale;
       const double width = static_cast<double>(p.bound) + static_cast<double>(q.bound);
       const double above = static_cast<double>(low) + 2 * width;
@@ -182,6 +197,13 @@ void attacks_come_close(void**) {
   }
 }
 
+// Rows that are bytes, so that nothing but terms is rounded.
+void terms_of_bytes_are_rounded_down(void**) {
+  const std::vector<Row> rows =
+      random_rows(40, 2, 11, [](values::Random& r) { return static_cast<double>(r.below(9)) - 4; });
+  reaches_and_holds(rows, "sqeuclidean", Precision::bytes, 0.99);
+}
+
 // ---- constants, each with the others out of the way
 
 // Two canonical rows whose operands are exact, in one piece or in two, and what a unit's product is off by.
@@ -189,7 +211,7 @@ struct Pair {
   Row x, y, x_second, y_second;  // without second pieces, or they are parts of x and y
   double lost = 0;
   int exponent = 0;
-  double residual = 0;  // operands are longer than the rows by so much
+  double residual = 0, residual_of_y = residual;  // operands are longer than the rows by so much
 };
 // The largest share of width(i) + width(j) that low is off by, to either side of the middle. No pair may exceed it.
 double share_of(const LowBound& bound, const Metric& metric, Pair pair) {
@@ -205,10 +227,11 @@ double share_of(const LowBound& bound, const Metric& metric, Pair pair) {
     q.square += pair.y[t] * pair.y[t];
     p.piece += pair.x_second[t] * pair.x_second[t];
     q.piece += pair.y_second[t] * pair.y_second[t];
-    product += (1 + pair.residual) * (1 + pair.residual) * pair.x[t] * pair.y[t] - pair.x_second[t] * pair.y_second[t];
+    product +=
+        (1 + pair.residual) * (1 + pair.residual_of_y) * pair.x[t] * pair.y[t] - pair.x_second[t] * pair.y_second[t];
   }
   p.residual = pair.residual * pair.residual * p.square;
-  q.residual = pair.residual * pair.residual * q.square;
+  q.residual = pair.residual_of_y * pair.residual_of_y * q.square;
   const auto acc = static_cast<float>(product);
   if (static_cast<double>(acc) != product) return 0;
   const float b_p = round_up(bound.bound(p)), b_q = round_up(bound.bound(q));
@@ -219,7 +242,7 @@ double share_of(const LowBound& bound, const Metric& metric, Pair pair) {
   assert_true(low <= key && key <= low + 2 * width);
   return std::fabs(low + width - key) / width;
 }
-constexpr LowBound::Ratios kNoRounding = {0x1p-40};  // any ratio is right; a small one leaves the other constants alone
+constexpr LowBound::Rounding kNoRounding = {0x1p-40};  // any is right; a small one leaves the other constants alone
 
 // With operands and products without error, what is left are the roundings of t, of the sum and of low. They can use 5
 // of 8 f.
@@ -228,7 +251,7 @@ void roundings_of_low_use_half_of_8_f(void**) {
   values::Random random(47);
   const Metric metric = find_metric("sqeuclidean", 2);
   for (const std::int64_t d : {1, 2}) {
-    const LowBound bound(metric, d, 0, {0, 0}, kNoRounding);
+    const LowBound bound(metric, d, 1, {0, 0}, kNoRounding);
     double reached = 0;
     for (int trial = 0; trial < 200'000; ++trial) {
       Pair pair;
@@ -256,7 +279,7 @@ void large_bounds_need_their_factor(void**) {
                  y = std::nearbyint(random.uniform() * 4096) * 0x1p-17;
     const double side = random.below(2) ? 1 : -1;
     const double eta = 1 - side * x * y;  // all of it is lost: the unit's result is 1 or -1
-    const LowBound bound(metric, 1, 0, {0, eta}, kNoRounding);
+    const LowBound bound(metric, 1, 1, {0, eta}, kNoRounding);
     reached = std::max(reached, share_of(bound, metric, {{x}, {y}, {}, {}, side * eta}));
   }
   print_message("bounds larger than the points: %.9f\n", reached);
@@ -269,18 +292,19 @@ void coarse_operands_use_their_bound(void**) {
   const Metric metric = find_metric("sqeuclidean", 2);
   constexpr double kRho = 0x1p-2, kGamma = 0x1p-1;
   const auto reached = [&](double gamma, const Pair& pair) {
-    return share_of(LowBound(metric, 1, 0, {gamma, 0}, {kRho}), metric, pair);
+    return share_of(LowBound(metric, 1, 1, {gamma, 0}, {kRho}), metric, pair);
   };
   // The canonical key is 0 or the largest; products are too large.
   for (const double side : {1.0, -1.0}) {
     assert_true(reached(0, {{1}, {side}, {}, {}, 0, 0, kRho}) >= 0.99);
     assert_true(reached(kGamma, {{1}, {side}, {}, {}, side * kGamma * 1.25 * 1.25, 0, kRho}) >= 0.99);
   }
-  // Points that lost more than most count as longer ones, as do those with longer second pieces.
-  share_of(LowBound(metric, 1, 0, {0, 0}, {kRho / 8}), metric, {{1}, {1}, {}, {}, 0, 0, kRho});
-  const LowBound::Ratios short_pieces{kNoRounding.residual, kRho / 8};
-  share_of(LowBound(metric, 1, 0, two_piece_unit({0, 0}, short_pieces), short_pieces), metric,
-           {{1}, {1}, {kRho}, {kRho}});
+  // Points that lost more than most, beside a longest one that lost nothing.
+  for (const double side : {1.0, -1.0}) {
+    const LowBound bound(metric, 1, 1, {0, 0}, {0x1p-10, 1});
+    assert_true(share_of(bound, metric, {{0x1p-4}, {side}, {}, {}, 0, 0, 0.5, 0}) >= 0.99);
+  }
+  share_of(LowBound(metric, 1, 1, {0, 0}, {kRho / 8}), metric, {{1}, {1}, {}, {}, 0, 0, kRho});
 }
 
 // Pieces far coarser than those of fp16: the product that is left out, and terms that are larger than the points.
@@ -288,8 +312,7 @@ void products_of_pieces_use_their_bound(void**) {
   const FloatEnv env;
   const Metric metric = find_metric("sqeuclidean", 2);
   for (const double lambda : {0x1p-2, 0x1p-4, 0x1p-6}) {
-    const LowBound::Ratios ratios{kNoRounding.residual, lambda};
-    const LowBound left_out(metric, 1, 0, two_piece_unit({0, 0}, ratios), ratios);
+    const LowBound left_out(metric, 1, 1, {0, 0}, kNoRounding);
     for (const double side : {1.0, -1.0}) {
       const double reached = share_of(left_out, metric, {{1}, {side}, {lambda}, {side * lambda}});
       assert_true(reached >= 0.99);
@@ -297,7 +320,7 @@ void products_of_pieces_use_their_bound(void**) {
     // First pieces longer than the points, and a unit that loses a quarter of the magnitudes of its terms.
     constexpr double kGamma = 0x1p-2;
     const double first = 1 + lambda, magnitudes = first * first + 2 * first * lambda;
-    const LowBound all(metric, 1, 0, two_piece_unit({kGamma, 0}, ratios), ratios);
+    const LowBound all(metric, 1, 1, {kGamma, 0}, kNoRounding);
     const double reached = share_of(all, metric, {{1}, {1}, {-lambda}, {-lambda}, -kGamma * magnitudes});
     print_message("pieces of %g: %.3f\n", lambda, reached);
     assert_true(reached >= 0.97);
@@ -308,7 +331,7 @@ void products_of_pieces_use_their_bound(void**) {
 void keys_may_vanish(void**) {
   const FloatEnv env;
   const Metric metric = find_metric("sqeuclidean", 2);
-  const LowBound bound(metric, 20'000, LowBound::kLargestExponent, {0, 0}, kNoRounding);
+  const LowBound bound(metric, 20'000, std::ldexp(1.0, LowBound::kLargestExponent), {0, 0}, kNoRounding);
   const Row x(20'000, 0x1p-538), y(20'000, 0.0);
   assert_true(canonical_key(metric, x, y) == 0);
   share_of(bound, metric, {x, y, {}, {}, 0, LowBound::kLargestExponent});
@@ -334,6 +357,7 @@ int main() {
       cmocka_unit_test(keys_lie_within),
       cmocka_unit_test(an_outlier_loosens_but_never_breaks),
       cmocka_unit_test(attacks_come_close),
+      cmocka_unit_test(terms_of_bytes_are_rounded_down),
       cmocka_unit_test(roundings_of_low_use_half_of_8_f),
       cmocka_unit_test(large_bounds_need_their_factor),
       cmocka_unit_test(coarse_operands_use_their_bound),

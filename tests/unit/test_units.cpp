@@ -76,9 +76,9 @@ int beyond(const knng_backend_units& of_low, const knng_backend_units& of_up) {
   std::vector<std::vector<double>> rows(kRows, std::vector<double>(kDim));
   for (auto& row : rows)
     for (double& x : row) x = static_cast<double>(random.below(5)) - 2;
-  const LowBound::Ratios ratios{LowBound::kSmallestRatio};
+  const LowBound::Rounding rounding{LowBound::kSmallestRatio};
   const auto bound_of = [&](const knng_backend_units& units) {
-    return LowBound(metric, kDim, 0, fp16_unit(kDim, units.lost, units.shortest), ratios);
+    return LowBound(metric, kDim, 1, fp16_unit(kDim, units.lost, units.shortest), rounding);
   };
   const LowBound there = bound_of(of_low), here = bound_of(of_up);
   const auto dot = [&](std::size_t i, std::size_t j) {

@@ -13,7 +13,8 @@ class ProductLows final : public TileLows {
  public:
   ProductLows(const CpuProblem& problem, const FilterFrame& frame, Budget* budget, Monitor& monitor)
       : problem_(problem),
-        bound_(problem.metric, problem.rows.dim(), frame.exponent, fp32_unit(problem.rows.dim()), LowOperands::kRatios),
+        bound_(problem.metric, problem.rows.dim(), std::ldexp(1.0, frame.exponent), fp32_unit(problem.rows.dim()),
+               LowOperands::kRounding),
         columns_(problem.metric, problem.columns, frame, bound_, problem.team, budget, monitor) {
     if (!problem.grid.square)
       queries_.emplace(problem.metric, problem.rows, frame, bound_, problem.team, budget, monitor);

@@ -151,7 +151,8 @@ std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out
           engine->all_keys,
           engine->most_pairs,
           engine->pairs_alone(*p),
-          engine->redoes_by_lists};
+          engine->redoes_by_lists,
+          engine->candidates(*p)};
   return KNNG_OK;
 }
 

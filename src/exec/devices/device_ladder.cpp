@@ -32,8 +32,8 @@ constexpr std::int64_t kFewUnproved = 256;
 // Of 128 rows three are above it; where all rows together are just at the limit of few, as many are found once in 70
 // times.
 constexpr double kHopeless = 1.0 / 64;
-// What redoing all rows by their lists costs, in tiles of all pairs on the first rung: 7 to 35 measured, for 30,000 x
-// 1,000 to 1,000,000 x 64 points (docs/internals/benchmarks-gpu.md, "Rows that no list proves").
+// What redoing all rows by their lists costs, in tiles of all pairs in the filter's precision: 7 to 35 measured, for
+// 30,000 x 1,000 to 1,000,000 x 64 points (docs/internals/benchmarks-gpu.md, "Rows that no list proves").
 constexpr double kRedoneByLists = 24;
 // And what crowded lists cost beside, as their tiles go through memory: an estimate.
 constexpr double kCrowded = 8;
@@ -46,7 +46,7 @@ std::vector<knng_backend_rung> ladder_of(const knng_backend_seam& backend, const
   return rungs;
 }
 
-// Stages of a rung have names of their own, so that progress under a name never goes back.
+// Stages of a rung behind another have names of their own, so that progress under a name never goes back.
 struct StageNames {
   std::string distances = "distances", keys = "keys", refine = "refine";
 
@@ -102,12 +102,12 @@ void order_points(Team& team) {
 
 bool redoes_by_lists(const TaskPlan& plan) { return plan.device.redoes_by_lists && plan.device.blocks_held == 0; }
 
-// What tiles of all pairs cost, in those of the first rung.
-double cost_of(const Job& job, const knng_backend_rung& rung, const knng_backend_rung& first) {
-  const auto speed = [&](const knng_backend_rung& r) {
-    return static_cast<double>(job.backend.pairs_at_a_time(&job.problem, r.number));
+// What tiles of all pairs cost, in those of the filter's precision.
+double cost_of(const Job& job, const knng_backend_rung& rung) {
+  const auto speed = [&](std::int32_t number) {
+    return static_cast<double>(job.backend.pairs_at_a_time(&job.problem, number));
   };
-  return speed(first) / speed(rung);
+  return speed(KNNG_RUNG_FILTER) / speed(rung.number);
 }
 
 void begin(Team& team, const knng_backend_rung& rung, bool crowded = false) {
@@ -138,7 +138,7 @@ std::optional<Choice> begin_rung(Team& team, const Job& job, const TaskPlan& pla
     const bool asks = !choice.guess && !only && (weighs || !last);
     const double unproved = asks ? team[0].sample(false, choice.crowded) : 0;
     choice.leaves = unproved > kHopeless;
-    const double cost = cost_of(job, ladder[at], ladder.front()) + unproved * kRedoneByLists;
+    const double cost = cost_of(job, ladder[at]) + unproved * kRedoneByLists;
     if (const double all = cost + (choice.crowded ? kCrowded : 0); (weighs || !choice.leaves) && all < least) {
       least = all;
       best = choice;
@@ -318,7 +318,7 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
   while (choice) {
     at = choice->rung;
     const knng_backend_rung& rung = ladder[at];
-    const StageNames names(rung, at == 0);
+    const StageNames names(rung, !results);
     if (rung.number == KNNG_RUNG_FP32 && results) stats[Stat::redone_fp32] += static_cast<double>(unproved);
     if (rung.number == KNNG_RUNG_FP64 && !plan.device.all_keys)
       redone = part.rows;  // the others, too, are proved by keys alone now
@@ -347,12 +347,13 @@ bool climb(Team& team, const Job& job, const TaskPlan& plan, const Part& part, O
     std::fill_n(part.graph.proof.data() + part.first, part.rows, kUnproved);
   }
   redone = std::max(redone, unproved);
-  // What is left of them in one precision may be told apart in the next.
+  // What is left of them in one precision may be told apart in the next. Of rounded bytes it always may: a row that
+  // these are far from has nearly all others as contenders.
   for (; by_lists && unproved > 0; begin(team, ladder[++at])) {
     redo_rows(team, part, part.named(std::string("redo by lists, in ") + ladder[at].name), true, unproved, *results,
               monitor);
     unproved = count_unproved(part);
-    if (unproved <= few || at + 1 == ladder.size()) break;
+    if ((unproved <= few && ladder[at].number != KNNG_RUNG_ROUNDED_BYTES) || at + 1 == ladder.size()) break;
   }
   if (unproved > 0) redo_rows(team, part, part.named("redo"), false, unproved, *results, monitor);
   stats[Stat::seconds_refine] += watch.lap();

@@ -156,6 +156,7 @@ class Planning final : private SessionMemory {
     p.most_pairs = engine_.most_pairs;
     p.one_tile_will_do = p.devices == 1 && static_cast<double>(p.rows) * static_cast<double>(p.columns) <=
                                                static_cast<double>(engine_.pairs_alone);
+    p.candidates = engine_.candidates;
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
     p.wants_smallest = task_.wants_smallest;

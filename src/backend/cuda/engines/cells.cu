@@ -46,13 +46,13 @@ struct CellSpace {
       : drawn(source.take<std::int64_t>(cells_of(points))),
         centres(cells_of(points), dim, source),
         canonical(source.take<double>(rounded_together(kRowsTogether, dim) * dim)),
-        ratio(source.take<unsigned>(1)),
+        extremes(source.take<OperandExtremes>(1)),
         products(source.take<float>(std::max(cells_of(points), kRowsTogether) * cells_of(points))) {}
 
   DeviceArray<std::int64_t> drawn;  // whom cells are around
   CellOperands centres;
   DeviceArray<double> canonical;
-  DeviceArray<unsigned> ratio;
+  DeviceArray<OperandExtremes> extremes;
   DeviceArray<float> products;
 };
 
@@ -126,7 +126,7 @@ void round_listed(const Points& points, const std::int64_t* list, std::int64_t c
   job.precision = Precision::fp16;
   job.values = to.values.data();
   job.sums = to.sums.data();
-  job.ratio = space.ratio.data();
+  job.extremes = space.extremes.data();
   job.u = space.canonical.data();
   round_points(job, stream);
 }
@@ -139,7 +139,7 @@ std::vector<float> distances_of_drawn(const Points& points, std::int64_t count, 
   for (std::int64_t c = 0; c < count; ++c) drawn[static_cast<std::size_t>(c)] = drawn_point(points.count(), count, c);
   check(cudaMemcpyAsync(space.drawn.data(), drawn.data(), drawn.size() * sizeof drawn[0], cudaMemcpyHostToDevice,
                         context.stream));
-  check(cudaMemsetAsync(space.ratio.data(), 0, sizeof(unsigned), context.stream));
+  check(cudaMemsetAsync(space.extremes.data(), 0, sizeof(OperandExtremes), context.stream));
   round_listed(points, space.drawn.data(), count, frame, space, space.centres, context.stream);
   products.run(space.centres.values.data(), count, space.centres.values.data(), count, points.dim(), Precision::fp16,
                space.products.data(), count);

@@ -62,7 +62,8 @@ struct GpuEngine {
   const char* unsuited;  // why a problem that suits no line of the name is refused; of the last line of a name
   // Whether it should do a problem for which no engine was asked for.
   bool (*pays)(const knng_backend_problem& p);
-  std::span<const knng_backend_rung> rungs;
+  std::span<const knng_backend_rung> (*rungs)(const knng_backend_problem& p);
+  std::int64_t (*candidates)(const knng_backend_problem& p);  // that a list should keep at least
   // Coordinates of pairs that a multiprocessor gets done in a cycle on a rung.
   double (*coordinates)(const knng_backend_problem& p, std::int32_t rung, const Throughput& device);
 };
@@ -71,6 +72,14 @@ inline constexpr std::array<knng_backend_rung, 3> kProductRungs = {{
     {KNNG_RUNG_FILTER, KNNG_UNIT_FP16, "fp16"},
     {KNNG_RUNG_TWO_PIECE, KNNG_UNIT_FP16, "two pieces"},
     {KNNG_RUNG_FP32, KNNG_UNIT_FP32, "fp32"},
+}};
+// The same behind rows rounded to bytes, whose products take half the time, and which tell neighbours from fewer
+// rivals.
+inline constexpr std::array<knng_backend_rung, 4> kRoundedByteRungs = {{
+    {KNNG_RUNG_ROUNDED_BYTES, KNNG_UNIT_BYTES, "rounded bytes"},
+    kProductRungs[0],
+    kProductRungs[1],
+    kProductRungs[2],
 }};
 // Sums in single precision, then canonical keys.
 inline constexpr std::array<knng_backend_rung, 2> kSumRungs = {{
@@ -104,6 +113,13 @@ inline constexpr std::int64_t kPairsOfOneTile = 11'000 * 11'000, kCoordinatesOfO
 // the fused kernels has 64 dimensions of fp16 or 128 of bytes, and writing a tile costs as much as its products up to
 // some hundred (docs/internals/benchmarks.md).
 inline constexpr std::int64_t kBytesInRegistersFrom = 65, kBytesInMemoryFrom = 2048;
+
+// Rows of other values are rounded to bytes first where products are most of the work: from so many dimensions on, and
+// with so many coordinates of columns that a sample of the rows, which tells whether bytes will do, costs little beside
+// them. Lists keep several times k candidates then, so k is small.
+inline constexpr std::int64_t kRoundedBytesFrom = 288, kRoundedBytesTo = 2 * kRegistersPay;
+inline constexpr double kCoordinatesOfRoundedBytes = 0x1p28;
+inline constexpr std::int64_t kFewestRowsOfRoundedBytes = 8192;
 
 // Canonical keys of fewer pairs, with no more coordinates together, take less time than what a filter or a tree begins
 // and ends with: some ten launches and waits. (A device with no more than
@@ -165,8 +181,29 @@ inline bool registers_pay(const knng_backend_problem& p, std::int64_t most_dimen
   if (p.columns.count < kFewestPoints || is_one_tile(p)) return false;
   return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
 }
-inline bool registers_pay(const knng_backend_problem& p) { return registers_pay(p, kRegistersPay); }
 inline bool registers_pay_for_bytes(const knng_backend_problem& p) { return registers_pay(p, 2 * kRegistersPay); }
+// Squared differences are never negative, which bounds the key of a row that is too far from its bytes.
+inline bool rounds_to_bytes(const knng_backend_problem& p) {
+  if (term_of(p) != Term::squared_difference || p.k > kFewNeighbours || p.blocks_held > 0) return false;
+  if (p.columns.dim < kRoundedBytesFrom || p.columns.dim > kRoundedBytesTo) return false;
+  const double coordinates = static_cast<double>(p.columns.count) * static_cast<double>(p.columns.dim);
+  return p.rows.count >= kFewestRowsOfRoundedBytes && coordinates >= kCoordinatesOfRoundedBytes;
+}
+// Of bytes comparing pays up to twice as many dimensions, and from there on fp16 is no slower than in memory by much.
+inline bool registers_pay(const knng_backend_problem& p) {
+  return registers_pay(p, rounds_to_bytes(p) ? kRoundedBytesTo : kRegistersPay);
+}
+using Rungs = std::span<const knng_backend_rung>;
+inline Rungs byte_rungs(const knng_backend_problem&) { return kByteRungs; }
+inline Rungs product_rungs(const knng_backend_problem&) { return kProductRungs; }
+inline Rungs fused_rungs(const knng_backend_problem& p) {
+  return rounds_to_bytes(p) ? Rungs(kRoundedByteRungs) : Rungs(kProductRungs);
+}
+inline Rungs sum_rungs(const knng_backend_problem&) { return kSumRungs; }
+inline Rungs key_rungs(const knng_backend_problem&) { return kKeyRungs; }
+// Of 1,533,876 normally distributed rows of 295 values 98 have lows below the 20th smallest key.
+inline std::int64_t candidates_of_fused(const knng_backend_problem& p) { return rounds_to_bytes(p) ? 6 * p.k + 36 : 0; }
+inline std::int64_t few_candidates(const knng_backend_problem&) { return 0; }
 inline bool boxes_pay(const knng_backend_problem& p) {
   if (!are_many(p)) return false;
   if (!has_filter(p)) return true;
@@ -192,7 +229,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
      .pays = engine_lines::registers_pay_for_bytes,
-     .rungs = kByteRungs,
+     .rungs = engine_lines::byte_rungs,
+     .candidates = engine_lines::few_candidates,
      .coordinates = product_rate},
     {.kind = EngineKind::fused_products,
      .name = "fused",
@@ -207,7 +245,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .refusal = engine_lines::refuse_dim,
      .unsuited = "has no products for this metric on CUDA devices: engine=tiled or direct can",
      .pays = engine_lines::registers_pay,
-     .rungs = kProductRungs,
+     .rungs = engine_lines::fused_rungs,
+     .candidates = engine_lines::candidates_of_fused,
      .coordinates = product_rate},
     {.kind = EngineKind::byte_products,
      .name = "tiled",
@@ -222,7 +261,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
      .pays = engine_lines::are_many,
-     .rungs = kByteRungs,
+     .rungs = engine_lines::byte_rungs,
+     .candidates = engine_lines::few_candidates,
      .coordinates = product_rate},
     {.kind = EngineKind::products,
      .name = "tiled",
@@ -237,7 +277,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .refusal = engine_lines::refuse_dim,
      .unsuited = nullptr,
      .pays = engine_lines::are_many,
-     .rungs = kProductRungs,
+     .rungs = engine_lines::product_rungs,
+     .candidates = engine_lines::few_candidates,
      .coordinates = product_rate},
     {.kind = EngineKind::sums,
      .name = "tiled",
@@ -252,7 +293,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .refusal = engine_lines::refuse_wide_values,
      .unsuited = "has no filter for this metric: it has engine=direct",
      .pays = engine_lines::are_many,
-     .rungs = kSumRungs,
+     .rungs = engine_lines::sum_rungs,
+     .candidates = engine_lines::few_candidates,
      .coordinates = sum_rate},
     {.kind = EngineKind::boxes,
      .name = "tree",
@@ -267,7 +309,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .refusal = engine_lines::never,
      .unsuited = "cannot do this metric in this dimension on CUDA devices: engine=direct can",
      .pays = engine_lines::boxes_pay,
-     .rungs = kKeyRungs,
+     .rungs = engine_lines::key_rungs,
+     .candidates = engine_lines::few_candidates,
      .coordinates = key_rate},
     {.kind = EngineKind::keys,
      .name = "direct",
@@ -282,7 +325,8 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .refusal = engine_lines::never,
      .unsuited = nullptr,
      .pays = engine_lines::always,
-     .rungs = kKeyRungs,
+     .rungs = engine_lines::key_rungs,
+     .candidates = engine_lines::few_candidates,
      .coordinates = key_rate},
 }};
 
@@ -336,18 +380,24 @@ inline const GpuEngine& engine_of(const knng_backend_problem& p) {
   return found ? *found : kGpuEngines.back();
 }
 
+inline std::span<const knng_backend_rung> rungs_of(const knng_backend_problem& p) { return engine_of(p).rungs(p); }
+// Whether rows are bytes, which are multiplied as they are.
+inline bool multiplies_bytes(const knng_backend_problem& p) {
+  const EngineKind kind = engine_of(p).kind;
+  return kind == EngineKind::fused_bytes || kind == EngineKind::byte_products;
+}
+
 // KNNG_UNIT bits of all rungs, and of the engine's own kernels.
 inline std::int32_t units_of(const knng_backend_problem& p) {
-  const GpuEngine& engine = engine_of(p);
-  std::int32_t units = engine.unit;
-  for (const knng_backend_rung& rung : engine.rungs) units |= rung.unit;
+  std::int32_t units = engine_of(p).unit;
+  for (const knng_backend_rung& rung : rungs_of(p)) units |= rung.unit;
   return units;
 }
 
 // The seam's call: without those whose unit is not used.
 inline std::int32_t list_rungs(const knng_backend_problem* p, knng_backend_rung* rungs) {
   std::int32_t count = 0;
-  for (const knng_backend_rung& rung : engine_of(*p).rungs)
+  for (const knng_backend_rung& rung : rungs_of(*p))
     if ((rung.unit & ~p->units.usable) == 0) rungs[count++] = rung;
   return count;
 }

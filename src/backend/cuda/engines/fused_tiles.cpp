@@ -40,10 +40,11 @@ constexpr std::int64_t terms_in_halves(std::int64_t dim, Precision p) { return h
 // Halves of operands in that order, of a point.
 std::int64_t arranged_terms(const knng_backend_problem& p) {
   std::int64_t most = 0;
-  for (const Precision precision : {Precision::int8, Precision::fp16, Precision::two_piece}) {
+  for (const knng_backend_rung& rung : rungs_of(p)) {
+    const Precision precision = precision_of(p, rung.number);
+    if (precision == Precision::fp32) continue;
     const std::int64_t terms = terms_in_halves(p.columns.dim, precision);
-    if (multiplies_bytes(p) == (precision == Precision::int8) && are_arranged(terms, precision))
-      most = std::max(most, in_lines(terms));
+    if (are_arranged(terms, precision)) most = std::max(most, in_lines(terms));
   }
   return most;
 }
@@ -95,7 +96,8 @@ FusedTiles::FusedTiles(const TileInputs& inputs) : ProductTiles(inputs) {
   multiprocessors_ = properties.multiprocessors;
 }
 
-// While it is looked for there are no operands, whose memory it takes. Bytes would have to be rounded for it.
+// While it is looked for there are no operands, whose memory it takes. Rows that are bytes would have to be rounded for
+// it.
 bool FusedTiles::may_order(const knng_backend_problem& p) {
   return p.square && !is_paged(p) && !multiplies_bytes(p) && p.columns.count >= kFewestOrdered &&
          cell_bytes(p.columns.count, p.columns.dim) <= operand_bytes_of_graph(p);
@@ -135,7 +137,7 @@ void FusedTiles::begin(int rung, bool crowded) {
   if (!balls_) balls_.emplace(taken<fused::BallArrays>(in_.context, count, dim));
   const bool two_piece = precision() == Precision::two_piece;
   balls_->find({operands().values(), stride_of(dim, precision()), dim, two_piece ? 2 * pitch_of(dim, precision()) : 0,
-                operands().terms(), count},
+                operands().terms(), count, precision() == Precision::int8},
                in_.context.stream);
 }
 
@@ -198,7 +200,11 @@ void FusedTiles::meet(std::int64_t first, std::int64_t points) {
     met_[static_cast<std::size_t>(first / side)] = true;
 }
 
-CutoffGuess FusedTiles::guess() const { return fuses() ? cutoff_guess(in_.problem) : CutoffGuess(); }
+// Not of rows rounded to bytes: how many pairs have lows below the k-th smallest key, no sample of keys tells.
+CutoffGuess FusedTiles::guess() const {
+  const bool rounds_to_bytes = precision() == Precision::int8 && !multiplies_bytes(in_.problem);
+  return fuses() && !rounds_to_bytes ? cutoff_guess(in_.problem) : CutoffGuess();
+}
 
 // Not in an order of cells: there neighbours are stored beside each other, and squares would take all their passes.
 void FusedTiles::trust_guesses(std::int64_t room) {

@@ -12,6 +12,7 @@
 #include "backend/cuda/engines/median.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 #include "backend/cuda/rows/row_source.cuh"
+#include "backend/cuda/select/integer_terms.h"
 #include "prepare/drawn_columns.h"
 
 namespace libknng::cuda {
@@ -26,9 +27,9 @@ constexpr std::int64_t kLong = 1024;
 // The largest value is just below 2^14: room for small ones above fp16's denormals, none lost above.
 constexpr int kLargestExponent = 13;
 
-// What rounding can do to a point, relative to its length, short of underflow.
+// What rounding can do to a point, relative to its length, short of underflow. Of bytes: anything.
 constexpr double rounding(Precision p) {
-  return p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
+  return p == Precision::int8 ? 0 : p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
 }
 
 // Calls f(first, count, u) for all points in order, batch by batch: u gets their canonical rows.
@@ -87,6 +88,11 @@ __device__ OperandSums sum_of_point(OperandSums mine) {
 // So that products are finite: fp16 holds no more, and sums of products of fp32 stay below 2^127.
 __device__ double within(double x, double limit) { return fmin(fmax(x, -limit), limit); }
 
+struct Byte {
+  using Value = std::int8_t;
+  static __device__ Value round(double x) { return static_cast<Value>(within(rint(x), kLargestByte)); }
+  static __device__ double exact(Value a) { return static_cast<double>(a); }
+};
 struct Fp16 {
   using Value = __half;
   static __device__ Value round(double x) { return __double2half(within(x, 65504.0)); }
@@ -98,11 +104,11 @@ struct Fp32 {
   static __device__ double exact(Value a) { return static_cast<double>(a); }
 };
 
-// So many warps a point: operands, sums, and the largest residual ratio as the bits of a float.
+// So many warps a point: operands, sums, and extremes. (Floats that are not negative have the order of their bits.)
 template <class Type, Precision kPrecision, int kWarps>
 __global__ void round_batch(const double* u, std::int64_t count, std::int64_t dim, const double* centre, double scale_a,
                             double scale_b, typename Type::Value* values, OperandSums* sums, float expected,
-                            unsigned* ratio) {
+                            OperandExtremes* extremes) {
   constexpr int kTogether = kWarp * kWarps;
   static_assert(kWarps == 1 || kTogether == kThreads);
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kTogether;
@@ -131,26 +137,38 @@ __global__ void round_batch(const double* u, std::int64_t count, std::int64_t di
   if (threadIdx.x % kTogether != 0) return;
   sums[i] = mine;
   const float lost = mine.square > 0 ? __double2float_ru(sqrt(mine.residual / mine.square)) : 0;
-  if (lost <= expected) atomicMax(ratio, __float_as_uint(lost));
+  const auto grow = [](float* extreme, float value) {
+    atomicMax(reinterpret_cast<unsigned*>(extreme), __float_as_uint(value));
+  };
+  if (lost <= expected) grow(&extremes->ratio, lost);
+  grow(&extremes->longest, __double2float_ru(LowBound::length(mine, dim)));
 }
 
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Terms as floats, and those that say more than a number.
+struct FloatTerms {
+  static constexpr float none = kInfinity, unknown = -kInfinity;
+  static __device__ float round_down(double term) { return __double2float_rd(term); }
+};
+struct IntegerTerms {
+  static constexpr std::int32_t none = kNoIntegerTerm, unknown = kUnknownIntegerTerm;
+  static __device__ std::int32_t round_down(double term) {
+    return fabs(term) < kLargestRoundedTerm ? __double2int_rd(term) : unknown;
+  }
+};
+
+template <class Terms, class Term>
 __global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound bound, const RowConstants* constants,
-                           const std::int64_t* order, float* terms, float* bounds) {
+                           const std::int64_t* order, Term* terms, float* bounds) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const bool directionless = constants && constants[order ? order[i] : i].factor == 0;
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  const float b = __double2float_ru(bound.bound(sums[i]));
-  if (directionless) {
-    bounds[i] = 0;
-    terms[i] = infinity;
-  } else if (b < 0x1p120F) {
-    bounds[i] = b;
-    terms[i] = __double2float_rd(bound.term(sums[i], static_cast<double>(b)));
-  } else {  // nothing is known of its keys
-    bounds[i] = infinity;
-    terms[i] = -infinity;
-  }
+  float b = __double2float_ru(bound.bound(sums[i]));
+  Term term = b < 0x1p120F ? Terms::round_down(bound.term(sums[i], static_cast<double>(b))) : Terms::unknown;
+  if (term == Terms::unknown) b = kInfinity;  // nothing is known of its keys
+  bounds[i] = directionless ? 0 : b;
+  terms[i] = directionless ? Terms::none : term;
 }
 
 __global__ void gather_pieces(const uint4* values, const std::uint32_t* places, const std::int64_t* list,
@@ -199,10 +217,10 @@ struct RoundedPoints {
 };
 struct Rounding {
   Rounding(std::int64_t count, std::int64_t dim, ArraySource& source)
-      : canonical(source.take<double>(rounded_together(count, dim) * dim)), ratio(source.take<unsigned>(1)) {}
+      : canonical(source.take<double>(rounded_together(count, dim) * dim)), extremes(source.take<OperandExtremes>(1)) {}
 
   DeviceArray<double> canonical;  // rows of a batch
-  DeviceArray<unsigned> ratio;
+  DeviceArray<OperandExtremes> extremes;
 };
 struct TermsAndBounds {
   TermsAndBounds(std::int64_t count, ArraySource& source)
@@ -221,8 +239,9 @@ struct IntegerPoints {
   DeviceArray<std::int64_t> drawn_points;
 };
 
-// The median of each coordinate over some rows spread over the data: an outlier among them moves it little.
-void find_median_row(const Points& points, double* median, DeviceContext& context) {
+// Calls f(rows, count) with some canonical rows, spread over the data.
+template <class F>
+void with_some_rows(const Points& points, DeviceContext& context, F&& f) {
   const std::int64_t n = points.count(), d = points.dim();
   const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, rounded_together(n, d)));
   const auto [rows, sample] = taken<CentreRows>(context, count, d);
@@ -230,7 +249,7 @@ void find_median_row(const Points& points, double* median, DeviceContext& contex
                                                                                                     n / count);
   check_launch();
   load_canonical(points.view(), rows.data(), 0, count, sample.data(), context.stream);
-  median_of_rows(sample.data(), count, d, median, context.stream);
+  f(sample.data(), count);
 }
 
 }  // namespace
@@ -241,9 +260,11 @@ std::int64_t rounded_together(std::int64_t count, std::int64_t dim) {
 
 Frame::Frame(const Metric& metric, const Points& columns, DeviceContext& context)
     : arrays_(taken<Arrays>(context, columns.dim())) {
-  // Inner products do not survive a shift.
+  // Inner products do not survive a shift. An outlier among some rows moves their median little.
   if (metric.term != Term::product)
-    find_median_row(columns, arrays_.centre.data(), context);
+    with_some_rows(columns, context, [&](const double* rows, std::int64_t count) {
+      median_of_rows(rows, count, columns.dim(), arrays_.centre.data(), context.stream);
+    });
   else
     check(cudaMemsetAsync(arrays_.centre.data(), 0, static_cast<std::size_t>(8 * columns.dim()), context.stream));
   check(cudaMemsetAsync(arrays_.largest.data(), 0, sizeof(unsigned long long), context.stream));
@@ -267,15 +288,26 @@ void Frame::settle(int headroom, Staging& staging, const Stream& stream) {
   exponent_ = std::clamp(exponent, -LowBound::kLargestExponent, LowBound::kLargestExponent);
 }
 
+void Frame::settle_bytes(const Points& columns, Staging& staging, DeviceContext& context) {
+  with_some_rows(columns, context, [&](const double* rows, std::int64_t count) {
+    byte_scale_ = choose_byte_scale(rows, count, columns.dim(), centre(), exponent_, staging, context);
+  });
+}
+
+double Frame::factor(Precision precision) const noexcept {
+  return precision == Precision::int8 ? byte_scale_.factor : std::ldexp(1.0, exponent_);
+}
+
 std::int64_t Frame::bytes(std::int64_t count, std::int64_t dim) {
   return bytes_of<Arrays>(dim) + bytes_of<CentreRows>(std::min(kCentreRows, rounded_together(count, dim)), dim);
 }
 
 void round_points(const RoundJob& job, cudaStream_t stream) {
   const std::int64_t dim = job.points.rows.dim;
-  const int exponent = job.frame->exponent();
-  // 2^exponent in two factors: neither overflows.
-  const double scale_a = std::ldexp(1.0, exponent / 2), scale_b = std::ldexp(1.0, exponent - exponent / 2);
+  // The factor in two: neither overflows, and one is a power of two.
+  int exponent = 0;
+  const double bits = std::frexp(job.frame->factor(job.precision), &exponent);
+  const double scale_a = std::ldexp(bits, exponent / 2), scale_b = std::ldexp(1.0, exponent - exponent / 2);
   const auto expected = static_cast<float>(rounding(job.precision));
   for_batches(job.points, job.order, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
     const auto run = [&]<class Type, Precision kPrecision>(Type, std::integral_constant<Precision, kPrecision>) {
@@ -283,7 +315,7 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
       const auto start = [&](auto kernel, int warps) {
         const auto blocks = static_cast<unsigned>((count * warps * kWarp + kThreads - 1) / kThreads);
         kernel<<<blocks, kThreads, 0, stream>>>(u, count, dim, job.frame->centre(), scale_a, scale_b, values,
-                                                job.sums + first, expected, job.ratio);
+                                                job.sums + first, expected, job.extremes);
         check_launch();
       };
       if (dim < kLong)
@@ -292,6 +324,7 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
         start(round_batch<Type, kPrecision, kThreads / kWarp>, kThreads / kWarp);
     };
     switch (job.precision) {
+      case Precision::int8: return run(Byte(), std::integral_constant<Precision, Precision::int8>());
       case Precision::fp16: return run(Fp16(), std::integral_constant<Precision, Precision::fp16>());
       case Precision::two_piece: return run(Fp16(), std::integral_constant<Precision, Precision::two_piece>());
       default: return run(Fp32(), std::integral_constant<Precision, Precision::fp32>());
@@ -300,10 +333,15 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
 }
 
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
-                float* terms, float* bounds, cudaStream_t stream) {
+                bool integers, float* terms, float* bounds, cudaStream_t stream) {
   const std::int64_t n = points.rows.rows;
-  make_terms<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-      sums, n, bound, has_directions(points.transform) ? points.constants : nullptr, order, terms, bounds);
+  const auto blocks = static_cast<unsigned>((n + kThreads - 1) / kThreads);
+  const RowConstants* const constants = has_directions(points.transform) ? points.constants : nullptr;
+  if (integers)
+    make_terms<IntegerTerms><<<blocks, kThreads, 0, stream>>>(sums, n, bound, constants, order,
+                                                              reinterpret_cast<std::int32_t*>(terms), bounds);
+  else
+    make_terms<FloatTerms><<<blocks, kThreads, 0, stream>>>(sums, n, bound, constants, order, terms, bounds);
   check_launch();
 }
 
@@ -314,20 +352,20 @@ std::int64_t Operands::bytes(std::int64_t count, std::int64_t drawn, std::int64_
 }
 
 Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Frame& frame,
-                   Precision precision, Staging& staging, DeviceContext& context) {
+                   Precision precision, Staging& staging, DeviceContext& context)
+    : precision_(precision) {
   const std::int64_t n = points.count(), d = points.dim();
   auto rounded = taken<RoundedPoints>(context, n, drawn, d, precision);
   values_ = std::move(rounded.values);
   sums_ = std::move(rounded.sums);
   drawn_ = std::move(rounded.drawn_points);
-  const auto [canonical, ratio] = taken<Rounding>(context, n, d);
-  check(cudaMemsetAsync(ratio.data(), 0, sizeof(unsigned), context.stream));
-  round_points({points.view(), order, &frame, precision, values_.data(), sums_.data(), ratio.data(), canonical.data()},
-               context.stream);
-  copy_drawn_values(n, d, precision, context);
-  float found = 0;
-  staging.download(ratio.data(), &found, sizeof found, context.stream);
-  residual_ratio_ = static_cast<double>(found);
+  const auto [canonical, extremes] = taken<Rounding>(context, n, d);
+  check(cudaMemsetAsync(extremes.data(), 0, sizeof extremes_, context.stream));
+  round_points(
+      {points.view(), order, &frame, precision, values_.data(), sums_.data(), extremes.data(), canonical.data()},
+      context.stream);
+  copy_drawn_values(n, d, context);
+  staging.download(extremes.data(), &extremes_, sizeof extremes_, context.stream);
 }
 
 std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim) {
@@ -335,14 +373,15 @@ std::int64_t Operands::integer_bytes(std::int64_t count, std::int64_t drawn, std
 }
 
 Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Metric& metric,
-                   DeviceContext& context) {
+                   DeviceContext& context)
+    : precision_(Precision::int8) {
   const std::int64_t n = points.count(), d = points.dim();
   auto as_bytes = taken<IntegerPoints>(context, n, drawn, d);
   values_ = std::move(as_bytes.values);
   terms_ = std::move(as_bytes.terms);
   drawn_ = std::move(as_bytes.drawn_points);
   make_integer_operands(points.view().rows, order, metric, values_.data(), terms_.data(), context.stream);
-  copy_drawn_values(n, d, Precision::int8, context);
+  copy_drawn_values(n, d, context);
   copy_drawn_terms(n, context);
 }
 
@@ -355,20 +394,19 @@ void gather_operands(const std::byte* values, const std::uint32_t* places, const
   check_launch();
 }
 
-// Waits where there are some.
-void Operands::copy_drawn_values(std::int64_t count, std::int64_t dim, Precision precision, DeviceContext& context) {
-  const std::int64_t drawn = drawn_.size();
+// And points of zeros behind them. Waits where some are drawn.
+void Operands::copy_drawn_values(std::int64_t count, std::int64_t dim, DeviceContext& context) {
+  const std::int64_t drawn = drawn_.size(), bytes = stride_of(dim, precision_) * value_bytes(precision_);
+  const cudaStream_t stream = context.stream;
+  if (points_behind(precision_) > 0)
+    check(cudaMemsetAsync(values_.data() + (count + drawn) * bytes, 0,
+                          static_cast<std::size_t>(points_behind(precision_) * bytes), stream));
   if (drawn == 0) return;
   std::vector<std::int64_t> list(static_cast<std::size_t>(drawn));
   for (std::int64_t s = 0; s < drawn; ++s)
     list[static_cast<std::size_t>(s)] = drawn_point(count, drawn, scattered_share(s, drawn));
-  const cudaStream_t stream = context.stream;
   check(cudaMemcpyAsync(drawn_.data(), list.data(), list.size() * sizeof list[0], cudaMemcpyHostToDevice, stream));
-  const std::int64_t bytes = stride_of(dim, precision) * value_bytes(precision);
   gather_operands(values_.data(), nullptr, drawn_.data(), drawn, bytes, values_.data() + count * bytes, stream);
-  if (points_behind(precision) > 0)
-    check(cudaMemsetAsync(values_.data() + (count + drawn) * bytes, 0,
-                          static_cast<std::size_t>(points_behind(precision) * bytes), stream));
   context.stream.wait();  // the list ends here
 }
 
@@ -385,7 +423,8 @@ void Operands::settle(const Points& points, const std::int64_t* order, const Low
   auto of_points = taken<TermsAndBounds>(context, n + drawn);
   terms_ = std::move(of_points.terms);
   bounds_ = std::move(of_points.bounds);
-  find_terms(points.view(), order, sums_.data(), bound, terms_.data(), bounds_.data(), context.stream);
+  find_terms(points.view(), order, sums_.data(), bound, precision_ == Precision::int8, terms_.data(), bounds_.data(),
+             context.stream);
   sums_ = {};
   copy_drawn_terms(n, context);
 }

@@ -1,6 +1,6 @@
-// Points as the product units multiply them: canonical rows minus a centre, scaled by a power of two, rounded to fp16
-// in one or two pieces or to fp32, with what the bound needs to know of each (refine/low_bound.h); or 8-bit integers,
-// which need no bound (integer_operands.cuh). Knows nothing of tiles.
+// Points as the product units multiply them: canonical rows minus a centre, scaled, rounded to bytes, to fp16 in one or
+// two pieces or to fp32, with what the bound needs to know of each (refine/low_bound.h); or 8-bit integers, which need
+// no bound (integer_operands.cuh). Knows nothing of tiles.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,6 +10,7 @@
 
 #include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/staging.cuh"
+#include "backend/cuda/engines/byte_scale.cuh"
 #include "backend/cuda/rows/points.cuh"
 #include "metric/metric.h"
 #include "refine/low_bound.h"
@@ -29,10 +30,15 @@ class Frame {
   // a point far from its operand, as the bound sees.
   void cover(const CanonicalView& view, DeviceContext& context);
   void settle(int headroom, Staging& staging, const Stream& stream);
+  // Bytes have a scale of their own; before any point is rounded to them.
+  void settle_bytes(const Points& columns, Staging& staging, DeviceContext& context);
   static std::int64_t bytes(std::int64_t count, std::int64_t dim);  // while the centre of so many points is found
 
   const double* centre() const noexcept { return arrays_.centre.data(); }
-  int exponent() const noexcept { return exponent_; }
+  // From canonical rows to what is rounded.
+  double factor(Precision precision) const noexcept;
+  // What rounding to bytes loses of most points, relative to their length.
+  double byte_ratio() const noexcept { return byte_scale_.ratio; }
 
  private:
   struct Arrays {
@@ -45,6 +51,7 @@ class Frame {
 
   Arrays arrays_;
   int exponent_ = 0;
+  ByteScale byte_scale_;
 };
 
 constexpr std::int64_t value_bytes(Precision p) { return p == Precision::int8 ? 1 : p == Precision::fp32 ? 4 : 2; }
@@ -89,9 +96,18 @@ inline const std::byte* operand_of(const std::byte* first, std::int64_t row, Pre
   return first + row * stride_of(dim, precision) * value_bytes(precision);
 }
 
-// Rounds all points of a view, not to bytes, in the order of the rows or in another: order[i] (device memory) is the
-// row that comes i-th. u: of rounded_together() x dim; sums: one a point; *ratio: the bits of the largest rounding,
-// relative to its point, of those that rounding explains, as a float that only grows.
+// Of some points, for LowBound; both only grow.
+struct OperandExtremes {
+  float ratio = 0;    // the largest r / |x| of those that rounding explains; of bytes none
+  float longest = 0;  // no l is above it
+
+  OperandExtremes with(const OperandExtremes& other) const {
+    return {std::max(ratio, other.ratio), std::max(longest, other.longest)};
+  }
+};
+
+// Rounds all points of a view, in the order of the rows or in another: order[i] (device memory) is the row that comes
+// i-th. u: of rounded_together() x dim; sums: one a point; extremes: one, which is added to.
 struct RoundJob {
   CanonicalView points;
   const std::int64_t* order = nullptr;
@@ -99,13 +115,14 @@ struct RoundJob {
   Precision precision{};
   std::byte* values = nullptr;
   OperandSums* sums = nullptr;
-  unsigned* ratio = nullptr;
+  OperandExtremes* extremes = nullptr;
   double* u = nullptr;
 };
 void round_points(const RoundJob& job, cudaStream_t stream);
-// Terms (+inf: without direction) and bounds of the view's points, from their sums, in the same order.
+// Terms (+inf: without direction) and bounds of the view's points, from their sums, in the same order. integers: terms
+// are integers by their bits (select/integer_terms.h).
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
-                float* terms, float* bounds, cudaStream_t stream);
+                bool integers, float* terms, float* bounds, cudaStream_t stream);
 
 // Operands of points list[i], i < count (device memory), one behind the other; of `bytes` each, a multiple of 16. Where
 // there are places, operands lie in the order of these. Asynchronous.
@@ -120,25 +137,25 @@ class Operands {
            Staging& staging, DeviceContext& context);
   // With any precision, while it is made.
   static std::int64_t bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim);
-  // Bytes: complete.
+  // Of points that are bytes: complete.
   Operands(const Points& points, const std::int64_t* order, std::int64_t drawn, const Metric& metric,
            DeviceContext& context);
   static std::int64_t integer_bytes(std::int64_t count, std::int64_t drawn, std::int64_t dim);
 
-  // Largest rounding, relative to its point, of those that rounding explains.
-  double residual_ratio() const noexcept { return residual_ratio_; }
-  // Terms and bounds, once the ratios of both sides are known.
+  const OperandExtremes& extremes() const noexcept { return extremes_; }
+  // Terms and bounds, once the extremes of both sides are known.
   void settle(const Points& points, const std::int64_t* order, const LowBound& bound, DeviceContext& context);
 
   const std::byte* values() const noexcept { return values_.data(); }
   const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction
-  const float* bounds() const noexcept { return bounds_.data(); }  // null: of bytes
+  const float* bounds() const noexcept { return bounds_.data(); }  // null: of points that are bytes
 
  private:
-  void copy_drawn_values(std::int64_t count, std::int64_t dim, Precision precision, DeviceContext& context);
+  void copy_drawn_values(std::int64_t count, std::int64_t dim, DeviceContext& context);
   void copy_drawn_terms(std::int64_t count, DeviceContext& context);
 
-  double residual_ratio_ = 0;
+  Precision precision_;
+  OperandExtremes extremes_;
   DeviceArray<std::byte> values_;
   DeviceArray<OperandSums> sums_;
   DeviceArray<std::int64_t> drawn_;  // whose copies those behind all points are

@@ -33,7 +33,7 @@ PagedOperands::Landing::Landing(std::int64_t block_bytes, std::int64_t block_row
   if (!rounded) return;
   canonical = source.take<double>(rounded_together(block_rows, dim) * dim);
   sums = source.take<OperandSums>(block_rows);
-  ratio = source.take<unsigned>(1);
+  extremes = source.take<OperandExtremes>(1);
 }
 
 std::int64_t PagedOperands::bytes(std::int64_t count) { return bytes_of<Known>(count, true); }
@@ -51,7 +51,7 @@ void PagedOperands::hold(std::int64_t slots) {
   const std::int64_t rows = points_.block_rows(), dim = points_.dim();
   ArraySource source(context_);
   landing_.emplace(points_.block_bytes(), rows, dim, bound_.has_value(), source);
-  if (bound_) check(cudaMemsetAsync(landing_->ratio.data(), 0, sizeof(unsigned), context_.stream));
+  if (bound_) check(cudaMemsetAsync(landing_->extremes.data(), 0, sizeof(OperandExtremes), context_.stream));
   slots_.emplace(slots, slot_bytes(rows, dim, precision_), points_.loader(), context_);
 }
 
@@ -82,12 +82,12 @@ void PagedOperands::round(const CanonicalView& view, std::byte* to, std::int64_t
   job.precision = precision_;
   job.values = to;
   job.sums = landing_->sums.data();
-  job.ratio = landing_->ratio.data();
+  job.extremes = landing_->extremes.data();
   job.u = landing_->canonical.data();
   round_points(job, loader);
   if (terms)
-    find_terms(view, nullptr, landing_->sums.data(), *bound_, known_.terms.data() + first, known_.bounds.data() + first,
-               loader);
+    find_terms(view, nullptr, landing_->sums.data(), *bound_, false, known_.terms.data() + first,
+               known_.bounds.data() + first, loader);
 }
 
 const std::byte* PagedOperands::block(std::int64_t block) {

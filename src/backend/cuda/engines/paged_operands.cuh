@@ -15,7 +15,7 @@ namespace libknng::cuda {
 
 class PagedOperands {
  public:
-  // The bound's ratios are those of a sample: points beyond them count as longer ones (refine/low_bound.h).
+  // The bound's ratio is that of a sample; none of its points is the longest (refine/low_bound.h).
   PagedOperands(PagedPoints& points, const Metric& metric, const Frame& frame, Precision precision,
                 const LowBound& bound, DeviceContext& context);
   // Bytes.
@@ -56,7 +56,7 @@ class PagedOperands {
     DeviceArray<std::byte> stored;
     DeviceArray<double> canonical;
     DeviceArray<OperandSums> sums;
-    DeviceArray<unsigned> ratio;
+    DeviceArray<OperandExtremes> extremes;
   };
 
   void round(const CanonicalView& view, std::byte* to, std::int64_t first, bool terms);

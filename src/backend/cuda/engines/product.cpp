@@ -74,12 +74,11 @@ void Products::multiply(const std::byte* a, std::int64_t rows, const std::byte* 
                      types.compute, CUBLAS_GEMM_DEFAULT));
 }
 
-ProductUnit Products::unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios,
-                           const knng_backend_units& units) {
-  const auto fp16 = [&](std::int64_t terms) { return fp16_unit(terms, units.lost, units.shortest); };
+ProductUnit Products::unit(Precision precision, std::int64_t dim, const knng_backend_units& units) {
   switch (precision) {
-    case Precision::fp16: return fp16(dim);
-    case Precision::two_piece: return two_piece_unit(fp16(terms_of(dim, precision)), ratios);
+    case Precision::int8: return kByteUnit;
+    case Precision::fp16: return fp16_unit(dim, units.lost, units.shortest);
+    case Precision::two_piece: return fp16_unit(terms_of(dim, precision), units.lost, units.shortest);
     default: return fp32_unit(dim);
   }
 }

@@ -34,10 +34,9 @@ class Products {
   // is a multiple of 4, and columns are written up to one.
   void run(const std::byte* a, std::int64_t rows, const std::byte* b, std::int64_t columns, std::int64_t dim,
            Precision precision, float* tile, std::int64_t ld);
-  // |product - a.b| <= gamma (|a|^2 + |b|^2) / 2 + eta, for operands in one or in two pieces, which is what LowBound
-  // builds on. Of bytes products are exact.
-  static ProductUnit unit(Precision precision, std::int64_t dim, const LowBound::Ratios& ratios,
-                          const knng_backend_units& units);
+  // |product - a.b| <= gamma (|a|^2 + |b|^2) / 2 + eta, of operands in two pieces for all terms together, which is what
+  // LowBound builds on; of bytes kByteUnit.
+  static ProductUnit unit(Precision precision, std::int64_t dim, const knng_backend_units& units);
 
  private:
   struct Space {

@@ -9,6 +9,11 @@
 namespace libknng::cuda {
 namespace {
 
+// The bound of a pair of bytes is far above what their errors come to, as nearly half of these cancel: with
+// d dimensions the mean error is about 1 / sqrt(2 d) of it. A cut-off in the middle and a fifth higher loses nearly no
+// neighbour; the proof finds the rows that have lost one.
+constexpr float kWidthsOfBytes = 1.2F;
+
 // Points may be so many powers of two farther from the centre than a sample of them before their operands suffer: as
 // many as leave the second of two pieces above fp16's denormals. fp32 holds whatever comes.
 constexpr int kHeadroom = 8;
@@ -26,10 +31,9 @@ std::int64_t stored_block_bytes(const knng_backend_problem& p) {
 
 }  // namespace
 
-bool multiplies_bytes(const knng_backend_problem& p) { return engine_of(p).rungs.front().unit == KNNG_UNIT_BYTES; }
-
 Precision precision_of(const knng_backend_problem& p, int rung) {
   switch (rung) {
+    case KNNG_RUNG_ROUNDED_BYTES: return Precision::int8;
     case KNNG_RUNG_FILTER: return multiplies_bytes(p) ? Precision::int8 : Precision::fp16;
     case KNNG_RUNG_TWO_PIECE: return Precision::two_piece;
     default: return Precision::fp32;
@@ -72,7 +76,7 @@ std::int64_t ProductTiles::bytes_beside_blocks(const knng_backend_problem& p) {
 std::int64_t ProductTiles::row_operand_bytes(const knng_backend_problem& p) {
   if (is_paged(p)) return 0;
   std::int64_t bytes = 0;
-  for (const knng_backend_rung& rung : engine_of(p).rungs) {
+  for (const knng_backend_rung& rung : rungs_of(p)) {
     const Precision precision = precision_of(p, rung.number);
     bytes = std::max(bytes, stride_of(p.columns.dim, precision) * value_bytes(precision));
   }
@@ -110,7 +114,7 @@ void ProductTiles::begin(int rung, bool) {
   paged_operands_.reset();
   PointStore& points = in_.points;
   const bool paged = points.is_paged();
-  if (precision_ == Precision::int8) {
+  if (multiplies_bytes(in_.problem)) {
     if (paged)
       paged_operands_.emplace(points.paged(), in_.metric, in_.context);
     else
@@ -122,6 +126,7 @@ void ProductTiles::begin(int rung, bool) {
     round_operands();
   }
   meaning_.integers = precision_ == Precision::int8;
+  meaning_.widths = precision_ == Precision::int8 ? kWidthsOfBytes : 2;
   meaning_.column_terms = paged ? paged_operands_->terms() : operands_->terms();
   meaning_.column_bounds = paged ? paged_operands_->bounds() : operands_->bounds();
   meaning_.row_terms = points.queries() ? query_operands_->terms() : meaning_.column_terms;
@@ -134,15 +139,16 @@ void ProductTiles::round_operands() {
   const Points* const queries = in_.points.queries();
   const std::int64_t* const order = in_.points.order_of_columns(0);
   const std::int64_t dim = points.dim();
+  if (precision_ == Precision::int8) frame_->settle_bytes(points, in_.staging, in_.context);
   operands_.emplace(points, order, cutoff_guess(in_.problem).drawn, *frame_, precision_, in_.staging, in_.context);
-  double residual = std::max(operands_->residual_ratio(), LowBound::kSmallestRatio);
-  if (queries) {
-    query_operands_.emplace(*queries, nullptr, 0, *frame_, precision_, in_.staging, in_.context);
-    residual = std::max(residual, query_operands_->residual_ratio());
-  }
-  const LowBound::Ratios ratios{residual, precision_ == Precision::two_piece ? 0x1p-11 : 0.0};
-  const LowBound bound(in_.metric, dim, frame_->exponent(), Products::unit(precision_, dim, ratios, in_.problem.units),
-                       ratios);
+  if (queries) query_operands_.emplace(*queries, nullptr, 0, *frame_, precision_, in_.staging, in_.context);
+  OperandExtremes extremes = operands_->extremes();
+  if (queries) extremes = extremes.with(query_operands_->extremes());
+  const double ratio = precision_ == Precision::int8 ? frame_->byte_ratio() : static_cast<double>(extremes.ratio);
+  LowBound::Rounding rounding{std::max(ratio, LowBound::kSmallestRatio)};
+  if (!paged) rounding.longest = static_cast<double>(extremes.longest);
+  const LowBound bound(in_.metric, dim, frame_->factor(precision_), Products::unit(precision_, dim, in_.problem.units),
+                       rounding);
   meaning_.scale = bound.scale();
   if (paged) {
     operands_.reset();

@@ -12,8 +12,7 @@
 
 namespace libknng::cuda {
 
-// Whether its products are of bytes; of which precision they are on a rung of the ladder.
-bool multiplies_bytes(const knng_backend_problem& p);
+// Of which precision its products are on a rung of the ladder.
 Precision precision_of(const knng_backend_problem& p, int rung);
 
 class ProductTiles : public TileMaker, private RowFilter {

@@ -1,4 +1,4 @@
-// The arithmetic of the product units, for the bound (refine/low_bound.h).
+// The arithmetic of the product units, for the bound (refine/low_bound.h): of fp16, and of bytes.
 #pragma once
 
 #include <algorithm>
@@ -43,6 +43,10 @@ constexpr TensorCores tensor_cores_of(int compute_major) noexcept {
   return compute_major == 9 ? TensorCores{kLostOnHopper, kSmallestNormalHalf, 0x1p-25, 8}
                             : TensorCores{kLostBefore, kSmallestNormalHalf, 0x1p-23, 4};
 }
+
+// Products of bytes are exact. Terms of rows that are rounded to bytes are rounded down to integers, each by less than
+// 1, which is less than half of what a low may be off by.
+inline constexpr ProductUnit kByteUnit = {0, 1};
 
 inline ProductUnit fp16_unit(std::int64_t terms, double lost_of_16, double shortest) noexcept {
   const std::int64_t groups = (terms + 15) / 16 + 1;  // of 16 terms, and one of zeros behind the last

@@ -33,11 +33,13 @@ inline double sum_rate(const knng_backend_problem& p, std::int32_t rung, const T
   return device.singles / (is_heavy(static_cast<Term>(p.metric.term)) ? kOfHeavySum : kOfSum);
 }
 
-// Products of fp16 (bytes are faster), of two pieces, of fp32.
+// Products of bytes that rows were rounded to, of fp16 (bytes that rows are are faster), of two pieces, of fp32.
 inline double product_rate(const knng_backend_problem& p, std::int32_t rung, const Throughput& device) {
-  constexpr double kHalfProducts = 256, kTwoPieceProducts = kHalfProducts / 3, kSingleProducts = 32;
+  constexpr double kHalfProducts = 256, kByteProducts = 2 * kHalfProducts, kTwoPieceProducts = kHalfProducts / 3,
+                   kSingleProducts = 32;
   switch (rung) {
     case KNNG_RUNG_FP64: return key_rate(p, rung, device);
+    case KNNG_RUNG_ROUNDED_BYTES: return kByteProducts;
     case KNNG_RUNG_FILTER: return kHalfProducts;
     case KNNG_RUNG_TWO_PIECE: return kTwoPieceProducts;
     default: return kSingleProducts;

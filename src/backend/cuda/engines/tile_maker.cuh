@@ -79,6 +79,7 @@ struct TileMeaning {
   double scale = 1;  // key x scale is in the units of lows
   const float *row_terms = nullptr, *row_bounds = nullptr, *column_terms = nullptr, *column_bounds = nullptr;
   std::optional<SumBound> sums;
+  float widths = 2;  // of Bounds
 };
 
 class TileMaker {

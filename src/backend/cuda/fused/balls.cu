@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/select/integer_terms.h"
 #include "backend/cuda/select/key.cuh"
 
 namespace libknng::cuda::fused {
@@ -13,17 +14,33 @@ namespace {
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 
 // A point's operand, coordinate by coordinate; sums of two halves are exact in fp64.
-struct OperandAt {
+struct HalvesAt {
   const __half* point;
   std::int64_t second;
 
-  __device__ OperandAt(const BallPoints& points, std::int64_t i)
+  __device__ HalvesAt(const BallPoints& points, std::int64_t i)
       : point(reinterpret_cast<const __half*>(points.operands) + i * points.stride), second(points.second) {}
 
   __device__ double rest(std::int64_t t) const {
     return second > 0 ? static_cast<double>(__half2float(point[second + t])) : 0;
   }
   __device__ double value(std::int64_t t) const { return static_cast<double>(__half2float(point[t])) + rest(t); }
+  static __device__ double term(float bits) { return static_cast<double>(bits); }
+};
+struct BytesAt {
+  const std::int8_t* point;
+
+  __device__ BytesAt(const BallPoints& points, std::int64_t i)
+      : point(reinterpret_cast<const std::int8_t*>(points.operands) + i * points.stride) {}
+
+  __device__ double rest(std::int64_t) const { return 0; }
+  __device__ double value(std::int64_t t) const { return static_cast<double>(point[t]); }
+  // As of halves: infinite without direction, and of a point of which nothing is known.
+  static __device__ double term(float bits) {
+    const int term = __float_as_int(bits);
+    if (term == kNoIntegerTerm) return static_cast<double>(infinity());
+    return term == kUnknownIntegerTerm ? -static_cast<double>(infinity()) : term;
+  }
 };
 
 template <class T>
@@ -35,6 +52,7 @@ __device__ T sum_of_warp(T x) {
 
 // To which of the window's balls each of its points belongs: that of whichever is nearer, the first point or the last.
 // Any choice is right.
+template <class OperandAt>
 __device__ void part_window(const BallPoints& points, std::int64_t first, int count, std::uint8_t* ball) {
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   for (int i = warp; i < count; i += kWarps) {
@@ -52,6 +70,7 @@ __device__ void part_window(const BallPoints& points, std::int64_t first, int co
 }
 
 // The mean of each ball's operands, or any point if it has none.
+template <class OperandAt>
 __device__ void find_centres(const BallPoints& points, std::int64_t first, int count, const std::uint8_t* ball,
                              float* centres) {
   int sizes[kBallsOfWindow] = {};
@@ -69,6 +88,7 @@ __device__ void find_centres(const BallPoints& points, std::int64_t first, int c
 }
 
 // A block a window.
+template <class OperandAt>
 __global__ void __launch_bounds__(kThreads)
     find_balls(const BallPoints points, float* centres, float* radii, float* excesses) {
   __shared__ std::uint8_t ball[kWindow];
@@ -76,9 +96,9 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t first = std::int64_t{blockIdx.x} * kWindow, dim = points.dim;
   const int count = static_cast<int>(min(points.count - first, std::int64_t{kWindow}));
   float* const own = centres + blockIdx.x * kBallsOfWindow * dim;
-  part_window(points, first, count, ball);
+  part_window<OperandAt>(points, first, count, ball);
   __syncthreads();
-  find_centres(points, first, count, ball, own);
+  find_centres<OperandAt>(points, first, count, ball, own);
   __syncthreads();
   // Sums of squares, of so many roundings, to what is not below them.
   const double above = 1 + static_cast<double>(dim + 8) * 0x1p-52;
@@ -95,7 +115,7 @@ __global__ void __launch_bounds__(kThreads)
       square += value * value + rest * rest;
     }
     const float r = __double2float_ru(__dsqrt_ru(__dmul_ru(sum_of_warp(apart), above)));
-    const auto term = static_cast<double>(points.terms[first + i]);
+    const double term = OperandAt::term(points.terms[first + i]);
     // -inf without direction: in no list.
     const float x = __double2float_ru(__dsub_ru(__dmul_ru(sum_of_warp(square), above), term));
 #pragma unroll
@@ -207,9 +227,15 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void BallArrays::find(const BallPoints& points, cudaStream_t stream) {
-  find_balls<<<static_cast<unsigned>(in_windows(points.count)), kThreads, 0, stream>>>(points, centres_.data(),
-                                                                                       radii_.data(), excesses_.data());
-  check_launch();
+  const auto run = [&](auto kernel) {
+    kernel<<<static_cast<unsigned>(in_windows(points.count)), kThreads, 0, stream>>>(points, centres_.data(),
+                                                                                     radii_.data(), excesses_.data());
+    check_launch();
+  };
+  if (points.are_bytes)
+    run(find_balls<BytesAt>);
+  else
+    run(find_balls<HalvesAt>);
 }
 
 void find_near(const FusedWork& job, const Balls& rows, const Balls& columns, float* cutoffs, std::uint64_t* near,

@@ -14,12 +14,14 @@
 
 namespace libknng::cuda::fused {
 
-// Operands of points, in one piece or in two, whose sum they are: `second` halves behind the first piece's.
+// Operands of points: bytes, whose terms are integers; or halves, in one piece or in two, whose sum they are: `second`
+// halves behind the first piece's.
 struct BallPoints {
   const std::byte* operands;
   std::int64_t stride, dim, second;  // second 0: one piece
   const float* terms;
   std::int64_t count;
+  bool are_bytes;
 };
 
 constexpr std::int64_t in_windows(std::int64_t points) { return (points + kWindow - 1) / kWindow; }

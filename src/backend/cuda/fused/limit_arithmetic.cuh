@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "backend/cuda/fused/fused_job.cuh"
+#include "backend/cuda/select/integer_terms.h"
 #include "backend/cuda/select/key.cuh"
 #include "plan/integer_products.h"
 
@@ -24,16 +25,21 @@ struct LimitRange<float> {
 template <>
 struct LimitRange<std::int32_t> {
   static constexpr std::int32_t kAnyThreshold = -1'650'000'000;  // every pair reaches it
-  static constexpr std::int32_t kNoThreshold = 1'100'000'000, kNoTerm = 1'000'000'000;
-  static __device__ std::int32_t no_term() { return kNoTerm; }
+  static constexpr std::int32_t kNoThreshold = 1'100'000'000;    // no pair reaches it
+  static __device__ std::int32_t no_term() { return kNoIntegerTerm; }
   static __device__ std::int32_t no_threshold() { return kNoThreshold; }
 
-  // Terms are from 0 to T, and products from -T to T. So 2 acc - t_j is from -3 T to 2 T, and no sum of a threshold and
-  // a term leaves int32. Lows fit, as keys do (plan/integer_products.h).
-  static constexpr std::int64_t kLargestTerm = kIntegerProductsTo * 128 * 128;
+  // Terms of bytes are from 0 to T, and products from -T to T. So 2 acc - t_j is from -3 T to 2 T, and no sum of a
+  // threshold and a term leaves int32. Lows fit, as keys do (plan/integer_products.h).
+  static constexpr std::int64_t kLargestTerm = kIntegerProductsTo * 128 * 128, kMost = (std::int64_t{1} << 31) - 1;
   static_assert(kAnyThreshold < -3 * kLargestTerm && kNoThreshold > 2 * kLargestTerm);
-  static_assert(-2 * kLargestTerm - kNoTerm >= std::numeric_limits<std::int32_t>::min());
-  static_assert(std::int64_t{kNoThreshold} + kNoTerm < std::numeric_limits<std::int32_t>::max());
+  static_assert(kNoIntegerTerm > kLargestTerm && 2 * kLargestTerm + kNoIntegerTerm < kMost);
+  static_assert(std::int64_t{kNoThreshold} + kNoIntegerTerm < kMost);
+  // Of rows rounded to bytes (select/integer_terms.h) 2 acc and terms are no larger, but for a term that may be the
+  // unknown.
+  static_assert(kLargestRoundedTerm - kUnknownIntegerTerm < kNoThreshold);
+  static_assert(kAnyThreshold < -kLargestRoundedTerm - kNoIntegerTerm);
+  static_assert(std::int64_t{kAnyThreshold} + kUnknownIntegerTerm > -kMost);
 };
 
 // A term as jobs have it: integers by their bits.
@@ -52,6 +58,7 @@ __device__ inline ListLimit<float> limit_of(float term, float cutoff) { return {
 // Lows are integers: those that are not above C are not above the integer below it.
 __device__ inline ListLimit<std::int32_t> limit_of(std::int32_t term, float cutoff) {
   using Range = LimitRange<std::int32_t>;
+  if (term == kNoIntegerTerm) return {term, Range::no_threshold()};
   const std::int64_t difference = std::int64_t{term} - __float2int_rd(cutoff);
   const std::int64_t least = max(difference, std::int64_t{Range::kAnyThreshold});
   return {term, static_cast<std::int32_t>(min(least, std::int64_t{Range::no_threshold()}))};
@@ -80,7 +87,8 @@ __device__ __forceinline__ float pair_low(float product, float term, float other
   return __fmaf_rn(-2.0F, product, __fadd_rn(term, other));
 }
 __device__ __forceinline__ float pair_low(std::int32_t product, std::int32_t term, std::int32_t other) {
-  return __int2float_rd(term + other - 2 * product);
+  const bool none = max(term, other) == kNoIntegerTerm;
+  return none ? infinity() : __int2float_rd(term + other - 2 * product);
 }
 
 }  // namespace libknng::cuda::fused

@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kThreads) list_contenders(Batch b, RowLows low
       const float column_term = lows.column_terms[c];
       id = lows.order ? lows.order[c] : first + c;
       const auto low = static_cast<double>(Low::low(tile[place * ld + c], row_term, column_term));
-      const bool undirected = !lows.integers && (row_term == INFINITY || column_term == INFINITY);
+      const bool undirected = Low::is_none(row_term) || Low::is_none(column_term);
       belongs = admission.admits(id) && (undirected ? undirected_belong : !(low > limit));
     }
     const unsigned found = __ballot_sync(kWarp, belongs);

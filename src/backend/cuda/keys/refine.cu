@@ -36,7 +36,7 @@ struct Batch {
 // same: a product unit that errs does not go unnoticed.
 constexpr int kOneRowEvaluatedOf = 16;
 __device__ bool is_key(const FilterBounds& bounds, std::int64_t row, float low) {
-  return bounds.integers && row % kOneRowEvaluatedOf != 0 && fabsf(low) < 0x1p24F;
+  return bounds.exact_integers && row % kOneRowEvaluatedOf != 0 && fabsf(low) < 0x1p24F;
 }
 
 // Whether the filter's bounds hold a key.
@@ -48,6 +48,26 @@ __device__ bool within_bounds(const Batch& b, std::int64_t list, Candidate c, do
   const float up = __fadd_ru(c.low, __fmul_ru(2.0f, sum));
   return static_cast<double>(c.low) <= scaled && !(scaled > static_cast<double>(up));  // -inf + inf claims nothing
 }
+
+// What the k-th smallest key, scaled, is at most, unless the row is not proved: as cut-offs tell, and as the first k
+// keys do. A candidate with a low above it need not be looked at.
+struct NearestLimit {
+  double scaled_key;
+  std::int64_t missing;  // of the k
+  double highest = -INFINITY;
+
+  // Of each lane: whether it has a candidate, and its key.
+  __device__ void take(bool has, double scaled) {
+    if (missing <= 0) return;
+    const unsigned all = __ballot_sync(kWarp, has);
+    double own = has && __popc(all & ((1u << (threadIdx.x % kCanonicalLanes)) - 1)) < missing ? scaled : -INFINITY;
+#pragma unroll
+    for (int h = kCanonicalLanes / 2; h > 0; h /= 2) own = fmax(own, __shfl_xor_sync(kWarp, own, h));
+    highest = fmax(highest, own);
+    missing -= __popc(all);
+    if (missing <= 0) scaled_key = fmin(scaled_key, highest);
+  }
+};
 
 // As many as registers for the loads in flight allow: 16 warps with 32 loads each take less time than 24 with 16 (W2
 // with k = 1,000 1.13 s for 1.17 and 1.18).
@@ -88,8 +108,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T>) candidate_keys(S
   const double* u = b.u + i * b.terms.dim;
   const Candidate* candidates = b.lists.candidates + list * b.lists.capacity;
   const std::int64_t n = min(static_cast<std::int64_t>(b.lists.kept[list]), b.lists.capacity);
-  const float cutoff = b.lists.cutoffs ? b.lists.cutoffs[list] : INFINITY;
-  const double inverse_scale = 1 / b.bounds.scale;  // a power of two
+  const double inverse_scale = 1 / b.bounds.scale;  // where lows are keys a power of two
+  NearestLimit limit{static_cast<double>(b.lists.cutoffs ? b.lists.cutoffs[list] : INFINITY), b.k};
   int evaluated = 0;
   for (std::int64_t base = 0; base < n; base += kCanonicalLanes) {
     const int count = static_cast<int>(min(n - base, static_cast<std::int64_t>(kCanonicalLanes)));
@@ -97,7 +117,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T>) candidate_keys(S
     const Candidate mine = candidates[base + min(lane, count - 1)];
     const std::uint32_t id = b.order ? static_cast<std::uint32_t>(b.order[mine.id]) : mine.id;
     // Ascending lists end with those whose keys are not wanted.
-    const unsigned near = __ballot_sync(kWarp, lane < count && !(mine.low > cutoff));
+    const unsigned near = __ballot_sync(kWarp, lane < count && !(static_cast<double>(mine.low) > limit.scaled_key));
     const int wanted = !b.keys && (near & (near + 1)) == 0 ? __popc(near) : count;
     // Those whose keys are to be evaluated: the first ones, or none.
     const bool known = is_key(b.bounds, row, mine.low);
@@ -120,7 +140,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T>) candidate_keys(S
     const unsigned violations = __ballot_sync(kWarp, wrong);
     if (violations != 0 && lane == 0)
       atomicAdd(&b.findings->violations, static_cast<unsigned long long>(__popc(violations)));
-    if (lane < count) store(base + lane, id, key, lane >= wanted || directionless || !admission.admits(id));
+    const bool drop = lane >= wanted || directionless || !admission.admits(id);
+    if (lane < count) store(base + lane, id, key, drop);
+    limit.take(!drop, ScalarOps::mul(key, b.bounds.scale));
   }
   if (lane == 0) atomicAdd(&b.findings->keys, static_cast<unsigned long long>(evaluated));
   for (std::int64_t c = lane; c < b.directionless_count; c += kCanonicalLanes) {

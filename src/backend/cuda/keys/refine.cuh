@@ -28,16 +28,17 @@ struct FilterLists {
   const float* cutoffs = nullptr;
 };
 
-// low <= key x scale <= low + 2 (rows[i] + columns[j]). scale is 4^exponent / Metric::scale, a power of two.
+// low <= key x scale <= low + 2 (rows[i] + columns[j]), scale that of LowBound (refine/low_bound.h).
 // Null pointers: low <= key <= sums.up(low); without that the lists come from tiles of canonical keys or of exact
 // products, whose `low` is the key x scale rounded down.
-// integers: keys x scale are integers, and lows which fp32 holds exactly are taken as such in 15 of 16 rows.
+// exact_integers: keys x scale are integers, the scale is a power of two, and lows which fp32 holds exactly are taken
+// as keys in 15 of 16 rows.
 struct FilterBounds {
   double scale = 1;
   const float* rows = nullptr;     // as FilterLists
   const float* columns = nullptr;  // by column
   std::optional<SumBound> sums = {};
-  bool integers = false;
+  bool exact_integers = false;
 };
 
 struct RefineJob {

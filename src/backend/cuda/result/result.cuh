@@ -84,7 +84,7 @@ struct ResultJob {
   const float* cutoffs = nullptr;
   const std::int32_t* kept = nullptr;  // by list: more than `capacity` means a list that lost entries
   std::int64_t capacity = 0;
-  double scale = 1;  // from key to `low`: a power of two
+  double scale = 1;  // from key to `low`
 };
 
 // Sorts entries (they are scratch afterwards) and stores. Asynchronous.

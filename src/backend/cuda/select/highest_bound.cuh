@@ -7,11 +7,13 @@
 
 namespace libknng::cuda {
 
-// What the key of candidate c of list l is at most. Of a pair of which nothing is known, a low of -inf and a bound of
-// +inf, the sum is NaN, and says as much: no maximum may pass over it.
+// What the key of candidate c of list l is at most, or, as Bounds::widths says, is taken to be at most. Of a pair of
+// which nothing is known, a low of -inf and a bound of +inf, the sum is NaN, and says as much: no maximum may pass over
+// it.
 __device__ inline float upper_bound(const Bounds& bounds, std::int64_t l, Candidate c) {
   if (bounds.of_id) {
-    const float up = __fadd_ru(c.low, __fmul_ru(2.0F, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
+    const float up =
+        __fadd_ru(c.low, __fmul_ru(bounds.widths, __fadd_ru(bounds.of_list[l], __ldg(bounds.of_id + c.id))));
     return isnan(up) ? infinity() : up;
   }
   return bounds.sums ? bounds.sums->up(c.low) : next_up(c.low);
@@ -29,9 +31,9 @@ struct HighestScratch {
   unsigned highest;  // ordered()
 };
 
-// An upper bound of the list's k-th smallest key: k different candidates have keys up to the largest `up` of the k of
-// smallest low. (The k-th smallest `up` may be smaller, but needs b of every candidate, each a read from anywhere.)
-// key(i), i < size: as for kth_smallest().
+// An upper bound of the list's k-th smallest key, or a guess, as above: k different candidates have keys up to the
+// largest `up` of the k of smallest low. (The k-th smallest `up` may be smaller, but needs b of every candidate, each a
+// read from anywhere.) key(i), i < size: as for kth_smallest().
 template <int kWarps, class KeyOf>
 __device__ float highest_of_nearest(KeyOf key, int size, const Bounds& bounds, std::int64_t l,
                                     HighestScratch<kWarps>& state) {

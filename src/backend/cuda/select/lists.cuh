@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "backend/cuda/select/integer_terms.h"
 #include "backend/cuda/select/key.cuh"
 #include "backend/cuda/select/select.cuh"
 
@@ -48,24 +49,28 @@ inline ListView list_view(const SelectJob& job) {
           job.only_overflown};
 }
 
-// Where lows come from: the one thing that kernels are templates of.
+// Where lows come from: the one thing that kernels are templates of. is_none(): of the term of a point that is no
+// candidate.
 struct StoredLow {
   static constexpr bool has_terms = false;
   static __device__ float low(float stored, float, float) { return stored; }
+  static __device__ bool is_none(float) { return false; }
 };
 struct ProductLow {
   static constexpr bool has_terms = true;
   static __device__ float low(float product, float list_term, float element_term) {
     return __fmaf_rn(-2.0F, product, __fadd_rn(list_term, element_term));
   }
+  static __device__ bool is_none(float term) { return term == infinity(); }
 };
 
-// Of exact products.
+// Of products of bytes. A pair of a point that is no candidate has a low, too, above those of nearly all others.
 struct IntegerLow {
   static constexpr bool has_terms = true;
   static __device__ float low(float product, float list_term, float element_term) {
     return __int2float_rd(__float_as_int(list_term) + __float_as_int(element_term) - 2 * __float_as_int(product));
   }
+  static __device__ bool is_none(float term) { return __float_as_int(term) == kNoIntegerTerm; }
 };
 
 // Calls f with the one of them that the job's tile has.

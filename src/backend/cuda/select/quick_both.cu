@@ -17,17 +17,18 @@ constexpr int kWidth = 4;          // neighbouring columns of a thread, one load
 constexpr int kRowsTogether = 8;   // loads in flight a thread
 constexpr int kRowsOfBlock = 128;  // a block takes kThreads x kWidth columns of so many rows
 
-// A list that can have no candidates: a term of +inf. Of integers there is none with these bits.
-__device__ bool barren(const ListView& v, int list) { return v.list_terms && !(v.list_terms[list] < infinity()); }
-
-// Counts start from 0, or above the capacity where there is no cut-off to go by.
+// Counts start from 0, or above the capacity where there is no cut-off to go by, but may be candidates.
+template <class Low>
 __device__ void start(const ListView& v, int list) {
-  if (list < v.lists) v.counts[list] = v.cutoffs[list] < infinity() || barren(v, list) ? 0 : v.capacity + 1;
+  if (list >= v.lists) return;
+  const bool barren = Low::has_terms && Low::is_none(v.list_terms[list]);
+  v.counts[list] = v.cutoffs[list] < infinity() || barren ? 0 : v.capacity + 1;
 }
+template <class Low>
 __global__ void start_counts(const ListView rows, const ListView columns) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  start(rows, i);
-  start(columns, i);
+  start<Low>(rows, i);
+  start<Low>(columns, i);
 }
 
 // What a list's survivors are below; nothing survives here where there is no cut-off.
@@ -167,12 +168,14 @@ void quick_run_both(const SelectJob& rows, const SelectJob& columns, void* works
   if (can_screen(rows, columns)) {
     const ListView of_rows = list_view(rows), of_columns = list_view(columns);
     const auto lists = static_cast<unsigned>(std::max(rows.rows, rows.columns));
-    start_counts<<<(lists + kThreads - 1) / kThreads, kThreads, 0, stream>>>(of_rows, of_columns);
-    check_launch();
     const dim3 blocks(static_cast<unsigned>((rows.columns + kThreads * kWidth - 1) / (kThreads * kWidth)),
                       static_cast<unsigned>((rows.rows + kRowsOfBlock - 1) / kRowsOfBlock));
-    with_low(rows, [&]<class Low>(Low) { screen<Low><<<blocks, kThreads, 0, stream>>>(of_rows, of_columns); });
-    check_launch();
+    with_low(rows, [&]<class Low>(Low) {
+      start_counts<Low><<<(lists + kThreads - 1) / kThreads, kThreads, 0, stream>>>(of_rows, of_columns);
+      check_launch();
+      screen<Low><<<blocks, kThreads, 0, stream>>>(of_rows, of_columns);
+      check_launch();
+    });
     rest_of_rows.only_overflown = rest_of_columns.only_overflown = true;
   }
   quick_run(rest_of_rows, workspace, stream);

@@ -14,13 +14,14 @@ __device__ bool before(Candidate a, Candidate b) { return a.low < b.low || (a.lo
 
 // One block a row. The k-th smallest key is taken to lie in the middle of the k-th smallest low's bounds.
 __global__ void __launch_bounds__(kThreads)
-    find_unproved(const SampledRows rows, const CandidateLists lists, const Bounds bounds, int* unproved) {
+    count_rows(const SampledRows rows, const CandidateLists lists, const Bounds bounds, SampledCounts* counts) {
+  __shared__ float kth_key;
   const auto place = static_cast<int>(blockIdx.x);
   const std::int64_t l = rows.first(place / rows.together) + place % rows.together;
   const int size = lists.counts[l];
   const float cutoff = lists.cutoffs[l];
   if (size < bounds.k) {  // too few columns can be neighbours at all, or pass a guessed cut-off
-    if (threadIdx.x == 0 && cutoff < infinity()) atomicAdd(unproved, 1);
+    if (threadIdx.x == 0 && cutoff < infinity()) atomicAdd(&counts->unproved, 1);
     return;
   }
   const Candidate* list = lists.entries + l * lists.capacity;
@@ -33,8 +34,13 @@ __global__ void __launch_bounds__(kThreads)
                      : bounds.sums ? bounds.sums->up(c.low)
                                    : c.low;
     const float key = c.low + (up - c.low) / 2;
-    if (!(lists.dropped[l] > key) || cutoff < key) atomicAdd(unproved, 1);
+    if (!(lists.dropped[l] > key) || cutoff < key) atomicAdd(&counts->unproved, 1);
+    kth_key = key;
   }
+  __syncthreads();
+  int near = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < size; i += kThreads) near += list[i].low <= kth_key ? 1 : 0;
+  if (near > 0) atomicAdd(&counts->near, near);
 }
 
 }  // namespace
@@ -42,10 +48,10 @@ __global__ void __launch_bounds__(kThreads)
 SampledRows::SampledRows(std::int64_t rows)
     : step(rows / kGroups), together(static_cast<int>(std::min<std::int64_t>(step, kMostTogether))) {}
 
-void count_unproved(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, int* unproved,
-                    cudaStream_t stream) {
+void count_sampled(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, SampledCounts* counts,
+                   cudaStream_t stream) {
   if (rows.count() == 0) return;
-  find_unproved<<<static_cast<unsigned>(rows.count()), kThreads, 0, stream>>>(rows, lists, bounds, unproved);
+  count_rows<<<static_cast<unsigned>(rows.count()), kThreads, 0, stream>>>(rows, lists, bounds, counts);
   check_launch();
 }
 

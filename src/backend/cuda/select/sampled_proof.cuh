@@ -21,10 +21,14 @@ struct SampledRows {
   int count() const { return kGroups * together; }
 };
 
-// *unproved: how many of them have lost a pair that, as far as bounds tell, is as likely as not among the k nearest, to
-// longer lists or to cut-offs that were guessed.
-// Lists and bounds are those of all rows.
-void count_unproved(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, int* unproved,
-                    cudaStream_t stream);
+// What is counted of them. Where a row's k-th smallest key is, bounds tell: in the middle, if errors cancel.
+struct SampledCounts {
+  int unproved;  // rows that have lost a pair that may be among the k nearest, to longer lists or to guessed cut-offs
+  int near;      // candidates that may be
+};
+
+// Lists and bounds are those of all rows; counts are added to.
+void count_sampled(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, SampledCounts* counts,
+                   cudaStream_t stream);
 
 }  // namespace libknng::cuda

@@ -21,7 +21,7 @@ enum class Side { rows, columns };  // a list for every row of the tile, or for 
 // The low of (r, c) is tile[r * ld + c], or, where there are terms, fma(-2, tile[r * ld + c], row_terms[r] +
 // column_terms[c]) with every operation rounded to nearest; a term of +inf makes a pair no candidate. No low is NaN:
 // the plan admits only operands whose products cannot overflow. Of integers it is row_terms[r] + column_terms[c] - 2
-// tile[r * ld + c], which fits 32 bits, rounded down.
+// tile[r * ld + c], which fits 32 bits, rounded down; integer_terms.h has terms that say more than a number.
 //
 // A pair survives when !(low > cutoff) and low < +inf and the list admits its id. Of the survivors of a list the
 // `capacity` smallest come out, in no order; among equal lows at the capacity's edge any may be kept.

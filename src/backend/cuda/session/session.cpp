@@ -12,6 +12,7 @@
 
 #include "backend/admission.h"
 #include "backend/cuda/base/metric.cuh"
+#include "backend/cuda/engines/rounded_bytes.h"
 #include "backend/cuda/keys/contending_rows.cuh"
 #include "backend/cuda/keys/listed_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
@@ -216,7 +217,7 @@ void Session::begin(int rung, bool crowded) {
   show_lists();
 }
 
-// The scale is a power of two: exact but for underflow, which rounding up covers.
+// First cut-offs are infinite, of all lists that there are.
 void Session::clear_lists() {
   lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
   maker_->lists_cleared();
@@ -285,8 +286,9 @@ Outlook Session::sample(bool guess) {
   const knng_backend_problem& p = problem_;
   if (guess && maker_->guess().drawn == 0) return {1, false};
   const SampledRows rows(p.rows.count);
-  // Of a later rung it is asked when an earlier one has failed.
-  const bool first = rung_ == engine_of(p).rungs.front().number;
+  // Of a later rung it is asked when an earlier one has failed; of rows rounded to bytes always, since others would do.
+  const bool rounds_to_bytes = rung_ == KNNG_RUNG_ROUNDED_BYTES;
+  const bool first = !rounds_to_bytes && rung_ == rungs_of(p).front().number;
   const bool small = first && p.rows.count * p.columns.count < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return {};
   for (int group = 0; group < SampledRows::kGroups; ++group) {
@@ -299,12 +301,14 @@ Outlook Session::sample(bool guess) {
   };
   for (int group = 0; group < SampledRows::kGroups; ++group)
     search_rows(rows.first(group), rows.together, 0, p.columns.count, depth_, parts);
-  auto* const unproved = reinterpret_cast<int*>(workspace());
-  check(cudaMemsetAsync(unproved, 0, sizeof *unproved, context_.stream));
-  count_unproved(rows, lists_->from(0), bounds_from(0, p.k), unproved, context_.stream);
-  int found = 0;
-  staging_.download(unproved, &found, sizeof found, context_.stream);
-  const Outlook outlook{static_cast<double>(found) / rows.count(), found > 0 && !guess && is_crowded(rows)};
+  auto* const counted = reinterpret_cast<SampledCounts*>(workspace());
+  check(cudaMemsetAsync(counted, 0, sizeof *counted, context_.stream));
+  count_sampled(rows, lists_->from(0), bounds_from(0, p.k), counted, context_.stream);
+  SampledCounts found{};
+  staging_.download(counted, &found, sizeof found, context_.stream);
+  Outlook outlook{static_cast<double>(found.unproved) / rows.count(), found.unproved > 0 && !guess && is_crowded(rows)};
+  if (rounds_to_bytes && !rounded_bytes_pay(p, static_cast<double>(found.near) / rows.count()))
+    outlook = {std::numeric_limits<double>::infinity(), false};
   clear_lists();
   show_lists();
   return outlook;
@@ -387,7 +391,7 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
 
 Bounds Session::bounds_from(std::int64_t first, std::int64_t k) const {
   const TileMeaning& meaning = maker_->meaning();
-  Bounds bounds{static_cast<int>(k), nullptr, nullptr, meaning.sums};
+  Bounds bounds{static_cast<int>(k), nullptr, nullptr, meaning.sums, meaning.widths};
   if (meaning.column_bounds) {
     bounds.of_list = meaning.row_bounds + first;
     bounds.of_id = meaning.column_bounds;

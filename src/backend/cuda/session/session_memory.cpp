@@ -102,7 +102,7 @@ std::int64_t bytes_of_stages(const knng_backend_problem& p) {
                                  with(Stage::redo, kFewestHeld, 0)});
   // As many blocks as are planned on the first rung, the fewest on the others.
   std::int64_t held = p.blocks_held;
-  for (const knng_backend_rung& rung : engine_of(p).rungs) {
+  for (const knng_backend_rung& rung : rungs_of(p)) {
     bytes = std::max(bytes, with(Stage::tiles, held, rung.number));
     held = kFewestHeld;
   }
@@ -128,7 +128,9 @@ std::int64_t found_capacity(std::int64_t k, std::int64_t capacity) {
 std::int64_t found_capacity(const knng_backend_problem& p) {
   // What a single tile finds is all that lists will have. (Engines that guess have several parts of it.)
   if (p.square && !is_paged(p) && !engine_of(p).guesses && p.tile_rows >= p.rows.count) return p.capacity;
-  const std::int64_t found = found_capacity(p.k, p.capacity);
+  // Of rows rounded to bytes no more than the list's length is a cut-off: as many as it holds are below it.
+  const bool rounds_to_bytes = rungs_of(p).front().number == KNNG_RUNG_ROUNDED_BYTES;
+  const std::int64_t found = found_capacity(rounds_to_bytes ? p.capacity : p.k, p.capacity);
   const CutoffGuess guess = cutoff_guess(p);
   if (guess.drawn == 0) return found;
   const std::int64_t most = std::min(room_under_guess(guess, p.columns.count, p.k), p.tile_cols);

@@ -87,7 +87,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   const CandidateLists lists = lists_->from(first_list);
   job.lists = {lists.entries, lists.counts, p.capacity, lists.dropped, lists.cutoffs};
   const TileMeaning& meaning = maker_->meaning();
-  job.bounds = {meaning.scale, nullptr, nullptr, meaning.sums, meaning.integers};
+  job.bounds = {meaning.scale, nullptr, nullptr, meaning.sums, meaning.integers && !meaning.column_bounds};
   job.order = points_.order_of_columns(0);
   if (meaning.column_bounds) {
     job.bounds.rows = meaning.row_bounds + first_list;
@@ -101,7 +101,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.directionless_count = left_out_->directionless_count;
   job.result = to;
   job.result.first = first;
-  job.result.rung = static_cast<std::uint8_t>(rung_);
+  job.result.rung = static_cast<std::uint8_t>(rung_ == KNNG_RUNG_ROUNDED_BYTES ? KNNG_RUNG_FILTER : rung_);
   job.workspace = workspace;
   libknng::cuda::refine(job, context_.stream);
 }
