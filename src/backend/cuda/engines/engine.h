@@ -189,7 +189,7 @@ inline bool rounds_to_bytes(const knng_backend_problem& p) {
   const double coordinates = static_cast<double>(p.columns.count) * static_cast<double>(p.columns.dim);
   return p.rows.count >= kFewestRowsOfRoundedBytes && coordinates >= kCoordinatesOfRoundedBytes;
 }
-// Of bytes comparing pays up to twice as many dimensions, and from there on fp16 is no slower than in memory by much.
+// Of bytes comparing pays up to twice as many dimensions. Where fp16 follows, it takes little longer than in memory.
 inline bool registers_pay(const knng_backend_problem& p) {
   return registers_pay(p, rounds_to_bytes(p) ? kRoundedBytesTo : kRegistersPay);
 }
@@ -201,7 +201,7 @@ inline Rungs fused_rungs(const knng_backend_problem& p) {
 }
 inline Rungs sum_rungs(const knng_backend_problem&) { return kSumRungs; }
 inline Rungs key_rungs(const knng_backend_problem&) { return kKeyRungs; }
-// Of 1,533,876 normally distributed rows of 295 values 98 have lows below the 20th smallest key.
+// For 20 neighbours of 1,533,876 normally distributed rows of 295 values 99 keys a row are evaluated.
 inline std::int64_t candidates_of_fused(const knng_backend_problem& p) { return rounds_to_bytes(p) ? 6 * p.k + 36 : 0; }
 inline std::int64_t few_candidates(const knng_backend_problem&) { return 0; }
 inline bool boxes_pay(const knng_backend_problem& p) {

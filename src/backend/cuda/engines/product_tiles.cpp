@@ -9,9 +9,8 @@
 namespace libknng::cuda {
 namespace {
 
-// The bound of a pair of bytes is far above what their errors come to, as nearly half of these cancel: with
-// d dimensions the mean error is about 1 / sqrt(2 d) of it. A cut-off in the middle and a fifth higher loses nearly no
-// neighbour; the proof finds the rows that have lost one.
+// The bound of a pair allows for errors that all have one sign. Independent errors nearly cancel, and the key lies near
+// low + 1 (b_i + b_j): a cut-off a fifth higher loses nearly no neighbour. The proof finds the rows that have lost one.
 constexpr float kWidthsOfBytes = 1.2F;
 
 // Points may be so many powers of two farther from the centre than a sample of them before their operands suffer: as
