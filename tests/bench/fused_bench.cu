@@ -160,8 +160,8 @@ void bench(int side, int terms, bool arranged, const cudaDeviceProp& properties)
     return tflops(median_ms([&] {
       start_limits(job, nullptr);
       if (arranged) {
-        arrange(of_rows, stride, side, job.row_order, halves, arranged_a.get(), stride, nullptr);
-        arrange(of_columns, stride, side, job.column_order, halves, arranged_b.get(), stride, nullptr);
+        arrange({of_rows, side, job.row_order, arranged_a.get()},
+                {of_columns, side, job.column_order, arranged_b.get()}, stride, halves, stride, nullptr);
       }
       kernel(job, properties.multiProcessorCount, nullptr);
     }));

@@ -262,8 +262,8 @@ class Run {
     start_limits(job, nullptr);
     if (cut.arranged) {
       const std::int64_t stride = libknng::cuda::in_lines(job.terms);
-      arrange(job.row_operands, job.stride, c.rows, job.row_order, job.terms, arranged_[0].get(), stride, nullptr);
-      arrange(job.column_operands, job.stride, c.columns, job.column_order, job.terms, arranged_[1].get(), stride,
+      arrange({job.row_operands, c.rows, job.row_order, arranged_[0].get()},
+              {job.column_operands, c.columns, job.column_order, arranged_[1].get()}, job.stride, job.terms, stride,
               nullptr);
       job.row_operands = arranged_[0].get();
       job.column_operands = arranged_[1].get();

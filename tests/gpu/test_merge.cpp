@@ -68,10 +68,15 @@ struct DeviceLists {
   int capacity;
   explicit DeviceLists(const HostLists& h)
       : entries(h.entries), counts(h.counts), cutoffs(h.cutoffs), dropped(h.dropped), capacity(h.capacity) {}
-  CandidateLists view() const { return {entries.get(), counts.get(), capacity, cutoffs.get(), dropped.get()}; }
+  CandidateLists view(std::size_t first = 0) const {
+    return {entries.get() + first * static_cast<std::size_t>(capacity), counts.get() + first, capacity,
+            cutoffs.get() + first, dropped.get() + first};
+  }
 };
 
-void test(std::size_t count, int capacity, int incoming_capacity, int k, Lows lows, bool devices, bool sums,
+enum class By { rows, sides, devices };
+
+void test(std::size_t count, int capacity, int incoming_capacity, int k, Lows lows, By by, bool sums,
           std::mt19937& random) {
   HostLists lists = random_lists(count, capacity, 0, lows, random);
   const HostLists more = random_lists(count, incoming_capacity, 1, lows, random);
@@ -87,11 +92,23 @@ void test(std::size_t count, int capacity, int incoming_capacity, int k, Lows lo
   const libknng::SumBound of_sums({0x1p-10, 0x1p-12});
   const Bounds bounds =
       sums ? Bounds{k, nullptr, nullptr, of_sums} : Bounds{k, device_of_list.get(), device_of_id.get()};
-  if (devices)
-    merge_lists(device.view(), device_more.view(), nullptr, static_cast<std::int64_t>(count), bounds, nullptr);
-  else
-    merge(device.view(), static_cast<std::int64_t>(count),
-          {device_more.entries.get(), device_more.counts.get(), incoming_capacity}, bounds, nullptr);
+  // Lists from `first` on.
+  const auto job = [&](std::size_t first, std::size_t lists_of_job) {
+    Bounds of_lists = bounds;
+    if (of_lists.of_list) of_lists.of_list += first;
+    return MergeJob{device.view(first),
+                    static_cast<std::int64_t>(lists_of_job),
+                    {device_more.view(first).entries, device_more.view(first).counts, incoming_capacity},
+                    of_lists};
+  };
+  const std::size_t of_rows = by == By::sides ? count - count / 3 : count;  // the others are columns'
+  switch (by) {
+    case By::devices:
+      merge_lists(device.view(), device_more.view(), nullptr, static_cast<std::int64_t>(count), bounds, nullptr);
+      break;
+    case By::rows: merge(job(0, count), nullptr); break;
+    case By::sides: merge(job(0, of_rows), job(of_rows, count - of_rows), nullptr); break;
+  }
   gpu::check(cudaDeviceSynchronize());
 
   const auto entries = device.entries.values();
@@ -106,7 +123,7 @@ void test(std::size_t count, int capacity, int incoming_capacity, int k, Lows lo
       all.push_back(more.entries[more.at(l, static_cast<std::size_t>(i))]);
     std::sort(all.begin(), all.end(), nearer);
     float wanted_dropped = lists.dropped[l], wanted_cutoff = lists.cutoffs[l];
-    if (devices) {
+    if (by == By::devices) {
       wanted_dropped = std::min(wanted_dropped, more.dropped[l]);
       wanted_cutoff = std::min(wanted_cutoff, more.cutoffs[l]);
     }
@@ -146,27 +163,15 @@ int main() {
   gpu::need_device();
   std::mt19937 random(3);
   const std::size_t count = small_run() ? 20 : 500;
-  for (const bool devices : {false, true})
+  for (const By by : {By::rows, By::sides, By::devices})
     for (const Lows lows : {Lows::various, Lows::few, Lows::unknown})
-      for (const auto& [capacity, incoming, k] : std::vector<std::array<int, 3>>{{1, 1, 1},
-                                                                                 {5, 3, 2},
-                                                                                 {32, 48, 10},
-                                                                                 {40, 32, 10},
-                                                                                 {64, 64, 40},
-                                                                                 {128, 192, 100},
-                                                                                 {129, 7, 100},
-                                                                                 {158, 158, 10},
-                                                                                 {256, 320, 200},
-                                                                                 {257, 320, 200},
-                                                                                 {300, 250, 100},
-                                                                                 {600, 33, 500},
-                                                                                 {2000, 1500, 1000},
-                                                                                 {1000, 536, 900},
-                                                                                 {1000, 537, 900},
-                                                                                 {2000, 1072, 1000},
-                                                                                 {2000, 1073, 1000}})
+      for (const auto& [capacity, incoming, k] : std::vector<std::array<int, 3>>{
+               {1, 1, 1},          {5, 3, 2},        {32, 8, 10},      {32, 48, 10},       {40, 32, 10},
+               {64, 9, 40},        {64, 64, 40},     {128, 8, 100},    {128, 192, 100},    {129, 7, 100},
+               {158, 158, 10},     {256, 320, 200},  {257, 320, 200},  {300, 250, 100},    {600, 33, 500},
+               {2000, 1500, 1000}, {1000, 536, 900}, {1000, 537, 900}, {2000, 1072, 1000}, {2000, 1073, 1000}})
         for (const bool sums : {false, true})
-          if (lows != Lows::unknown || !sums) test(count, capacity, incoming, k, lows, devices, sums, random);
-  if (!small_run()) test(3, 20000, 18000, 16384, Lows::various, false, false, random);
+          if (lows != Lows::unknown || !sums) test(count, capacity, incoming, k, lows, by, sums, random);
+  if (!small_run()) test(3, 20000, 18000, 16384, Lows::various, By::rows, false, random);
   return gpu::result();
 }

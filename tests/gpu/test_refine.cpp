@@ -376,8 +376,11 @@ void the_nearest_discarded_is_not_the_dangerous_one(int decoys, int capacity, st
       }
     const Array<Candidate> incoming(found);
     const Array<std::int32_t> incoming_counts(found_counts);
-    merge(lists, rows, {incoming.get(), incoming_counts.get(), static_cast<int>(together)},
-          {static_cast<int>(k), row_bounds.get(), column_bounds.get()}, nullptr);
+    merge({lists,
+           rows,
+           {incoming.get(), incoming_counts.get(), static_cast<int>(together)},
+           {static_cast<int>(k), row_bounds.get(), column_bounds.get()}},
+          nullptr);
     check(cudaDeviceSynchronize());
   }
 

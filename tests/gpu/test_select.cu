@@ -43,11 +43,18 @@ struct Tile {
   Stored what;
   bool terms;
   std::vector<float> stored, row_terms, column_terms;
+  int square = 0;  // SelectJob::square
+  // Where the elements of a row begin, and how many it has.
+  int shift(int r) const { return square == 0 ? 0 : r / square * square; }
+  int length_of_row(int r) const {
+    return square == 0 ? shape.columns : std::min(shape.columns, shape.rows - shift(r));
+  }
   std::int64_t ld() const { return shape.columns + shape.pad; }
   float low(int r, int c) const {
     const float x = stored[static_cast<std::size_t>(r * ld() + c)];
     if (!terms) return x;
-    const float row = row_terms[static_cast<std::size_t>(r)], column = column_terms[static_cast<std::size_t>(c)];
+    const float row = row_terms[static_cast<std::size_t>(r)];
+    const float column = column_terms[static_cast<std::size_t>(shift(r) + c)];
     if (what == Stored::products) return std::fmaf(-2.0F, x, row + column);
     const auto integer = [](float bits) { return std::bit_cast<std::int32_t>(bits); };
     return libknng::round_down(integer(row) + integer(column) - 2 * integer(x));
@@ -74,9 +81,10 @@ float stored_number(float x, Stored what, Values values) {
   return std::bit_cast<float>(static_cast<std::int32_t>(std::clamp(scaled, -0x1p29, 0x1p29 - 1)));
 }
 
-Tile make_tile(Shape shape, Stored what, Values values, Side side, int capacity, std::mt19937& random) {
+Tile make_tile(Shape shape, Stored what, Values values, Side side, int capacity, std::mt19937& random,
+               bool squares = false) {
   const bool terms = what != Stored::lows;
-  Tile t{shape, what, terms, {}, {}, {}};
+  Tile t{shape, what, terms, {}, {}, {}, squares ? shape.columns : 0};
   // What is in the padding must not come out.
   t.stored.assign(static_cast<std::size_t>(shape.rows * t.ld()),
                   what == Stored::integers   ? std::bit_cast<float>(std::numeric_limits<std::int32_t>::max())
@@ -124,7 +132,7 @@ Tile make_tile(Shape shape, Stored what, Values values, Side side, int capacity,
       }
     };
     fill(t.row_terms, shape.rows);
-    fill(t.column_terms, shape.columns);
+    fill(t.column_terms, squares ? shape.rows : shape.columns);
   }
   return t;
 }
@@ -170,6 +178,7 @@ struct DeviceTile {
     job.rows = t.shape.rows;
     job.columns = t.shape.columns;
     if (t.terms) job.row_terms = row_terms.get(), job.column_terms = column_terms.get();
+    job.square = t.square;
     job.integers = t.what == Stored::integers;
   }
 };
@@ -191,7 +200,7 @@ struct Lists {
         length(c.side == Side::rows ? t.shape.columns : t.shape.rows),
         cutoffs(make_cutoffs(t, c, random)),
         dropped_before(static_cast<std::size_t>(count)),
-        excluded(make_excluded(c, random)),
+        excluded(make_excluded(t, c, random)),
         device_cutoffs(cutoffs),
         dropped(make_dropped(c, random)),
         device_excluded(excluded),
@@ -200,9 +209,9 @@ struct Lists {
         where(std::move(text)) {
     for (int l = 0; l < count; ++l) {
       auto& list = survivors.emplace_back();
-      for (int e = 0; e < length; ++e) {
+      for (int e = 0; e < length_of(t, c, l); ++e) {
         const float low = c.side == Side::rows ? t.low(l, e) : t.low(e, l);
-        const auto id = c.first_id + static_cast<std::uint32_t>(e);
+        const auto id = first_id(t, c, l) + static_cast<std::uint32_t>(e);
         if (c.exclude && excluded[static_cast<std::size_t>(l)] == id) continue;
         if (c.cut && low > cutoffs[static_cast<std::size_t>(l)]) continue;
         if (low < kInfinity) list.emplace_back(low, id);
@@ -211,20 +220,26 @@ struct Lists {
     }
   }
 
+  int length_of(const Tile& t, const Case& c, int l) const {
+    return c.side == Side::rows ? t.length_of_row(l) : length;
+  }
+  static std::uint32_t first_id(const Tile& t, const Case& c, int l) {
+    return c.first_id + static_cast<std::uint32_t>(c.side == Side::rows ? t.shift(l) : 0);
+  }
   std::vector<float> make_cutoffs(const Tile& t, const Case& c, std::mt19937& random) const {
     std::vector<float> result;
     for (int l = 0; l < count; ++l) {
-      const int e = static_cast<int>(random() % static_cast<unsigned>(length));
+      const int e = static_cast<int>(random() % static_cast<unsigned>(length_of(t, c, l)));
       // Exactly an entry, so that equality is met; now and then all or nothing.
       const float entry = c.side == Side::rows ? t.low(l, e) : t.low(e, l);
       result.push_back(l % 7 == 3 ? kInfinity : l % 7 == 5 ? -kInfinity : entry);
     }
     return result;
   }
-  std::vector<std::uint32_t> make_excluded(const Case& c, std::mt19937& random) const {
+  std::vector<std::uint32_t> make_excluded(const Tile& t, const Case& c, std::mt19937& random) const {
     std::vector<std::uint32_t> result;
     for (int l = 0; l < count; ++l)
-      result.push_back(l % 5 == 4 ? ~0U : c.first_id + random() % static_cast<unsigned>(length));
+      result.push_back(l % 5 == 4 ? ~0U : first_id(t, c, l) + random() % static_cast<unsigned>(length_of(t, c, l)));
     return result;
   }
   std::vector<float> make_dropped(const Case& c, std::mt19937& random) {
@@ -374,6 +389,31 @@ void test_both() {
   }
 }
 
+// Squares on a diagonal, the last of them smaller: of so few rows that a warp takes each, and of so many that blocks
+// do.
+void test_squares() {
+  std::mt19937 random(4);
+  const std::vector<Shape> shapes = small_run()
+                                        ? std::vector<Shape>{{100, 64, 0, 0}}
+                                        : std::vector<Shape>{{100, 64, 0, 0},    {700, 256, 4, 0},   {450, 150, 1, 2},
+                                                             {2500, 1280, 0, 0}, {4700, 2560, 0, 0}, {300, 299, 5, 0}};
+  for (const Shape& shape : shapes)
+    for (const Stored what : kAllStored)
+      for (const Values values : {Values::uniform, Values::few, Values::misleading})
+        for (const int capacity : {1, 33, 48, 300}) {
+          const Case c{Side::rows, capacity, random() % 2 == 0, random() % 2 == 0, true, 4000000000U};
+          const Tile tile = make_tile(shape, what, values, c.side, capacity, random, true);
+          const DeviceTile device(tile);
+          Lists lists(tile, c, random, describe(tile, values, c) + " in squares");
+          for (const Selector& s : selectors()) {
+            SelectJob job = device.job;
+            lists.fill(job, c);
+            gpu::run_with_workspace(s.workspace_bytes(job), [&](void* w) { select(s, job, w, nullptr); });
+            lists.compare(c, s.name);
+          }
+        }
+}
+
 }  // namespace
 
 int main() {
@@ -381,5 +421,6 @@ int main() {
   test_all();
   rows_take_turns_at_buffers_in_global_memory();
   test_both();
+  test_squares();
   return gpu::result();
 }

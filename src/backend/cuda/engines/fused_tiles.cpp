@@ -111,9 +111,11 @@ std::int64_t FusedTiles::workspace_bytes(const knng_backend_problem& p) {
   return multiplies_bytes(p) ? FusedSpace<std::int32_t>(p, nullptr).used : FusedSpace<float>(p, nullptr).used;
 }
 
+// Two squares on the diagonal are in memory together: the warps that select from one would leave a GPU half empty when
+// the last of them are at work.
 TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
-  const std::int64_t side = side_in_memory(p);
-  return {p.square ? std::min(p.tile_rows, side) : p.tile_rows, std::min(p.tile_cols, side)};
+  const std::int64_t side = side_in_memory(p), squares = is_paged(p) ? 1 : 2;
+  return {p.square ? std::min(p.tile_rows, squares * side) : p.tile_rows, std::min(p.tile_cols, side)};
 }
 
 bool FusedTiles::fuses() const noexcept { return !crowded_ && fuses(precision()); }
@@ -218,28 +220,35 @@ void FusedTiles::trust_guesses(std::int64_t room) {
 void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const {
   const TileBuffer most = buffer(in_.problem);
   const bool on_diagonal = square && area.first_row == area.first_column;
-  for (std::int64_t r = 0; r < area.rows; r += most.rows)
+  const std::int64_t rows = on_diagonal ? std::min(most.rows, most.columns) : most.rows;
+  for (std::int64_t r = 0; r < area.rows; r += rows)
     for (std::int64_t c = on_diagonal ? r : 0; c < area.columns; c += most.columns)
-      parts.push_back({{area.first_row + r, std::min(most.rows, area.rows - r), area.first_column + c,
+      parts.push_back({{area.first_row + r, std::min(rows, area.rows - r), area.first_column + c,
                         std::min(most.columns, area.columns - c)},
                        true});
 }
 
-// Halves on the diagonal, then what lies between them. Squares that are no longer cut open lists in memory; in
-// registers, and so larger, if lists have guessed cut-offs.
+// Halves on the diagonal, then what lies between them. Squares that are no longer cut open lists in memory, two at a
+// time; in registers, and so larger, if lists have guessed cut-offs.
 void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const {
   const bool guessed = passes_under_guess_ > 0;
   constexpr std::int64_t kSquareUnderGuess = 16384;
-  if (area.rows <=
-      (guessed ? kSquareUnderGuess : std::min(opening_columns(in_.problem), side_in_memory(in_.problem)))) {
+  const std::int64_t longest =
+      guessed ? kSquareUnderGuess : std::min(opening_columns(in_.problem), side_in_memory(in_.problem));
+  if (area.rows <= longest) {
     parts.push_back({.area = area, .opens = !guessed, .passes = passes_under_guess_});
     return;
   }
   // Whole windows, so that they may be left out, if there are several.
   const std::int64_t half = up_to_whole(area.rows / 2, area.rows > 2 * fused::kWindow ? fused::kWindow : kGrain);
   const std::int64_t rest = area.rows - half;
-  split_diagonal({area.first_row, half, area.first_row, half}, parts);
-  split_diagonal({area.first_row + half, rest, area.first_row + half, rest}, parts);
+  const bool together = !guessed && half <= longest && rest > half / 2 && area.rows <= buffer(in_.problem).rows;
+  if (together) {
+    parts.push_back({.area = area, .opens = true, .square = half});
+  } else {
+    split_diagonal({area.first_row, half, area.first_row, half}, parts);
+    split_diagonal({area.first_row + half, rest, area.first_row + half, rest}, parts);
+  }
   parts.push_back({{area.first_row, half, area.first_row + half, rest}, false});
 }
 
@@ -304,8 +313,8 @@ void FusedTiles::find_in_registers(const TileSearch& search) {
   start_limits(job, stream);
   if (arranges) {
     const std::int64_t stride = in_lines(job.terms);
-    arrange(job.row_operands, job.stride, job.rows.rows, job.row_order, job.terms, space.row_operands, stride, stream);
-    arrange(job.column_operands, job.stride, job.rows.columns, job.column_order, job.terms, space.column_operands,
+    arrange({job.row_operands, job.rows.rows, job.row_order, space.row_operands},
+            {job.column_operands, job.rows.columns, job.column_order, space.column_operands}, job.stride, job.terms,
             stride, stream);
     job.row_operands = space.row_operands;
     job.column_operands = space.column_operands;

@@ -1,5 +1,7 @@
 #include "backend/cuda/engines/tile_maker.cuh"
 
+#include <algorithm>
+
 namespace libknng::cuda {
 
 std::vector<TilePart> TileMaker::parts(const TileArea& area, bool) { return {{area, true}}; }
@@ -15,9 +17,18 @@ void TileMaker::set_terms(TileSearch& search) const {
 }
 
 void TileMaker::find(TileSearch& search) {
-  const TileArea& area = search.part.area;
-  const std::int64_t ld = leading_dimension(area.columns);
-  fill(area, search.tile, ld, search.workspace);
+  const TilePart& part = search.part;
+  const std::int64_t ld = leading_dimension(part.columns());
+  for (std::int64_t done = 0, side = part.square > 0 ? part.square : part.area.rows; done < part.area.rows;
+       done += side) {
+    TileArea area = part.area;
+    if (part.square > 0) {
+      area.rows = area.columns = std::min(side, part.area.rows - done);
+      area.first_row += done;
+      area.first_column += done;
+    }
+    fill(area, search.tile + done * ld, ld, search.workspace);
+  }
   set_terms(search);
   for (SelectJob* const job : {&search.rows, &search.columns}) {
     job->tile = search.tile;
@@ -29,8 +40,8 @@ void TileMaker::find(TileSearch& search) {
     selector.run_both(search.rows, search.columns, search.workspace, stream);
     return;
   }
-  selector.run(search.rows, search.workspace, stream);
-  if (search.both) selector.run(search.columns, search.workspace, stream);
+  select(selector, search.rows, search.workspace, stream);
+  if (search.both) select(selector, search.columns, search.workspace, stream);
 }
 
 }  // namespace libknng::cuda

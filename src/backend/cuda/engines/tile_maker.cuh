@@ -44,6 +44,11 @@ struct TilePart {
   TileArea area;
   bool opens;      // its lists may have no cut-offs yet
   int passes = 0;  // how often it may be multiplied, if more often than others (fused/fused_job.cuh); else 0
+  // Of an area on the diagonal, as wide as it has rows: only squares of that side on its own, together in memory. 0:
+  // all of the area.
+  std::int64_t square = 0;
+
+  std::int64_t columns() const { return square > 0 ? square : area.columns; }
 };
 
 // What is searched for, and where it goes.

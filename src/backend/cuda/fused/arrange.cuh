@@ -9,10 +9,18 @@
 
 namespace libknng::cuda::fused {
 
-// to[place] = operands[point_at(order, place)], `terms` values of 2 bytes each, a multiple of 8; zeros where there is
-// no point. `stride`, `to_stride`: values from one point to the next, multiples of 8; `to` has in_tiles(points) of
-// them. 16-byte aligned.
-void arrange(const std::byte* operands, std::int64_t stride, int points, const std::uint16_t* order, std::int64_t terms,
-             std::byte* to, std::int64_t to_stride, cudaStream_t stream);
+// to[place] = operands[point_at(order, place)]; zeros where there is no point. 16-byte aligned; `to` has
+// in_tiles(points) of them.
+struct Arranged {
+  const std::byte* operands;
+  int points;
+  const std::uint16_t* order;
+  std::byte* to;
+};
+
+// Both sides of a launch: `terms` values of 2 bytes each, a multiple of 8, as are `stride` and `to_stride`, the values
+// from one point to the next.
+void arrange(const Arranged& rows, const Arranged& columns, std::int64_t stride, std::int64_t terms,
+             std::int64_t to_stride, cudaStream_t stream);
 
 }  // namespace libknng::cuda::fused

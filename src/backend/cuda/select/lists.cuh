@@ -15,7 +15,8 @@ struct ListView {
   const float* list_terms;
   const float* element_terms;
   int lists;
-  int length;  // elements of a list
+  int length;  // elements of a list, of the longest
+  int square;  // of SelectJob
   std::uint32_t first_id;
   ListAdmission admission;
   const float* cutoffs;
@@ -26,9 +27,13 @@ struct ListView {
   bool only_overflown;
 
   __device__ bool wanted(int list) const { return !only_overflown || counts[list] > capacity; }
+  // Of a job of squares: how much further along the list's elements begin.
+  __device__ int shift(int list) const { return square == 0 ? 0 : list / square * square; }
+  __device__ int length_of(int list) const { return square == 0 ? length : min(length, lists - shift(list)); }
   // What survives is what is below this.
   __device__ float limit(int list) const { return cutoffs ? next_up(cutoffs[list]) : infinity(); }
-  __device__ ElementAdmission admission_of(int list) const { return admission.of(list, first_id); }
+  __device__ std::uint32_t first_id_of(int list) const { return first_id + static_cast<unsigned>(shift(list)); }
+  __device__ ElementAdmission admission_of(int list) const { return admission.of(list, first_id_of(list)); }
 };
 
 inline ListView list_view(const SelectJob& job) {
@@ -39,6 +44,7 @@ inline ListView list_view(const SelectJob& job) {
           rows ? job.column_terms : job.row_terms,
           list_count(job),
           list_length(job),
+          job.square,
           job.first_id,
           job.admission,
           job.cutoffs,

@@ -27,14 +27,23 @@ __device__ void finish(const CandidateLists& lists, std::int64_t l, int size, in
   lists.cutoffs[l] = fminf(size >= k ? fminf(cutoff, highest) : cutoff, dropped);
 }
 
-// The lists that are worked on.
-struct Listed {
-  const std::uint32_t* numbers;  // null: all up to `count`
-  std::int64_t count;
-  __device__ std::int64_t operator[](std::int64_t i) const { return numbers ? numbers[i] : i; }
+// blockIdx.y: which. There may be no columns.
+struct BothSides {
+  MergeJob rows, columns;
+  __device__ const MergeJob& mine() const { return blockIdx.y == 0 ? rows : columns; }
 };
 
+// Whether the i-th list of a job has something to take in; and which it is.
+__device__ bool takes_in(const MergeJob& job, std::int64_t i, std::int64_t& list) {
+  if (i >= job.count) return false;
+  list = job.numbers ? job.numbers[i] : i;
+  return job.incoming.counts[list] > 0;
+}
+
 // ---- lists that a warp holds in registers, ascending
+
+// As many keys are put in one by one; sorting 32 takes as long.
+constexpr int kInsertedOneByOne = 8;
 
 template <int kHeld>
 __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const Incoming& incoming,
@@ -49,7 +58,11 @@ __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const 
   Key lost = kNoKey;
   for (int start = 0; start < arriving; start += 32) {
     const int i = start + List::lane();
-    lost = smaller(lost, list.merge(sort_warp(i < arriving ? make_key(more[i]) : kNoKey)));
+    const Key mine = i < arriving ? make_key(more[i]) : kNoKey;
+    if (const int left = arriving - start; left <= kInsertedOneByOne)
+      for (int j = 0; j < left; ++j) lost = smaller(lost, list.insert(__shfl_sync(0xffffffffU, mine, j)));
+    else
+      lost = smaller(lost, list.merge(sort_warp(mine)));
   }
   const int size = min(before + arriving, lists.capacity);
   float highest = -infinity();
@@ -73,12 +86,11 @@ __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const 
 }
 
 template <int kHeld>
-__global__ void __launch_bounds__(kThreads)
-    merge_sorted_lists(const CandidateLists lists, const Listed listed, const Incoming incoming, const Bounds bounds) {
-  const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
-  if (i >= listed.count) return;
-  const std::int64_t l = listed[i];
-  if (incoming.counts[l] > 0) merge_sorted<kHeld>(lists, l, incoming, bounds);
+__global__ void __launch_bounds__(kThreads) merge_sorted_lists(const __grid_constant__ BothSides sides) {
+  const MergeJob& job = sides.mine();
+  std::int64_t l = 0;
+  if (takes_in(job, (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32, l))
+    merge_sorted<kHeld>(job.lists, l, job.incoming, job.bounds);
 }
 
 // A list and what comes in, as one array.
@@ -156,11 +168,11 @@ __device__ void merge_held(const CandidateLists& lists, std::int64_t l, const In
 
 // A block a list.
 template <int kHeld>
-__global__ void __launch_bounds__(Holders::threads)
-    merge_held_lists(const CandidateLists lists, const Listed listed, const Incoming incoming, const Bounds bounds) {
+__global__ void __launch_bounds__(Holders::threads) merge_held_lists(const __grid_constant__ BothSides sides) {
   __shared__ HoldersState state;
-  const std::int64_t l = listed[blockIdx.x];
-  if (incoming.counts[l] > 0) merge_held<kHeld>(lists, l, incoming, bounds, state);
+  const MergeJob& job = sides.mine();
+  std::int64_t l = 0;
+  if (takes_in(job, blockIdx.x, l)) merge_held<kHeld>(job.lists, l, job.incoming, job.bounds, state);
 }
 
 // ---- lists that are longer still, each worked on by a block
@@ -220,34 +232,38 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
   Threads::sync();
 }
 
-__global__ void __launch_bounds__(kThreads)
-    merge_long_lists(const CandidateLists lists, const Listed listed, const Incoming incoming, const Bounds bounds) {
+__global__ void __launch_bounds__(kThreads) merge_long_lists(const __grid_constant__ BothSides sides) {
   __shared__ MergeState state;
-  for (std::int64_t i = blockIdx.x; i < listed.count; i += gridDim.x)
-    if (const std::int64_t l = listed[i]; incoming.counts[l] > 0) merge_one(lists, l, incoming, bounds, state);
+  const MergeJob& job = sides.mine();
+  std::int64_t l = 0;
+  for (std::int64_t i = blockIdx.x; i < job.count; i += gridDim.x)
+    if (takes_in(job, i, l)) merge_one(job.lists, l, job.incoming, job.bounds, state);
 }
 
 // dropped and cutoffs of two devices' lists.
-__global__ void lower_both(const CandidateLists into, const CandidateLists from, const Listed listed) {
+__global__ void lower_both(const CandidateLists into, const CandidateLists from, const std::uint32_t* numbers,
+                           std::int64_t count) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= listed.count) return;
-  const std::int64_t l = listed[i];
+  if (i >= count) return;
+  const std::int64_t l = numbers ? numbers[i] : i;
   into.dropped[l] = fminf(into.dropped[l], from.dropped[l]);
   into.cutoffs[l] = fminf(into.cutoffs[l], from.cutoffs[l]);
 }
 
-void merge(const CandidateLists& lists, const Listed& listed, const Incoming& incoming, const Bounds& bounds,
-           cudaStream_t stream) {
-  if (listed.count == 0) return;
+void run(const BothSides& sides, cudaStream_t stream) {
+  const CandidateLists& lists = sides.rows.lists;
+  const std::int64_t most = std::max(sides.rows.count, sides.columns.count);
+  if (most == 0) return;
+  const auto blocks = [&](std::int64_t of_side) {
+    return dim3(static_cast<unsigned>(of_side), sides.columns.count > 0 ? 2 : 1);
+  };
   const auto sorted = [&]<int kHeld>(std::integral_constant<int, kHeld>) {
-    const auto blocks = static_cast<unsigned>(ceil_div(listed.count, kWarps));
-    merge_sorted_lists<kHeld><<<blocks, kThreads, 0, stream>>>(lists, listed, incoming, bounds);
+    merge_sorted_lists<kHeld><<<blocks(ceil_div(most, kWarps)), kThreads, 0, stream>>>(sides);
   };
   const auto held = [&]<int kHeld>(std::integral_constant<int, kHeld>) {
-    merge_held_lists<kHeld>
-        <<<static_cast<unsigned>(listed.count), Holders::threads, 0, stream>>>(lists, listed, incoming, bounds);
+    merge_held_lists<kHeld><<<blocks(most), Holders::threads, 0, stream>>>(sides);
   };
-  const std::int64_t keys = std::int64_t{lists.capacity} + incoming.capacity;
+  const std::int64_t keys = std::int64_t{lists.capacity} + sides.rows.incoming.capacity;
   if (lists.capacity <= 32)
     sorted(std::integral_constant<int, 1>());
   else if (lists.capacity <= 64)
@@ -261,25 +277,23 @@ void merge(const CandidateLists& lists, const Listed& listed, const Incoming& in
   else if (keys <= Holders::threads * 48)
     held(std::integral_constant<int, 48>());
   else
-    merge_long_lists<<<static_cast<unsigned>(std::min<std::int64_t>(listed.count, 1 << 20)), kThreads, 0, stream>>>(
-        lists, listed, incoming, bounds);
+    merge_long_lists<<<blocks(std::min<std::int64_t>(most, 1 << 20)), kThreads, 0, stream>>>(sides);
   check_launch();
 }
 
 }  // namespace
 
-void merge(const CandidateLists& lists, std::int64_t count, const Incoming& incoming, const Bounds& bounds,
-           cudaStream_t stream) {
-  merge(lists, {nullptr, count}, incoming, bounds, stream);
-}
+void merge(const MergeJob& job, cudaStream_t stream) { run({job, {}}, stream); }
+
+void merge(const MergeJob& rows, const MergeJob& columns, cudaStream_t stream) { run({rows, columns}, stream); }
 
 void merge_lists(const CandidateLists& into, const CandidateLists& from, const std::uint32_t* numbers,
                  std::int64_t count, const Bounds& bounds, cudaStream_t stream) {
   if (count == 0) return;
-  const Listed listed{numbers, count};
-  lower_both<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(into, from, listed);
+  lower_both<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(into, from, numbers,
+                                                                                                count);
   check_launch();
-  merge(into, listed, {from.entries, from.counts, from.capacity}, bounds, stream);
+  merge({into, count, {from.entries, from.counts, from.capacity}, bounds, numbers}, stream);
 }
 
 }  // namespace libknng::cuda

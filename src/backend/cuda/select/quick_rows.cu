@@ -120,14 +120,15 @@ __device__ __noinline__ float next_pivot(const ListView& v, const QuickPlan& pla
   if (plan.sample > 0 && turn < kPivots) {
     const float* const row = v.tile + list * v.ld;
     const float list_term = Low::has_terms ? v.list_terms[list] : 0.0F;
-    const unsigned sample = static_cast<unsigned>(plan.sample), length = static_cast<unsigned>(v.length);
+    const float* const terms = v.element_terms + v.shift(list);
+    const unsigned sample = static_cast<unsigned>(plan.sample), length = static_cast<unsigned>(v.length_of(list));
     for (unsigned start = 0; start < sample; start += loads * Threads::threads) {
       float lows[loads];
 #pragma unroll
       for (int u = 0; u < loads; ++u) {
         const unsigned i = start + static_cast<unsigned>(u * Threads::threads + Threads::thread());
         const unsigned e = sampled_element(min(i, sample - 1), sample, length);
-        const float low = Low::low(__ldg(row + e), list_term, Low::has_terms ? __ldg(v.element_terms + e) : 0.0F);
+        const float low = Low::low(__ldg(row + e), list_term, Low::has_terms ? __ldg(terms + e) : 0.0F);
         lows[u] = i < sample ? low : infinity();
       }
 #pragma unroll
@@ -257,10 +258,10 @@ __device__ void collect_row(const ListView& v, const QuickPlan& plan, int list, 
   }
   Threads::sync();
   const RowStream<Low, kWarps, kWidth> stream{v.tile + list * v.ld,
-                                              v.element_terms,
+                                              v.element_terms + v.shift(list),
                                               Low::has_terms ? v.list_terms[list] : 0.0F,
-                                              static_cast<unsigned>(v.length),
-                                              v.first_id,
+                                              static_cast<unsigned>(v.length_of(list)),
+                                              v.first_id_of(list),
                                               v.admission_of(list),
                                               plan.room,
                                               keys,
@@ -299,7 +300,8 @@ __global__ void __launch_bounds__(threads_of_block(kWarps), blocks_resident(kWar
   const auto begin_from = [&](unsigned list) {
     while (list < lists && !v.wanted(static_cast<int>(list))) list += stride;
     if (list < lists)
-      begin_stream(Stages<kWarps, kWidth>{state.stages}, v.tile + list * v.ld, static_cast<unsigned>(v.length), 0);
+      begin_stream(Stages<kWarps, kWidth>{state.stages}, v.tile + list * v.ld,
+                   static_cast<unsigned>(v.length_of(static_cast<int>(list))), 0);
     return list;
   };
   for (unsigned list = begin_from(blockIdx.x * groups + group); list < lists;) {
@@ -422,7 +424,7 @@ void quick_rows(const SelectJob& job, int warps, void* workspace, cudaStream_t s
         default: return launch_rows<Low, 32, kWidth, true>(job, l, workspace, stream);
       }
     };
-    if (aligned(job.tile) && job.ld % 4 == 0 && (!Low::has_terms || aligned(job.column_terms)))
+    if (aligned(job.tile) && job.ld % 4 == 0 && (!Low::has_terms || (aligned(job.column_terms) && job.square % 4 == 0)))
       with_width(std::integral_constant<int, 4>{});
     else
       with_width(std::integral_constant<int, 1>{});

@@ -1,5 +1,6 @@
 #include "backend/cuda/select/select.cuh"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -9,7 +10,7 @@ namespace libknng::cuda {
 namespace {
 
 constexpr std::array<Selector, 3> table{{
-    {"quick", quick_workspace, quick_run, quick_workspace_both, quick_run_both},
+    {"quick", quick_workspace, quick_run, quick_workspace_both, quick_run_both, true},
     {"batch_sort", batch_sort_workspace, batch_sort_run, batch_sort_workspace_both, batch_sort_run_both},
     {"insertion", insertion_workspace, insertion_run},
 }};
@@ -17,6 +18,28 @@ constexpr std::array<Selector, 3> table{{
 }  // namespace
 
 std::span<const Selector> selectors() { return table; }
+
+SelectJob square_of(const SelectJob& job, int first) {
+  SelectJob square = job;
+  square.square = 0;
+  square.rows = std::min(job.square, job.rows - first);
+  square.columns = square.rows;
+  square.tile += first * job.ld;
+  if (job.row_terms) square.row_terms += first;
+  if (job.column_terms) square.column_terms += first;
+  square.first_id += static_cast<std::uint32_t>(first);
+  square.admission = job.admission.from(first);
+  if (job.cutoffs) square.cutoffs += first;
+  square.out += std::int64_t{first} * job.capacity;
+  square.counts += first;
+  if (job.dropped) square.dropped += first;
+  return square;
+}
+
+void select(const Selector& selector, const SelectJob& job, void* workspace, cudaStream_t stream) {
+  if (job.square == 0 || selector.takes_squares) return selector.run(job, workspace, stream);
+  for (int first = 0; first < job.rows; first += job.square) selector.run(square_of(job, first), workspace, stream);
+}
 
 const Selector* find_selector(const char* name) {
   for (const Selector& selector : table)

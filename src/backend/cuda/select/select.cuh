@@ -32,6 +32,10 @@ struct SelectJob {
   const float* column_terms = nullptr;  //
   bool integers = false;                // with terms: they and the tile's elements are the bits of int32
   int rows = 0, columns = 0;            // at least 1 each
+  // Not 0, with Side::rows: squares of that side on a diagonal, one below the other. Those of row r have the elements
+  // from r / square * square on, up to the last row: ids and column terms begin so much further along. `columns` is
+  // `square` then.
+  int square = 0;
   Side side = Side::rows;
   std::uint32_t first_id = 0;      // id of candidate 0 of every list
   ListAdmission admission;         // by list
@@ -48,6 +52,9 @@ struct SelectJob {
 // Elements from one row of a tile to the next: whole vectors.
 constexpr std::int64_t leading_dimension(std::int64_t columns) { return (columns + 3) / 4 * 4; }
 
+// The square of a job of squares that begins with row `first`.
+SelectJob square_of(const SelectJob& job, int first);
+
 constexpr int list_count(const SelectJob& job) { return job.side == Side::rows ? job.rows : job.columns; }
 constexpr int list_length(const SelectJob& job) { return job.side == Side::rows ? job.columns : job.rows; }
 
@@ -60,10 +67,13 @@ struct Selector {
   // but side, first_id, admission, cutoffs, capacity and outputs.
   std::size_t (*workspace_bytes_both)(const SelectJob& rows, const SelectJob& columns) = nullptr;
   void (*run_both)(const SelectJob& rows, const SelectJob& columns, void* workspace, cudaStream_t) = nullptr;
+  bool takes_squares = false;  // run() does; select() for those that do not
 };
 
 // Best first.
 std::span<const Selector> selectors();
+// One side of a tile, or of squares, by any selector.
+void select(const Selector& selector, const SelectJob& job, void* workspace, cudaStream_t stream);
 // nullptr: there is none of that name.
 const Selector* find_selector(const char* name);
 

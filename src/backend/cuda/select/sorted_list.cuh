@@ -1,8 +1,10 @@
 // A list of up to 32 x kHeld keys, ascending, in the registers of a warp, into which 32 keys at a time are merged:
-// bitonic networks (Batcher 1968) by exchanges between lanes. Key i is in lane i / kHeld, all ones where there is none.
+// bitonic networks (Batcher 1968) by exchanges between lanes. A few keys are put in one by one, which takes less. Key i
+// is in lane i / kHeld, all ones where there is none.
 // Every function must be called by the whole warp.
 #pragma once
 
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/select/key.cuh"
 
 namespace libknng::cuda {
@@ -42,6 +44,24 @@ struct SortedList {
   static __device__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   // Which of the list a lane's key is.
   static __device__ int place(int held) { return lane() * kHeld + held; }
+
+  // Takes in one key, which all lanes have. Returns what has no room any more, to the last lane; others get kNoKey.
+  __device__ Key insert(Key key) {
+    unsigned smaller_here = 0;
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) smaller_here += keys[h] < key ? 1U : 0U;
+    const int at =
+        static_cast<int>(kHeld == 1 ? __popc(__ballot_sync(0xffffffffU, smaller_here != 0)) : warp_sum(smaller_here));
+    const Key last = at == kRoom ? key : keys[kHeld - 1];
+    Key before = __shfl_up_sync(0xffffffffU, keys[kHeld - 1], 1);  // of the lane's first, then of the next
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h) {
+      const Key mine = keys[h];
+      if (place(h) >= at) keys[h] = place(h) == at ? key : before;
+      before = mine;
+    }
+    return lane() == 31 ? last : kNoKey;
+  }
 
   // Takes in keys that sort_warp() has sorted; returns the lane's smallest of those that have no room any more.
   __device__ Key merge(Key sorted) {

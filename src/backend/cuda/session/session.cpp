@@ -367,7 +367,8 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
   const auto aim = [&](SelectJob& job, Side side, std::int64_t first_list, std::int64_t first_id) {
     const int s = side == Side::rows ? 0 : 1;
     job.rows = static_cast<int>(area.rows);
-    job.columns = static_cast<int>(area.columns);
+    job.columns = static_cast<int>(part.columns());
+    job.square = static_cast<int>(part.square);
     job.capacity = static_cast<int>(depth.found);
     job.side = side;
     job.first_id = static_cast<std::uint32_t>(first_id);
@@ -385,8 +386,14 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
   }
   maker_->find(search);
   blocks_used();
-  join(search.rows, area.first_row, depth);
-  if (both) join(search.columns, area.first_column, depth);
+  const auto found = [](const SelectJob& job, const CandidateLists& lists, const Bounds& bounds) {
+    return MergeJob{lists, list_count(job), {job.out, job.counts, job.capacity}, bounds};
+  };
+  const MergeJob of_rows = found(search.rows, search.row_lists, search.row_bounds);
+  if (both)
+    merge(of_rows, found(search.columns, search.column_lists, search.column_bounds), context_.stream);
+  else
+    merge(of_rows, context_.stream);
 }
 
 Bounds Session::bounds_from(std::int64_t first, std::int64_t k) const {
@@ -397,12 +404,6 @@ Bounds Session::bounds_from(std::int64_t first, std::int64_t k) const {
     bounds.of_id = meaning.column_bounds;
   }
   return bounds;
-}
-
-// Takes what a tile found for consecutive lists into them.
-void Session::join(const SelectJob& found, std::int64_t first_list, const Depth& depth) {
-  merge(lists_->from(first_list, depth.capacity), list_count(found), {found.out, found.counts, found.capacity},
-        bounds_from(first_list, depth.k), context_.stream);
 }
 
 void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t count) {

@@ -113,7 +113,6 @@ class Session {
   void search(const TilePart& part, bool both, const Depth& depth);
   // What bounds the keys of lists of rows `first` and on, of which k are wanted.
   Bounds bounds_from(std::int64_t first, std::int64_t k) const;
-  void join(const SelectJob& found, std::int64_t first_list, const Depth& depth);
   void redo_by_lists(std::span<const std::int64_t> rows, knng_backend_result& result);
   void redo_by_all(std::span<const std::int64_t> rows, knng_backend_result& result);
   std::byte* workspace() const { return space_->workspace.data(); }
