@@ -4,6 +4,7 @@
 // rows fit they stay. Else rows come with columns.
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/driver.cuh"
@@ -18,7 +19,8 @@ namespace {
 constexpr int kConsumers = 2, kConsumerWarps = 4 * kConsumers;
 // In front of them a warpgroup whose first warp is the producer.
 constexpr int kThreads = 128 * (1 + kConsumers), kDrainWarps = 3;
-constexpr int kTerms = 64;  // of a stage: 128 bytes of a row, halves or twice as many bytes
+constexpr int kTerms = 64;        // of a stage: 128 bytes of a row, halves or twice as many bytes
+constexpr int kTermsAtOnce = 16;  // by an instruction
 constexpr int kRowsBytes = kBlockRows * kTerms * 2, kColumnsBytes = kBlockColumns * kTerms * 2;
 constexpr int kMostStages = 8, kLimitSlots = 4;
 constexpr int kMostShared = 227 * 1024;
@@ -43,7 +45,9 @@ struct Control {
 };
 
 struct Shape {
-  int blocks;  // of kTerms terms of a point; behind the last term are zeros
+  int blocks;        // of kTerms terms of a point; behind the last term are zeros
+  int whole_blocks;  // to be multiplied whole: all, or all but the last
+  int last_rounds;   // of the last, of kTermsAtOnce terms that are not all zeros
   int stages;
 };
 
@@ -65,7 +69,10 @@ static_assert(rows_stay(3));
 
 Shape shape_of(std::int64_t terms) {
   const int blocks = static_cast<int>((terms + kTerms - 1) / kTerms);
-  return {blocks, rows_stay(blocks) ? stages_beside<true>(blocks * kRowsBytes) : stages_beside<false>(0)};
+  const int last = static_cast<int>(terms) - (blocks - 1) * kTerms;
+  const int last_rounds = (last + kTermsAtOnce - 1) / kTermsAtOnce;
+  return {blocks, last_rounds * kTermsAtOnce == kTerms ? blocks : blocks - 1, last_rounds,
+          rows_stay(blocks) ? stages_beside<true>(blocks * kRowsBytes) : stages_beside<false>(0)};
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -76,7 +83,7 @@ Shape shape_of(std::int64_t terms) {
 
 #if KNNG_HAS_WGMMA
 // Numbers of barriers at which a consumer's warps choose how to compare.
-constexpr int kChoice = 1, kTermsAtOnce = 16;
+constexpr int kChoice = 1;
 constexpr int kLimitsBytes = kBlockColumns * static_cast<int>(sizeof(ListLimit<float>)),
               kLeastBytes = kLimitsBytes / kLaneColumns;
 static_assert(kBlockColumns == kTile);
@@ -159,23 +166,38 @@ __device__ void consume(const FusedJob<Number>& job, const Shape& shape, const s
     for (int column = 0; column < at.columns; column += kBlockColumns) {
       if (!wanted.has(column)) continue;
       int first_stage = stage.at;
-      for (int block = 0; block < shape.blocks; ++block) {
+      // Of the next block so many rounds, known when it is compiled or not: the compiler lets products of a loop run
+      // only if each round begins anew.
+      const auto multiply_block = [&](int block, auto rounds) {
         wait(&control.full[stage.at], stage.parity);
         const std::byte* const there = ring + stage.at * kStageBytes;
         const std::byte* const rows =
             (kRowsStay ? staying + block * kRowsBytes : there + kColumnsBytes) + consumer * (kRowsBytes / 2);
         const unsigned a = matrix_at(rows), b = matrix_at(there);
         constexpr unsigned kNextSlab = 8 * kTerms * 2 >> 4;
-        pin(found.values[0]);
-        pin(found.values[1]);
-        begin_products();
-#pragma unroll
-        for (int s = 0; s < kTerms / kTermsAtOnce; ++s) {
+        const auto multiply_round = [&](int s) {
           const bool fresh = block == 0 && s == 0;
           multiply(found.values[0], a + s * kNextTerms, b + s * kNextTerms, fresh);
           multiply(found.values[1], a + kNextSlab + s * kNextTerms, b + s * kNextTerms, fresh);
+        };
+        const auto begin = [&] {
+          pin(found.values[0]);
+          pin(found.values[1]);
+          begin_products();
+        };
+        if constexpr (std::is_same_v<decltype(rounds), int>) {
+#pragma unroll 1
+          for (int s = 0; s < rounds; ++s) {
+            begin();
+            multiply_round(s);
+            commit_products();
+          }
+        } else {
+          begin();
+#pragma unroll
+          for (int s = 0; s < rounds; ++s) multiply_round(s);
+          commit_products();
         }
-        commit_products();
         if constexpr (!kRowsStay) {
           // The stage before is read by then.
           if (block > 0) {
@@ -185,7 +207,10 @@ __device__ void consume(const FusedJob<Number>& job, const Shape& shape, const s
           }
         }
         stage.next(shape.stages);
-      }
+      };
+      for (int block = 0; block < shape.whole_blocks; ++block)
+        multiply_block(block, std::integral_constant<int, kTerms / kTermsAtOnce>());
+      if (shape.whole_blocks < shape.blocks) multiply_block(shape.whole_blocks, shape.last_rounds);
       wait_for_products<0>();
       pin(found.values[0]);
       pin(found.values[1]);

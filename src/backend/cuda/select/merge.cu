@@ -19,11 +19,11 @@ constexpr int kThreads = 256;
 // Of a list that now has `size` candidates, the k nearest of which have keys up to `highest`. A list that has lost
 // something keeps nothing at or above `dropped`, so that what is above it need not be looked at any more: such a pair
 // has a low above the new cut-off, which is no less than dropped. What is claimed of the list, that pairs neither in it
-// nor above a proved cut-off have lows of at least dropped, stays true.
-__device__ void finish(const CandidateLists& lists, std::int64_t l, int size, int k, float highest, float dropped) {
+// nor above a proved cut-off have lows of at least dropped, stays true. cutoff: as it was.
+__device__ void finish(const CandidateLists& lists, std::int64_t l, int size, int k, float highest, float cutoff,
+                       float dropped) {
   lists.counts[l] = size;
   lists.dropped[l] = dropped;
-  const float cutoff = lists.cutoffs[l];
   lists.cutoffs[l] = fminf(size >= k ? fminf(cutoff, highest) : cutoff, dropped);
 }
 
@@ -33,64 +33,69 @@ struct BothSides {
   __device__ const MergeJob& mine() const { return blockIdx.y == 0 ? rows : columns; }
 };
 
-// Whether the i-th list of a job has something to take in; and which it is.
-__device__ bool takes_in(const MergeJob& job, std::int64_t i, std::int64_t& list) {
-  if (i >= job.count) return false;
-  list = job.numbers ? job.numbers[i] : i;
-  return job.incoming.counts[list] > 0;
-}
+// The i-th list of a job.
+__device__ std::int64_t list_of(const MergeJob& job, std::int64_t i) { return job.numbers ? job.numbers[i] : i; }
 
 // ---- lists that a warp holds in registers, ascending
 
 // As many keys are put in one by one; sorting 32 takes as long.
 constexpr int kInsertedOneByOne = 8;
 
+// A list takes little work and several reads from far away: whatever does not depend on another is asked for at once.
 template <int kHeld>
 __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const Incoming& incoming,
                              const Bounds& bounds) {
   using List = SortedList<kHeld>;
   const int arriving = min(incoming.counts[l], incoming.capacity), before = lists.counts[l];
+  const float cutoff = lists.cutoffs[l];
+  float dropped = lists.dropped[l];
+  if (arriving <= 0) return;
   Candidate* const entries = lists.entries + l * lists.capacity;
-  const Candidate* const more = incoming.entries + l * incoming.capacity;
+  const auto arrival = [&](int start) {
+    const int i = start + List::lane();
+    return i < arriving ? make_key(incoming.entries[l * incoming.capacity + i]) : kNoKey;
+  };
+  Key next = arrival(0);
   List list;
 #pragma unroll
   for (int h = 0; h < kHeld; ++h) list.keys[h] = List::place(h) < before ? make_key(entries[List::place(h)]) : kNoKey;
   Key lost = kNoKey;
   for (int start = 0; start < arriving; start += 32) {
-    const int i = start + List::lane();
-    const Key mine = i < arriving ? make_key(more[i]) : kNoKey;
+    const Key mine = next;
+    next = arrival(start + 32);
     if (const int left = arriving - start; left <= kInsertedOneByOne)
       for (int j = 0; j < left; ++j) lost = smaller(lost, list.insert(__shfl_sync(0xffffffffU, mine, j)));
     else
       lost = smaller(lost, list.merge(sort_warp(mine)));
   }
   const int size = min(before + arriving, lists.capacity);
-  float highest = -infinity();
+  float highest = infinity();
+  if (size >= bounds.k) {
+    HighestUp up(bounds, l, candidate(list.at(bounds.k - 1)));
+#pragma unroll
+    for (int h = 0; h < kHeld; ++h)
+      if (List::place(h) < bounds.k - 1) up.take(candidate(list.keys[h]));
+    highest = from_ordered(up.highest_of_warp());
+  }
 #pragma unroll
   for (int h = 0; h < kHeld; ++h) {
     const int place = List::place(h);
-    if (place < size) {
+    if (place < size)
       entries[place] = candidate(list.keys[h]);
-      if (place < bounds.k) highest = fmaxf(highest, upper_bound(bounds, l, candidate(list.keys[h])));
-    } else {
+    else
       lost = smaller(lost, list.keys[h]);
-    }
   }
-#pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) highest = fmaxf(highest, __shfl_xor_sync(0xffffffffU, highest, apart));
   lost = smallest_of_warp(lost);
   if (List::lane() != 0) return;
-  float dropped = lists.dropped[l];
   if (lost != kNoKey) dropped = fminf(dropped, low_of(lost));
-  finish(lists, l, size, bounds.k, highest, dropped);
+  finish(lists, l, size, bounds.k, highest, cutoff, dropped);
 }
 
 template <int kHeld>
 __global__ void __launch_bounds__(kThreads) merge_sorted_lists(const __grid_constant__ BothSides sides) {
   const MergeJob& job = sides.mine();
-  std::int64_t l = 0;
-  if (takes_in(job, (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32, l))
-    merge_sorted<kHeld>(job.lists, l, job.incoming, job.bounds);
+  const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  if (i < job.count) merge_sorted<kHeld>(job.lists, list_of(job, i), job.incoming, job.bounds);
 }
 
 // A list and what comes in, as one array.
@@ -115,12 +120,12 @@ struct HoldersState {
 template <int kHeld>
 __device__ float highest_of_held(const Key (&keys)[kHeld], int held, Key last, const Bounds& bounds, std::int64_t l,
                                  HoldersState& state) {
-  unsigned highest = 0;
+  HighestUp up(bounds, l, candidate(last));
   each_held<kHeld>(held, [&](int h) {
-    if (keys[h] <= last) highest = max(highest, ordered(upper_bound(bounds, l, candidate(keys[h]))));
+    if (keys[h] < last) up.take(candidate(keys[h]));
   });
-  highest = warp_max(highest);
-  if (Holders::lane() == 0) state.highest[threadIdx.x / 32] = highest;
+  const unsigned of_warp = up.highest_of_warp();
+  if (Holders::lane() == 0) state.highest[threadIdx.x / 32] = of_warp;
   Holders::sync();
   return from_ordered(max(state.highest[0], state.highest[1]));
 }
@@ -163,7 +168,7 @@ __device__ void merge_held(const CandidateLists& lists, std::int64_t l, const In
       if (i >= before && i < all) list[i] = candidate(keys[h]);
     });
   }
-  if (thread == 0) finish(lists, l, size, bounds.k, highest, dropped);
+  if (thread == 0) finish(lists, l, size, bounds.k, highest, lists.cutoffs[l], dropped);
 }
 
 // A block a list.
@@ -171,8 +176,9 @@ template <int kHeld>
 __global__ void __launch_bounds__(Holders::threads) merge_held_lists(const __grid_constant__ BothSides sides) {
   __shared__ HoldersState state;
   const MergeJob& job = sides.mine();
-  std::int64_t l = 0;
-  if (takes_in(job, blockIdx.x, l)) merge_held<kHeld>(job.lists, l, job.incoming, job.bounds, state);
+  if (blockIdx.x >= job.count) return;
+  const std::int64_t l = list_of(job, blockIdx.x);
+  if (job.incoming.counts[l] > 0) merge_held<kHeld>(job.lists, l, job.incoming, job.bounds, state);
 }
 
 // ---- lists that are longer still, each worked on by a block
@@ -227,7 +233,7 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
       size >= bounds.k ? highest_of_nearest<kWarps>(CandidateArray{list}, size, bounds, l, state.highest) : infinity();
   if (Threads::thread() == 0) {
     const float dropped = end == kNoKey ? lists.dropped[l] : fminf(lists.dropped[l], low_of(end));
-    finish(lists, l, size, bounds.k, highest, dropped);
+    finish(lists, l, size, bounds.k, highest, lists.cutoffs[l], dropped);
   }
   Threads::sync();
 }
@@ -235,9 +241,9 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
 __global__ void __launch_bounds__(kThreads) merge_long_lists(const __grid_constant__ BothSides sides) {
   __shared__ MergeState state;
   const MergeJob& job = sides.mine();
-  std::int64_t l = 0;
   for (std::int64_t i = blockIdx.x; i < job.count; i += gridDim.x)
-    if (takes_in(job, i, l)) merge_one(job.lists, l, job.incoming, job.bounds, state);
+    if (const std::int64_t l = list_of(job, i); job.incoming.counts[l] > 0)
+      merge_one(job.lists, l, job.incoming, job.bounds, state);
 }
 
 // dropped and cutoffs of two devices' lists.

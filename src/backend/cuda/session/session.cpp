@@ -398,10 +398,11 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
 
 Bounds Session::bounds_from(std::int64_t first, std::int64_t k) const {
   const TileMeaning& meaning = maker_->meaning();
-  Bounds bounds{static_cast<int>(k), nullptr, nullptr, meaning.sums, meaning.widths};
+  Bounds bounds{.k = static_cast<int>(k), .sums = meaning.sums, .widths = meaning.widths};
   if (meaning.column_bounds) {
     bounds.of_list = meaning.row_bounds + first;
     bounds.of_id = meaning.column_bounds;
+    bounds.largest_of_id = meaning.largest_column_bound;
   }
   return bounds;
 }
