@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/engines/integer_operands.cuh"
 #include "backend/cuda/engines/median.cuh"
 #include "backend/cuda/rows/prepare.cuh"
@@ -161,22 +160,15 @@ struct IntegerTerms {
 
 template <class Terms, class Term>
 __global__ void make_terms(const OperandSums* sums, std::int64_t count, LowBound bound, const RowConstants* constants,
-                           const std::int64_t* order, Term* terms, float* bounds, float* largest) {
+                           const std::int64_t* order, Term* terms, float* bounds) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  float b = 0;
-  if (i < count) {
-    const bool directionless = constants && constants[order ? order[i] : i].factor == 0;
-    b = __double2float_ru(bound.bound(sums[i]));
-    Term term = b < 0x1p120F ? Terms::round_down(bound.term(sums[i], static_cast<double>(b))) : Terms::unknown;
-    if (term == Terms::unknown) b = kInfinity;  // nothing is known of its keys
-    if (directionless) b = 0;
-    bounds[i] = b;
-    terms[i] = directionless ? Terms::none : term;
-  }
-  if (!largest) return;
-  // No bound is negative: they have the order of their bits.
-  const unsigned of_warp = warp_max(__float_as_uint(b));
-  if (threadIdx.x % kWarp == 0) atomicMax(reinterpret_cast<unsigned*>(largest), of_warp);
+  if (i >= count) return;
+  const bool directionless = constants && constants[order ? order[i] : i].factor == 0;
+  float b = __double2float_ru(bound.bound(sums[i]));
+  Term term = b < 0x1p120F ? Terms::round_down(bound.term(sums[i], static_cast<double>(b))) : Terms::unknown;
+  if (term == Terms::unknown) b = kInfinity;  // nothing is known of its keys
+  bounds[i] = directionless ? 0 : b;
+  terms[i] = directionless ? Terms::none : term;
 }
 
 __global__ void gather_pieces(const uint4* values, const std::uint32_t* places, const std::int64_t* list,
@@ -232,9 +224,9 @@ struct Rounding {
 };
 struct TermsAndBounds {
   TermsAndBounds(std::int64_t count, ArraySource& source)
-      : terms(source.take<float>(count)), bounds(source.take<float>(count)), largest_bound(source.take<float>(1)) {}
+      : terms(source.take<float>(count)), bounds(source.take<float>(count)) {}
 
-  DeviceArray<float> terms, bounds, largest_bound;
+  DeviceArray<float> terms, bounds;
 };
 struct IntegerPoints {
   IntegerPoints(std::int64_t count, std::int64_t drawn, std::int64_t dim, ArraySource& source)
@@ -341,15 +333,15 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
 }
 
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
-                bool integers, float* terms, float* bounds, float* largest, cudaStream_t stream) {
+                bool integers, float* terms, float* bounds, cudaStream_t stream) {
   const std::int64_t n = points.rows.rows;
   const auto blocks = static_cast<unsigned>((n + kThreads - 1) / kThreads);
   const RowConstants* const constants = has_directions(points.transform) ? points.constants : nullptr;
   if (integers)
     make_terms<IntegerTerms><<<blocks, kThreads, 0, stream>>>(sums, n, bound, constants, order,
-                                                              reinterpret_cast<std::int32_t*>(terms), bounds, largest);
+                                                              reinterpret_cast<std::int32_t*>(terms), bounds);
   else
-    make_terms<FloatTerms><<<blocks, kThreads, 0, stream>>>(sums, n, bound, constants, order, terms, bounds, largest);
+    make_terms<FloatTerms><<<blocks, kThreads, 0, stream>>>(sums, n, bound, constants, order, terms, bounds);
   check_launch();
 }
 
@@ -431,10 +423,8 @@ void Operands::settle(const Points& points, const std::int64_t* order, const Low
   auto of_points = taken<TermsAndBounds>(context, n + drawn);
   terms_ = std::move(of_points.terms);
   bounds_ = std::move(of_points.bounds);
-  largest_bound_ = std::move(of_points.largest_bound);
-  check(cudaMemsetAsync(largest_bound_.data(), 0, sizeof(float), context.stream));
   find_terms(points.view(), order, sums_.data(), bound, precision_ == Precision::int8, terms_.data(), bounds_.data(),
-             largest_bound_.data(), context.stream);
+             context.stream);
   sums_ = {};
   copy_drawn_terms(n, context);
 }

@@ -120,9 +120,9 @@ struct RoundJob {
 };
 void round_points(const RoundJob& job, cudaStream_t stream);
 // Terms (+inf: without direction) and bounds of the view's points, from their sums, in the same order. integers: terms
-// are integers by their bits (select/integer_terms.h). largest: raised to the largest bound; null: it is not wanted.
+// are integers by their bits (select/integer_terms.h).
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
-                bool integers, float* terms, float* bounds, float* largest, cudaStream_t stream);
+                bool integers, float* terms, float* bounds, cudaStream_t stream);
 
 // Operands of points list[i], i < count (device memory), one behind the other; of `bytes` each, a multiple of 16. Where
 // there are places, operands lie in the order of these. Asynchronous.
@@ -147,9 +147,8 @@ class Operands {
   void settle(const Points& points, const std::int64_t* order, const LowBound& bound, DeviceContext& context);
 
   const std::byte* values() const noexcept { return values_.data(); }
-  const float* terms() const noexcept { return terms_.data(); }                  // +inf: without direction
-  const float* bounds() const noexcept { return bounds_.data(); }                // null: of points that are bytes
-  const float* largest_bound() const noexcept { return largest_bound_.data(); }  // likewise
+  const float* terms() const noexcept { return terms_.data(); }    // +inf: without direction
+  const float* bounds() const noexcept { return bounds_.data(); }  // null: of points that are bytes
 
  private:
   void copy_drawn_values(std::int64_t count, std::int64_t dim, DeviceContext& context);
@@ -160,7 +159,7 @@ class Operands {
   DeviceArray<std::byte> values_;
   DeviceArray<OperandSums> sums_;
   DeviceArray<std::int64_t> drawn_;  // whose copies those behind all points are
-  DeviceArray<float> terms_, bounds_, largest_bound_;
+  DeviceArray<float> terms_, bounds_;
 };
 
 }  // namespace libknng::cuda

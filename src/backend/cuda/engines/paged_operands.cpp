@@ -87,7 +87,7 @@ void PagedOperands::round(const CanonicalView& view, std::byte* to, std::int64_t
   round_points(job, loader);
   if (terms)
     find_terms(view, nullptr, landing_->sums.data(), *bound_, false, known_.terms.data() + first,
-               known_.bounds.data() + first, nullptr, loader);
+               known_.bounds.data() + first, loader);
 }
 
 const std::byte* PagedOperands::block(std::int64_t block) {

@@ -128,7 +128,6 @@ void ProductTiles::begin(int rung, bool) {
   meaning_.widths = precision_ == Precision::int8 ? kWidthsOfBytes : 2;
   meaning_.column_terms = paged ? paged_operands_->terms() : operands_->terms();
   meaning_.column_bounds = paged ? paged_operands_->bounds() : operands_->bounds();
-  meaning_.largest_column_bound = paged ? nullptr : operands_->largest_bound();
   meaning_.row_terms = points.queries() ? query_operands_->terms() : meaning_.column_terms;
   meaning_.row_bounds = points.queries() ? query_operands_->bounds() : meaning_.column_bounds;
 }

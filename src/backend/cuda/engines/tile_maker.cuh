@@ -83,7 +83,6 @@ struct TileMeaning {
   bool integers = false;
   double scale = 1;  // key x scale is in the units of lows
   const float *row_terms = nullptr, *row_bounds = nullptr, *column_terms = nullptr, *column_bounds = nullptr;
-  const float* largest_column_bound = nullptr;  // null, too, where not all points have come
   std::optional<SumBound> sums;
   float widths = 2;  // of Bounds
 };

@@ -19,38 +19,6 @@ __device__ inline float upper_bound(const Bounds& bounds, std::int64_t l, Candid
   return bounds.sums ? bounds.sums->up(c.low) : next_up(c.low);
 }
 
-// Of candidates with lows up to that of `last` the one with the largest `up` is nearly always the last, as bounds are
-// small beside the distance from one low to the next. Others may be it only if the largest bound of all would lift them
-// so high: of few of them b is read, which may be anywhere.
-class HighestUp {
- public:
-  __device__ HighestUp(const Bounds& bounds, std::int64_t l, Candidate last)
-      : bounds_(bounds),
-        list_(l),
-        of_last_(upper_bound(bounds, l, last)),
-        highest_(of_last_),
-        most_above_(most_above(bounds, l)) {}
-
-  // A sum that is NaN is not left out.
-  __device__ void take(Candidate c) {
-    if (!(__fadd_ru(c.low, most_above_) <= of_last_)) highest_ = fmaxf(highest_, upper_bound(bounds_, list_, c));
-  }
-  __device__ unsigned highest_of_warp() const { return warp_max(ordered(highest_)); }
-
- private:
-  // How far an `up` may be above its low.
-  static __device__ float most_above(const Bounds& bounds, std::int64_t l) {
-    if (!bounds.largest_of_id) return infinity();
-    return __fmul_ru(bounds.widths, __fadd_ru(bounds.of_list[l], __ldg(bounds.largest_of_id)));
-  }
-
-  const Bounds& bounds_;
-  const std::int64_t list_;
-  const float of_last_;
-  float highest_;
-  const float most_above_;
-};
-
 struct CandidateArray {
   const Candidate* candidates;
   __device__ Key operator()(int i) const { return make_key(candidates[i]); }
@@ -73,13 +41,13 @@ __device__ float highest_of_nearest(KeyOf key, int size, const Bounds& bounds, s
   const Key last = kth_smallest<kWarps>(key, size, bounds.k, state.scratch);
   if (Threads::thread() == 0) state.highest = 0;
   Threads::sync();
-  HighestUp highest(bounds, l, candidate(last));
+  unsigned highest = 0;
   for (int i = Threads::thread(); i < size; i += Threads::threads) {
     const Key nearest = key(i);
-    if (nearest < last) highest.take(candidate(nearest));
+    if (nearest <= last) highest = max(highest, ordered(upper_bound(bounds, l, candidate(nearest))));
   }
-  const unsigned of_warp = highest.highest_of_warp();  // first: an atomic operation a warp, not one a key
-  if (Threads::lane() == 0) atomicMax(&state.highest, of_warp);
+  highest = warp_max(highest);  // first: an atomic operation a warp, not one a key
+  if (Threads::lane() == 0) atomicMax(&state.highest, highest);
   Threads::sync();
   return from_ordered(state.highest);
 }

@@ -69,14 +69,11 @@ __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const 
       lost = smaller(lost, list.merge(sort_warp(mine)));
   }
   const int size = min(before + arriving, lists.capacity);
-  float highest = infinity();
-  if (size >= bounds.k) {
-    HighestUp up(bounds, l, candidate(list.at(bounds.k - 1)));
+  float highest = -infinity();
 #pragma unroll
-    for (int h = 0; h < kHeld; ++h)
-      if (List::place(h) < bounds.k - 1) up.take(candidate(list.keys[h]));
-    highest = from_ordered(up.highest_of_warp());
-  }
+  for (int h = 0; h < kHeld; ++h)
+    if (List::place(h) < min(size, bounds.k)) highest = fmaxf(highest, upper_bound(bounds, l, candidate(list.keys[h])));
+  highest = from_ordered(warp_max(ordered(highest)));
 #pragma unroll
   for (int h = 0; h < kHeld; ++h) {
     const int place = List::place(h);
@@ -91,8 +88,12 @@ __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const 
   finish(lists, l, size, bounds.k, highest, cutoff, dropped);
 }
 
+// As many warps as possible wait for memory at a time, short of spilling registers.
 template <int kHeld>
-__global__ void __launch_bounds__(kThreads) merge_sorted_lists(const __grid_constant__ BothSides sides) {
+constexpr int kMergingBlocks = kHeld == 1 ? 8 : kHeld == 2 ? 6 : kHeld == 4 ? 5 : 4;
+
+template <int kHeld>
+__global__ void __launch_bounds__(kThreads, kMergingBlocks<kHeld>) merge_sorted_lists(const __grid_constant__ BothSides sides) {
   const MergeJob& job = sides.mine();
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
   if (i < job.count) merge_sorted<kHeld>(job.lists, list_of(job, i), job.incoming, job.bounds);
@@ -120,12 +121,12 @@ struct HoldersState {
 template <int kHeld>
 __device__ float highest_of_held(const Key (&keys)[kHeld], int held, Key last, const Bounds& bounds, std::int64_t l,
                                  HoldersState& state) {
-  HighestUp up(bounds, l, candidate(last));
+  unsigned highest = 0;
   each_held<kHeld>(held, [&](int h) {
-    if (keys[h] < last) up.take(candidate(keys[h]));
+    if (keys[h] <= last) highest = max(highest, ordered(upper_bound(bounds, l, candidate(keys[h]))));
   });
-  const unsigned of_warp = up.highest_of_warp();
-  if (Holders::lane() == 0) state.highest[threadIdx.x / 32] = of_warp;
+  highest = warp_max(highest);
+  if (Holders::lane() == 0) state.highest[threadIdx.x / 32] = highest;
   Holders::sync();
   return from_ordered(max(state.highest[0], state.highest[1]));
 }

@@ -35,12 +35,10 @@ struct Incoming {
 // The bounds: the key of candidate c of list i is at most up = low + 2 (of_list[i] + of_id[c.id]). What a list's k-th
 // smallest key can be at most follows from k, or, with fewer widths, what it is taken to be at most. Null pointers: the
 // key is at most sums.up(low), or, without that, `low` is the key rounded down to fp32. Keys in the units of lows.
-// largest_of_id: no of_id is larger; null: it is not known.
 struct Bounds {
   int k = 0;
   const float* of_list = nullptr;
   const float* of_id = nullptr;
-  const float* largest_of_id = nullptr;
   std::optional<SumBound> sums = {};
   float widths = 2;  // in place of the 2 of up. Keys are at 1 if errors cancel; less than 2 makes cut-offs guesses
 };

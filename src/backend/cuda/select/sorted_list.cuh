@@ -45,15 +45,6 @@ struct SortedList {
   // Which of the list a lane's key is.
   static __device__ int place(int held) { return lane() * kHeld + held; }
 
-  // Key i, to all lanes.
-  __device__ Key at(int i) const {
-    Key key = keys[0];
-#pragma unroll
-    for (int h = 1; h < kHeld; ++h)
-      if (h == i % kHeld) key = keys[h];
-    return __shfl_sync(0xffffffffU, key, i / kHeld);
-  }
-
   // Takes in one key, which all lanes have. Returns what has no room any more, to the last lane; others get kNoKey.
   __device__ Key insert(Key key) {
     unsigned smaller_here = 0;

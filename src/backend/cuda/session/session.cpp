@@ -402,7 +402,6 @@ Bounds Session::bounds_from(std::int64_t first, std::int64_t k) const {
   if (meaning.column_bounds) {
     bounds.of_list = meaning.row_bounds + first;
     bounds.of_id = meaning.column_bounds;
-    bounds.largest_of_id = meaning.largest_column_bound;
   }
   return bounds;
 }
