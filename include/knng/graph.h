@@ -127,7 +127,7 @@ KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char
  * @param g      the graph
  * @param path   file name
  * @param format "knng" (keeps everything, with a checksum), "npz" (NumPy archive: indices int64, distances; needs the
- * formats library), or NULL: by the suffix of the path
+ * formats library), or NULL: by the suffix of the path, in small letters or capitals
  * @param control progress, stop and byte limit (max_bytes: of the work, next to nothing but for lists that come from a
  * device), or NULL. Stopped, it leaves no file; with a stop flag that is up from the beginning it only finds out
  * whether there could be one: KNNG_ERR_CANCELLED

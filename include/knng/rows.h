@@ -47,7 +47,7 @@ KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_co
  * must not change; calls that read its rows fail with KNNG_ERR_IO if it does. The suffix of the name says the format: .npy
  * (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two dimensions are
  * flattened to points x the rest), each also with .gz behind it (needs the formats library); .fvecs, .bvecs, .ivecs,
- * .fbin, .u8bin, .i8bin and .ibin.
+ * .fbin, .u8bin, .i8bin and .ibin. Suffixes may be in capitals.
  * @param h    the handle
  * @param path file name
  * @param control progress and stop, or NULL

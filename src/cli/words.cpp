@@ -1,5 +1,7 @@
 #include "words.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdarg>
@@ -114,6 +116,11 @@ std::string plain(const std::string& text) {
     at += std::max<std::size_t>(length, 1);
   }
   return out;
+}
+
+bool has_suffix(std::string_view name, std::string_view suffix) {
+  return name.size() >= suffix.size() &&
+         strncasecmp(name.data() + name.size() - suffix.size(), suffix.data(), suffix.size()) == 0;
 }
 
 std::string percent(double part, double of) { return print("%.1f %%", of > 0 ? 100 * part / of : 0.0); }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cli {
 
@@ -16,6 +17,9 @@ std::string percent(double part, double of);  // 12.3 %
 // Names of files, as a line of a terminal: what would be obeyed there, or would turn the direction of text, becomes
 // '?'. Texts of the library come like this already.
 std::string plain(const std::string& text);
+
+// Whether a file's name ends in the suffix, in small letters or capitals, as the library tells formats.
+bool has_suffix(std::string_view name, std::string_view suffix);
 
 [[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...);
 

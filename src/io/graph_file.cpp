@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/letter_case.h"
 #include "io/file.h"
 #include "io/graph_knng.h"
 #include "io/graph_npz.h"
@@ -33,7 +34,7 @@ std::string names(const char* before) {
 
 void save_graph(const Graph& g, const std::string& path, const char* format, const Work& work) {
   for (const GraphFormat& f : kFormats)
-    if (format ? std::strcmp(format, f.name) == 0 : path.ends_with(std::string(".") + f.name))
+    if (format ? std::strcmp(format, f.name) == 0 : has_suffix(path, std::string(".") + f.name))
       return f.save(g, path, work);
   if (format)
     fail(KNNG_ERR_OPTION, "format", "format=%s is unknown: graphs are written as %s", shown(format).c_str(),

@@ -8,8 +8,8 @@
 
 namespace libknng {
 
-// format: "knng", "npz", or nullptr: by the suffix of path. Throws KNNG_ERR_OPTION for another format or suffix,
-// KNNG_ERR_IO, KNNG_ERR_UNSUPPORTED, KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED.
+// format: "knng", "npz", or nullptr: by the suffix of path, in small letters or capitals. Throws KNNG_ERR_OPTION for
+// another format or suffix, KNNG_ERR_IO, KNNG_ERR_UNSUPPORTED, KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED.
 void save_graph(const Graph& g, const std::string& path, const char* format, const Work& work = {});
 
 // Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED, KNNG_ERR_MEMORY, KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED.

@@ -1,4 +1,5 @@
-// Which reader a file name asks for: the one table of formats of row files. `.gz` is taken off first.
+// Which reader a file name asks for, in small letters or capitals: the one table of formats of row files. `.gz` is
+// taken off first.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -6,6 +7,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/letter_case.h"
 #include "io/bin.h"
 #include "io/file.h"
 #include "io/gz.h"
@@ -59,15 +61,17 @@ constexpr OtherFormat kOthers[] = {
 
 // "file.h5ad:obsm/X_pca" as well as "file.h5ad".
 bool names_format(std::string_view name, std::string_view suffix) {
-  return name.ends_with(suffix) || name.find(std::string(suffix) + ":") != std::string_view::npos;
+  for (std::size_t colon = name.find(':'); colon != std::string_view::npos; colon = name.find(':', colon + 1))
+    if (has_suffix(name.substr(0, colon), suffix)) return true;
+  return has_suffix(name, suffix);
 }
 
 std::unique_ptr<RowReader> open_by_name(const std::string& path, Young young, Monitor* monitor) {
   constexpr std::string_view kGz = ".gz";
-  const bool packed = path.ends_with(kGz);
+  const bool packed = has_suffix(path, kGz);
   const std::string_view name = std::string_view(path).substr(0, path.size() - (packed ? kGz.size() : 0));
   for (const RowFormat& f : kFormats) {
-    if (!name.ends_with(f.suffix)) continue;
+    if (!has_suffix(name, f.suffix)) continue;
     if (packed && !f.packed) fail_unread(path, "this format is not read through .gz, unpack it first");
     // What is packed has a checksum.
     return f.open(packed ? open_gz(path) : open_plain(path, young, monitor));

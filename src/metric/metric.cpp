@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/letter_case.h"
 #include "metric/elementary.h"
 #include "metric/ops.h"
 #include "metric/report.h"
@@ -30,13 +31,6 @@ constexpr Metric kMetrics[] = {
     {"jensenshannon", Transform::share, Term::jensen_shannon, 0.5, Report::root, false, 0,
      "jensen_shannon, jensen-shannon, js"},
 };
-
-// Without regard to the case of ASCII letters, whatever the locale.
-bool same_word(std::string_view a, std::string_view b) noexcept {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
-}
 
 bool is_listed(std::string_view words, std::string_view word) noexcept {
   while (!words.empty()) {

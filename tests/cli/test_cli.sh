@@ -91,6 +91,14 @@ fingerprint=$(sed -n 's/^fingerprint *//p' out)
 expect 0 "$knng" info g.npz --report
 out_has "^fingerprint  *$fingerprint\$"
 out_has '^components  *1,'
+# Suffixes in capitals are those in small letters.
+cp x.npy CAPITALS.NPY
+for graph in CAPITALS.NPZ CAPITALS.KNNG; do
+  expect 0 "$knng" build CAPITALS.NPY -k 7 -o $graph -q
+  expect 0 "$knng" info $graph
+  out_has "^fingerprint  *$fingerprint\$"
+  expect 0 "$knng" check $graph CAPITALS.NPY
+done
 # --row: the lists as NumPy has them, to the last bit; shorter ones end where they end.
 "$python" - <<'PY'
 import numpy as np

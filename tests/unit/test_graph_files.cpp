@@ -99,6 +99,17 @@ void round_trips(void**) {
     }
 }
 
+void suffixes_in_capitals(void**) {
+  const scratch::Directory dir;
+  const Graph g = full_sample();
+  for (const char* name : {"G.KNNG", "G.NPZ", "g.Npz"}) {
+    save_graph(g, dir / name, nullptr);
+    assert_true(same(g, load_graph(dir / name)));
+    save_graph(g, dir / "small", name[2] == 'K' ? "knng" : "npz");
+    assert_true(scratch::read(dir / name) == scratch::read(dir / "small"));
+  }
+}
+
 void formats(void**) {
   const scratch::Directory dir;
   const Graph g = full_sample();
@@ -467,11 +478,17 @@ void budgets(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(round_trips),    cmocka_unit_test(formats),
-      cmocka_unit_test(cut_everywhere), cmocka_unit_test(flipped_everywhere),
-      cmocka_unit_test(sealed_damage),  cmocka_unit_test(archives_of_others),
-      cmocka_unit_test(facts),          cmocka_unit_test(statistics),
-      cmocka_unit_test(largest_counts), cmocka_unit_test(texts),
+      cmocka_unit_test(round_trips),
+      cmocka_unit_test(suffixes_in_capitals),
+      cmocka_unit_test(formats),
+      cmocka_unit_test(cut_everywhere),
+      cmocka_unit_test(flipped_everywhere),
+      cmocka_unit_test(sealed_damage),
+      cmocka_unit_test(archives_of_others),
+      cmocka_unit_test(facts),
+      cmocka_unit_test(statistics),
+      cmocka_unit_test(largest_counts),
+      cmocka_unit_test(texts),
       cmocka_unit_test(budgets),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

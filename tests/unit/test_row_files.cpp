@@ -420,23 +420,45 @@ void cut_everywhere(void**) {
 
 void names(void**) {
   const scratch::Directory dir;
-  for (const char* name : {"x.h5", "x.h5ad", "x.h5ad:obsm/X_pca", "x.csv", "x.tsv.gz", "x.mtx", "x.npz"}) {
+  for (const char* name : {"x.h5", "x.h5ad", "x.h5ad:obsm/X_pca", "x:y.h5ad:obsm/X_pca", "x.csv", "x.tsv.gz", "x.mtx",
+                           "x.npz", "X.H5AD", "X.H5AD:obsm/X_pca", "X.TXT.GZ"}) {
     const Outcome o = outcome([&] { open_reader(dir / name); });
     assert_int_equal(o.code, KNNG_ERR_UNSUPPORTED);
     assert_true(o.says("this version does not read") && o.says(".npy"));
   }
-  for (const char* name : {"x", "x.gz", "npy", "x.NPY", "x.npy.bz2"}) {
+  for (const char* name : {"x", "x.gz", "npy", "NPY", "x.npy.bz2", "x:npy"}) {
     assert_true(outcome([&] { open_reader(dir / name); }).code == KNNG_ERR_IO);  // it is not there
     scratch::write(dir / name, "");
     const Outcome o = outcome([&] { open_reader(dir / name); });
     assert_int_equal(o.code, KNNG_ERR_UNSUPPORTED);
     assert_true(o.says("tells no format") && o.says(".idx"));
   }
-  assert_true(outcome([&] { open_reader(dir / "x.fbin.gz"); }).says("unpack"));
+  for (const char* name : {"x.fbin.gz", "X.FBIN.GZ"})
+    assert_true(outcome([&] { open_reader(dir / name); }).says("unpack"));
   for (const char* name : {"x.npy", "x.npy.gz", "x-ubyte", "x-ubyte.gz"}) {
     const Outcome o = outcome([&] { open_reader(dir / name); });
     assert_int_equal(o.code, KNNG_ERR_IO);
     assert_true(o.says("No such file") && o.says(name));
+  }
+}
+
+void names_in_capitals(void**) {
+  const scratch::Directory dir;
+  const std::string npy = scratch::npy("<f4", false, "(3, 2)", std::string(24, 'x'));
+  const std::string digits = idx(8, {2, 3, 2}, "abcdefghijkl");
+  const std::pair<const char*, std::string> files[] = {
+      {"DATA.NPY", npy},
+      {"x.Npy", npy},
+      {"x.npy.GZ", scratch::gzip(npy)},
+      {"train-images.IDX3-UBYTE.GZ", scratch::gzip(digits)},
+      {"DIGITS.IDX", digits},
+      {"x.FVECS", vecs(bytes_of(1.0f), 2, 3)},
+      {"X.FBIN", bytes_of(std::uint32_t{3}) + bytes_of(std::uint32_t{2}) + std::string(24, 'x')},
+  };
+  for (const auto& [name, file] : files) {
+    scratch::write(dir / name, file);
+    const Outcome o = outcome([&] { read_rows(dir / name); });
+    if (o.code != KNNG_OK) fail_msg("%s: %d %s", name, o.code, o.message.c_str());
   }
 }
 
@@ -569,6 +591,7 @@ int main() {
       cmocka_unit_test(bin_files),
       cmocka_unit_test(cut_everywhere),
       cmocka_unit_test(names),
+      cmocka_unit_test(names_in_capitals),
       cmocka_unit_test(changed_meanwhile),
       cmocka_unit_test(changed_and_dated_back),
       cmocka_unit_test(young_files_are_waited_for),

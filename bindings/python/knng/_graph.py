@@ -345,7 +345,7 @@ class Graph:
             with self._handle as g:
                 run("knng_graph_save", g, name, format and format.encode(), CONTROL, progress=progress)
         except UnsupportedError:  # no formats library: NumPy writes .npz
-            if (format or "npz") != "npz" or not name.endswith(b".npz"):
+            if (format or "npz") != "npz" or not name.lower().endswith(b".npz"):
                 raise
             beside = name[:-4] + b".%d.part.npz" % os.getpid()
             try:
@@ -363,7 +363,7 @@ def load(path: Any, *, progress: Progress = None) -> Graph:
     try:
         run("knng_graph_load", handle.out(), os.fsencode(path), CONTROL, progress=progress)
     except UnsupportedError:  # no formats library: NumPy reads .npz
-        if not os.fsencode(path).endswith(b".npz"):
+        if not os.fsencode(path).lower().endswith(b".npz"):
             raise
         with np.load(path, allow_pickle=False) as arrays:
             return Graph.from_arrays(arrays["indices"], arrays["distances"])

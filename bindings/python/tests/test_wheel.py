@@ -106,7 +106,7 @@ class Archives(unittest.TestCase):
 
     def test_installed(self):
         said = run(sys.executable, str(self.program()), PYTHONPATH=str(self.site))
-        self.assertEqual(said, "['g.knng', 'g.npz'] ['distances', 'indices'] False\n")
+        self.assertEqual(said, "['G.NPZ', 'g.knng', 'g.npz'] ['distances', 'indices'] False\n")
 
     def program(self):
         folder = self.folder / "program"
@@ -118,8 +118,8 @@ from knng import _library
 os.chdir({str(folder)!r})
 assert _library.lib._name == os.path.dirname(knng.__file__) + "/lib/libknng.so.0", _library.lib._name
 g = knng.graph(np.random.default_rng(1).random((500, 8)), 5)
-g.save("g.npz"), g.save("g.knng")  # the first by NumPy: there is no formats library
-for name in ["g.npz", "g.knng"]:
+g.save("g.npz"), g.save("G.NPZ"), g.save("g.knng")  # the first two by NumPy: there is no formats library
+for name in ["g.npz", "G.NPZ", "g.knng"]:
     h = knng.load(name)
     assert (h.indices == g.indices).all() and (h.distances == g.distances).all()
 print(sorted(os.listdir(".")), sorted(np.load("g.npz")), "formats" in open("/proc/self/maps").read())
