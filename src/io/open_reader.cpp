@@ -37,13 +37,14 @@ struct OtherFormat {
   std::string_view suffix;
   const char* what;
 };
+constexpr const char* kTextTables = "text tables (read it with another program and save the array as .npy)";
 constexpr OtherFormat kOthers[] = {
     {".h5", "HDF5 files"},
     {".hdf5", "HDF5 files"},
     {".h5ad", "AnnData (HDF5) files"},
-    {".csv", "text tables (read it with another program and save the array as .npy)"},
-    {".tsv", "text tables (read it with another program and save the array as .npy)"},
-    {".txt", "text tables (read it with another program and save the array as .npy)"},
+    {".csv", kTextTables},
+    {".tsv", kTextTables},
+    {".txt", kTextTables},
     {".mtx", "Matrix Market files"},
     {".npz", "rows in .npz archives (save the array as .npy)"},
     {".knng", "rows in graph files (.knng holds neighbours)"},
