@@ -64,7 +64,7 @@ extern "C" {
 /** Makes an empty data set with default settings.
  * An environment variable KNNG_<SETTING> (KNNG_THREADS=4), read once per process, replaces the default of a setting
  * that says where and how fast work is done (knng_option.environment names it); never of one that says what a result
- * means.
+ * means. An error that shows such a value names the variable.
  * @param[out] out the new handle, to be given to knng_destroy(); NULL on failure
  * @param dim   dimension of the points, 1 to 2^31 - 1; 0: taken from the first rows
  * @param dtype element type of the rows, KNNG_F32 or any other; 0: taken from the first rows

@@ -17,7 +17,7 @@
 using namespace libknng;
 
 knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out, knng_error* error) {
-  return guard(error, [&](const FloatEnv&) {
+  return guard(error, h, [&](const FloatEnv&) {
     const Dataset& data = require(h, "h").data;
     require(out, "out");
     if (nq < 0)
@@ -43,7 +43,7 @@ knng_status knng_estimate(const knng* h, int64_t nq, int64_t k, knng_plan* out, 
 }
 
 knng_status knng_build(const knng* h, int64_t k, const knng_control* c, knng_graph** out, knng_error* error) {
-  return guard(error, out, [&](const FloatEnv& env) {
+  return guard(error, h, out, [&](const FloatEnv& env) {
     require(h, "h");
     Monitor monitor(read_control(c), env);
     *out = new knng_graph{build_graph(h->data, h->settings, k, monitor)};
@@ -52,7 +52,7 @@ knng_status knng_build(const knng* h, int64_t k, const knng_control* c, knng_gra
 
 knng_status knng_query(const knng* h, const knng_matrix* q, const knng_matrix* leave_out, int32_t base, int64_t k,
                        const knng_control* c, knng_graph** out, knng_error* error) {
-  return guard(error, out, [&](const FloatEnv& env) {
+  return guard(error, h, out, [&](const FloatEnv& env) {
     const Dataset& data = require(h, "h").data;
     const MatrixView view = readable_rows(read_struct(q, offsetof(knng_matrix, release), "q"), "q");
     Dataset queries(data.dim(), 0);
@@ -68,7 +68,7 @@ knng_status knng_query(const knng* h, const knng_matrix* q, const knng_matrix* l
 
 knng_status knng_query_file(const knng* h, const char* path, int64_t k, const knng_control* c, knng_graph** out,
                             knng_error* error) {
-  return guard(error, out, [&](const FloatEnv& env) {
+  return guard(error, h, out, [&](const FloatEnv& env) {
     const Dataset& data = require(h, "h").data;
     require(path, "path");
     require_k(data, k, true, false);
@@ -80,7 +80,7 @@ knng_status knng_query_file(const knng* h, const char* path, int64_t k, const kn
 
 knng_status knng_check(const knng* h, const knng_graph* g, int64_t sample, const knng_control* c, int64_t* first_wrong,
                        knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
+  return guard(error, h, [&](const FloatEnv& env) {
     require(h, "h");
     require(g, "g");
     require(first_wrong, "first_wrong");

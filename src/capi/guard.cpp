@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
+#include "capi/objects.h"
 #include "capi/structs.h"
 
 namespace libknng {
@@ -15,6 +17,14 @@ void fill_in(knng_error* error, const knng_error& from) noexcept {
   const auto size = error->struct_size;
   std::memcpy(error, &from, std::min<std::size_t>(size, sizeof from));
   error->struct_size = size;
+}
+
+void throw_naming_variables(const Error& e, const knng* h) {
+  const knng_error& info = e.info();
+  const std::string reason = h ? h->settings.name_variables(info.reason) : "";
+  if (reason.empty() || reason == info.reason) throw;
+  fail(info.code, info.argument, {.row = info.row, .col = info.col, .given = info.given, .limit = info.limit}, "%s",
+       reason.c_str());
 }
 
 knng_error failure_at_hand() noexcept {

@@ -40,6 +40,22 @@ knng_status guard(knng_error* error, F&& f) noexcept {
   return KNNG_OK;
 }
 
+// In a catch block: throws e again, with the environment variable behind each value that it shows and that a variable
+// gave to a setting of h.
+[[noreturn]] void throw_naming_variables(const Error& e, const knng* h);
+
+// For calls that go by the settings of h, which may be NULL.
+template <class F>
+knng_status guard(knng_error* error, const knng* h, F&& f) noexcept {
+  return guard(error, [&](const FloatEnv& env) {
+    try {
+      f(env);
+    } catch (const Error& e) {
+      throw_naming_variables(e, h);
+    }
+  });
+}
+
 // A pointer that must not be NULL.
 template <class T>
 T& require(T* pointer, const char* argument) {
@@ -49,12 +65,16 @@ T& require(T* pointer, const char* argument) {
 
 // For calls that make an object: *out is set to NULL first, so that it is NULL whenever the call fails.
 template <class T, class F>
-knng_status guard(knng_error* error, T** out, F&& f) noexcept {
+knng_status guard(knng_error* error, const knng* h, T** out, F&& f) noexcept {
   if (out) *out = nullptr;
-  return guard(error, [&](const FloatEnv& env) {
+  return guard(error, h, [&](const FloatEnv& env) {
     require(out, "out");
     f(env);
   });
+}
+template <class T, class F>
+knng_status guard(knng_error* error, T** out, F&& f) noexcept {
+  return guard(error, nullptr, out, f);
 }
 
 }  // namespace libknng

@@ -14,7 +14,7 @@
 using namespace libknng;
 
 knng_status knng_add(knng* h, const knng_matrix* rows, const knng_control* c, knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
+  return guard(error, h, [&](const FloatEnv& env) {
     Dataset& data = require(h, "h").data;
     const knng_matrix m = read_struct(rows, offsetof(knng_matrix, release), "rows");
     const MatrixView view = readable_rows(m, "rows");
@@ -30,7 +30,7 @@ knng_status knng_add(knng* h, const knng_matrix* rows, const knng_control* c, kn
 }
 
 knng_status knng_borrow(knng* h, const knng_matrix* rows, const knng_control* c, knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
+  return guard(error, h, [&](const FloatEnv& env) {
     Dataset& data = require(h, "h").data;
     const knng_matrix m = read_struct(rows, offsetof(knng_matrix, release), "rows");
     const MatrixView view = readable_rows(m, "rows");
@@ -46,7 +46,7 @@ knng_status knng_borrow(knng* h, const knng_matrix* rows, const knng_control* c,
 }
 
 knng_status knng_add_file(knng* h, const char* path, const knng_control* c, knng_error* error) {
-  return guard(error, [&](const FloatEnv& env) {
+  return guard(error, h, [&](const FloatEnv& env) {
     Dataset& data = require(h, "h").data;
     Monitor monitor(read_control(c), env);
     add_file(data, h->settings, &require(path, "path"), monitor);
@@ -63,7 +63,7 @@ knng_status knng_shape(const knng* h, int64_t* rows, int64_t* dim, int32_t* dtyp
 }
 
 knng_status knng_read(const knng* h, int64_t first, knng_matrix* dst, knng_error* error) {
-  return guard(error, [&](const FloatEnv&) {
+  return guard(error, h, [&](const FloatEnv&) {
     const Dataset& data = require(h, "h").data;
     OutputMatrix to(dst, "dst");
     const MutableMatrixView& view = to.target();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 
 #include "failure.h"
@@ -53,13 +54,27 @@ void set(knng* h, const Given& given) {
   throw Failure(why.exit_code(), why.what() + suggestion(given), why.setting());
 }
 
+// What the library says of a value has its variable; here it comes behind those that the command says itself.
+std::string with_variable(std::string line, const std::string& setting) {
+  knng_option o{};
+  o.struct_size = sizeof o;
+  for (std::int32_t i = 0; knng_option_get(i, &o, nullptr) == KNNG_OK; ++i) {
+    if (setting != o.name || !o.environment) continue;
+    const char* const value = std::getenv(o.environment);
+    if (value && *value && line.find(o.environment) == std::string::npos)
+      line.insert(std::min(line.find(' '), line.size()), std::string(" (environment variable ") + o.environment + ")");
+  }
+  return line;
+}
+
 }  // namespace
 
 std::string as_typed(const std::string& line, const std::string& setting, const Settings& given) {
   const auto last = std::find_if(given.rbegin(), given.rend(), [&](const Given& g) { return g.key == setting; });
   const std::string name = setting + "=";
-  if (last == given.rend() || last->option.empty() || !line.starts_with(name)) return line;
-  return last->option + " " + line.substr(name.size());
+  if (!line.starts_with(name)) return line;
+  if (last == given.rend()) return with_variable(line, setting);
+  return last->option.empty() ? line : last->option + " " + line.substr(name.size());
 }
 
 Handle make_handle(const Settings& given, const Settings& from_graph) {

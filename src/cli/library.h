@@ -23,7 +23,8 @@ struct Given {
   std::string key, value, option;
 };
 using Settings = std::vector<Given>;
-// What failed, with the option that was typed in place of the setting's name.
+// What failed, with the option that was typed in place of the setting's name; a value that was not given may have come
+// from an environment variable, which stands behind it.
 std::string as_typed(const std::string& line, const std::string& setting, const Settings& given);
 
 // A handle without rows, with what a graph says of itself and then what the user gave, each in its order. A metric that

@@ -78,9 +78,10 @@ const char* range_of(const Option& o) { return o.range ? o.range : metric_names(
 // For %.*s.
 int shown_length(std::string_view value) { return static_cast<int>(std::min<std::size_t>(value.size(), 80)); }
 
-[[noreturn]] void refuse(const Option& o, std::string_view value, const char* source, const Where& where = {}) {
-  fail(KNNG_ERR_OPTION, o.name, where, "%s%s=%.*s: it takes %s", source, o.name, shown_length(value), value.data(),
-       range_of(o));
+// source: what stands behind the value, where it came from; or "".
+[[noreturn]] void refuse(const Option& o, std::string_view value, const std::string& source, const Where& where = {}) {
+  fail(KNNG_ERR_OPTION, o.name, where, "%s=%.*s%s: it takes %s", o.name, shown_length(value), value.data(),
+       source.c_str(), range_of(o));
 }
 
 bool is_word_of(std::string_view words, std::string_view value) {
@@ -120,8 +121,8 @@ constexpr Unit kUnits[] = {{"", 1},         {"B", 1},      {"KiB", 0x1p10}, {"Mi
                            {"TiB", 0x1p40}, {"KB", 1e3},   {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},
                            {"K", 0x1p10},   {"M", 0x1p20}, {"G", 0x1p30},   {"T", 0x1p40}};
 
-// The text as it is kept, or refused. `source` names where it came from in the message.
-std::string normalise(const Option& o, std::string_view value, const char* source) {
+// The text as it is kept, or refused with its source.
+std::string normalise(const Option& o, std::string_view value, const std::string& source) {
   char buf[64];
   switch (o.kind) {
     case Kind::word:
@@ -163,8 +164,8 @@ std::string normalise(const Option& o, std::string_view value, const char* sourc
         const double bytes = std::floor(number * u.bytes);
         if (!(number >= 0 && bytes <= o.high)) refuse(o, value, source);
         if (number > 0 && bytes == 0)  // 0 has a meaning of its own
-          fail(KNNG_ERR_OPTION, o.name, "%s%s=%.*s is less than 1 byte: it takes %s", source, o.name,
-               shown_length(value), value.data(), range_of(o));
+          fail(KNNG_ERR_OPTION, o.name, "%s=%.*s%s is less than 1 byte: it takes %s", o.name, shown_length(value),
+               value.data(), source.c_str(), range_of(o));
         return {buf, std::to_chars(buf, buf + sizeof buf, static_cast<std::int64_t>(bytes)).ptr};
       }
       refuse(o, value, source);
@@ -187,6 +188,8 @@ const std::array<std::string, kSettings>& environment() {
   return read;
 }
 
+std::string variable_of(const Option& o) { return std::string(" (environment variable ") + o.environment + ")"; }
+
 }  // namespace
 
 const Option& option(Setting s) noexcept { return kOptions[static_cast<int>(s)]; }
@@ -197,15 +200,28 @@ Settings::Settings() {
   const auto& env = environment();
   for (const Option& o : kOptions) {
     const auto i = static_cast<std::size_t>(o.setting);
-    values_[i] = env[i].empty()
-                     ? o.fallback
-                     : normalise(o, env[i], (std::string("environment variable ") + o.environment + ": ").c_str());
+    from_environment_[i] = !env[i].empty();
+    values_[i] = from_environment_[i] ? normalise(o, env[i], variable_of(o)) : o.fallback;
   }
 }
 
 void Settings::set(std::string_view key, std::string_view value) {
   const Option& o = find(key);
-  values_[static_cast<std::size_t>(o.setting)] = normalise(o, value, "");
+  const auto i = static_cast<std::size_t>(o.setting);
+  values_[i] = normalise(o, value, "");
+  from_environment_[i] = false;
+}
+
+std::string Settings::name_variables(std::string_view message) const {
+  std::string named;
+  for (const Option& o : kOptions) {
+    if (!from_environment_[static_cast<std::size_t>(o.setting)]) continue;
+    if (named.empty()) named = message;
+    const std::string shown = std::string(o.name) + "=" + text(o.setting);
+    if (const std::size_t at = named.find(shown); at != std::string::npos)
+      named.insert(at + shown.size(), variable_of(o));
+  }
+  return named;
 }
 
 const std::string& Settings::get(std::string_view key) const { return text(find(key).setting); }

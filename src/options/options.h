@@ -62,8 +62,13 @@ class Settings {
   std::int64_t integer(Setting s) const;
   double real(Setting s) const;
 
+  // A message in which a variable stands behind the value that came from it, where the message shows one: "engine=tree
+  // (environment variable KNNG_ENGINE) cannot do dimension 300". "" if no value came from a variable.
+  std::string name_variables(std::string_view message) const;
+
  private:
   std::array<std::string, kSettings> values_;
+  std::array<bool, kSettings> from_environment_{};
 };
 
 }  // namespace libknng

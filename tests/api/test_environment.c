@@ -1,5 +1,5 @@
-/* Environment variables replace defaults, once per process, and never a value that was set. The program runs itself
- * again with another environment; as a child it prints one setting. */
+/* Environment variables replace defaults, once per process, and never a value that was set; errors name them. The
+ * program runs itself again with another environment; as a child it prints one setting, or why there is no graph. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +34,27 @@ static int child(int argc, char** argv) {
   return 0;
 }
 
-static void run_child(const char* variable, const char* value, const char* arguments, char* output, size_t room) {
+/* build [KEY VALUE]: why there is no graph of 30 rows in 20 dimensions, after setting KEY. */
+static int failing_child(int argc, char** argv) {
+  knng* h = NULL;
+  knng_graph* g = NULL;
+  knng_error e = knng_no_error();
+  float rows[600];
+  for (int i = 0; i < 600; ++i) rows[i] = (float)(i * i % 101);
+  const knng_matrix x = knng_packed(KNNG_F32, 30, 20, rows);
+  knng_status status = knng_create(&h, 0, 0, &e);
+  if (status == KNNG_OK && argc > 3) status = knng_set(h, argv[2], argv[3], &e);
+  if (status == KNNG_OK) status = knng_add(h, &x, NULL, &e);
+  if (status == KNNG_OK) status = knng_build(h, 3, NULL, &g, &e);
+  printf("%s", strcmp(e.message, e.reason) == 0 && strcmp(e.message, knng_last_error()) == 0 ? e.message : "torn");
+  knng_graph_destroy(g);
+  knng_destroy(h);
+  return 0;
+}
+
+static void run_self(const char* variable, const char* value, const char* arguments, char* output, size_t room) {
   char command[4200];
-  assert_true(snprintf(command, sizeof command, "%s='%s' '%s' child %s", variable, value, self, arguments) <
+  assert_true(snprintf(command, sizeof command, "%s='%s' '%s' %s", variable, value, self, arguments) <
               (int)sizeof command);
   FILE* pipe = popen(command, "r");
   assert_non_null(pipe);
@@ -44,6 +62,12 @@ static void run_child(const char* variable, const char* value, const char* argum
   output[got] = 0;
   const int status = pclose(pipe);
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void run_child(const char* variable, const char* value, const char* arguments, char* output, size_t room) {
+  char words[100];
+  assert_true(snprintf(words, sizeof words, "child %s", arguments) < (int)sizeof words);
+  run_self(variable, value, words, output, room);
 }
 
 static void expect_output(const char* variable, const char* value, const char* arguments, const char* expected) {
@@ -97,6 +121,40 @@ static void nonsense_is_refused(void** state) {
   expect_refusal("KNNG_THREADS", "many", "4096");
 }
 
+/* A value that its setting takes and this data does not: where it came from stands behind it. */
+static void impossible_values_name_their_variable(void** state) {
+  (void)state;
+  static const struct {
+    const char *variable, *value, *set, *said;
+  } cases[] = {
+      {"KNNG_ENGINE", "frob", "", "engine=frob (environment variable KNNG_ENGINE): it takes auto, direct"},
+      {"KNNG_MAX_HOST_BYTES", "0.5", "",
+       "max_host_bytes=0.5 (environment variable KNNG_MAX_HOST_BYTES) is less than 1 byte: "},
+      {"KNNG_ENGINE", "tree", "", "engine=tree (environment variable KNNG_ENGINE) cannot do dimension 20, "},
+      {"KNNG_ENGINE", "fused", "metric canberra",
+       "engine=fused (environment variable KNNG_ENGINE) cannot do metric=canberra: "},
+      {"KNNG_ENGINE", "direct", "selector quick",
+       "selector=quick goes with engine=tiled, engine=direct (environment variable KNNG_ENGINE) has none"},
+      {"KNNG_MAX_HOST_BYTES", "1KB", "",
+       "max_host_bytes=1000 (environment variable KNNG_MAX_HOST_BYTES) is too small: "},
+      {"KNNG_MAX_HOST_BYTES", "2500", "",
+       "max_host_bytes=2500 (environment variable KNNG_MAX_HOST_BYTES) is too small: the smallest that works is "},
+      {"KNNG_DEVICE", "cuda:1000", "", "device=cuda:1000 (environment variable KNNG_DEVICE): there is no CUDA device"},
+      {"KNNG_DEVICE", "cpu", "graph device",
+       "graph=device: device=cpu (environment variable KNNG_DEVICE) has no memory"},
+      {"KNNG_ENGINE", "direct", "engine tree", "engine=tree cannot do dimension 20, "},
+      {"KNNG_ENGINE", "tree", "engine tree", "engine=tree cannot do dimension 20, "},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+    char output[600] = "", words[100];
+    snprintf(words, sizeof words, "build %s", cases[c].set);
+    run_self(cases[c].variable, cases[c].value, words, output, sizeof output);
+    if (strncmp(output, cases[c].said, strlen(cases[c].said)) != 0)
+      fail_msg("%s=%s %s: '%s' does not begin with '%s'", cases[c].variable, cases[c].value, cases[c].set, output,
+               cases[c].said);
+  }
+}
+
 /* Those that docs/guide/settings.md lists, and no other: the variable that an option names is read, and where it names
  * none, KNNG_ and its name are nothing. */
 static void exactly_these_have_one(void** state) {
@@ -125,11 +183,12 @@ static void exactly_these_have_one(void** state) {
 
 int main(int argc, char** argv) {
   if (argc > 2 && strcmp(argv[1], "child") == 0) return child(argc, argv);
+  if (argc > 1 && strcmp(argv[1], "build") == 0) return failing_child(argc, argv);
   self = argv[0];
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(variables_replace_defaults), cmocka_unit_test(variables_do_not_change_results),
       cmocka_unit_test(what_is_set_stands),         cmocka_unit_test(nonsense_is_refused),
-      cmocka_unit_test(exactly_these_have_one),
+      cmocka_unit_test(exactly_these_have_one),     cmocka_unit_test(impossible_values_name_their_variable),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,8 +136,13 @@ with zipfile.ZipFile("bomb.npz", "w", zipfile.ZIP_DEFLATED) as z:
                 member.write(bytes(8000000))
 PY
 refused 5 '--max-memory 1000 is too small: ' "$knng" info g.npz --max-memory 1KB
-refused 5 'max_host_bytes=1000 is too small: ' env KNNG_MAX_HOST_BYTES=1000 "$knng" info g.npz
+refused 5 'max_host_bytes=1000 (environment variable KNNG_MAX_HOST_BYTES) is too small: ' \
+  env KNNG_MAX_HOST_BYTES=1000 "$knng" info g.npz
 grep -q " would do\$" err || die "no limit that works for info"
+refused 5 '--max-memory 1000 is too small: ' env KNNG_MAX_HOST_BYTES=2000 "$knng" info g.npz --max-memory 1KB
+refused 5 'max_host_bytes=1000 is too small: ' env KNNG_MAX_HOST_BYTES=2000 "$knng" build x.npy -k 3 --set max_host_bytes=1KB
+refused 5 'max_host_bytes=30000 (environment variable KNNG_MAX_HOST_BYTES) is too small: the smallest that works' \
+  env KNNG_MAX_HOST_BYTES=30KB "$knng" build x.npy -k 7 -o never.npz
 # Packed columns are held twice while rows are read: twice 320 kB.
 "$python" - <<'PY'
 import gzip, io

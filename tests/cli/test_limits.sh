@@ -90,8 +90,9 @@ try_limits enough '1 500 10KB' "$knng" check b.knng b.npy --rows 100
 # However the limit is given, and what it is called then.
 refused 5 'max_host_bytes=10000 is too small: the smallest that works is' "$knng" build x.npy -k 3 --set max_host_bytes=10KB -o least.npz
 said=$(sed 's/.*: //' err)
-refused 5 "max_host_bytes=10000 is too small: $said" env KNNG_MAX_HOST_BYTES=10000 "$knng" build x.npy -k 3 -o least.npz
-refused 5 "max_host_bytes=1000 is too small: " env KNNG_MAX_HOST_BYTES=1000 "$knng" check x.npz x.npy
+refused 5 "max_host_bytes=10000 (environment variable KNNG_MAX_HOST_BYTES) is too small: $said" env KNNG_MAX_HOST_BYTES=10000 "$knng" build x.npy -k 3 -o least.npz
+variable='max_host_bytes=1000 (environment variable KNNG_MAX_HOST_BYTES) is too small: '
+refused 5 "$variable" env KNNG_MAX_HOST_BYTES=1000 "$knng" check x.npz x.npy
 grep -q ' would do$' err || die 'no limit for check'
 # Warnings of a check come once.
 expect 5 "$knng" check x.npz x.npy -m manhattan --max-memory 22KB
