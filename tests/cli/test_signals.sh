@@ -72,9 +72,14 @@ for command in commands:
     nothing_left("q.npz")
 os.unlink("q.npz")
 
-# While a graph is being saved, however often: an output is the old file or a whole new one.
+# While a graph is being saved, however often: an output is the old file or a whole new one. The trial of the output has
+# a part as well, which stays empty.
 def part_of(p):
-    return [name for name in os.listdir(".") if name.endswith(".part") and "-%x-" % p.pid in name]
+    parts = [name for name in os.listdir(".") if name.endswith(".part") and "-%x-" % p.pid in name]
+    try:
+        return [name for name in parts if os.path.getsize(name) > 1000000]
+    except FileNotFoundError:
+        return []
 
 def stopped_in_save(command):
     for attempt in range(50):
