@@ -39,6 +39,7 @@ class Formatter : public CLI::Formatter {
     if (name == "build" || name == "estimate") line += " DATA... -k K [OPTIONS]";
     if (name == "query") line += " DATA... QUERIES -k K -o OUT [OPTIONS]";
     if (name == "check") line += " GRAPH DATA... [OPTIONS]";
+    if (name == "convert") line += " GRAPH -o OUT [OPTIONS]";
     if (name == "info") line += " FILE [OPTIONS]";
     return line + "\n";
   }
@@ -121,6 +122,10 @@ void add_data(CLI::App* app, Raw& raw, const char* doc) {
   app->add_option("DATA", raw.arguments.data, doc)->required()->type_name("");
 }
 
+void add_graph(CLI::App* app, Raw& raw) {
+  app->add_option("GRAPH", raw.arguments.graph, "graph file (.npz, .knng)")->required()->type_name("");
+}
+
 void add_output(CLI::App* app, Raw& raw, bool required) {
   const auto take = [&raw](const std::string& path) {
     if (path.empty()) throw Failure(kUsage, "--output: the name of the file is empty");
@@ -180,12 +185,18 @@ void describe(CLI::App& app, Raw& raw) {
 
   CLI::App* check =
       add_command(app, raw, Command::check, "check", "whether a graph is right, by plain fp64 evaluation");
-  check->add_option("GRAPH", raw.arguments.graph, "graph file (.npz, .knng)")->required()->type_name("");
+  add_graph(check, raw);
   add_data(check, raw, "the data files from which the graph is said to come");
   check->add_option("--rows", raw.sample, "how many rows to check, spread evenly (all)")->type_name("N");
   add_metric(check, raw);
   add_work(check, raw);
   add_quiet(check, raw);
+
+  CLI::App* convert = add_command(app, raw, Command::convert, "convert", "a graph file in another format");
+  add_graph(convert, raw);
+  add_output(convert, raw, true);
+  add_max_memory(convert, raw);
+  add_quiet(convert, raw);
 
   CLI::App* estimate =
       add_command(app, raw, Command::estimate, "estimate", "memory and tiles of a build, without running it");
@@ -356,7 +367,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
   }
   if (app.get_subcommands().empty())
     throw Failure(kUsage,
-                  "a command is needed: build, query, info, check, estimate, devices or settings (see 'knng --help')");
+                  "a command is needed: build, query, info, check, convert, estimate, devices or settings "
+                  "(see 'knng --help')");
   return finish(raw);
 }
 

@@ -10,13 +10,13 @@
 
 namespace cli {
 
-enum class Command { build, query, info, check, estimate, devices, settings };
+enum class Command { build, query, info, check, convert, estimate, devices, settings };
 
 struct Arguments {
   Command command = Command::build;
   std::vector<std::string> data;
   std::string queries;  // query
-  std::string graph;    // check, info
+  std::string graph;    // check, convert, info
   std::string out;      // "": none
   std::int64_t k = 0;
   std::int64_t sample = 0;      // check: rows; 0: all

@@ -108,6 +108,8 @@ Trial try_under(std::int64_t limit, const Arguments& a, Progress& progress) {
       rehearse_info(limited, progress);
     else if (a.command == Command::check)
       rehearse_check(limited, progress);
+    else if (a.command == Command::convert)
+      read_graph(limited, progress);
     else
       make_plan(limited, progress, trial);
   } catch (const Failure& why) {
@@ -190,7 +192,7 @@ Failure with_enough(const Failure& why, const Arguments& a) {
   const auto saying = [&](const std::string& what) {
     return Failure(kMemory, too_small("max_host_bytes", given) + what, why.setting());
   };
-  const bool plans = a.command != Command::info && a.command != Command::check;
+  const bool plans = a.command == Command::build || a.command == Command::query || a.command == Command::estimate;
   if (plans && of_plan(why) && file_bytes(a) > kReadAgain) return saying(would_do(why.limit()));
   Progress progress(a.quiet);
   Enough enough = find_enough(1, a, progress);

@@ -10,6 +10,7 @@ int run_build(const Arguments& a);
 int run_query(const Arguments& a);
 int run_info(const Arguments& a);
 int run_check(const Arguments& a);
+int run_convert(const Arguments& a);
 int run_estimate(const Arguments& a);
 int run_devices();
 int run_settings();

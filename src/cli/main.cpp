@@ -24,6 +24,7 @@ int run_command(const cli::Arguments& a) {
     case Command::query: return cli::run_query(a);
     case Command::info: return cli::run_info(a);
     case Command::check: return cli::run_check(a);
+    case Command::convert: return cli::run_convert(a);
     case Command::estimate: return cli::run_estimate(a);
     case Command::devices: return cli::run_devices();
     case Command::settings: return cli::run_settings();

@@ -37,6 +37,7 @@ void require_other_file(const std::string& out, const std::string& input) {
 void require_writable(const Arguments& a) {
   for (const std::string& input : a.data) require_other_file(a.out, input);
   require_other_file(a.out, a.queries);
+  require_other_file(a.out, a.graph);
   const Graph graph = two_rows();
   static constexpr std::int32_t kStop = 1;
   knng_control control{};

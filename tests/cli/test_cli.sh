@@ -258,6 +258,55 @@ expect 9 "$knng" check g.npz b.npy a.npy
 # Where few threads have room for their stacks the others do their work.
 expect 0 env KNNG_DEVICE=cpu prlimit --stack=2000000000 --as=4500000000 "$knng" check plain.npz x.npy -q --threads 9
 
+# convert: there and back gives the same bytes, of every kind of graph, so nothing is lost on the way.
+"$python" - <<'PY'
+import numpy as np
+g = np.load("g.npz")
+np.savez_compressed("packed.npz", indices=g["indices"].astype("i4"), distances=g["distances"].astype(">f4"), more=[1])
+PY
+for name in g q first cosine p3 plain short packed texts; do
+  from=$name.npz to=there.knng back=back.npz
+  if [ ! -e $from ]; then from=$name.knng to=there.npz back=back.knng; fi
+  expect 0 "$knng" convert $from -o $to -q
+  silent convert -q
+  expect 0 "$knng" convert $to --output=$back -q
+  case $name in
+    plain | short | packed | texts) ;; # what others wrote is written in another way
+    *) cmp -s $from $back || die "$from, converted there and back, is another file" ;;
+  esac
+  for file in $from $to $back; do
+    expect 0 "$knng" info "$file" --report
+    grep -v '^file ' out >"said_$file"
+  done
+  cmp -s "said_$from" "said_$to" || die "$to does not say of itself what $from does"
+  cmp -s "said_$from" "said_$back" || die "$back does not say of itself what $from does"
+  rm -f $to $back said_*
+done
+expect 0 "$knng" convert g.npz -o there.knng
+[ ! -s out ] || die "convert writes to standard output"
+grep -qx 'knng: 300 rows, 7 neighbours each, metric euclidean; saved as there.knng' err || die "what convert says"
+expect 0 "$knng" check there.knng x.npy
+expect 0 "$knng" convert plain.npz -o there.knng # over a file that is there
+grep -q 'metric unknown; saved' err || die "convert names a metric of a graph that names none"
+refused 2 "--output g.npz is the file 'g.npz', which is to be read" "$knng" convert g.npz -o g.npz
+ln -s g.npz soft.knng
+ln g.npz hard.knng
+for other in soft.knng hard.knng; do
+  refused 2 "--output $other is the file 'g.npz', which is to be read" "$knng" convert g.npz -o $other
+done
+rm soft.knng hard.knng
+refused 2 "the suffix of 'never.txt' tells no format" "$knng" convert g.npz -o never.txt
+refused 2 'output' "$knng" convert g.npz
+refused 2 "convert: one argument too many, 'q.npz'" "$knng" convert g.npz q.npz -o never.knng
+refused 3 "'x.npy' is no graph file" "$knng" convert x.npy -o never.knng
+refused 4 'missing.npz' "$knng" convert missing.npz -o never.knng
+refused 4 'nowhere/g.knng' "$knng" convert missing.npz -o nowhere/g.knng
+refused 5 '--max-memory 1000 is too small: ' "$knng" convert g.npz -o never.knng --max-memory 1KB
+head -c 20000 g.knng >cut.knng
+cp g.npz there.npz
+refused 3 'cut.knng' "$knng" convert cut.knng -o there.npz
+cmp -s g.npz there.npz || die "a refused conversion changed its output"
+
 # estimate, devices, settings, version
 expect 0 "$knng" estimate x.npy -k 7
 out_has '^plan  *[0-9,]+ tiles of'

@@ -10,7 +10,7 @@ need_numpy
 sed 's/\\-/-/g; s/\\fR//g; s/\\fP//g' "$source_root/docs/knng.1" >manual
 expect 0 "$knng" --help
 commands=$(awk '/^Subcommands:/ {on = 1; next} /^$/ {on = 0} on {print $1}' out)
-[ "$(echo "$commands" | wc -w)" -eq 7 ] || die "not seven commands: $commands"
+[ "$(echo "$commands" | wc -w)" -eq 8 ] || die "not eight commands: $commands"
 
 # Words that look like options, in help and manual.
 options_of() { grep -oE -- '(^|[ ,"])--?[a-z][a-z-]*' "$1" | sed 's/^[ ,"]*//' | sort -u; }
@@ -118,6 +118,8 @@ if command -v bash >/dev/null 2>&1; then
   completes '--rows' check --ro
   completes '--row' info --ro
   completes 'estimate' es
+  completes 'convert' con
+  completes '--output' convert g.npz --o
   # Words are broken at = or not, as COMP_WORDBREAKS says.
   completes 'minkowski' build x.npy --set metric = mi
   completes 'metric=minkowski' build x.npy --set metric=mi
@@ -127,6 +129,7 @@ if command -v bash >/dev/null 2>&1; then
   completes 'f32 f64' build x.npy --set value_type=auto --set value_type = f
   : >x.data
   completes 'x.data' build x.npy --output = x.d
+  completes 'x.data' convert x.d
   # What every setting takes, as the library has it; nothing of numbers.
   expect 0 "$knng" settings
   sed -n 's/^\([a-z_]*\)=.*/\1/p' out >names

@@ -78,6 +78,8 @@ try_limits enough '1 500 10KB' "$knng" info x.npy.gz
 try_limits enough '1 500 10KB' "$knng" info columns.npy
 try_limits enough '1 500 10KB' "$knng" info x.npz
 try_limits enough '1 500 10KB' "$knng" info x.knng
+try_limits enough '1 500 10KB' "$knng" convert x.npz -o converted.knng -q
+try_limits enough '1 500 10KB' "$knng" convert x.knng -o converted.npz -q
 try_limits enough "$few" "$knng" info x.npz --report
 try_limits enough "$few" "$knng" info x.knng --report
 try_limits enough '1 500 1000 10KB' "$knng" check x.npz x.npy

@@ -96,10 +96,16 @@ def stopped_in_save(command):
         p.communicate(timeout=60)
     assert False, "never seen while saving: %s" % command
 
-for name in ("s.npz", "s.knng"):
+query = ["query", "few.npy", "many.npy", "-k", "100", "-q", "-o"]
+subprocess.run([knng] + query + ["large.knng"], check=True)
+before = sorted(before + ["large.knng"])
+each = [(number,) for number in enders + (signal.SIGPIPE,)]
+several = [(signal.SIGINT,) * 3, enders]
+for command, name, many in ((query, "s.npz", each + several), (query, "s.knng", each + several),
+                            (["convert", "large.knng", "-q", "-o"], "s.npz", each[:1] + several)):
     open(name, "w").write("old")
-    for numbers in [(number,) for number in enders + (signal.SIGPIPE,)] + [(signal.SIGINT,) * 3, enders]:
-        p = stopped_in_save(["query", "few.npy", "many.npy", "-k", "100", "-o", name, "-q"])
+    for numbers in many:
+        p = stopped_in_save(command + [name])
         for number in numbers:
             p.send_signal(number)
         p.send_signal(signal.SIGCONT)
