@@ -134,6 +134,33 @@ class Graph:
     def __deepcopy__(self, memo: Any) -> Graph:
         return self
 
+    def equals(self, other: Graph) -> bool:
+        """Whether both graphs say the same: shape, width, same_points, ids, distances with their dtype and bit for bit
+        (0.0 is another than -0.0), and what the distances are: metric, p, value. What made them does not count: engine,
+        device, version, statistics, marks of rows, fingerprint. Reads all lists, under graph="device" in a copy.
+
+        `==` and hash() are of the object: a graph is a key or a member of a set without a look at its lists.
+
+        Args:
+            other: a graph from anywhere
+        Raises:
+            TypeError: other is no graph
+        """
+        if not isinstance(other, Graph):
+            raise TypeError(f"other must be a knng.Graph, not {type(other).__name__}")
+        if other is self:
+            return True
+        if self._meaning() != other._meaning():
+            return False
+        bits = np.dtype(f"u{np.dtype(self._value_dtype).itemsize}")
+        return bool(np.array_equal(self.indices, other.indices)
+                    and np.array_equal(self.distances.view(bits), other.distances.view(bits)))
+
+    def _meaning(self) -> Tuple[Any, ...]:
+        info = self.info
+        return (self.shape, self.width, self.same_points, self._value_dtype,
+                *(info[name] for name in ("metric", "p", "value")))
+
     # ---- What is known about it
 
     @property

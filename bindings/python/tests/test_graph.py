@@ -282,6 +282,52 @@ class Objects(unittest.TestCase):
         self.assertIs(copy.copy(g), g)
         self.assertIs(copy.deepcopy([g])[0], g)
 
+    def test_equals(self):
+        x = points(60, 5)
+        g = knng.graph(x, 4, metric="minkowski", p=3)
+        ids, distances = g.copy()
+        named = {"metric": "minkowski", "p": 3}
+        with tempfile.TemporaryDirectory() as folder:
+            same = [g, pickle.loads(pickle.dumps(g)), knng.graph(x, 4, **named, engine="direct", threads=1),
+                    knng.Graph.from_arrays(ids.astype(np.int32), distances, **named)]
+            for name in ["g.knng", "g.npz"]:
+                g.save(f"{folder}/{name}")
+                same.append(knng.load(f"{folder}/{name}"))
+        for other in same:
+            self.assertIs(g.equals(other), True)
+            self.assertIs(other.equals(g), True)
+
+        def with_entry(array, entry, value):
+            array = array.copy()
+            array[entry] = value
+            return array
+
+        swapped = with_entry(ids, (33, [0, 1]), ids[33, [1, 0]])
+        manhattan = knng.Graph.from_arrays(ids, distances, metric="manhattan")
+        nearer = with_entry(distances, (9, 3), np.nextafter(distances[9, 3], np.float32(0)))
+        zeros = knng.Graph.from_arrays(ids, np.zeros((60, 4)))
+        for name, one, other in [
+                ("ids", g, knng.Graph.from_arrays(swapped, distances, **named)),
+                ("bits", g, knng.Graph.from_arrays(ids, nearer, **named)),
+                ("sign of zero", zeros, knng.Graph.from_arrays(ids, np.full((60, 4), -0.0))),
+                ("dtype", knng.graph(x, 3), knng.graph(x, 3, value_type="f64")),
+                ("width", g, knng.graph(x, 3, **named)),
+                ("rows", g, knng.Graph.from_arrays(ids[:50], distances[:50], columns=60, **named)),
+                ("columns", knng.Graph.from_arrays(ids, columns=60), knng.Graph.from_arrays(ids, columns=61)),
+                ("same points", g, knng.Graph.from_arrays(ids, distances, columns=60, **named)),
+                ("metric", manhattan, knng.Graph.from_arrays(ids, distances, metric="chebyshev")),
+                ("no metric", manhattan, knng.Graph.from_arrays(ids, distances)),
+                ("p", g, knng.Graph.from_arrays(ids, distances, metric="minkowski", p=4)),
+                ("value", zeros, knng.Graph.from_arrays(ids, np.zeros((60, 4)), value="similarity"))]:
+            with self.subTest(differs=name):
+                self.assertIs(one.equals(other), False)
+                self.assertIs(other.equals(one), False)
+        self.assertFalse(g == same[1])  # another object
+        self.assertEqual(len({g, *same}), len(same))
+        for other in [ids, None, "g"]:
+            with self.assertRaisesRegex(TypeError, "^other must be a knng.Graph, not "):
+                g.equals(other)
+
     def test_what_is_known(self):
         x = points(60, 5)
         x[7] = x[3]
