@@ -1,5 +1,6 @@
 #include "options/options.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -188,6 +189,17 @@ const std::array<std::string, kSettings>& environment() {
   return read;
 }
 
+// Where the text stands by itself: not in a longer word or number.
+std::size_t find_whole(std::string_view message, std::string_view text) {
+  const auto goes_on = [&](std::size_t at) {
+    return at < message.size() && (std::isalnum(static_cast<unsigned char>(message[at])) != 0 || message[at] == '_');
+  };
+  std::size_t at = message.find(text);
+  while (at != std::string_view::npos && ((at > 0 && goes_on(at - 1)) || goes_on(at + text.size())))
+    at = message.find(text, at + 1);
+  return at;
+}
+
 std::string variable_of(const Option& o) { return std::string(" (environment variable ") + o.environment + ")"; }
 
 }  // namespace
@@ -218,7 +230,7 @@ std::string Settings::name_variables(std::string_view message) const {
     if (!from_environment_[static_cast<std::size_t>(o.setting)]) continue;
     if (named.empty()) named = message;
     const std::string shown = std::string(o.name) + "=" + text(o.setting);
-    if (const std::size_t at = named.find(shown); at != std::string::npos)
+    if (const std::size_t at = find_whole(named, shown); at != std::string::npos)
       named.insert(at + shown.size(), variable_of(o));
   }
   return named;

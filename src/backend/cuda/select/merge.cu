@@ -1,6 +1,7 @@
 #include "backend/cuda/select/merge.cuh"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "backend/cuda/base/check.cuh"
@@ -26,12 +27,6 @@ __device__ void finish(const CandidateLists& lists, std::int64_t l, int size, in
   lists.dropped[l] = dropped;
   lists.cutoffs[l] = fminf(size >= k ? fminf(cutoff, highest) : cutoff, dropped);
 }
-
-// blockIdx.y: which. There may be no columns.
-struct BothSides {
-  MergeJob rows, columns;
-  __device__ const MergeJob& mine() const { return blockIdx.y == 0 ? rows : columns; }
-};
 
 // The i-th list of a job.
 __device__ std::int64_t list_of(const MergeJob& job, std::int64_t i) { return job.numbers ? job.numbers[i] : i; }
@@ -88,12 +83,22 @@ __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const 
   finish(lists, l, size, bounds.k, highest, cutoff, dropped);
 }
 
+// What takes longer to launch than to merge goes together. blockIdx.y: which. There may be no columns.
+struct BothSides {
+  MergeJob rows, columns;
+  __device__ const MergeJob& mine() const { return blockIdx.y == 0 ? rows : columns; }
+};
+
 // As many warps as possible wait for memory at a time, short of spilling registers.
 template <int kHeld>
-constexpr int kMergingBlocks = kHeld == 1 ? 8 : kHeld == 2 ? 6 : kHeld == 4 ? 5 : 4;
+constexpr int kMergingBlocks = kHeld == 1   ? 8
+                               : kHeld == 2 ? 6
+                               : kHeld == 4 ? 5
+                                            : 4;
 
 template <int kHeld>
-__global__ void __launch_bounds__(kThreads, kMergingBlocks<kHeld>) merge_sorted_lists(const __grid_constant__ BothSides sides) {
+__global__ void __launch_bounds__(kThreads, kMergingBlocks<kHeld>)
+    merge_sorted_lists(const __grid_constant__ BothSides sides) {
   const MergeJob& job = sides.mine();
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
   if (i < job.count) merge_sorted<kHeld>(job.lists, list_of(job, i), job.incoming, job.bounds);
@@ -174,10 +179,8 @@ __device__ void merge_held(const CandidateLists& lists, std::int64_t l, const In
 
 // A block a list.
 template <int kHeld>
-__global__ void __launch_bounds__(Holders::threads) merge_held_lists(const __grid_constant__ BothSides sides) {
+__global__ void __launch_bounds__(Holders::threads) merge_held_lists(const __grid_constant__ MergeJob job) {
   __shared__ HoldersState state;
-  const MergeJob& job = sides.mine();
-  if (blockIdx.x >= job.count) return;
   const std::int64_t l = list_of(job, blockIdx.x);
   if (job.incoming.counts[l] > 0) merge_held<kHeld>(job.lists, l, job.incoming, job.bounds, state);
 }
@@ -239,9 +242,8 @@ __device__ void merge_one(const CandidateLists& lists, std::int64_t l, const Inc
   Threads::sync();
 }
 
-__global__ void __launch_bounds__(kThreads) merge_long_lists(const __grid_constant__ BothSides sides) {
+__global__ void __launch_bounds__(kThreads) merge_long_lists(const __grid_constant__ MergeJob job) {
   __shared__ MergeState state;
-  const MergeJob& job = sides.mine();
   for (std::int64_t i = blockIdx.x; i < job.count; i += gridDim.x)
     if (const std::int64_t l = list_of(job, i); job.incoming.counts[l] > 0)
       merge_one(job.lists, l, job.incoming, job.bounds, state);
@@ -258,34 +260,36 @@ __global__ void lower_both(const CandidateLists into, const CandidateLists from,
 }
 
 void run(const BothSides& sides, cudaStream_t stream) {
-  const CandidateLists& lists = sides.rows.lists;
   const std::int64_t most = std::max(sides.rows.count, sides.columns.count);
   if (most == 0) return;
-  const auto blocks = [&](std::int64_t of_side) {
-    return dim3(static_cast<unsigned>(of_side), sides.columns.count > 0 ? 2 : 1);
-  };
   const auto sorted = [&]<int kHeld>(std::integral_constant<int, kHeld>) {
-    merge_sorted_lists<kHeld><<<blocks(ceil_div(most, kWarps)), kThreads, 0, stream>>>(sides);
+    const dim3 blocks(static_cast<unsigned>(ceil_div(most, kWarps)), sides.columns.count > 0 ? 2 : 1);
+    merge_sorted_lists<kHeld><<<blocks, kThreads, 0, stream>>>(sides);
+    check_launch();
   };
-  const auto held = [&]<int kHeld>(std::integral_constant<int, kHeld>) {
-    merge_held_lists<kHeld><<<blocks(most), Holders::threads, 0, stream>>>(sides);
+  const auto for_each_side = [&](std::int64_t most_blocks, int threads, auto kernel) {
+    for (const MergeJob& job : {sides.rows, sides.columns}) {
+      if (job.count == 0) continue;
+      kernel<<<static_cast<unsigned>(std::min(job.count, most_blocks)), threads, 0, stream>>>(job);
+      check_launch();
+    }
   };
-  const std::int64_t keys = std::int64_t{lists.capacity} + sides.rows.incoming.capacity;
-  if (lists.capacity <= 32)
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t capacity = sides.rows.lists.capacity, keys = capacity + sides.rows.incoming.capacity;
+  if (capacity <= 32)
     sorted(std::integral_constant<int, 1>());
-  else if (lists.capacity <= 64)
+  else if (capacity <= 64)
     sorted(std::integral_constant<int, 2>());
-  else if (lists.capacity <= 128)
+  else if (capacity <= 128)
     sorted(std::integral_constant<int, 4>());
-  else if (lists.capacity <= kLongestSorted)
+  else if (capacity <= kLongestSorted)
     sorted(std::integral_constant<int, kLongestSorted / 32>());
   else if (keys <= Holders::threads * 24)
-    held(std::integral_constant<int, 24>());
+    for_each_side(kAll, Holders::threads, merge_held_lists<24>);
   else if (keys <= Holders::threads * 48)
-    held(std::integral_constant<int, 48>());
+    for_each_side(kAll, Holders::threads, merge_held_lists<48>);
   else
-    merge_long_lists<<<blocks(std::min<std::int64_t>(most, 1 << 20)), kThreads, 0, stream>>>(sides);
-  check_launch();
+    for_each_side(1 << 20, kThreads, merge_long_lists);
 }
 
 }  // namespace
