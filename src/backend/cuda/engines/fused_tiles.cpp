@@ -126,7 +126,7 @@ bool FusedTiles::fuses(Precision precision) const noexcept {
 }
 
 DeviceArray<std::int64_t> FusedTiles::find_order() {
-  if (!may_order(in_.problem) || !fuses(Precision::fp16)) return {};
+  if (!scatters()) return {};
   return order_by_cells(in_.points.resident(), frame(), products(), in_.staging, in_.context);
 }
 
@@ -134,7 +134,7 @@ void FusedTiles::begin(int rung, bool crowded) {
   ProductTiles::begin(rung, crowded);
   crowded_ = crowded;
   passes_under_guess_ = 0;
-  if (!in_.points.places() || !fuses()) return;
+  if (!in_.points.places() || in_.points.are_scattered() || !fuses()) return;
   const std::int64_t count = in_.problem.columns.count, dim = in_.problem.columns.dim;
   if (!balls_) balls_.emplace(taken<fused::BallArrays>(in_.context, count, dim));
   const bool two_piece = precision() == Precision::two_piece;

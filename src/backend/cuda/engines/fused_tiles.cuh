@@ -29,6 +29,7 @@ class FusedTiles final : public ProductTiles {
   static TileBuffer buffer(const knng_backend_problem& p);
 
   DeviceArray<std::int64_t> find_order() override;
+  bool scatters() const noexcept override { return may_order(in_.problem) && fuses(Precision::fp16); }
   void begin(int rung, bool crowded) override;
   std::vector<TilePart> parts(const TileArea& area, bool square) override;
   std::vector<TilePart> parts_of_sample(const TileArea& area, std::int64_t seen) override;

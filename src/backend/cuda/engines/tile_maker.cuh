@@ -97,6 +97,8 @@ class TileMaker {
   // Of a graph's points, before the first begin(): the point at each place of an order in which whole tiles can be left
   // out. Empty: none is worth while.
   virtual DeviceArray<std::int64_t> find_order() { return {}; }
+  // Whether cut-offs of a graph fall sooner where points are in no such order, but scattered (PointStore).
+  virtual bool scatters() const noexcept { return false; }
   // Tiles that follow are of this rung; what was held for the rung before goes first. crowded: of the seam's begin().
   virtual void begin(int rung, bool crowded) = 0;
   // The parts of a tile of the plan, in the order in which they are searched, each merged into lists before the next.

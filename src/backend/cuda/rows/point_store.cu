@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "prepare/row_order.h"
+#include "prepare/scattered_order.h"
 
 namespace libknng::cuda {
 namespace {
@@ -24,6 +25,11 @@ struct Order {
 
   DeviceArray<std::int64_t> columns, firsts;
 };
+
+__global__ void list_scattered(const ScatteredOrder scattered, std::int64_t count, std::int64_t* order) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) order[i] = scattered[i];
+}
 
 // Where the points of an order are in it.
 __global__ void find_places(const std::int64_t* order, std::int64_t count, std::uint32_t* places) {
@@ -49,11 +55,22 @@ void PointStore::order_by(DeviceArray<std::int64_t> order) {
   check_launch();
 }
 
+void PointStore::scatter() {
+  const std::int64_t n = columns_->count();
+  DeviceArray<std::int64_t> order(n, context_, Reach::beside);
+  list_scattered<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, context_.stream>>>(
+      ScatteredOrder(n), n, order.data());
+  check_launch();
+  order_by(std::move(order));
+  scattered_ = true;
+}
+
 void PointStore::order_as(const PointStore& other) {
   DeviceArray<std::int64_t> order(other.order_.size(), context_, Reach::beside);
   check(cudaMemcpyPeerAsync(order.data(), context_.device, other.order_.data(), other.context_.device,
                             static_cast<std::size_t>(8 * order.size()), context_.stream));
   order_by(std::move(order));
+  scattered_ = other.scattered_;
 }
 
 std::int64_t PointStore::shuffle_bytes(std::int64_t count) { return bytes_of<Order>(count); }

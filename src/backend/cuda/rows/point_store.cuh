@@ -47,11 +47,15 @@ class PointStore {
   static std::int64_t shuffle_bytes(std::int64_t count);
   // Points of a graph in another order: `order` has the point at each place. Asynchronous.
   void order_by(DeviceArray<std::int64_t> order);
+  // In an order that has nothing to do with how they are stored (prepare/scattered_order.h). Asynchronous.
+  void scatter();
+  bool are_scattered() const noexcept { return scattered_; }
   // In the order of another device's.
   void order_as(const PointStore& other);
   void order_as_stored() {
     order_ = {};
     places_ = {};
+    scattered_ = false;
   }
   static std::int64_t order_bytes(std::int64_t count);
   // The place of each point of a graph; null: points are not in another order.
@@ -88,6 +92,7 @@ class PointStore {
   std::optional<const Points> queries_;
   DeviceArray<std::int64_t> order_;
   DeviceArray<std::uint32_t> places_;
+  bool scattered_ = false;
   std::optional<Slots> stored_;
 };
 

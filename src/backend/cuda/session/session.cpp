@@ -19,6 +19,7 @@
 #include "backend/cuda/rows/prepare.cuh"
 #include "backend/cuda/select/sampled_proof.cuh"
 #include "backend/cuda/session/work_sizes.cuh"
+#include "prepare/drawn_columns.h"
 #include "prepare/row_order.h"
 #include "refine/bound.h"
 
@@ -158,8 +159,12 @@ bool Session::order_points(const Session* as) {
     points_.order_as(as->points_);
   } else {
     DeviceArray<std::int64_t> order = maker_->find_order();
-    if (order.size() == 0) return false;
-    points_.order_by(std::move(order));
+    if (order.size() > 0)
+      points_.order_by(std::move(order));
+    else if (maker_->scatters())
+      points_.scatter();
+    else
+      return false;
   }
   context_.stream.wait();
   return true;
@@ -221,6 +226,8 @@ void Session::begin(int rung, bool crowded) {
 void Session::clear_lists() {
   lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
   maker_->lists_cleared();
+  seen_.reset();
+  if (points_.are_scattered()) seen_.emplace(problem_.columns.count);
 }
 
 // Others may adopt_cutoffs the cut-offs from now on.
@@ -242,7 +249,7 @@ void Session::search_rows(std::int64_t first, std::int64_t count, std::int64_t f
     for (std::int64_t column = 0; column < columns; column += p.tile_cols) {
       const TileArea area{first + row, std::min(p.tile_rows, count - row), first_column + column,
                           std::min(p.tile_cols, columns - column)};
-      for (const TilePart& part : parts_of(area)) search(part, false, depth);
+      for (const TilePart& part : parts_of(area)) search(part, false, depth, {depth.k, depth.k});
       in_flight_.add(context_.stream);
       throw_if_cancelled();
     }
@@ -345,12 +352,28 @@ bool Session::is_crowded(const SampledRows& rows) {
 }
 
 void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
-  for (const TilePart& part : maker_->parts({first_row, rows, first_column, columns}, problem_.square != 0))
-    search(part, problem_.square && part.area.first_row != part.area.first_column, depth_);
+  for (const TilePart& part : maker_->parts({first_row, rows, first_column, columns}, problem_.square != 0)) {
+    const bool both = problem_.square && part.area.first_row != part.area.first_column;
+    search(part, both, depth_, ranks_after(part, both));
+  }
   in_flight_.add(context_.stream);
 }
 
-void Session::search(const TilePart& part, bool both, const Depth& depth) {
+// Where points are scattered, what a list has met tells about where its k-th key of all columns will be.
+Session::Ranks Session::ranks_after(const TilePart& part, bool both) {
+  Ranks ranks{depth_.k, depth_.k};
+  if (!seen_) return ranks;
+  const TileArea& area = part.area;
+  const auto rank = [&](std::int64_t first, std::int64_t count, std::int64_t columns) {
+    return rank_above_seen(problem_.columns.count, seen_->meet(first, count, columns), depth_.k);
+  };
+  // The last square may be smaller.
+  ranks.rows = rank(area.first_row, area.rows, part.square > 0 ? area.rows - part.square : area.columns);
+  if (both) ranks.columns = rank(area.first_column, area.columns, area.rows);
+  return ranks;
+}
+
+void Session::search(const TilePart& part, bool both, const Depth& depth, const Ranks& ranks) {
   const TileArea& area = part.area;
   const TileSpace& space = *space_->tiles;
   TileSearch search{.part = part,
@@ -359,7 +382,7 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
                     .columns = {},
                     .row_lists = lists_->from(area.first_row, depth.capacity),
                     .column_lists = {},
-                    .row_bounds = bounds_from(area.first_row, depth.k),
+                    .row_bounds = bounds_from(area.first_row, ranks.rows),
                     .column_bounds = {},
                     .selector = selector_,
                     .tile = space.tile.data(),
@@ -382,7 +405,7 @@ void Session::search(const TilePart& part, bool both, const Depth& depth) {
   aim(search.columns, Side::columns, area.first_column, area.first_row);
   if (both) {
     search.column_lists = lists_->from(area.first_column, depth.capacity);
-    search.column_bounds = bounds_from(area.first_column, depth.k);
+    search.column_bounds = bounds_from(area.first_column, ranks.columns);
   }
   maker_->find(search);
   blocks_used();

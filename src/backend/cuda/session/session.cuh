@@ -22,6 +22,7 @@
 #include "backend/cuda/select/select.cuh"
 #include "backend/cuda/session/answerer.cuh"
 #include "backend/cuda/session/row_lists.cuh"
+#include "backend/cuda/session/seen_columns.h"
 #include "backend/cuda/session/session_memory.cuh"
 #include "backend/cuda/session/session_space.cuh"
 #include "backend/seam.h"
@@ -109,8 +110,13 @@ class Session {
   template <class Parts>
   void search_rows(std::int64_t first, std::int64_t count, std::int64_t first_column, std::int64_t columns,
                    const Depth& depth, const Parts& parts_of);
+  // Of the key that a list's cut-off falls to, by side of a part: k, or less where columns that it has met tell enough.
+  struct Ranks {
+    std::int64_t rows, columns;
+  };
+  Ranks ranks_after(const TilePart& part, bool both);
   // both: a pair of the part serves its row and its column, which are different points. Else its row.
-  void search(const TilePart& part, bool both, const Depth& depth);
+  void search(const TilePart& part, bool both, const Depth& depth, const Ranks& ranks);
   // What bounds the keys of lists of rows `first` and on, of which k are wanted.
   Bounds bounds_from(std::int64_t first, std::int64_t k) const;
   void redo_by_lists(std::span<const std::int64_t> rows, knng_backend_result& result);
@@ -129,6 +135,7 @@ class Session {
   PointStore points_;
   std::optional<Answerer> answerer_;  // if rows are answered straight away: then no lists and tiles
   std::unique_ptr<TileMaker> maker_;  // or this
+  std::optional<SeenColumns> seen_;   // where points are scattered: since lists were cleared
   int rung_ = 0;
   std::optional<RowLists> lists_;    // where there are tiles
   std::optional<StageSpace> space_;  // of the stage, where points come in blocks
