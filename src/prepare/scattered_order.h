@@ -14,7 +14,7 @@ class ScatteredOrder {
  public:
   explicit constexpr ScatteredOrder(std::int64_t points) noexcept
       : points_(static_cast<std::uint64_t>(points)),
-        half_bits_((std::bit_width(points > 1 ? points_ - 1 : 1) + 1) / 2) {}
+        half_bits_((static_cast<int>(std::bit_width(points > 1 ? points_ - 1 : 1)) + 1) / 2) {}
 
   // The point at a place, 0 <= place < points: the same in every run.
   constexpr std::int64_t operator[](std::int64_t place) const noexcept {

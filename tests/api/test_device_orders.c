@@ -1,7 +1,9 @@
-/* Points in clusters far apart (engine=fused on GPUs, many points): they are compared in an order of their own, in
- * which most products are left out, and the graph is the CPU's. */
+/* Many points (engine=fused on GPUs) are compared in an order of their own, and the graph is the CPU's: in clusters far
+ * apart one in which most products are left out; else at random, so that what a row has met tells where its cut-off
+ * will be, however points are stored. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "harness/cmocka.h"
 #include "harness/devices.h"
@@ -106,14 +108,46 @@ static void points_on_lines(void** state) {
   rows_free(&rows);
 }
 
+static int by_first_value(const void* a, const void* b) {
+  const float x = *(const float*)a, y = *(const float*)b;
+  return (x > y) - (x < y);
+}
+
+/* Rows stored beside their neighbours: the columns that a row met first would be the nearest, and nearly no row would
+ * be proved under a cut-off that takes them for any columns. */
+static void points_by_a_coordinate(void** state) {
+  (void)state;
+  skip_without_orders();
+  test_rows rows = rows_normal(KNNG_F32, many, dim, 641);
+  float* values = rows.data;
+  for (int64_t i = 0; i < many; ++i) values[i * dim] *= 6;
+  qsort(values, many, dim * sizeof *values, by_first_value);
+  static const struct {
+    int metric; /* euclidean, cosine, inner_product */
+    int64_t k;
+  } cases[] = {{1, neighbours}, {1, 100}, {2, 33}, {6, 15}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+    const question q = question_of(&rows, &metric_cases[cases[c].metric], cases[c].k);
+    char label[60];
+    snprintf(label, sizeof label, "%s, sorted, k=%d", q.metric.metric, (int)cases[c].k);
+    expect_ordered(&q, label);
+    knng* h = handle_for(&q, "cuda:0", "fused", "auto", "0");
+    knng_graph* g = NULL;
+    expect_ok(knng_build(h, cases[c].k, NULL, &g, NULL), label);
+    if (stat_of(g, "redone_fp64") + stat_of(g, "redone_fp32") > many / 200)
+      fail_msg("%s: %g and %g rows were redone", label, stat_of(g, "redone_fp32"), stat_of(g, "redone_fp64"));
+    knng_graph_destroy(g);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
+}
+
 int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(metrics),
-      DEVICE_TEST(distances_and_neighbours),
-      DEVICE_TEST(clusters_of_two_pieces),
-      DEVICE_TEST(points_on_lines),
+      DEVICE_TEST(metrics),         DEVICE_TEST(distances_and_neighbours), DEVICE_TEST(clusters_of_two_pieces),
+      DEVICE_TEST(points_on_lines), DEVICE_TEST(points_by_a_coordinate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

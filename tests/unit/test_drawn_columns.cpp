@@ -1,11 +1,16 @@
 // Columns drawn at random (prepare/drawn_columns.h): one of each share, and a rank that is above the k nearest but for
-// few rows, counted on random keys.
+// few rows, counted on random keys. An order in which any that come first are as if drawn (prepare/scattered_order.h),
+// and how many a row has met of them.
 #include <algorithm>
+#include <cmath>
 #include <vector>
+
+#include "backend/cuda/session/seen_columns.h"
 
 #include "core/random_bits.h"
 #include "harness/cmocka.h"
 #include "prepare/drawn_columns.h"
+#include "prepare/scattered_order.h"
 
 namespace {
 
@@ -71,6 +76,61 @@ void ranks_are_ordered(void**) {
   }
 }
 
+// The probability that `rank` or more of k neighbours are among the seen, term by term.
+double too_low(std::int64_t k, double share, std::int64_t rank) {
+  double sum = 0;
+  for (std::int64_t i = rank; i <= k; ++i) {
+    const auto r = static_cast<double>(i), n = static_cast<double>(k);
+    sum += std::exp(std::lgamma(n + 1) - std::lgamma(r + 1) - std::lgamma(n - r + 1) + r * std::log(share) +
+                    (n - r) * std::log1p(-share));
+  }
+  return sum;
+}
+
+// The lowest that is too low for no more than one row in 100,000.
+void ranks_of_the_seen_are_as_low_as_can_be(void**) {
+  constexpr std::int64_t kPoints = 1000000;
+  for (const std::int64_t k : {1, 2, 10, 100, 1000, 4096})
+    for (const std::int64_t seen : {1, 100, 4608, 37000, 125000, 500000, 750000, 990000, 999999}) {
+      const std::int64_t rank = libknng::rank_above_seen(kPoints, seen, k);
+      const double share = static_cast<double>(seen) / kPoints;
+      assert_true(rank >= 1 && rank <= k);
+      if (rank < k) assert_true(too_low(k, share, rank) < 1.0001e-5);
+      if (rank > 1) assert_true(too_low(k, share, rank - 1) > 0.9999e-5);
+    }
+  assert_int_equal(libknng::rank_above_seen(kPoints, kPoints, 10), 10);
+  assert_int_equal(libknng::rank_above_seen(10, 20, 3), 3);
+}
+
+// Each point once. Those at the first places, and at any that follow one another, lie all over the points, in numbers
+// that chance would give.
+void a_scattered_order_has_each_once(void**) {
+  for (const std::int64_t n : {1, 2, 3, 5, 64, 1000, 131072, 200003}) {
+    const libknng::ScatteredOrder order(n);
+    std::vector<int> seen(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i) ++seen[static_cast<std::size_t>(order[i])];
+    assert_true(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+  }
+  constexpr std::int64_t kPoints = 200003, kTogether = 16384, kParts = 64;
+  const libknng::ScatteredOrder order(kPoints);
+  for (std::int64_t first = 0; first + kTogether <= kPoints; first += 10007) {
+    std::vector<int> in_part(kParts);
+    for (std::int64_t i = first; i < first + kTogether; ++i)
+      ++in_part[static_cast<std::size_t>(order[i] * kParts / kPoints)];
+    const double expected = static_cast<double>(kTogether) / kParts;
+    for (const int count : in_part) assert_true(std::abs(count - expected) < 6 * std::sqrt(expected));
+  }
+}
+
+void the_fewest_that_were_met_count(void**) {
+  libknng::cuda::SeenColumns seen(1000);
+  assert_int_equal(seen.meet(0, 256, 100), 100);
+  assert_int_equal(seen.meet(128, 872, 50), 50);
+  assert_int_equal(seen.meet(0, 1000, 0), 50);
+  assert_int_equal(seen.meet(128, 128, 7), 157);
+  assert_int_equal(seen.meet(896, 104, 1), 51);
+}
+
 }  // namespace
 
 int main() {
@@ -79,6 +139,9 @@ int main() {
       cmocka_unit_test(shares_are_scattered),
       cmocka_unit_test(ranks_are_above),
       cmocka_unit_test(ranks_are_ordered),
+      cmocka_unit_test(ranks_of_the_seen_are_as_low_as_can_be),
+      cmocka_unit_test(a_scattered_order_has_each_once),
+      cmocka_unit_test(the_fewest_that_were_met_count),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

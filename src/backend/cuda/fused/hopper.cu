@@ -135,6 +135,38 @@ __device__ void produce(const CUtensorMap* rows, const CUtensorMap* columns, con
 template <class Number>
 using Found = Products<Number, 2, kBlockColumns / 8, 8, 16, kPacketProducts>;
 
+// A block of terms; kWhole: all its rounds, else the first of them. In a loop the compiler lets products run beside
+// each other only if each round begins anew.
+template <bool kWhole, class Number>
+__device__ __forceinline__ void multiply_block(Found<Number>& found, const std::byte* rows, const std::byte* columns,
+                                               bool first, int rounds) {
+  constexpr unsigned kNextSlab = 8 * kTerms * 2 >> 4;
+  const unsigned a = matrix_at(rows), b = matrix_at(columns);
+  const auto begin = [&] {
+    pin(found.values[0]);
+    pin(found.values[1]);
+    begin_products();
+  };
+  const auto multiply_round = [&](int s) {
+    const bool fresh = first && s == 0;
+    multiply(found.values[0], a + s * kNextTerms, b + s * kNextTerms, fresh);
+    multiply(found.values[1], a + kNextSlab + s * kNextTerms, b + s * kNextTerms, fresh);
+  };
+  if constexpr (kWhole) {
+    begin();
+#pragma unroll
+    for (int s = 0; s < kTerms / kTermsAtOnce; ++s) multiply_round(s);
+    commit_products();
+  } else {
+#pragma unroll 1
+    for (int s = 0; s < rounds; ++s) {
+      begin();
+      multiply_round(s);
+      commit_products();
+    }
+  }
+}
+
 template <bool kRowsStay, bool kBoth, class Number>
 __device__ void consume(const FusedJob<Number>& job, const Shape& shape, const std::byte* staying,
                         const std::byte* ring, Control<Number, kRowsStay>& control, int consumer) {
@@ -166,38 +198,12 @@ __device__ void consume(const FusedJob<Number>& job, const Shape& shape, const s
     for (int column = 0; column < at.columns; column += kBlockColumns) {
       if (!wanted.has(column)) continue;
       int first_stage = stage.at;
-      // Of the next block so many rounds, known when it is compiled or not: the compiler lets products of a loop run
-      // only if each round begins anew.
-      const auto multiply_block = [&](int block, auto rounds) {
+      const auto next_block = [&](int block, auto whole) {
         wait(&control.full[stage.at], stage.parity);
         const std::byte* const there = ring + stage.at * kStageBytes;
         const std::byte* const rows =
             (kRowsStay ? staying + block * kRowsBytes : there + kColumnsBytes) + consumer * (kRowsBytes / 2);
-        const unsigned a = matrix_at(rows), b = matrix_at(there);
-        constexpr unsigned kNextSlab = 8 * kTerms * 2 >> 4;
-        const auto multiply_round = [&](int s) {
-          const bool fresh = block == 0 && s == 0;
-          multiply(found.values[0], a + s * kNextTerms, b + s * kNextTerms, fresh);
-          multiply(found.values[1], a + kNextSlab + s * kNextTerms, b + s * kNextTerms, fresh);
-        };
-        const auto begin = [&] {
-          pin(found.values[0]);
-          pin(found.values[1]);
-          begin_products();
-        };
-        if constexpr (std::is_same_v<decltype(rounds), int>) {
-#pragma unroll 1
-          for (int s = 0; s < rounds; ++s) {
-            begin();
-            multiply_round(s);
-            commit_products();
-          }
-        } else {
-          begin();
-#pragma unroll
-          for (int s = 0; s < rounds; ++s) multiply_round(s);
-          commit_products();
-        }
+        multiply_block<whole>(found, rows, there, block == 0, shape.last_rounds);
         if constexpr (!kRowsStay) {
           // The stage before is read by then.
           if (block > 0) {
@@ -208,9 +214,8 @@ __device__ void consume(const FusedJob<Number>& job, const Shape& shape, const s
         }
         stage.next(shape.stages);
       };
-      for (int block = 0; block < shape.whole_blocks; ++block)
-        multiply_block(block, std::integral_constant<int, kTerms / kTermsAtOnce>());
-      if (shape.whole_blocks < shape.blocks) multiply_block(shape.whole_blocks, shape.last_rounds);
+      for (int block = 0; block < shape.whole_blocks; ++block) next_block(block, std::true_type());
+      if (shape.whole_blocks < shape.blocks) next_block(shape.whole_blocks, std::false_type());
       wait_for_products<0>();
       pin(found.values[0]);
       pin(found.values[1]);
