@@ -5,15 +5,20 @@
 
 namespace libknng::cuda {
 
-// op(a, b): associative and commutative.
-template <class Op>
-__device__ inline unsigned fold_lanes(unsigned mine, Op op) {
+// op(a, b): associative and commutative, or nearly so, as sums of floats: every lane gets the same bits.
+template <class T, class Op>
+__device__ inline T fold_lanes(T mine, Op op) {
 #pragma unroll
   for (int apart = 16; apart > 0; apart /= 2) mine = op(mine, __shfl_xor_sync(0xffffffffU, mine, apart));
   return mine;
 }
 
-// Compute capability 8.0 and later have an instruction for each.
+template <class T>
+__device__ inline T sum_of_lanes(T mine) {
+  return fold_lanes(mine, [](T a, T b) { return a + b; });
+}
+
+// Of unsigned integers compute capability 8.0 and later have an instruction for each.
 __device__ inline unsigned warp_sum(unsigned mine) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_add_sync(0xffffffffU, mine);

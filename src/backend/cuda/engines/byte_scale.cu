@@ -6,6 +6,7 @@
 
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/base/warp.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -39,10 +40,8 @@ __global__ void __launch_bounds__(kThreads) find_losses(const double* rows, std:
       square += x * x;
       residual += left * left;
     }
-    for (int h = 16; h > 0; h /= 2) {
-      square += __shfl_xor_sync(0xffffffffU, square, h);
-      residual += __shfl_xor_sync(0xffffffffU, residual, h);
-    }
+    square = sum_of_lanes(square);
+    residual = sum_of_lanes(residual);
     if (!(square > 0)) continue;
     const double ratio = residual / square;
     sum.ratios += sqrt(ratio);

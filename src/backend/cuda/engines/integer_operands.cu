@@ -1,6 +1,7 @@
 #include "backend/cuda/engines/integer_operands.cuh"
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/engines/operands.cuh"
 #include "plan/integer_products.h"
 
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(kThreads)
     bytes[i * stride + t] = static_cast<std::int8_t>(x);
     square += x * x;
   }
-  for (int h = kWarp / 2; h > 0; h /= 2) square += __shfl_xor_sync(0xffffffffU, square, h);
+  square = sum_of_lanes(square);
   if (terms && i < rows.rows && threadIdx.x % kWarp == 0) terms[i] = __int_as_float(squares ? square : 0);
 }
 

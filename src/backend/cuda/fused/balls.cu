@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/select/integer_terms.h"
 #include "backend/cuda/select/key.cuh"
 
@@ -43,13 +44,6 @@ struct BytesAt {
   }
 };
 
-template <class T>
-__device__ T sum_of_warp(T x) {
-#pragma unroll
-  for (int h = 16; h > 0; h /= 2) x += __shfl_xor_sync(0xffffffffU, x, h);
-  return x;
-}
-
 // To which of the window's balls each of its points belongs: that of whichever is nearer, the first point or the last.
 // Any choice is right.
 template <class OperandAt>
@@ -64,7 +58,7 @@ __device__ void part_window(const BallPoints& points, std::int64_t first, int co
       to_first = fmaf(a, a, to_first);
       to_last = fmaf(b, b, to_last);
     }
-    const float nearer = sum_of_warp(to_first - to_last);
+    const float nearer = sum_of_lanes(to_first - to_last);
     if (lane == 0) ball[i] = nearer > 0 ? 1 : 0;
   }
 }
@@ -114,10 +108,10 @@ __global__ void __launch_bounds__(kThreads)
       apart += difference * difference;
       square += value * value + rest * rest;
     }
-    const float r = __double2float_ru(__dsqrt_ru(__dmul_ru(sum_of_warp(apart), above)));
+    const float r = __double2float_ru(__dsqrt_ru(__dmul_ru(sum_of_lanes(apart), above)));
     const double term = OperandAt::term(points.terms[first + i]);
     // -inf without direction: in no list.
-    const float x = __double2float_ru(__dsub_ru(__dmul_ru(sum_of_warp(square), above), term));
+    const float x = __double2float_ru(__dsub_ru(__dmul_ru(sum_of_lanes(square), above), term));
 #pragma unroll
     for (int b = 0; b < kBallsOfWindow; ++b)
       if (ball[i] == b) {
@@ -151,8 +145,7 @@ __global__ void __launch_bounds__(kThreads)
   if (static_cast<int>(blockIdx.x) * kWindow >= lists) return;
   const int list = static_cast<int>(blockIdx.x) * kWindow + static_cast<int>(threadIdx.x);
   float highest = list < lists ? side.cutoffs[list] : -infinity();
-#pragma unroll
-  for (int h = 16; h > 0; h /= 2) highest = fmaxf(highest, __shfl_xor_sync(0xffffffffU, highest, h));
+  highest = fold_lanes(highest, [](float a, float b) { return fmaxf(a, b); });
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = highest;
   __syncthreads();
   if (threadIdx.x != 0) return;
