@@ -240,10 +240,11 @@ typedef struct knng_backend_seam {
    * used among the last so many does not wait for it. 0: all points stay there. */
   int64_t (*blocks_held)(const knng_backend_session* session);
   /* Before the first begin(), of a square problem: compares points in an order in which whole tiles can be left out, if
-   * that pays; or, where `as` is not NULL, in that of another session of the problem, which made one. made: whether it
-   * does. Sessions of a problem have the same order; rows and columns of tile() and first_cutoffs() are places in it
-   * then, those of all other calls are points as ever. An order that another session cannot take is given up: then `as`
-   * has none, and made is 0. Returns when others can take it. Nothing but time depends on it. */
+   * that pays, or in one that has nothing to do with how they are stored; or, where `as` is not NULL, in that of
+   * another session of the problem, which made one. made: whether it does. Sessions of a problem have the same order;
+   * rows and columns of tile() and first_cutoffs() are places in it then, those of all other calls are points as ever.
+   * An order that another session cannot take is given up: then `as` has none, and made is 0. Returns when others can
+   * take it. Nothing but time depends on it. */
   int32_t (*order_points)(knng_backend_session* session, const knng_backend_session* as, int32_t* made,
                           knng_backend_error* error);
   /* Empties the lists, and returns when other sessions can adopt their cut-offs; tiles that follow are evaluated in

@@ -117,10 +117,11 @@ int main() {
       {"sqeuclidean", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER, KNNG_RUNG_FP32}, KNNG_BACKEND_FEWEST_HELD},
       {"manhattan", KNNG_F32, 40, "tiled", {KNNG_RUNG_FILTER}, KNNG_BACKEND_FEWEST_HELD + 1},
   };
-  // The last block has 1 row, 2 rows, 21 rows, or there is but one block; in a small run it has 6.
-  const std::int64_t n = small_run() ? 70 : 149;
+  // The last block has 1 row, 6 rows, 9 rows, or there is but one block, whose two squares on the diagonal are in
+  // memory together; in a small run the last has 6.
+  const std::int64_t n = small_run() ? 70 : 201;
   const std::vector<std::int64_t> sides =
-      small_run() ? std::vector<std::int64_t>{64} : std::vector<std::int64_t>{37, 7, 64, n};
+      small_run() ? std::vector<std::int64_t>{64} : std::vector<std::int64_t>{40, 13, 64, n};
   const std::vector<std::size_t> teams = small_run() ? std::vector<std::size_t>{2} : std::vector<std::size_t>{1, 2};
   for (const Case& c : cases) {
     const Grid grid = make_grid(find_metric(c.metric, 0), c.dtype, n, c.dim);

@@ -393,10 +393,10 @@ void test_both() {
 // do.
 void test_squares() {
   std::mt19937 random(4);
-  const std::vector<Shape> shapes = small_run()
-                                        ? std::vector<Shape>{{100, 64, 0, 0}}
-                                        : std::vector<Shape>{{100, 64, 0, 0},    {700, 256, 4, 0},   {450, 150, 1, 2},
-                                                             {2500, 1280, 0, 0}, {4700, 2560, 0, 0}, {300, 299, 5, 0}};
+  const std::vector<Shape> shapes =
+      small_run() ? std::vector<Shape>{{100, 64, 0, 0}}
+                  : std::vector<Shape>{{100, 64, 0, 0},    {700, 256, 4, 0}, {450, 150, 1, 2},   {2500, 1280, 0, 0},
+                                       {4700, 2560, 0, 0}, {300, 299, 5, 0}, {2305, 1152, 0, 0}, {2561, 1280, 0, 0}};
   for (const Shape& shape : shapes)
     for (const Stored what : kAllStored)
       for (const Values values : {Values::uniform, Values::few, Values::misleading})

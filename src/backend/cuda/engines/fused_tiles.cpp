@@ -161,7 +161,7 @@ std::vector<TilePart> FusedTiles::parts(const TileArea& area, bool square) {
   if (!fuses() || (!on_diagonal && !rows_met && !columns_met))
     cut(area, square, parts);
   else if (on_diagonal)
-    split_diagonal(area, parts);
+    split_diagonal(area, diagonal_cut(), parts);
   else if (!rows_met)
     split_strips(area, true, parts);
   else if (!columns_met)
@@ -228,28 +228,17 @@ void FusedTiles::cut(const TileArea& area, bool square, std::vector<TilePart>& p
                        true});
 }
 
-// Halves on the diagonal, then what lies between them. Squares that are no longer cut open lists in memory, two at a
-// time; in registers, and so larger, if lists have guessed cut-offs.
-void FusedTiles::split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const {
-  const bool guessed = passes_under_guess_ > 0;
+// Squares that are no longer cut open lists in memory, two at a time; in registers, and so larger, if lists have
+// guessed cut-offs. Whole windows, so that they may be left out.
+DiagonalCut FusedTiles::diagonal_cut() const {
   constexpr std::int64_t kSquareUnderGuess = 16384;
-  const std::int64_t longest =
-      guessed ? kSquareUnderGuess : std::min(opening_columns(in_.problem), side_in_memory(in_.problem));
-  if (area.rows <= longest) {
-    parts.push_back({.area = area, .opens = !guessed, .passes = passes_under_guess_});
-    return;
-  }
-  // Whole windows, so that they may be left out, if there are several.
-  const std::int64_t half = up_to_whole(area.rows / 2, area.rows > 2 * fused::kWindow ? fused::kWindow : kGrain);
-  const std::int64_t rest = area.rows - half;
-  const bool together = !guessed && half <= longest && rest > half / 2 && area.rows <= buffer(in_.problem).rows;
-  if (together) {
-    parts.push_back({.area = area, .opens = true, .square = half});
-  } else {
-    split_diagonal({area.first_row, half, area.first_row, half}, parts);
-    split_diagonal({area.first_row + half, rest, area.first_row + half, rest}, parts);
-  }
-  parts.push_back({{area.first_row, half, area.first_row + half, rest}, false});
+  const knng_backend_problem& p = in_.problem;
+  const bool guessed = passes_under_guess_ > 0;
+  return {.longest = guessed ? kSquareUnderGuess : std::min(opening_columns(p), side_in_memory(p)),
+          .together = guessed ? 0 : buffer(p).rows,
+          .passes = passes_under_guess_,
+          .window = fused::kWindow,
+          .grain = kGrain};
 }
 
 // Where the lists of one side have seen nothing yet: strips of the other side's points, each as wide as all before it.

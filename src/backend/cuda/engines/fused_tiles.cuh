@@ -46,7 +46,7 @@ class FusedTiles final : public ProductTiles {
   void find_in_registers(const TileSearch& search);
   bool has_balls(const TileArea& area) const;
   void cut(const TileArea& area, bool square, std::vector<TilePart>& parts) const;
-  void split_diagonal(const TileArea& area, std::vector<TilePart>& parts) const;
+  DiagonalCut diagonal_cut() const;
   void split_strips(const TileArea& area, bool of_columns, std::vector<TilePart>& parts) const;
   bool has_met(std::int64_t first) const;
   void meet(std::int64_t first, std::int64_t points);

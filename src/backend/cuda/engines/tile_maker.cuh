@@ -12,6 +12,7 @@
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/engines/cutoff_guess.h"
+#include "backend/cuda/engines/tile_part.h"
 #include "backend/cuda/keys/contending_rows.cuh"
 #include "backend/cuda/keys/direct.cuh"
 #include "backend/cuda/rows/point_store.cuh"
@@ -32,23 +33,6 @@ struct TileInputs {
   Staging& staging;
   DeviceContext& context;
   const DirectParts& key_parts;
-};
-
-// Pairs of rows with columns, by the numbers of both.
-struct TileArea {
-  std::int64_t first_row, rows, first_column, columns;
-};
-
-// A part of a tile that is searched at a time.
-struct TilePart {
-  TileArea area;
-  bool opens;      // its lists may have no cut-offs yet
-  int passes = 0;  // how often it may be multiplied, if more often than others (fused/fused_job.cuh); else 0
-  // Of an area on the diagonal, as wide as it has rows: only squares of that side on its own, together in memory. 0:
-  // all of the area.
-  std::int64_t square = 0;
-
-  std::int64_t columns() const { return square > 0 ? square : area.columns; }
 };
 
 // What is searched for, and where it goes.

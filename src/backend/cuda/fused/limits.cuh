@@ -20,9 +20,9 @@ template <class Number>
 void start_limits(const FusedJob<Number>& job, cudaStream_t stream);
 
 // Before a pass but the first: a list that found more in the pass before than it has room for has some of its pairs and
-// not others. The k-th of those that it has bounds its k-th key from above (or is taken to: Bounds::widths): its
-// cut-off falls to that, what it found is forgotten, and the pass shows it all pairs again; other lists take nothing
-// more. Without such lists it does nothing.
+// not others. The k-th of those that it has bounds its k-th key from above (or is taken to: Bounds::widths, a lower k):
+// its cut-off falls to that, what it found is forgotten, and the pass shows it all pairs again; other lists take
+// nothing more. Without such lists it does nothing.
 template <class Number>
 void renew_limits(const FusedJob<Number>& job, const ListsOfSide& rows, const ListsOfSide& columns,
                   cudaStream_t stream);

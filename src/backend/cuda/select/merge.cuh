@@ -33,7 +33,8 @@ struct Incoming {
 };
 
 // The bounds: the key of candidate c of list i is at most up = low + 2 (of_list[i] + of_id[c.id]). What a list's k-th
-// smallest key can be at most follows from k, or, with fewer widths, what it is taken to be at most. Null pointers: the
+// smallest key can be at most follows from k, or, with fewer widths, what it is taken to be at most; with a k that is a
+// lower rank, what a guess puts it below. Null pointers: the
 // key is at most sums.up(low), or, without that, `low` is the key rounded down to fp32. Keys in the units of lows.
 struct Bounds {
   int k = 0;
@@ -53,7 +54,7 @@ struct MergeJob {
 };
 
 // For each list with incoming candidates: the C smallest of both stay, dropped falls to the smallest that does not,
-// the cut-off falls to what the entries prove.
+// the cut-off falls to what the entries prove of their k-th, the k of the bounds.
 void merge(const MergeJob& job, cudaStream_t stream);
 // Of rows and of columns, which are other lists of the same capacities.
 void merge(const MergeJob& rows, const MergeJob& columns, cudaStream_t stream);

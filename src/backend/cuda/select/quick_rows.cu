@@ -117,7 +117,8 @@ __device__ __noinline__ float next_pivot(const ListView& v, const QuickPlan& pla
   const int turn = state.turn;
   const float all = v.limit(list);
   float pivot = all;
-  if (plan.sample > 0 && turn < kPivots) {
+  // The plan is for the longest list; of one that is shorter than the sample none is drawn.
+  if (plan.sample > 0 && turn < kPivots && plan.sample <= v.length_of(list)) {
     const float* const row = v.tile + list * v.ld;
     const float list_term = Low::has_terms ? v.list_terms[list] : 0.0F;
     const float* const terms = v.element_terms + v.shift(list);

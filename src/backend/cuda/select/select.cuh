@@ -32,9 +32,9 @@ struct SelectJob {
   const float* column_terms = nullptr;  //
   bool integers = false;                // with terms: they and the tile's elements are the bits of int32
   int rows = 0, columns = 0;            // at least 1 each
-  // Not 0, with Side::rows: squares of that side on a diagonal, one below the other. Those of row r have the elements
-  // from r / square * square on, up to the last row: ids and column terms begin so much further along. `columns` is
-  // `square` then.
+  // Not 0, with Side::rows: squares of that side on a diagonal, one below the other, of which the last may be smaller.
+  // The list of row r has the elements from r / square * square on, `square` of them or up to the last row: ids and
+  // column terms begin so much further along. `columns` is `square` then.
   int square = 0;
   Side side = Side::rows;
   std::uint32_t first_id = 0;      // id of candidate 0 of every list

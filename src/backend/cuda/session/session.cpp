@@ -105,8 +105,8 @@ void Session::find_directionless() {
   context_.stream.wait();
 }
 
-// Cut-offs only fall, and each is written at once: whatever is read while the other works is true. The tile's memory is
-// free between two tiles.
+// Cut-offs only fall, and each is written at once: whatever is read while the other works was a cut-off of the list,
+// and a row is proved under its lowest one only. The tile's memory is free between two tiles.
 void Session::adopt_cutoffs(const Session& from) {
   if (reads(from))
     lists_->lower_cutoffs(*from.lists_, context_.stream);
@@ -359,7 +359,8 @@ void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first
   in_flight_.add(context_.stream);
 }
 
-// Where points are scattered, what a list has met tells about where its k-th key of all columns will be.
+// Where points are scattered, what a list has met tells about where its k-th key of all columns will be. Of rows that
+// have met different numbers of columns the highest rank is high enough for all.
 Session::Ranks Session::ranks_after(const TilePart& part, bool both) {
   Ranks ranks{depth_.k, depth_.k};
   if (!seen_) return ranks;
@@ -367,8 +368,7 @@ Session::Ranks Session::ranks_after(const TilePart& part, bool both) {
   const auto rank = [&](std::int64_t first, std::int64_t count, std::int64_t columns) {
     return rank_above_seen(problem_.columns.count, seen_->meet(first, count, columns), depth_.k);
   };
-  // The last square may be smaller.
-  ranks.rows = rank(area.first_row, area.rows, part.square > 0 ? area.rows - part.square : area.columns);
+  ranks.rows = rank(area.first_row, area.rows, part.columns());
   if (both) ranks.columns = rank(area.first_column, area.columns, area.rows);
   return ranks;
 }

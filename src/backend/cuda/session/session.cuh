@@ -55,8 +55,8 @@ class Session {
   // After a failure: nothing of the session is on its way any more.
   void drain() noexcept { cudaStreamSynchronize(context_.stream); }
 
-  // Before begin(): the points of a graph in an order in which tiles can be left out, if that pays, or in that of
-  // another session. Whether they are.
+  // Before begin(): the points of a graph in an order in which tiles can be left out, if that pays, or scattered; or in
+  // that of another session. Whether they are in another order than they are stored in.
   bool order_points(const Session* as);
   void begin(int rung, bool crowded);
   // Of some rows, under guessed cut-offs or without.
@@ -94,7 +94,7 @@ class Session {
   std::size_t tiles_in_flight() const;
   void show_lists() const;
   // What lists are for: k entries, of as many as they keep and as a part may add. Cut-offs fall to what is proved of
-  // the k-th key.
+  // the k-th key, or of one before it (Ranks).
   struct Depth {
     std::int64_t k, capacity, found;
   };
