@@ -17,8 +17,8 @@ struct TilePart {
   TileArea area;
   bool opens;      // its lists may have no cut-offs yet
   int passes = 0;  // how often it may be multiplied, if more often than others (fused/fused_job.cuh); else 0
-  // Not 0: two squares on the diagonal of an area that is on it itself, together in memory, and nothing else of it. The
-  // first has this side; the second what is left, no more and no less than half as much.
+  // Not 0, of an area on the diagonal: two squares on its own diagonal, together in memory, and nothing else of it. The
+  // first has this side, the second what is left: as much at most, and more than half of it.
   std::int64_t square = 0;
 
   std::int64_t columns() const { return square > 0 ? square : area.columns; }
