@@ -90,8 +90,7 @@ void test(std::size_t count, int capacity, int incoming_capacity, int k, Lows lo
   const DeviceLists device(lists), device_more(more);
   const gpu::Array<float> device_of_list(of_list), device_of_id(of_id);
   const libknng::SumBound of_sums({0x1p-10, 0x1p-12});
-  const Bounds bounds =
-      sums ? Bounds{.k = k, .sums = of_sums} : Bounds{k, device_of_list.get(), device_of_id.get()};
+  const Bounds bounds = sums ? Bounds{.k = k, .sums = of_sums} : Bounds{k, device_of_list.get(), device_of_id.get()};
   // Lists from `first` on.
   const auto job = [&](std::size_t first, std::size_t lists_of_job) {
     Bounds of_lists = bounds;

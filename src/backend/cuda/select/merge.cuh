@@ -33,9 +33,9 @@ struct Incoming {
 };
 
 // The bounds: the key of candidate c of list i is at most up = low + 2 (of_list[i] + of_id[c.id]). What a list's k-th
-// smallest key can be at most follows from k. With fewer widths, or with a lower rank in place of k, it is a guess. Null
-// pointers: the key is at most sums.up(low), or, without that, `low` is the key rounded down to fp32. Keys in the units
-// of lows.
+// smallest key can be at most follows from k. With fewer widths, or with a lower rank in place of k, it is a guess.
+// Null pointers: the key is at most sums.up(low), or, without that, `low` is the key rounded down to fp32. Keys in the
+// units of lows.
 struct Bounds {
   int k = 0;
   const float* of_list = nullptr;
