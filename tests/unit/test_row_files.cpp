@@ -455,10 +455,10 @@ void names_in_capitals(void**) {
       {"x.FVECS", vecs(bytes_of(1.0f), 2, 3)},
       {"X.FBIN", bytes_of(std::uint32_t{3}) + bytes_of(std::uint32_t{2}) + std::string(24, 'x')},
   };
-  for (const auto& [name, file] : files) {
-    scratch::write(dir / name, file);
-    const Outcome o = outcome([&] { read_rows(dir / name); });
-    if (o.code != KNNG_OK) fail_msg("%s: %d %s", name, o.code, o.message.c_str());
+  for (const auto& file : files) {
+    scratch::write(dir / file.first, file.second);
+    const Outcome o = outcome([&] { read_rows(dir / file.first); });
+    if (o.code != KNNG_OK) fail_msg("%s: %d %s", file.first, o.code, o.message.c_str());
   }
 }
 
