@@ -89,7 +89,7 @@ struct BothSides {
   __device__ const MergeJob& mine() const { return blockIdx.y == 0 ? rows : columns; }
 };
 
-// As many warps as possible wait for memory at a time, short of spilling registers.
+// Many warps wait for memory at a time. Some registers are spilled for that, which takes less than it saves.
 template <int kHeld>
 constexpr int kMergingBlocks = kHeld == 1   ? 8
                                : kHeld == 2 ? 6
