@@ -13,6 +13,7 @@
 
 #include "core/checked.h"
 #include "core/error.h"
+#include "core/large_pages.h"
 
 namespace libknng {
 
@@ -69,7 +70,8 @@ class Charge {
   std::int64_t bytes_;
 };
 
-// An array of trivial elements, 64-byte aligned, uninitialised, owned. A null budget counts nothing.
+// An array of trivial elements, 64-byte aligned, uninitialised, owned; a large one in large pages. A null budget counts
+// nothing.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -87,8 +89,10 @@ class Buffer {
       if (budget_) budget_->give(bytes_);
       throw;
     }
+    const std::size_t alignment = alignment_of(static_cast<std::size_t>(bytes_));
     const auto address = reinterpret_cast<std::uintptr_t>(memory_);
-    data_ = reinterpret_cast<T*>(static_cast<std::byte*>(memory_) + (kAlignment - address % kAlignment) % kAlignment);
+    data_ = reinterpret_cast<T*>(static_cast<std::byte*>(memory_) + (alignment - address % alignment) % alignment);
+    if (alignment == kLargePage) advise_large_pages(data_, static_cast<std::size_t>(bytes_));
   }
   Buffer(std::int64_t count, T fill, Budget* budget = nullptr) : Buffer(count, budget) {
     for (std::int64_t i = 0; i < count_; ++i) data_[i] = fill;
@@ -139,8 +143,13 @@ class Buffer {
 #ifdef __SANITIZE_ADDRESS__
   static void* take(std::size_t size) { return ::operator new (size, std::align_val_t{kAlignment}); }
   static void give(void* memory) noexcept { ::operator delete (memory, std::align_val_t{kAlignment}); }
+  static constexpr std::size_t alignment_of(std::size_t /*size*/) { return kAlignment; }
 #else
-  static void* take(std::size_t size) { return ::operator new(size + kAlignment); }
+  // What lies before an array in large pages is never touched, so it takes no memory.
+  static constexpr std::size_t alignment_of(std::size_t size) {
+    return size < kFewestInLargePages ? kAlignment : kLargePage;
+  }
+  static void* take(std::size_t size) { return ::operator new(size + alignment_of(size)); }
   static void give(void* memory) noexcept { ::operator delete(memory); }
 #endif
 

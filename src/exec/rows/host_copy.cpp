@@ -1,7 +1,5 @@
 #include "exec/rows/host_copy.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -14,7 +12,7 @@ namespace {
 
 // What a thread should have to do for waking it up to pay: bytes to pack, to copy, or to have found.
 constexpr std::int64_t kPacked = std::int64_t{1} << 19, kCopied = std::int64_t{1} << 20, kFound = std::int64_t{8} << 20;
-constexpr std::int64_t kPage = 4096, kLargePage = std::int64_t{2} << 20;
+constexpr std::int64_t kPage = 4096;
 
 }  // namespace
 
@@ -43,10 +41,6 @@ void copy_bytes(void* to, const void* from, std::int64_t bytes, ThreadTeam& team
 
 void touch_bytes(void* memory, std::int64_t bytes, ThreadTeam& team) noexcept {
   auto* const first = static_cast<std::byte*>(memory);
-  // What are whole large pages, in one fault each where the system has some; others hold somebody else's data too.
-  const std::int64_t ahead = -reinterpret_cast<std::intptr_t>(memory) & (kLargePage - 1);
-  const std::int64_t whole = (bytes - ahead) / kLargePage * kLargePage;
-  if (whole > 0) madvise(first + ahead, static_cast<std::size_t>(whole), MADV_HUGEPAGE);
   team.for_each(bytes, kFound, [&](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; at += kPage) first[at] = std::byte{};
   });
