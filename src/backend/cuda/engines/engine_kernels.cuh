@@ -14,6 +14,7 @@ namespace libknng::cuda {
 // What lies in memory of a tile at a time.
 struct TileBuffer {
   std::int64_t rows, columns;
+  std::int64_t squares = 1;  // of the diagonal that `rows` has room for
   constexpr std::int64_t elements() const { return rows * leading_dimension(columns); }
 };
 

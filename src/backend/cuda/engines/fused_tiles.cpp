@@ -21,8 +21,10 @@ constexpr std::int64_t kGrain = 128;
 // Of rows of a sample, which may meet a whole cluster at once, where rows of a build meet it in parts that double.
 constexpr int kPassesOfSample = 6;
 static_assert(fused::kPasses == kPassesOfPart && kPassesOfSample <= fused::kMostPasses);
-// Of fewer points all products take no longer than finding an order.
-constexpr std::int64_t kFewestOrdered = std::int64_t{1} << 17;
+// Of fewer points all products take no longer than finding cells.
+constexpr std::int64_t kFewestInCells = std::int64_t{1} << 17;
+// These may be scattered nevertheless, where so many neighbours are wanted that it pays.
+constexpr std::int64_t kFewestScattered = std::int64_t{1} << 14, kFewestWanted = 32;
 
 bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; }
@@ -49,6 +51,14 @@ std::int64_t arranged_terms(const knng_backend_problem& p) {
   return most;
 }
 
+// Points of a graph that keep their operands. Rows that are bytes would have to be rounded for an order.
+bool keeps_operands(const knng_backend_problem& p) { return p.square && !is_paged(p) && !multiplies_bytes(p); }
+// While cells are looked for there are no operands, whose memory it takes.
+bool may_find_cells(const knng_backend_problem& p) {
+  return keeps_operands(p) && p.columns.count >= kFewestInCells &&
+         cell_bytes(p.columns.count, p.columns.dim) <= ProductTiles::operand_bytes_of_graph(p);
+}
+
 // What a launch works in.
 template <class Number>
 struct FusedSpace {
@@ -66,7 +76,7 @@ struct FusedSpace {
       row_operands = space.take<std::byte>(rows * value_bytes_arranged);
       column_operands = space.take<std::byte>(columns * value_bytes_arranged);
     }
-    if (FusedTiles::may_order(p)) {
+    if (may_find_cells(p)) {
       const std::int64_t row_windows = in_windows(p.tile_rows), column_windows = in_windows(p.tile_cols);
       cutoffs = space.take<float>(row_windows + column_windows);
       near = space.take<std::uint64_t>(row_windows * column_windows);
@@ -96,15 +106,13 @@ FusedTiles::FusedTiles(const TileInputs& inputs) : ProductTiles(inputs) {
   multiprocessors_ = properties.multiprocessors;
 }
 
-// While it is looked for there are no operands, whose memory it takes. Rows that are bytes would have to be rounded for
-// it.
 bool FusedTiles::may_order(const knng_backend_problem& p) {
-  return p.square && !is_paged(p) && !multiplies_bytes(p) && p.columns.count >= kFewestOrdered &&
-         cell_bytes(p.columns.count, p.columns.dim) <= operand_bytes_of_graph(p);
+  if (p.columns.count >= kFewestInCells) return may_find_cells(p);
+  return keeps_operands(p) && p.columns.count >= kFewestScattered && p.k >= kFewestWanted;
 }
 
 std::int64_t FusedTiles::bytes(const knng_backend_problem& p) {
-  return ProductTiles::bytes(p) + (may_order(p) ? bytes_of<fused::BallArrays>(p.columns.count, p.columns.dim) : 0);
+  return ProductTiles::bytes(p) + (may_find_cells(p) ? bytes_of<fused::BallArrays>(p.columns.count, p.columns.dim) : 0);
 }
 
 std::int64_t FusedTiles::workspace_bytes(const knng_backend_problem& p) {
@@ -114,8 +122,10 @@ std::int64_t FusedTiles::workspace_bytes(const knng_backend_problem& p) {
 // Two squares on the diagonal are in memory together: the warps that select from one would leave a GPU half empty when
 // the last of them are at work.
 TileBuffer FusedTiles::buffer(const knng_backend_problem& p) {
-  const std::int64_t side = side_in_memory(p), squares = is_paged(p) ? 1 : 2;
-  return {p.square ? std::min(p.tile_rows, squares * side) : p.tile_rows, std::min(p.tile_cols, side)};
+  const std::int64_t side = side_in_memory(p), columns = std::min(p.tile_cols, side);
+  if (!p.square) return {p.tile_rows, columns};
+  const std::int64_t squares = is_paged(p) || p.tile_rows <= side ? 1 : 2;
+  return {std::min(p.tile_rows, squares * side), columns, squares};
 }
 
 bool FusedTiles::fuses() const noexcept { return !crowded_ && fuses(precision()); }
@@ -126,7 +136,7 @@ bool FusedTiles::fuses(Precision precision) const noexcept {
 }
 
 DeviceArray<std::int64_t> FusedTiles::find_order() {
-  if (!scatters()) return {};
+  if (!may_find_cells(in_.problem) || !fuses(Precision::fp16)) return {};
   return order_by_cells(in_.points.resident(), frame(), products(), in_.staging, in_.context);
 }
 

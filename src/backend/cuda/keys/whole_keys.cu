@@ -14,9 +14,9 @@ constexpr int kThreads = 256;
 // As few as make enough blocks of some thousand columns for all multiprocessors.
 constexpr int kColumnsOfWarp = 4, kColumnsOfBlock = kThreads / kCanonicalLanes * kColumnsOfWarp;
 
-// Rows that a block has: values of columns are read once for all of them.
+// Rows that a block has.
 template <class T>
-constexpr int kRowsOfBlock = T::kHeavy ? 1 : 4;
+constexpr int kRowsOfBlock = T::kHeavy ? 1 : kRowsOfWholeKeys;
 
 struct Part {
   const double* u;

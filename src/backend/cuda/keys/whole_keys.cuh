@@ -12,6 +12,9 @@
 
 namespace libknng::cuda {
 
+// Rows for which a value of a column is read once, at most.
+inline constexpr std::int64_t kRowsOfWholeKeys = 4;
+
 struct WholeKeysJob {
   CanonicalView rows;                  // row list[i] of them has the keys keys[i ld + c]
   const std::int64_t* list = nullptr;  // device memory

@@ -14,6 +14,7 @@
 #include "backend/cuda/engines/operands.cuh"
 #include "backend/cuda/keys/checked_keys.cuh"
 #include "backend/cuda/keys/smallest_keys.cuh"
+#include "backend/cuda/keys/whole_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
 #include "backend/cuda/rows/paged_points.cuh"
 #include "backend/cuda/rows/point_store.cuh"
@@ -45,7 +46,11 @@ constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
 Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
 
-std::int64_t tile_bytes(const knng_backend_problem& p) { return kernels_of(p).buffer(p).elements() * 4; }
+// Of a tile, or of one square where several lie in memory together: what rows that are redone work in goes by it.
+std::int64_t tile_bytes(const knng_backend_problem& p) {
+  const TileBuffer buffer = kernels_of(p).buffer(p);
+  return buffer.elements() / buffer.squares * 4;
+}
 
 // The largest tile as a selector sees it, from which it takes so many.
 SelectJob largest_job(const knng_backend_problem& p, Side side, std::int64_t capacity) {
@@ -145,7 +150,8 @@ std::int64_t refined_together(const knng_backend_problem& p) {
 }
 // The last rung takes about as much as a tile.
 std::int64_t redone_together(const knng_backend_problem& p) {
-  return std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
+  const std::int64_t fit = std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
+  return fit < kRowsOfWholeKeys ? fit : fit / kRowsOfWholeKeys * kRowsOfWholeKeys;
 }
 // Where rows are answered from a tree, no tile's memory is there for keys.
 std::int64_t checked_together(const knng_backend_problem& p) {
