@@ -25,6 +25,11 @@ class Handle:
         self._uses = 0
         self._closed = False
 
+    def __reduce__(self) -> Any:
+        """For pickle and copy.deepcopy(): what has a handle and can be pickled, as a Graph, has a __reduce__ of its own."""
+        raise TypeError(f"a {self._name} cannot be pickled or copied deeply: it is memory of this process. Arrays and "
+                        "graphs can")
+
     def out(self) -> Any:
         """Where the library puts a new object."""
         return ctypes.byref(self.pointer)

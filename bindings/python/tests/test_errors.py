@@ -1,4 +1,5 @@
 """Bad input: the kind of exception that Python has for it, with argument, value and limit, and nothing leaked."""
+import copy
 import os
 import pickle
 import subprocess
@@ -163,6 +164,13 @@ class BadInput(unittest.TestCase):
         error = pickle.loads(pickle.dumps(self.refused(ValueError, "", knng.graph, with_nan(), 3)))
         self.assertEqual((error.row, error.col), (13, 2))
         self.assertIn("NaN", str(error))
+
+    def test_what_cannot_be_pickled(self):
+        rows, sparse = knng.DataSet(X), knng.graph(X, 3).sparse()
+        for function in [pickle.dumps, copy.deepcopy]:
+            self.refused(TypeError, "a data set cannot be pickled", function, rows)
+            self.refused(TypeError, "a sparse matrix cannot be pickled", function, sparse)
+        self.assertEqual(copy.copy(rows).graph(3).width, 3)
 
     def test_nothing_is_kept_by_failures(self):
         def size():
