@@ -13,6 +13,7 @@ import logging
 import signal
 import sys
 import threading
+from _signal import getsignal  # signal.getsignal() looks each of its 62 answers up in an enumeration
 from typing import Any, Callable, Mapping, Optional, Protocol, Union
 
 from . import _declarations as c
@@ -132,8 +133,8 @@ class _Signals:
             return
         try:
             for number in SIGNALS:
-                handler = signal.getsignal(number)
-                if callable(handler) and not isinstance(handler, signal.Handlers):
+                handler = getsignal(number)
+                if callable(handler):  # SIG_DFL and SIG_IGN are numbers here, handlers not of Python's None
                     self._before[number] = handler
                     signal.signal(number, self._wrapped(handler))
         except ValueError:  # an interpreter of its own, which has no signals
