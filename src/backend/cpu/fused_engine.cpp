@@ -175,17 +175,20 @@ std::int64_t redo_lists(const CpuProblem& problem, std::vector<FusedWorker>& wor
 
 bool fused_can_run(const Metric& metric, std::int64_t dim) { return product_filter_can_run(metric, dim); }
 
-// Operands cost about as much as comparing each column directly with some 150 queries (50,000 x 128 and 20,000 x 784,
-// fp32). From guessed cut-offs a list takes about 1.5 k keys: the filter pays while that is a small share of the
-// columns (20,000 x 8: at k = 2,500 it still takes two thirds of the direct engine's time). Of graphs with short lists
-// the direct engine takes all keys of a strip at once, which suits few columns: 600 x 32 at k = 1 take it seven eighths
-// of the filter's time, 800 x 128 eight sevenths; at k = 10 1,000 x 32 19 twentieths and 1,200 x 32 21.
+// Operands cost about as much as comparing each column directly with 50 to 130 queries, with more where dimensions are
+// many: 128 queries take the filter 0.6 of the direct engine's time against 20,000 x 50, 0.97 against 20,000 x 784 and
+// 1.17 against 5,000 x 2,000 (fp32). From guessed cut-offs a list takes about 1.5 k keys: the filter pays while that is
+// a small share of the columns (20,000 x 8: at k = 2,500 it still takes two thirds of the direct engine's time). Of
+// graphs with short lists the direct engine takes all keys of a strip at once, which suits few columns: 600 x 32 at
+// k = 1 take it seven eighths of the filter's time, 800 x 128 eight sevenths; at k = 10 1,000 x 32 19 twentieths and
+// 1,200 x 32 21.
 bool fused_pays(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
                 std::int64_t k) {
   if (kept_lows_pay(metric, dtype, dim, rows, columns, k)) return true;
   const bool listed = rows == columns && k <= SideLists::kMostListed;  // as queries that are as many rarely are
   const std::int64_t fewest = listed ? std::min<std::int64_t>(800 + 25 * k, 1200) : 800;
-  return rows >= 192 && columns >= fewest && k <= columns / 16;
+  const std::int64_t fewest_rows = std::min<std::int64_t>(144 + dim / 48, 192);
+  return rows >= fewest_rows && columns >= fewest && k <= columns / 16;
 }
 
 std::int64_t fused_operand_bytes(const Metric& metric, std::int32_t dtype, std::int64_t k, const TileGrid& grid,
