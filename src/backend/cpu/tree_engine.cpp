@@ -35,9 +35,10 @@ bool bounds_are_faster(std::int64_t dim, std::int64_t columns, std::int64_t k) {
 // as its kernels are (13 to 16). A graph's short lists take all keys at once in the direct engine, if rows are few.
 bool tree_pays(const Metric& metric, std::int32_t dtype, std::int64_t dim, std::int64_t rows, std::int64_t columns,
                std::int64_t k) {
-  constexpr std::int64_t kFewDims = 8, kFewestQueries = 256, kFewRows = 1000, kVeryFewRows = 300, kMoreDims = 12;
+  constexpr std::int64_t kVeryFewDims = 4, kFewDims = 8, kFewRows = 1000, kVeryFewRows = 300, kMoreDims = 12;
   constexpr std::int64_t kSomeNeighbours = 8, kLongList = SideLists::kMostListed + 1;
-  if (rows < std::min(columns, kFewestQueries)) return false;
+  const std::int64_t fewest_queries = dim <= kVeryFewDims ? 96 : 256;
+  if (rows < std::min(columns, fewest_queries)) return false;
   if (dim >= kFewDims && bounds_are_faster(dim, columns, k) && kept_lows_pay(metric, dtype, dim, rows, columns, k))
     return false;
   const bool listed = rows == columns && k < kLongList;
