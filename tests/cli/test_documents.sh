@@ -45,12 +45,17 @@ while read -r code; do
 done <codes
 diff manual_codes guide_codes >out || die "exit codes of the manual page (<) and of errors.md (>) differ"
 
-# The variables that the library has for its settings, and no other, are in the manual page and in the guide.
+# The variables that the library has for its settings, and no other, are in the manual page and in the guide; the page
+# also has those of no setting.
 expect 0 "$knng" settings
 sed -n 's/^ *default from \(KNNG_[A-Z_]*\),.*/\1/p' out | sort >variables
 [ "$(wc -l <variables)" -ge 8 ] || die "few settings have a variable: $(cat variables)"
 variables_of() { grep -oE 'KNNG_[A-Z_]+' | sort -u; }
-sed -n '/^\.SH ENVIRONMENT/,/^\.SH EXAMPLES/p' manual | variables_of >manual_variables
+sed -n '/^\.SH ENVIRONMENT/,/^\.SH EXAMPLES/p' manual >environment
+for variable in KNNG_BACKEND_DIR OMP_NUM_THREADS; do
+  grep -qx "\.B $variable" environment || die "the manual page does not describe $variable"
+done
+grep -v '^\.B KNNG_BACKEND_DIR$' environment | variables_of >manual_variables
 sed -n '/^Settings that say where/,/^$/p' "$source_root/docs/guide/settings.md" | variables_of >guide_variables
 for page in manual guide; do
   diff variables "${page}_variables" >out || die "variables of the library (<) and of the $page (>) differ"
