@@ -26,9 +26,10 @@ double canonical_sum(std::span<const double> x) noexcept {
 
 // The plain loop, compiled anew for processors with wider vectors: the lanes of a block are independent, so that the
 // compiler may take them together. Flattened, so that a power's fused operations are instructions too, not calls.
-// A sanitizer's start-up does not survive the choice that the loader makes here.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+// Not with g++ before 12, which does not know these processors, and not with musl, whose loader makes no such choice; a
+// sanitizer's start-up does not survive it.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define KNNG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
 #else
 #define KNNG_CLONES
