@@ -40,7 +40,7 @@ void written_while_it_is_read(void**) {
       const std::string part(size / 16, 'b');
       started = true;
       for (std::size_t at = 0; at < size; at += part.size())
-        static_cast<void>(::pwrite(fd, part.data(), part.size(), static_cast<off_t>(8 + at)));
+        if (::pwrite(fd, part.data(), part.size(), static_cast<off_t>(8 + at)) < 0) break;
       ::close(fd);
     });
     std::string rows(size, 0);
@@ -68,10 +68,8 @@ void written_without_end(void**) {
   assert_int_equal(::truncate(path.c_str(), 8 + std::int64_t{2047} * (1 << 20)), 0);
   const std::jthread writer([&](const std::stop_token& stop) {
     const int fd = ::open(path.c_str(), O_WRONLY);
-    while (!stop.stop_requested()) {
-      static_cast<void>(::pwrite(fd, "A", 1, 8));
+    while (!stop.stop_requested() && ::pwrite(fd, "A", 1, 8) == 1)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
     ::close(fd);
   });
   const auto waited = [&](volatile std::int32_t& stop) {
