@@ -45,8 +45,8 @@ inline const char* simd_target_name(SimdTarget target) {
 }
 
 // Whether this processor and its operating system run code of that target. AVX2 and AVX3 mean to Highway everything
-// that gcc may emit inside their regions (HWY_TARGET_STR_AVX2 and _AVX3 in hwy/ops/set_macros-inl.h), hence the list;
-// every processor with AVX2 and FMA has F16C.
+// that gcc may emit inside their regions (HWY_TARGET_STR_AVX2 and _AVX3 in hwy/ops/set_macros-inl.h, there since 1.0.5
+// with AVX512CD), hence the list; every processor with AVX2 and FMA has F16C.
 inline bool simd_target_supported(SimdTarget target) {
   if (target == SimdTarget::baseline) return true;
 #ifdef __x86_64__
@@ -55,8 +55,8 @@ inline bool simd_target_supported(SimdTarget target) {
                     __builtin_cpu_supports("aes") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
   if (target == SimdTarget::avx2) return avx2;
-  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
 #else
   return false;
 #endif
