@@ -60,8 +60,9 @@ def tag_of(library: pathlib.Path) -> str:
 def copy_sources(to: pathlib.Path) -> None:
     """What belongs to the package, and the licence."""
     shutil.copytree(HERE / "knng", to / "knng", ignore=shutil.ignore_patterns("__pycache__", "lib"))
+    (to / "knng").chmod(0o755)  # also where the source takes no files
     for file in [HERE / "pyproject.toml", HERE / "README.md", ROOT / "LICENSE"]:
-        shutil.copy(file, to)
+        shutil.copyfile(file, to / file.name)
 
 
 def build(library: pathlib.Path | None, out: pathlib.Path) -> list[pathlib.Path]:

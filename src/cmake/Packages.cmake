@@ -177,13 +177,16 @@ matrices in, graphs for Matrix, igraph, uwot, dbscan and BiocNeighbors out."
     list(APPEND left_out PATTERN vignettes EXCLUDE)
   endif()
   list(JOIN left_out " " left_out)
+  # Also where those of the source take none.
+  set(folders_that_take_files "OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE")
   # configure takes the library where compilers look, which leaves no path in what is linked. R CMD build runs the
   # vignette, with a copy that it installs by itself.
   set(site_library "\$ENV{DESTDIR}/usr/lib/R/site-library")
   set(archive ${package_folder}/r/knng_${PROJECT_VERSION}.tar.gz)
   install(CODE "
     file(REMOVE_RECURSE ${package_folder}/r)
-    file(COPY ${PROJECT_SOURCE_DIR}/bindings/r/ DESTINATION ${package_folder}/r/knng ${left_out})
+    file(COPY ${PROJECT_SOURCE_DIR}/bindings/r/ DESTINATION ${package_folder}/r/knng
+      DIRECTORY_PERMISSIONS ${folders_that_take_files} ${left_out})
     file(MAKE_DIRECTORY \"${site_library}\")
     set(build --no-manual ${package_folder}/r/knng)
     set(INSTALL --strip --no-multiarch \"--library=${site_library}\" ${archive})

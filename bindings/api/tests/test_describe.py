@@ -41,6 +41,7 @@ def main(include):
             copy = pathlib.Path(folder) / "include"
             shutil.rmtree(copy, ignore_errors=True)
             shutil.copytree(include, copy)
+            subprocess.run(["chmod", "-R", "u+w", str(copy)], check=True)  # where the source cannot be written to
             text = (copy / "knng" / name).read_text()
             if there not in text:
                 sys.exit(f"{name} has no \"{there}\" any more: the test must follow")

@@ -19,6 +19,10 @@ lacks=$(Rscript --vanilla -e 'for (name in c("Matrix", "testthat", "knitr", "mar
 rm -rf "$work"
 mkdir -p "$work"
 cd "$work"
+# A copy, as that of a source which cannot be written to can neither be configured nor removed.
+cp -r "$package" source
+chmod -R u+w source
+package=source
 export R_LIBS_USER="$work/none" R_ENVIRON_USER=/dev/null R_PROFILE_USER="$work/profile" NOT_CRAN=true
 # In place of CRAN and Bioconductor there is an archive without packages.
 mkdir -p archive/src/contrib
@@ -69,6 +73,7 @@ if command -v pkg-config >/dev/null; then
   # Whatever knng.pc says, the header counts.
   mkdir another
   cp -r "$INCLUDE_DIR/." another
+  chmod -R u+w another
   sed -i 's/^#define KNNG_HEADER_VERSION .*/#define KNNG_HEADER_VERSION 0x000a00/' another/knng/types.h
   asked "$work/another" 0.9.0 && echo "configure took headers of 0.10" && exit 1
   grep -q 'this package is for libknng 0.9' said
