@@ -166,7 +166,7 @@ typedef struct knng_backend_engine {
   int64_t most_pairs;      /* of a tile: larger ones do not pay */
   int64_t pairs_alone;     /* most pairs of a graph that should be one tile, if one device has it alone */
   int32_t redoes_by_lists; /* redo() can do without all keys, where all points stay on the device */
-  int64_t candidates;      /* that a list should keep at least; fewer do for most precisions */
+  int64_t candidates;      /* that a list should keep, if there is memory for it and all points stay on the device */
 } knng_backend_engine;
 
 /* Where results go: entry 0 is that of point 0, whatever rows a call is for. */
@@ -254,15 +254,17 @@ typedef struct knng_backend_seam {
    * `guess`, under cut-offs that first_cutoffs() guesses, and 1 where it does not; infinite where the next precision
    * would do better, whatever is left. Lists and cut-offs are those of
    * begin() afterwards. An estimate, which nothing but time depends on; 0 where it would take about as long as the
-   * tiles, or where points come in blocks. crowded: what begin() should be told if rows are redone by lists. */
+   * tiles, or where points come in blocks. crowded: what begin() should be told if rows are redone by lists.
+   * long_lists: what first_cutoffs() should be told. */
   int32_t (*sample)(knng_backend_session* session, int32_t guess, double* unproved, int32_t* crowded,
-                    knng_backend_error* error);
+                    int32_t* long_lists, knng_backend_error* error);
   /* Before the first tile: gives rows [first, first + count) first cut-offs from a few columns, where that pays. With
    * `guess` these are drawn at random: nearly all lists fill under such cut-offs, and those that do not are left
    * without a proof. made: whether it guessed. Returns when other sessions can adopt them. Until begin() a session that
-   * guessed takes it that all rows have guesses. Nothing but time depends on it. */
-  int32_t (*first_cutoffs)(knng_backend_session* session, int64_t first, int64_t count, int32_t guess, int32_t* made,
-                           knng_backend_error* error);
+   * guessed takes it that all rows have guesses. long_lists: lists keep as many candidates as the plan has room for,
+   * else no more than most precisions need; the same in all sessions. Nothing but time depends on it. */
+  int32_t (*first_cutoffs)(knng_backend_session* session, int64_t first, int64_t count, int32_t guess,
+                           int32_t long_lists, int32_t* made, knng_backend_error* error);
   /* Distances and selection of a tile; in a square problem each pair serves both of its points, and a tile lies on the
    * diagonal (first_row == first_column, rows == columns) or does not touch it. May return before it is done, but not
    * before all but some of the tiles before it are. */

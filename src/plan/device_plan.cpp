@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/checked.h"
+#include "plan/list_places.h"
 
 namespace libknng {
 namespace {
@@ -35,11 +36,8 @@ struct BudgetedProblem : DeviceProblem {
 
 std::int64_t whole_grains(std::int64_t side) { return std::max(kGrain, side / kGrain * kGrain); }
 
-// A list keeps more than k candidates, so that a bound that cannot tell neighbours from their rivals still proves most
-// rows. How many are enough is the bound's matter: rows that need more are found out and redone.
-std::int64_t list_capacity(const BudgetedProblem& p) {
-  return std::min(round_up(std::max(checked_add(p.k, p.k / 8 + 16, "k"), p.candidates), 32), p.columns);
-}
+// Of a list, but of those that the engine would like where all points stay on the device.
+std::int64_t list_capacity(const BudgetedProblem& p) { return list_places(p.k, 0, p.columns); }
 
 // Rows that are answered together lie the closer the more they are, so that calls are few: one for each device, or as
 // many more as the largest call makes necessary, all alike.
@@ -208,7 +206,8 @@ DevicePlan plan_of_all_lists(const BudgetedProblem& p, std::int64_t capacity) {
   const auto fits_and_pays = [&](const DevicePlan& plan) {
     return fits(plan) && pays(p, {plan.grid.tile_rows, plan.grid.tile_cols});
   };
-  DevicePlan plan = resident_plan(p, largest, capacity);
+  DevicePlan plan = resident_plan(p, largest, list_places(p.k, p.candidates, p.columns));
+  if (!fits_and_pays(plan)) plan = resident_plan(p, largest, capacity);
   // Sides that were asked for do not shrink, but need not have more memory than is used.
   if (!fits_and_pays(plan)) plan = resident_plan(p, soon, capacity);
   if (!fits_and_pays(plan)) {

@@ -1,6 +1,7 @@
 /* Rows that are rounded to bytes before anything else (src/backend/cuda/engines/engine.h has from which size on): the
  * bits are those of tiles in memory, which begin with fp16, whatever rows do to bytes. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,8 @@ static knng_graph* graph_by(const question* q, const char* engine) {
   return g;
 }
 
-/* Returns the keys that were evaluated for each neighbour: bytes leave more to evaluate than fp16 does. */
+/* Returns the keys that were evaluated for each neighbour: bytes leave more to evaluate than fp16 does, and take longer
+ * lists. */
 static double same_as_tiles(const question* q, const char* label) {
   knng_graph *g = graph_by(q, "fused"), *expected = graph_by(q, "tiled");
   expect_same(expected, g, label);
@@ -75,8 +77,8 @@ static double same_as_tiles(const question* q, const char* label) {
   const double keys = stat_of(g, "keys") / lists / (double)q->k;
   printf("%s: %.2f keys a neighbour, %.0f rows redone, at most %.0f candidates\n", label, keys,
          stat_of(g, "redone_fp64"), stat_of(g, "candidates_max"));
-  /* Lists are longer where bytes may be tried. */
-  assert_true(stat_of(g, "candidates_max") >= 2 * stat_of(expected, "candidates_max"));
+  const bool long_lists = stat_of(g, "candidates_max") > stat_of(expected, "candidates_max");
+  assert_true(keys < 1.2 || long_lists);
   knng_graph_destroy(g);
   knng_graph_destroy(expected);
   return keys;
@@ -106,7 +108,7 @@ static void of_noise(void** state) {
   (void)state;
   test_rows rows = make_rows(noise, many, 4);
   const question q = question_of(&rows, &distance, 10);
-  assert_true(same_as_tiles(&q, "noise") < 1.5);
+  assert_true(same_as_tiles(&q, "noise") < 1.2);
   rows_free(&rows);
 }
 static void of_outliers(void** state) {

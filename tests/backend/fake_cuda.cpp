@@ -166,16 +166,17 @@ std::int64_t guessed_rank(const knng_backend_session* s) {
 
 // Only where a test asks for it: else every rung would be reached by few.
 std::int32_t sample(knng_backend_session* s, std::int32_t guess, double* unproved, std::int32_t* crowded,
-                    knng_backend_error* error) {
+                    std::int32_t* long_lists, knng_backend_error* error) {
   return on(s, fake::kSample, error, [&] {
     const std::int64_t rank = guess ? guessed_rank(s) : 0;
+    *long_lists = 0;  // its lists have always the plan's length
     *crowded = behaviour(s->number, "crowds") >= 0;
     *unproved = guess && rank == 0 ? 1 : behaviour(s->number, "samples") >= 0 ? s->sample(rank) : 0;
   });
 }
 
 std::int32_t first_cutoffs(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t guess,
-                           std::int32_t* made, knng_backend_error* error) {
+                           std::int32_t, std::int32_t* made, knng_backend_error* error) {
   return on(s, fake::kFirstCutoffs, error, [&] {
     const std::int64_t rank = guess ? guessed_rank(s) : 0;
     *made = rank > 0 ? 1 : 0;

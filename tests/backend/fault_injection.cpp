@@ -180,13 +180,14 @@ std::int32_t begin(knng_backend_session* s, std::int32_t rung, std::int32_t crow
   return on(s, fake::kBegin, error, [&] { return real().begin(s->session, rung, crowded, error); });
 }
 std::int32_t sample(knng_backend_session* s, std::int32_t guess, double* unproved, std::int32_t* crowded,
-                    knng_backend_error* error) {
-  return on(s, fake::kSample, error, [&] { return real().sample(s->session, guess, unproved, crowded, error); });
+                    std::int32_t* long_lists, knng_backend_error* error) {
+  return on(s, fake::kSample, error,
+            [&] { return real().sample(s->session, guess, unproved, crowded, long_lists, error); });
 }
 std::int32_t first_cutoffs(knng_backend_session* s, std::int64_t first, std::int64_t count, std::int32_t guess,
-                           std::int32_t* made, knng_backend_error* error) {
+                           std::int32_t long_lists, std::int32_t* made, knng_backend_error* error) {
   return on(s, fake::kFirstCutoffs, error,
-            [&] { return real().first_cutoffs(s->session, first, count, guess, made, error); });
+            [&] { return real().first_cutoffs(s->session, first, count, guess, long_lists, made, error); });
 }
 std::int32_t tile(knng_backend_session* s, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
                   std::int64_t columns, knng_backend_error* error) {

@@ -152,6 +152,30 @@ void every_budget_that_can_be_met_is_met(void**) {
   }
 }
 
+// Where they and all points fit: else lists are short before tiles are small, points come in blocks, or lists in
+// slices.
+void lists_are_long_where_memory_is(void**) {
+  Problem p = problem_of(400'000, 400'000, 10, 1);
+  const DevicePlan few = make_device_plan(p);
+  p.candidates = 96;
+  const DevicePlan most = make_device_plan(p);
+  assert_int_equal(few.capacity, 32);
+  assert_int_equal(most.capacity, 96);
+  assert_int_equal(most.grid.tile_rows, few.grid.tile_rows);
+  assert_int_equal(most.smallest, few.smallest);
+  const auto capacity_in = [&](std::int64_t bytes) {
+    p.max_bytes = bytes;
+    const DevicePlan plan = make_device_plan(p);
+    assert_true(plan.bytes <= bytes);
+    return plan.capacity;
+  };
+  assert_int_equal(capacity_in(most.bytes), 96);
+  const std::int64_t lists = p.rows * (96 - 32) * 8;
+  assert_true(most.bytes - few.bytes == lists);
+  assert_int_equal(capacity_in(few.bytes - few.grid.tile_rows * few.grid.tile_cols * 4), 32);
+  assert_int_equal(capacity_in(few.smallest), 32);
+}
+
 // 400,000 x 2,048 in fp32 with lists of ten: 3.3 GB of rows, 1.6 GB of operands.
 void points_that_do_not_fit_come_in_blocks(void**) {
   Problem p = problem_of(400'000, 400'000, 10, 1);
@@ -437,6 +461,7 @@ int main() {
       cmocka_unit_test(few_points_are_one_tile),
       cmocka_unit_test(what_was_asked_for_is_kept),
       cmocka_unit_test(every_budget_that_can_be_met_is_met),
+      cmocka_unit_test(lists_are_long_where_memory_is),
       cmocka_unit_test(points_that_do_not_fit_come_in_blocks),
       cmocka_unit_test(lists_that_do_not_fit_come_in_slices),
       cmocka_unit_test(bands_keep_few_blocks_in_use),

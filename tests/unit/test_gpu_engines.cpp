@@ -32,12 +32,35 @@ const char* choice(knng_backend_problem p) {
   return "none";
 }
 
-// Whether rows are rounded to bytes first; lists are longer then.
-bool begins_with_rounded_bytes(const knng_backend_problem& p) {
-  const bool begins = libknng::cuda::rungs_of(p).front().number == KNNG_RUNG_ROUNDED_BYTES;
-  assert_true(begins == (libknng::cuda::engine_of(p).candidates(p) > 3 * p.k));
-  assert_true(begins || libknng::cuda::engine_of(p).candidates(p) == 0);
-  return begins;
+bool wants_long_lists(const knng_backend_problem& p) {
+  const std::int64_t candidates = libknng::cuda::engine_of(p).candidates(p);
+  assert_true(candidates == 0 || candidates > 3 * p.k);
+  return candidates > 0;
+}
+
+// Whether rows are rounded to bytes first; lists are longer then, if there is memory for it.
+bool begins_with_rounded_bytes(knng_backend_problem p) {
+  const auto begins = [&] { return libknng::cuda::rungs_of(p).front().number == KNNG_RUNG_ROUNDED_BYTES; };
+  if (!begins()) return false;
+  assert_true(wants_long_lists(p));
+  p.capacity = 3 * p.k;
+  assert_false(begins());
+  p.capacity = libknng::cuda::engine_of(p).candidates(p);
+  assert_true(p.capacity == 0 || begins());
+  return true;
+}
+
+// Of fp16 where there is a sample that tells whether they pay.
+void long_lists(void**) {
+  assert_true(wants_long_lists(problem_of(92'682, 92'682, 288, 32)));
+  assert_true(wants_long_lists(problem_of(92'682, 92'682, 320, 10, Term::product)));
+  assert_false(wants_long_lists(problem_of(92'681, 92'681, 288, 32)));
+  assert_false(wants_long_lists(problem_of(92'682, 92'682, 287, 32)));
+  assert_false(wants_long_lists(problem_of(92'682, 92'682, 288, 33)));
+  assert_false(wants_long_lists(problem_of(92'681, 92'682, 288, 32)));
+  knng_backend_problem p = problem_of(92'682, 92'682, 288, 32);
+  p.blocks_held = 3;
+  assert_false(wants_long_lists(p));
 }
 
 void rounded_bytes(void**) {
@@ -141,7 +164,8 @@ void bytes(void**) {
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(graphs), cmocka_unit_test(rounded_bytes), cmocka_unit_test(bytes),
-                              cmocka_unit_test(queries), cmocka_unit_test(metrics_without_products)};
+  const CMUnitTest tests[] = {cmocka_unit_test(graphs),     cmocka_unit_test(rounded_bytes),
+                              cmocka_unit_test(long_lists), cmocka_unit_test(bytes),
+                              cmocka_unit_test(queries),    cmocka_unit_test(metrics_without_products)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -203,17 +203,19 @@ std::int32_t begin(knng_backend_session* session, std::int32_t rung, std::int32_
 }
 
 std::int32_t sample(knng_backend_session* session, std::int32_t guess, double* unproved, std::int32_t* crowded,
-                    knng_backend_error* error) {
+                    std::int32_t* long_lists, knng_backend_error* error) {
   return on(session, error, [&](cuda::Session& s) {
     const cuda::Outlook outlook = s.sample(guess != 0);
     *unproved = outlook.unproved;
     *crowded = outlook.crowded ? 1 : 0;
+    *long_lists = outlook.long_lists ? 1 : 0;
   });
 }
 
 std::int32_t first_cutoffs(knng_backend_session* session, std::int64_t first, std::int64_t count, std::int32_t guess,
-                           std::int32_t* made, knng_backend_error* error) {
-  return on(session, error, [&](cuda::Session& s) { *made = s.first_cutoffs(first, count, guess != 0) ? 1 : 0; });
+                           std::int32_t long_lists, std::int32_t* made, knng_backend_error* error) {
+  return on(session, error,
+            [&](cuda::Session& s) { *made = s.first_cutoffs(first, count, guess != 0, long_lists != 0) ? 1 : 0; });
 }
 
 std::int32_t tile(knng_backend_session* session, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,

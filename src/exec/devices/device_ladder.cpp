@@ -77,11 +77,11 @@ void share_cutoffs(Team& team) {
 }
 
 // Each device gives a share of the rows first cut-offs. False: they should have been guessed, and one cannot guess.
-bool first_cutoffs(Team& team, const TaskPlan& plan, bool guess) {
+bool first_cutoffs(Team& team, const TaskPlan& plan, bool guess, bool long_lists) {
   std::atomic<bool> missing{false};
   team.each([&](std::size_t i) {
     const Share share(plan, i, team.size());
-    if (share.count > 0 && team[i].first_cutoffs(share.first, share.count, guess) != guess) missing = true;
+    if (team[i].first_cutoffs(share.first, share.count, guess, long_lists) != guess) missing = true;
   });
   share_cutoffs(team);
   return !missing;
@@ -115,10 +115,10 @@ void begin(Team& team, const knng_backend_rung& rung, bool crowded = false) {
 }
 
 // A rung, by its place on the ladder; whether its first cut-offs are guessed; whether it leaves many rows without a
-// proof; and whether lists will be crowded.
+// proof; and whether lists will be crowded, or should be long.
 struct Choice {
   std::size_t rung;
-  bool guess = false, leaves = false, crowded = false;
+  bool guess = false, leaves = false, crowded = false, long_lists = false;
 };
 
 // Begins one of the rungs from `next` on, with empty lists and first cut-offs. Samples tell what each would leave
@@ -134,9 +134,9 @@ std::optional<Choice> begin_rung(Team& team, const Job& job, const TaskPlan& pla
     begin(team, ladder[at]);
     const bool last = at + 1 == ladder.size();
     Choice choice{at};
-    choice.guess = team[0].sample(true, choice.crowded) <= kHopeless;
+    choice.guess = team[0].sample(true, choice.crowded, choice.long_lists) <= kHopeless;
     const bool asks = !choice.guess && !only && (weighs || !last);
-    const double unproved = asks ? team[0].sample(false, choice.crowded) : 0;
+    const double unproved = asks ? team[0].sample(false, choice.crowded, choice.long_lists) : 0;
     choice.leaves = unproved > kHopeless;
     const double cost = cost_of(job, ladder[at]) + unproved * kRedoneByLists;
     if (const double all = cost + (choice.crowded ? kCrowded : 0); (weighs || !choice.leaves) && all < least) {
@@ -148,9 +148,9 @@ std::optional<Choice> begin_rung(Team& team, const Job& job, const TaskPlan& pla
     if (best->rung != at || best->crowded) begin(team, ladder[best->rung], best->crowded);
     break;
   }
-  if (first_cutoffs(team, plan, best->guess)) return best;
+  if (first_cutoffs(team, plan, best->guess, best->long_lists)) return best;
   begin(team, ladder[best->rung], best->crowded);  // who guessed takes it that all did
-  first_cutoffs(team, plan, false);
+  first_cutoffs(team, plan, false, best->long_lists);
   return best;
 }
 

@@ -47,16 +47,18 @@ class DeviceSession {
     require(job_.backend.begin(session_.get(), rung, crowded ? 1 : 0, &error_));
   }
   // Returns the share of rows without a proof.
-  double sample(bool guess, bool& crowded) {
+  double sample(bool guess, bool& crowded, bool& long_lists) {
     double unproved = 0;
-    std::int32_t is_crowded = 0;
-    require(job_.backend.sample(session_.get(), guess ? 1 : 0, &unproved, &is_crowded, &error_));
+    std::int32_t is_crowded = 0, are_long = 0;
+    require(job_.backend.sample(session_.get(), guess ? 1 : 0, &unproved, &is_crowded, &are_long, &error_));
     crowded = is_crowded != 0;
+    long_lists = are_long != 0;
     return unproved;
   }
-  bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess) {
+  bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess, bool long_lists) {
     std::int32_t made = 0;
-    require(job_.backend.first_cutoffs(session_.get(), first, count, guess ? 1 : 0, &made, &error_));
+    require(
+        job_.backend.first_cutoffs(session_.get(), first, count, guess ? 1 : 0, long_lists ? 1 : 0, &made, &error_));
     return made != 0;
   }
   void run(const Tile& t) {

@@ -63,7 +63,7 @@ struct GpuEngine {
   // Whether it should do a problem for which no engine was asked for.
   bool (*pays)(const knng_backend_problem& p);
   std::span<const knng_backend_rung> (*rungs)(const knng_backend_problem& p);
-  std::int64_t (*candidates)(const knng_backend_problem& p);  // that a list should keep at least
+  std::int64_t (*candidates)(const knng_backend_problem& p);  // that a list should keep; 0: no more than others
   // Coordinates of pairs that a multiprocessor gets done in a cycle on a rung.
   double (*coordinates)(const knng_backend_problem& p, std::int32_t rung, const Throughput& device);
 };
@@ -119,7 +119,11 @@ inline constexpr std::int64_t kBytesInRegistersFrom = 65, kBytesInMemoryFrom = 2
 // them. Lists keep several times k candidates then, so k is small.
 inline constexpr std::int64_t kRoundedBytesFrom = 288, kRoundedBytesTo = 2 * kRegistersPay;
 inline constexpr double kCoordinatesOfRoundedBytes = 0x1p28;
-inline constexpr std::int64_t kFewestRowsOfRoundedBytes = 8192;
+
+// A sample of the rows tells what tiles of a precision will be like. It takes about a millisecond, and all pairs of
+// fewer some ten; and of fewer rows it is no small part.
+inline constexpr double kPairsWorthSampling = 0x1p33;
+inline constexpr std::int64_t kFewestRowsSampledFrom = 8192;
 
 // Canonical keys of fewer pairs, with no more coordinates together, take less time than what a filter or a tree begins
 // and ends with: some ten launches and waits. (A device with no more than
@@ -182,12 +186,24 @@ inline bool registers_pay(const knng_backend_problem& p, std::int64_t most_dimen
   return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
 }
 inline bool registers_pay_for_bytes(const knng_backend_problem& p) { return registers_pay(p, 2 * kRegistersPay); }
+// For 20 neighbours of 1,533,876 normally distributed rows of 295 values, rounded to bytes, 99 keys a row are
+// evaluated.
+inline std::int64_t long_list(const knng_backend_problem& p) { return 6 * p.k + 36; }
+// Before there is a plan, it takes memory for granted.
+inline bool has_long_lists(const knng_backend_problem& p) { return p.capacity == 0 || p.capacity >= long_list(p); }
 // Squared differences are never negative, which bounds the key of a row that is too far from its bytes.
 inline bool rounds_to_bytes(const knng_backend_problem& p) {
   if (term_of(p) != Term::squared_difference || p.k > kFewNeighbours || p.blocks_held > 0) return false;
   if (p.columns.dim < kRoundedBytesFrom || p.columns.dim > kRoundedBytesTo) return false;
   const double coordinates = static_cast<double>(p.columns.count) * static_cast<double>(p.columns.dim);
-  return p.rows.count >= kFewestRowsOfRoundedBytes && coordinates >= kCoordinatesOfRoundedBytes;
+  return p.rows.count >= kFewestRowsSampledFrom && coordinates >= kCoordinatesOfRoundedBytes && has_long_lists(p);
+}
+// Products in fp16 of clustered points of so many dimensions leave several times k candidates as well. A sample tells,
+// if there is one.
+inline bool may_take_long_lists(const knng_backend_problem& p) {
+  const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
+  return p.square != 0 && p.k <= kFewNeighbours && p.blocks_held == 0 && p.columns.dim >= kRoundedBytesFrom &&
+         p.rows.count >= kFewestRowsSampledFrom && pairs >= kPairsWorthSampling;
 }
 // Of bytes comparing pays up to twice as many dimensions. Where fp16 follows, it takes little longer than in memory.
 inline bool registers_pay(const knng_backend_problem& p) {
@@ -201,8 +217,9 @@ inline Rungs fused_rungs(const knng_backend_problem& p) {
 }
 inline Rungs sum_rungs(const knng_backend_problem&) { return kSumRungs; }
 inline Rungs key_rungs(const knng_backend_problem&) { return kKeyRungs; }
-// For 20 neighbours of 1,533,876 normally distributed rows of 295 values 99 keys a row are evaluated.
-inline std::int64_t candidates_of_fused(const knng_backend_problem& p) { return rounds_to_bytes(p) ? 6 * p.k + 36 : 0; }
+inline std::int64_t candidates_of_fused(const knng_backend_problem& p) {
+  return rounds_to_bytes(p) || may_take_long_lists(p) ? long_list(p) : 0;
+}
 inline std::int64_t few_candidates(const knng_backend_problem&) { return 0; }
 inline bool boxes_pay(const knng_backend_problem& p) {
   if (!are_many(p)) return false;

@@ -14,8 +14,10 @@ __device__ bool before(Candidate a, Candidate b) { return a.low < b.low || (a.lo
 
 // One block a row. The k-th smallest key is taken to lie in the middle of the k-th smallest low's bounds.
 __global__ void __launch_bounds__(kThreads)
-    count_rows(const SampledRows rows, const CandidateLists lists, const Bounds bounds, SampledCounts* counts) {
+    count_rows(const SampledRows rows, const CandidateLists lists, const Bounds bounds, const int short_capacity,
+               SampledCounts* counts) {
   __shared__ float kth_key;
+  __shared__ int near;
   const auto place = static_cast<int>(blockIdx.x);
   const std::int64_t l = rows.first(place / rows.together) + place % rows.together;
   const int size = lists.counts[l];
@@ -24,6 +26,7 @@ __global__ void __launch_bounds__(kThreads)
     if (threadIdx.x == 0 && cutoff < infinity()) atomicAdd(&counts->unproved, 1);
     return;
   }
+  if (threadIdx.x == 0) near = 0;
   const Candidate* list = lists.entries + l * lists.capacity;
   for (int i = static_cast<int>(threadIdx.x); i < size; i += kThreads) {
     const Candidate c = list[i];
@@ -38,9 +41,12 @@ __global__ void __launch_bounds__(kThreads)
     kth_key = key;
   }
   __syncthreads();
-  int near = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < size; i += kThreads) near += list[i].low <= kth_key ? 1 : 0;
-  if (near > 0) atomicAdd(&counts->near, near);
+  for (int i = static_cast<int>(threadIdx.x); i < size; i += kThreads)
+    if (list[i].low <= kth_key) atomicAdd(&near, 1);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  atomicAdd(&counts->near, near);
+  if (near > short_capacity) atomicAdd(&counts->beyond, 1);
 }
 
 }  // namespace
@@ -48,10 +54,11 @@ __global__ void __launch_bounds__(kThreads)
 SampledRows::SampledRows(std::int64_t rows)
     : step(rows / kGroups), together(static_cast<int>(std::min<std::int64_t>(step, kMostTogether))) {}
 
-void count_sampled(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, SampledCounts* counts,
-                   cudaStream_t stream) {
+void count_sampled(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds,
+                   std::int64_t short_capacity, SampledCounts* counts, cudaStream_t stream) {
   if (rows.count() == 0) return;
-  count_rows<<<static_cast<unsigned>(rows.count()), kThreads, 0, stream>>>(rows, lists, bounds, counts);
+  count_rows<<<static_cast<unsigned>(rows.count()), kThreads, 0, stream>>>(rows, lists, bounds,
+                                                                           static_cast<int>(short_capacity), counts);
   check_launch();
 }
 

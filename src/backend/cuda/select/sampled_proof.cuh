@@ -25,10 +25,11 @@ struct SampledRows {
 struct SampledCounts {
   int unproved;  // rows that have lost a pair that may be among the k nearest, to longer lists or to guessed cut-offs
   int near;      // candidates that may be
+  int beyond;    // rows that have more of those than short lists keep
 };
 
 // Lists and bounds are those of all rows; counts are added to.
-void count_sampled(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds, SampledCounts* counts,
-                   cudaStream_t stream);
+void count_sampled(const SampledRows& rows, const CandidateLists& lists, const Bounds& bounds,
+                   std::int64_t short_capacity, SampledCounts* counts, cudaStream_t stream);
 
 }  // namespace libknng::cuda

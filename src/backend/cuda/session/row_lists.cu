@@ -39,9 +39,10 @@ __global__ void exclude_self(std::uint32_t* excluded, std::int64_t rows) {
 
 RowLists::RowLists(const knng_backend_problem& p, ArraySource& source)
     : rows_(p.rows.count),
-      capacity_(p.capacity),
+      most_(p.capacity),
+      capacity_(most_),
       square_(p.square != 0),
-      entries_(source.take<Candidate>(rows_ * capacity_, Reach::beside)),
+      entries_(source.take<Candidate>(rows_ * most_, Reach::beside)),
       counts_(source.take<std::int32_t>(rows_, Reach::beside)),
       cutoffs_(source.take<float>(rows_, Reach::beside)),
       dropped_(source.take<float>(rows_, Reach::beside)) {
@@ -74,6 +75,7 @@ ListAdmission RowLists::admission(std::int64_t first, bool apart) const {
 }
 
 void RowLists::clear(float first_cutoff, const Stream& stream) {
+  capacity_ = most_;
   clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), cutoffs_.data(), first_cutoff,
                                                          dropped_.data());
   check_launch();

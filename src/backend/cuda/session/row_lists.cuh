@@ -25,8 +25,10 @@ class RowLists {
   // For lists of rows `first` and on. apart: of candidates that are other points than their rows.
   ListAdmission admission(std::int64_t first, bool apart) const;
 
-  // first_cutoff: of Admission, in the units of lows, rounded up.
+  // first_cutoff: of Admission, in the units of lows, rounded up. Lists have all their places again.
   void clear(float first_cutoff, const Stream& stream);
+  // Fewer places, while no list has an entry.
+  void shorten(std::int64_t places) { capacity_ = places; }
   // The same, but cut-offs stay. A list whose k-th key turns out to be above its own is not proved.
   void empty(const Stream& stream);
   // Lists of rows `first` and on; or, while none has an entry, shorter ones in the same memory.
@@ -43,7 +45,8 @@ class RowLists {
                      const Stream& stream);
 
  private:
-  const std::int64_t rows_, capacity_;
+  const std::int64_t rows_, most_;
+  std::int64_t capacity_;
   const bool square_;
   DeviceArray<Candidate> entries_;
   DeviceArray<std::int32_t> counts_;

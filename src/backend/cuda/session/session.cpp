@@ -26,11 +26,8 @@
 namespace libknng::cuda {
 namespace {
 
-// All pairs of fewer take some ten milliseconds, and a sample of the rows about one.
-constexpr std::int64_t kPairsWorthSampling = std::int64_t{1} << 33;
-// What else makes a sample dear: rows of which it is no small part, and lists so long that to look through them takes
-// as long as to fill them.
-constexpr std::int64_t kFewestRowsSampledFrom = 64 * SampledRows::kGroups * SampledRows::kMostTogether;
+static_assert(kFewestRowsSampledFrom >= 64 * SampledRows::kGroups * SampledRows::kMostTogether);
+// To look through longer lists takes as long as to fill them.
 constexpr std::int64_t kLongestSampled = 8192;
 // Rows that look beside themselves together, and columns beside them, on either side.
 constexpr std::int64_t kLookTogether = 2560, kBeside = 1024;
@@ -69,7 +66,9 @@ Session::Session(int device, const knng_backend_problem& problem)
     : problem_(problem),
       metric_(metric_of(problem.metric)),
       selector_(selector_of(problem)),
-      depth_{problem.k, problem.capacity, found_capacity(problem)},
+      long_{problem.k, problem.capacity, found_capacity(problem, problem.capacity)},
+      short_{problem.k, short_capacity(problem), found_capacity(problem, short_capacity(problem))},
+      depth_(long_),
       device_(device),
       context_(device, problem.max_bytes, !is_paged(problem) && is_alone(problem, device),
                devices_beside(problem, device), block_bytes(problem, device)),
@@ -224,6 +223,7 @@ void Session::begin(int rung, bool crowded) {
 
 // First cut-offs are infinite, of all lists that there are.
 void Session::clear_lists() {
+  depth_ = long_;
   lists_->clear(round_up(left_out_->admission().first_cutoff() * maker_->meaning().scale), context_.stream);
   maker_->lists_cleared();
   seen_.reset();
@@ -275,7 +275,11 @@ void Session::look_at_drawn(std::int64_t first, std::int64_t count) {
   lists_->empty(context_.stream);
 }
 
-bool Session::first_cutoffs(std::int64_t first, std::int64_t count, bool guess) {
+bool Session::first_cutoffs(std::int64_t first, std::int64_t count, bool guess, bool long_lists) {
+  if (!long_lists && rung_ != KNNG_RUNG_ROUNDED_BYTES) {
+    depth_ = short_;
+    lists_->shorten(short_.capacity);
+  }
   const bool guesses = guess && maker_->guess().drawn > 0;
   if (guesses) {
     look_at_drawn(first, count);
@@ -291,12 +295,13 @@ bool Session::first_cutoffs(std::int64_t first, std::int64_t count, bool guess) 
 // so these see it first, too.
 Outlook Session::sample(bool guess) {
   const knng_backend_problem& p = problem_;
-  if (guess && maker_->guess().drawn == 0) return {1, false};
+  if (guess && maker_->guess().drawn == 0) return {.unproved = 1};
   const SampledRows rows(p.rows.count);
   // Of a later rung it is asked when an earlier one has failed; of rows rounded to bytes always, since others would do.
   const bool rounds_to_bytes = rung_ == KNNG_RUNG_ROUNDED_BYTES;
   const bool first = !rounds_to_bytes && rung_ == rungs_of(p).front().number;
-  const bool small = first && p.rows.count * p.columns.count < kPairsWorthSampling;
+  const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
+  const bool small = first && pairs < kPairsWorthSampling;
   if (points_.is_paged() || small || p.rows.count < kFewestRowsSampledFrom || p.capacity > kLongestSampled) return {};
   for (int group = 0; group < SampledRows::kGroups; ++group) {
     if (guess) look_at_drawn(rows.first(group), rows.together);
@@ -310,12 +315,14 @@ Outlook Session::sample(bool guess) {
     search_rows(rows.first(group), rows.together, 0, p.columns.count, depth_, parts);
   auto* const counted = reinterpret_cast<SampledCounts*>(workspace());
   check(cudaMemsetAsync(counted, 0, sizeof *counted, context_.stream));
-  count_sampled(rows, lists_->from(0), bounds_from(0, p.k), counted, context_.stream);
+  count_sampled(rows, lists_->from(0), bounds_from(0, p.k), short_.capacity, counted, context_.stream);
   SampledCounts found{};
   staging_.download(counted, &found, sizeof found, context_.stream);
-  Outlook outlook{static_cast<double>(found.unproved) / rows.count(), found.unproved > 0 && !guess && is_crowded(rows)};
+  Outlook outlook{.unproved = static_cast<double>(found.unproved) / rows.count(),
+                  .crowded = found.unproved > 0 && !guess && is_crowded(rows),
+                  .long_lists = found.beyond > 0};
   if (rounds_to_bytes && !rounded_bytes_pay(p, static_cast<double>(found.near) / rows.count()))
-    outlook = {std::numeric_limits<double>::infinity(), false};
+    outlook = {.unproved = std::numeric_limits<double>::infinity()};
   clear_lists();
   show_lists();
   return outlook;
@@ -442,7 +449,7 @@ void Session::merge_lists(const Session& from, std::int64_t first, std::int64_t 
                       context_.stream);
     return settle();
   }
-  const int capacity = static_cast<int>(problem_.capacity);
+  const int capacity = static_cast<int>(depth_.capacity);
   const TileSpace& found = *space_->tiles;
   const MergeSpace space(problem_, workspace());
   const CandidateLists here{found.incoming[0].data(), found.counts[0].data(), capacity, space.cutoffs, space.dropped};
@@ -495,8 +502,8 @@ void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first
     const CandidateLists lists = lists_->from(row);
     job.candidates = lists.entries;
     job.kept = lists.counts;
-    job.capacity = p.capacity;
-    job.keys = keys_->of_lists.data() + row * p.capacity;
+    job.capacity = lists.capacity;
+    job.keys = keys_->of_lists.data() + row * lists.capacity;
     job.self_keys = keys_->of_selves.size() > 0 ? keys_->of_selves.data() + row : nullptr;
     listed_keys(job, context_.stream);
   }

@@ -30,11 +30,11 @@
 
 namespace libknng::cuda {
 
-// What a sample of the rows tells of tiles: the share that these would leave without a proof, and whether many lists
-// meet far more than they have room for.
+// What a sample of the rows tells of tiles: the share that these would leave without a proof, whether many lists meet
+// far more than they have room for, and whether short ones would lose what long ones keep.
 struct Outlook {
   double unproved = 0;
-  bool crowded = false;
+  bool crowded = false, long_lists = false;
 };
 
 class Session {
@@ -61,8 +61,8 @@ class Session {
   void begin(int rung, bool crowded);
   // Of some rows, under guessed cut-offs or without.
   Outlook sample(bool guess);
-  // Of some lists; whether they were guessed.
-  bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess);
+  // Of some lists; whether they were guessed. Then all lists are long, or short.
+  bool first_cutoffs(std::int64_t first, std::int64_t count, bool guess, bool long_lists);
   void tile(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns);
   void adopt_cutoffs(const Session& from);
   void settle();
@@ -127,7 +127,8 @@ class Session {
   const knng_backend_problem& problem_;
   const Metric metric_;
   const Selector& selector_;
-  const Depth depth_;  // of the lists
+  const Depth long_, short_;
+  Depth depth_;  // one of these: of the lists
   int device_;
   DeviceContext context_;
   HandleCache handles_;

@@ -24,6 +24,7 @@
 #include "backend/cuda/session/session_space.cuh"
 #include "backend/cuda/tree/point_tree.cuh"
 #include "core/checked.h"
+#include "plan/list_places.h"
 #include "prepare/row_order.h"
 
 namespace libknng::cuda {
@@ -130,12 +131,15 @@ std::int64_t found_capacity(std::int64_t k, std::int64_t capacity) {
   const double mean = static_cast<double>(k), six_deviations = 6 * std::sqrt(2 * mean);
   return std::max(capacity, libknng::round_up(static_cast<std::int64_t>(mean + six_deviations), kPlaces));
 }
-std::int64_t found_capacity(const knng_backend_problem& p) {
+std::int64_t short_capacity(const knng_backend_problem& p) {
+  return std::min(p.capacity, list_places(p.k, 0, p.columns.count));
+}
+std::int64_t found_capacity(const knng_backend_problem& p, std::int64_t capacity) {
   // What a single tile finds is all that lists will have. (Engines that guess have several parts of it.)
-  if (p.square && !is_paged(p) && !engine_of(p).guesses && p.tile_rows >= p.rows.count) return p.capacity;
-  // Of rows rounded to bytes no more than the list's length is a cut-off: as many as it holds are below it.
-  const bool rounds_to_bytes = rungs_of(p).front().number == KNNG_RUNG_ROUNDED_BYTES;
-  const std::int64_t found = found_capacity(rounds_to_bytes ? p.capacity : p.k, p.capacity);
+  if (p.square && !is_paged(p) && !engine_of(p).guesses && p.tile_rows >= p.rows.count) return capacity;
+  // Of long lists no more than the list's length is a cut-off: as many as it holds are below it.
+  const bool is_long = capacity > short_capacity(p);
+  const std::int64_t found = found_capacity(is_long ? capacity : p.k, capacity);
   const CutoffGuess guess = cutoff_guess(p);
   if (guess.drawn == 0) return found;
   const std::int64_t most = std::min(room_under_guess(guess, p.columns.count, p.k), p.tile_cols);
@@ -280,7 +284,7 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
   const Metric metric = metric_of(p.metric);
   switch (stage) {
     case Stage::tiles: {
-      std::int64_t bytes = selector_bytes(p, found_capacity(p));
+      std::int64_t bytes = selector_bytes(p, found_capacity(p, p.capacity));
       if (const CutoffGuess guess = cutoff_guess(p); guess.drawn > 0)
         bytes = std::max(bytes, selector_bytes(p, found_capacity(guess.rank, guess.capacity)));
       bytes += kernels_of(p).workspace_bytes(p);

@@ -31,7 +31,9 @@ SearchRowsJob search_rows_job(const knng_backend_problem& p, const Metric& metri
 // Candidates that a tile may add to a list: with the cut-off of one tile the next has k below it on average, of a
 // variance of 2 k, and a list with more than there is room for is selected from a second time. More where all that lies
 // below a guessed cut-off may be in a tile.
-std::int64_t found_capacity(const knng_backend_problem& p);
+std::int64_t found_capacity(const knng_backend_problem& p, std::int64_t capacity);
+// Places of a list where a sample does not want long ones.
+std::int64_t short_capacity(const knng_backend_problem& p);
 // The same for lists of which k entries are wanted and `capacity` kept.
 std::int64_t found_capacity(std::int64_t k, std::int64_t capacity);
 // Spaces for results: the device goes on with the next rows while the host, which is slower, takes those before.

@@ -85,7 +85,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
   job.places = points_.places();
   const std::int64_t first_list = job.places ? 0 : first;
   const CandidateLists lists = lists_->from(first_list);
-  job.lists = {lists.entries, lists.counts, p.capacity, lists.dropped, lists.cutoffs};
+  job.lists = {lists.entries, lists.counts, lists.capacity, lists.dropped, lists.cutoffs};
   const TileMeaning& meaning = maker_->meaning();
   job.bounds = {meaning.scale, nullptr, nullptr, meaning.sums, meaning.integers && !meaning.column_bounds};
   job.order = points_.order_of_columns(0);
@@ -94,7 +94,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
     job.bounds.columns = meaning.column_bounds;
   }
   if (points_.is_paged()) {
-    job.keys = keys_->of_lists.data() + first * p.capacity;
+    job.keys = keys_->of_lists.data() + first * lists.capacity;
     job.self_keys = keys_->of_selves.size() > 0 ? keys_->of_selves.data() + first : nullptr;
   }
   job.directionless = left_out_->first_directionless();

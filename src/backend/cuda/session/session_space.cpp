@@ -12,7 +12,7 @@ TileSpace::TileSpace(const knng_backend_problem& p, ArraySource& source)
     : tile(source.take<float>(kernels_of(p).buffer(p).elements())) {
   const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
   for (int side = 0; side < 2; ++side) {
-    incoming[side] = source.take<Candidate>(sides[side] * found_capacity(p));
+    incoming[side] = source.take<Candidate>(sides[side] * found_capacity(p, p.capacity));
     counts[side] = source.take<std::int32_t>(sides[side]);
   }
 }
