@@ -120,7 +120,7 @@ typedef struct knng_backend_problem {
   int32_t by_rows;      /* answer() is called, and none of begin() to redo() */
   /* From the plan. */
   int64_t tile_rows, tile_cols; /* of the largest tile; by_rows: rows of the largest call, all columns */
-  int64_t capacity;             /* candidates that a list keeps, more than k */
+  int64_t capacity;             /* candidates that a list has room for, more than k */
   /* 0: all points stay on the device. Else columns (square: all points) stay where they are read from, and so many
    * blocks of tile_cols points are on the device at a time, KNNG_BACKEND_FEWEST_HELD or more, while the first rung's
    * tiles are evaluated. */

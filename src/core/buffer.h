@@ -145,7 +145,7 @@ class Buffer {
   static void give(void* memory) noexcept { ::operator delete (memory, std::align_val_t{kAlignment}); }
   static constexpr std::size_t alignment_of(std::size_t /*size*/) { return kAlignment; }
 #else
-  // What lies before an array in large pages is never touched, so it takes no memory.
+  // What lies before an array in large pages is not touched: of new memory it takes none.
   static constexpr std::size_t alignment_of(std::size_t size) {
     return size < kFewestInLargePages ? kAlignment : kLargePage;
   }

@@ -32,6 +32,21 @@ constexpr Metric kMetrics[] = {
      "jensen_shannon, jensen-shannon, js"},
 };
 
+// Metrics that others have by themselves, and how to have them here.
+struct Elsewhere {
+  const char *names, *here;
+};
+constexpr Elsewhere kElsewhere[] = {
+    {"hamming", "of bools manhattan counts the values that differ"},
+    {"jaccard, tanimoto", "of bools braycurtis has the same neighbours"},
+    {"dice, sorensen", "of bools it is braycurtis"},
+    {"angular, arccos", "cosine has the same neighbours"},
+    {"bhattacharyya", "of distributions hellinger has the same neighbours"},
+    {"haversine", "places as x, y, z on a sphere have the same neighbours under euclidean"},
+    {"seuclidean", "it is euclidean of columns divided by their standard deviations"},
+    {"mahalanobis", "it is euclidean of rows times a root of the inverse covariance"},
+};
+
 bool is_listed(std::string_view words, std::string_view word) noexcept {
   while (!words.empty()) {
     const std::size_t end = std::min(words.find(", "), words.size());
@@ -58,6 +73,13 @@ const char* metric_named(std::string_view name) noexcept {
   for (const Metric& m : kMetrics)
     if (same_word(name, m.name) || is_listed(m.aliases, name)) return m.name;
   return nullptr;
+}
+
+std::string unknown_metric(std::string_view name) {
+  std::string text = std::string("it takes ") + metric_names();
+  for (const Elsewhere& m : kElsewhere)
+    if (is_listed(m.names, name)) text.append("; ").append(m.here);
+  return text;
 }
 
 Metric find_metric(std::string_view name, double p) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace libknng {
@@ -55,6 +56,9 @@ std::span<const Metric> metrics() noexcept;
 const char* metric_names();
 // The name of the metric that goes by `name`, itself or an alias, in any case of letters; nullptr: none does.
 const char* metric_named(std::string_view name) noexcept;
+
+// What a message says behind a name that is none: the names, and how else to have what is meant, if that is known.
+std::string unknown_metric(std::string_view name);
 
 // The metric of that name with its exponent: minkowski with p = 1 and p = 2 is summed as manhattan and euclidean.
 // Throws KNNG_ERR_OPTION for an unknown name.

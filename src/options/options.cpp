@@ -81,8 +81,9 @@ int shown_length(std::string_view value) { return static_cast<int>(std::min<std:
 
 // source: what stands behind the value, where it came from; or "".
 [[noreturn]] void refuse(const Option& o, std::string_view value, const std::string& source, const Where& where = {}) {
-  fail(KNNG_ERR_OPTION, o.name, where, "%s=%.*s%s: it takes %s", o.name, shown_length(value), value.data(),
-       source.c_str(), range_of(o));
+  const std::string wanted = o.range ? std::string("it takes ") + o.range : unknown_metric(value);
+  fail(KNNG_ERR_OPTION, o.name, where, "%s=%.*s%s: %s", o.name, shown_length(value), value.data(), source.c_str(),
+       wanted.c_str());
 }
 
 bool is_word_of(std::string_view words, std::string_view value) {

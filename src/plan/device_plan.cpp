@@ -199,6 +199,17 @@ std::int64_t smallest_bytes(const BudgetedProblem& p, std::int64_t capacity) {
   return std::min(least, bytes(p.fewest_held));
 }
 
+// The same plan with lists as long as the engine would like them, if that leaves tiles about as large.
+DevicePlan with_long_lists(const BudgetedProblem& p, Sides largest, const DevicePlan& plan) {
+  const std::int64_t capacity = list_places(p.k, p.candidates, p.columns);
+  if (capacity == plan.capacity || plan.blocks_held > 0) return plan;
+  const DevicePlan longer = resident_plan(p, largest, capacity);
+  const bool fits = longer.bytes <= p.max_bytes;
+  return fits && 2 * longer.grid.tile_rows >= plan.grid.tile_rows && 2 * longer.grid.tile_cols >= plan.grid.tile_cols
+             ? longer
+             : plan;
+}
+
 // All lists on the device at a time.
 DevicePlan plan_of_all_lists(const BudgetedProblem& p, std::int64_t capacity) {
   const Sides largest = largest_tile(p), soon = that_ends_soon(p, largest);
@@ -206,10 +217,10 @@ DevicePlan plan_of_all_lists(const BudgetedProblem& p, std::int64_t capacity) {
   const auto fits_and_pays = [&](const DevicePlan& plan) {
     return fits(plan) && pays(p, {plan.grid.tile_rows, plan.grid.tile_cols});
   };
-  DevicePlan plan = resident_plan(p, largest, list_places(p.k, p.candidates, p.columns));
-  if (!fits_and_pays(plan)) plan = resident_plan(p, largest, capacity);
+  DevicePlan plan = resident_plan(p, largest, capacity);
+  if (fits_and_pays(plan)) return with_long_lists(p, largest, plan);
   // Sides that were asked for do not shrink, but need not have more memory than is used.
-  if (!fits_and_pays(plan)) plan = resident_plan(p, soon, capacity);
+  plan = resident_plan(p, soon, capacity);
   if (!fits_and_pays(plan)) {
     const auto take = [&](const DevicePlan& paged) {
       if (fits(plan) ? fits(paged) : paged.bytes < plan.bytes) plan = paged;
@@ -226,6 +237,7 @@ BudgetedProblem of_slice(const BudgetedProblem& p, std::int64_t rows) {
   BudgetedProblem slice = p;
   slice.rows = rows;
   slice.square = false;
+  slice.candidates = 0;
   return slice;
 }
 

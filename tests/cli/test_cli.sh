@@ -388,6 +388,7 @@ refused 2 '-k=5.5' "$knng" build x.npy -k 5.5
 refused 2 'k=300 needs at least 301 rows' "$knng" build x.npy -k 300
 refused 2 'k=-1' "$knng" build x.npy -k -1 -o k.npz
 refused 2 '--metric frob: it takes sqeuclidean, euclidean,' "$knng" build x.npy -k 3 -m frob
+refused 2 'jensenshannon; of bools braycurtis has the same neighbours' "$knng" build x.npy -k 3 -m Jaccard
 ! grep -q 'did you mean' err || die 'nothing is near frob'
 refused 2 "did you mean 'cosine'?" "$knng" build x.npy -k 3 -m Cosin
 refused 2 "metric=cosin: it takes" "$knng" build x.npy -k 3 --set metric=cosin

@@ -64,6 +64,7 @@ Problem random_problem(values::Random& random, std::int64_t most) {
   if (random.below(3) == 0) p.tile_cols = 1 + random.below(most);
   if (p.square) p.tile_rows = p.tile_cols = std::max(p.tile_rows, p.tile_cols);
   if (random.below(2) == 0) p.pairs_at_a_time = std::int64_t{1} << random.below(40);
+  if (random.below(3) == 0) p.candidates = 1 + random.below(4 * columns);
   return p;
 }
 
@@ -140,7 +141,7 @@ void every_budget_that_can_be_met_is_met(void**) {
       p.max_bytes = budget;
       const DevicePlan plan = make_device_plan(p);
       assert_int_equal(plan.smallest, free.smallest);  // whatever the budget is
-      assert_int_equal(plan.capacity, free.capacity);
+      assert_true(plan.capacity == free.capacity || plan.capacity < p.candidates);
       if (budget >= free.smallest)
         assert_true(plan.bytes <= budget);
       else
@@ -152,8 +153,8 @@ void every_budget_that_can_be_met_is_met(void**) {
   }
 }
 
-// Where they and all points fit: else lists are short before tiles are small, points come in blocks, or lists in
-// slices.
+// Where they and all points fit beside tiles of about the same size; else lists are short before tiles are small,
+// points come in blocks, or lists in slices.
 void lists_are_long_where_memory_is(void**) {
   Problem p = problem_of(400'000, 400'000, 10, 1);
   const DevicePlan few = make_device_plan(p);
@@ -172,6 +173,13 @@ void lists_are_long_where_memory_is(void**) {
   assert_int_equal(capacity_in(most.bytes), 96);
   const std::int64_t lists = p.rows * (96 - 32) * 8;
   assert_true(most.bytes - few.bytes == lists);
+  for (int eighth = 0; eighth < 8; ++eighth) {
+    p.max_bytes = few.bytes + lists * eighth / 8;
+    const DevicePlan plan = make_device_plan(p);
+    assert_true(plan.bytes <= p.max_bytes);
+    assert_true(2 * plan.grid.tile_rows >= few.grid.tile_rows);
+    assert_true(plan.capacity == 96 || plan.grid.tile_rows == few.grid.tile_rows);
+  }
   assert_int_equal(capacity_in(few.bytes - few.grid.tile_rows * few.grid.tile_cols * 4), 32);
   assert_int_equal(capacity_in(few.smallest), 32);
 }

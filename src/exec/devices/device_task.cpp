@@ -122,6 +122,7 @@ class Planning final : private SessionMemory {
     DeviceTask& device = plan_.device;
     device.by_rows = by_rows;
     device.engine = task_.engine;
+    device.capacity = device.blocks_held = 0;  // of a plan before this one
     describe();
     if (task_.engine == "auto") problem_.engine = nullptr;
     const std::int32_t status = backend().find_engine(&problem_, &engine_, &error);

@@ -55,7 +55,7 @@ class FusedTiles final : public ProductTiles {
   bool crowded_ = false;                    // lists take in so much on this rung that a tile in memory is faster
   int passes_under_guess_ = 0;              // of squares, if all lists of this rung have guessed cut-offs; else 0
   std::vector<bool> met_;                   // by blocks of rows (and columns, of a graph): since lists were cleared
-  std::optional<fused::BallArrays> balls_;  // where points are in an order of their own
+  std::optional<fused::BallArrays> balls_;  // where points are in an order of cells
 };
 
 }  // namespace libknng::cuda

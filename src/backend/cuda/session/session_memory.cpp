@@ -50,7 +50,8 @@ Transform transform_of(const knng_backend_problem& p) { return static_cast<Trans
 // Of a tile, or of one square where several lie in memory together: what rows that are redone work in goes by it.
 std::int64_t tile_bytes(const knng_backend_problem& p) {
   const TileBuffer buffer = kernels_of(p).buffer(p);
-  return buffer.elements() / buffer.squares * 4;
+  const std::int64_t rows = buffer.squares > 1 ? std::min(buffer.rows, buffer.columns) : buffer.rows;
+  return rows * leading_dimension(buffer.columns) * 4;
 }
 
 // The largest tile as a selector sees it, from which it takes so many.
@@ -152,7 +153,7 @@ std::int64_t refined_together(const knng_backend_problem& p) {
   const std::int64_t whole = std::min(fit / kRowsInFlight, most) * kRowsInFlight;
   return std::min(whole > 0 ? whole : std::max(fit, kRowsInFlight / kResultSpaces), p.rows.count);
 }
-// The last rung takes about as much as a tile.
+// The last rung takes about as much as tile_bytes().
 std::int64_t redone_together(const knng_backend_problem& p) {
   const std::int64_t fit = std::clamp<std::int64_t>(tile_bytes(p) / (8 * p.columns.count), 1, 256);
   return fit < kRowsOfWholeKeys ? fit : fit / kRowsOfWholeKeys * kRowsOfWholeKeys;
