@@ -38,9 +38,9 @@ fi
 label=$1
 shift
 werror=OFF cuda=AUTO
-[ "${CI:-}" = true ] && werror=ON
+[ "${KNNG_CI:-}" = true ] && werror=ON
 # Where there is a CUDA compiler nothing of it is left out because something else is missing.
-[ "${CI:-}" = true ] && command -v "${CUDACXX:-nvcc}" >/dev/null && cuda=ON
+[ "${KNNG_CI:-}" = true ] && command -v "${CUDACXX:-nvcc}" >/dev/null && cuda=ON
 # Where there is no GPU no kernel runs: that each compiles for each architecture, to instructions for one of them, is
 # seen without optimisation, which takes most of nvcc's time. What ptxas makes of the kernels whose rate hangs on it
 # house.kernel_code asks as ever.

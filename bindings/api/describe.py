@@ -152,7 +152,7 @@ def main(include, *options):
         import pycparser  # noqa: F401
     except ImportError:
         print("pycparser is needed (Debian: python3-pycparser)")
-        return 1 if os.environ.get("CI") == "true" else 77
+        return 1 if os.environ.get("KNNG_CI") == "true" else 77
     text = describe(include)
     if options != ("--check",):
         sys.stdout.write(text)

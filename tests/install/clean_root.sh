@@ -2,13 +2,13 @@
 # The packages on a Debian that has never seen the project: installs all but CUDA's into a root of its own, and runs
 # the first program of each language's page there, the consumers in C and C++, and the command; then removes them.
 #   clean_root.sh SOURCE_FOLDER FOLDER_OF_PACKAGES
-# 77: where such a root cannot be made (no mmdebstrap, no administrator, no network), with the reason; never where CI=true.
+# 77: where such a root cannot be made (no mmdebstrap, no administrator, no network), with the reason; never where KNNG_CI=true.
 set -eu
 source=$1 packages=$2
 
 unavailable() {
   echo "skipped: $1"
-  [ "${CI:-}" != true ] || exit 1
+  [ "${KNNG_CI:-}" != true ] || exit 1
   exit 77
 }
 ls "$packages"/libknng-dev_*.deb >/dev/null 2>&1 || unavailable "no packages were made (install.packages says why)"

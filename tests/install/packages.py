@@ -1,7 +1,7 @@
 """Makes the Debian packages of a build by cpack and opens them: names, fields, files, what they depend on beside what
 their binaries say that they need, and what lintian says.
     packages.py BUILD_FOLDER FOLDER SOVERSION VERSION        FOLDER: where the packages stay
-Exits with 77, after a line that says why, where they cannot be made; where CI=true that is a failure."""
+Exits with 77, after a line that says why, where they cannot be made; where KNNG_CI=true that is a failure."""
 import os
 import pathlib
 import re
@@ -35,7 +35,7 @@ def run(*command):
 
 def unavailable(reason):
     print("skipped:", reason)
-    sys.exit(1 if os.environ.get("CI") == "true" else 77)
+    sys.exit(1 if os.environ.get("KNNG_CI") == "true" else 77)
 
 
 def owner(soname):
@@ -100,7 +100,7 @@ class Packages(unittest.TestCase):
         wanted |= {"libknng-fortran-dev"} if (BUILD / "lib/libknng_fortran.a").exists() else set()
         wanted |= {"r-cran-knng"} if shutil.which("R") else set()
         wanted |= {CUDA} if CUDA in self.packages or (BUILD / "lib/knng/libknng_cuda.so").exists() else set()
-        if os.environ.get("CI") == "true":
+        if os.environ.get("KNNG_CI") == "true":
             wanted |= set(STATED) - {CUDA}
         self.assertEqual(set(self.packages), wanted)
 
@@ -167,7 +167,7 @@ class Packages(unittest.TestCase):
             self.skipTest("no R")
         page = self.packages["r-cran-knng"].root / "usr/lib/R/site-library/knng/doc/knng.html"
         if not page.exists():
-            self.assertNotEqual(os.environ.get("CI"), "true", "no vignette was made")
+            self.assertNotEqual(os.environ.get("KNNG_CI"), "true", "no vignette was made")
             self.skipTest("R has no knitr or no markdown")
         text = page.read_text()
         self.assertIn('<img src="data:image/png;base64', text)
@@ -182,7 +182,7 @@ class Packages(unittest.TestCase):
 
     def test_lintian(self):
         if not shutil.which("lintian"):
-            self.assertNotEqual(os.environ.get("CI"), "true", "lintian is not installed")
+            self.assertNotEqual(os.environ.get("KNNG_CI"), "true", "lintian is not installed")
             self.skipTest("lintian is not installed")
         said = subprocess.run(["lintian", "--allow-root", "--tag-display-limit", "0", *map(str, self.files)],
                               capture_output=True, text=True).stdout

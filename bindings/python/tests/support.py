@@ -6,7 +6,7 @@ import unittest
 
 import numpy as np
 
-CI = os.environ.get("CI") == "true"
+CI = os.environ.get("KNNG_CI") == "true"
 
 
 def need(*modules):

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the package with its vignette and checks it as CRAN does, without looking anything up: no error, no warning.
 #   check.sh PACKAGE_FOLDER INCLUDE_FOLDER LIBRARY_FOLDER WORK_FOLDER
-# 77: R, or a package that the check needs, is missing; never where CI=true.
+# 77: R, or a package that the check needs, is missing; never where KNNG_CI=true.
 set -eu
 package=$1
 export INCLUDE_DIR="$2" LIB_DIR="$3"
@@ -9,7 +9,7 @@ work=$4
 
 missing() {
   echo "skipped: $1"
-  [ "${CI:-}" = true ] && exit 1
+  [ "${KNNG_CI:-}" = true ] && exit 1
   exit 77
 }
 command -v R >/dev/null || missing "R is not installed"
@@ -39,7 +39,7 @@ if ! command -v checkbashisms >/dev/null; then
   chmod +x bin/checkbashisms
   PATH=$work/bin:$PATH
 fi
-[ "${CI:-}" = true ] || export _R_CHECK_FORCE_SUGGESTS_=false
+[ "${KNNG_CI:-}" = true ] || export _R_CHECK_FORCE_SUGGESTS_=false
 # Where there is no libknng, configure says what to install, and what may be set.
 if [ ! -e /usr/include/knng.h ] && [ ! -e /usr/local/include/knng.h ]; then
   cp -r "$package" bare

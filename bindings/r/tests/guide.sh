@@ -1,13 +1,13 @@
 #!/bin/sh
 # The guide's R code runs as it stands on the page, in one session, and says what the page says.
 #   guide.sh PAGE LIBRARY_FOLDER_OF_THE_PACKAGE WORK_FOLDER
-# 77: R or a package that the page uses is missing; never where CI=true.
+# 77: R or a package that the page uses is missing; never where KNNG_CI=true.
 set -eu
 page=$1 library=$2 work=$3
 
 missing() {
   echo "skipped: $1 is not installed"
-  [ "${CI:-}" = true ] && exit 1
+  [ "${KNNG_CI:-}" = true ] && exit 1
   exit 77
 }
 command -v Rscript >/dev/null || missing R

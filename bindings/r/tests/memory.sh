@@ -1,14 +1,14 @@
 #!/bin/sh
 # The package's C under valgrind, and with garbage collected at every few allocations: nothing is read after its end,
 # written past its end, or lost.   memory.sh LIBRARY_FOLDER_OF_THE_PACKAGE
-# 77: R or valgrind is missing; never where CI=true.
+# 77: R or valgrind is missing; never where KNNG_CI=true.
 set -eu
 library=$1
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
 missing() {
   echo "skipped: $1 is not installed"
-  [ "${CI:-}" = true ] && exit 1
+  [ "${KNNG_CI:-}" = true ] && exit 1
   exit 77
 }
 command -v Rscript >/dev/null || missing R

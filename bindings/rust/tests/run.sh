@@ -12,7 +12,7 @@ source=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 
 unavailable() {
   echo "skipped: $*"
-  [ "${CI:-}" != true ] || exit 1
+  [ "${KNNG_CI:-}" != true ] || exit 1
   exit 77
 }
 

@@ -4,7 +4,7 @@ options(knng.progress = FALSE)
 
 # In continuous integration nothing is skipped for a package that is missing.
 need <- function(package) {
-  if (!identical(Sys.getenv("CI"), "true")) testthat::skip_if_not_installed(package)
+  if (!identical(Sys.getenv("KNNG_CI"), "true")) testthat::skip_if_not_installed(package)
 }
 
 # Points with duplicates, ties and names.
