@@ -49,12 +49,22 @@ std::int64_t LentFile::read_at(void* user, std::int64_t offset, void* dst, std::
 }
 
 SeamSource::SeamSource(std::string name, std::int64_t most, const knng_formats_seam& seam,
-                       std::shared_ptr<LentFile> file, std::shared_ptr<void> owner, SeamStream stream)
+                       std::shared_ptr<LentFile> file, Open open)
     : Source(std::move(name), most, false),
       seam_(seam),
       file_(std::move(file)),
-      owner_(std::move(owner)),
-      stream_(std::move(stream)) {}
+      open_(std::move(open)),
+      stream_(nullptr, seam.stream->close) {
+  unwind();
+}
+
+void SeamSource::unwind() {
+  stream_.reset();
+  knng_formats_stream* stream = nullptr;
+  knng_formats_error error = {};
+  if (open_(&stream, &error) != KNNG_OK) fail_at_seam(name(), error, file_->take_failure());
+  stream_.reset(stream);
+}
 
 std::int64_t SeamSource::read_some(std::byte* dst, std::int64_t bytes) {
   knng_formats_error error = {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -45,20 +46,24 @@ class LentFile {
 
 using SeamStream = std::unique_ptr<knng_formats_stream, void (*)(knng_formats_stream*)>;
 
-// Unpacked bytes that come from the formats library. `owner` keeps alive what the stream reads from.
+// Unpacked bytes that come from the formats library.
 class SeamSource final : public Source {
  public:
+  // Opens the stream at its first byte; a status and an error as at the seam. Keeps alive what the stream reads from.
+  using Open = std::function<std::int32_t(knng_formats_stream**, knng_formats_error*)>;
+
   SeamSource(std::string name, std::int64_t most, const knng_formats_seam& seam, std::shared_ptr<LentFile> file,
-             std::shared_ptr<void> owner, SeamStream stream);
+             Open open);
+  void require_unchanged() const override { file_->file().require_unchanged(); }
 
  private:
   std::int64_t read_some(std::byte* dst, std::int64_t bytes) override;
-  void require_unchanged() const override { file_->file().require_unchanged(); }
+  void unwind() override;
 
   const knng_formats_seam& seam_;
   std::shared_ptr<LentFile> file_;
-  std::shared_ptr<void> owner_;
-  SeamStream stream_;
+  Open open_;
+  SeamStream stream_;  // goes first
 };
 
 // Deflate makes 258 bytes of 2 bits at best: no more can come out of so many packed bytes.

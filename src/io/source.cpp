@@ -11,21 +11,26 @@ class PlainSource final : public Source {
   explicit PlainSource(std::shared_ptr<const File> file)
       : Source(file->path(), file->size(), true), file_(std::move(file)) {}
   std::shared_ptr<const File> file() const noexcept override { return file_; }
+  void require_unchanged() const override { file_->require_unchanged(); }
 
  private:
   std::int64_t read_some(std::byte* dst, std::int64_t bytes) override {
     return file_->read_some(position(), dst, bytes);
   }
-  void require_unchanged() const override { file_->require_unchanged(); }
 
   std::shared_ptr<const File> file_;
 };
 
 }  // namespace
 
-void Source::read(std::byte* dst, std::int64_t bytes) {
+std::int64_t Source::read_at_most(std::byte* dst, std::int64_t bytes) {
   const std::int64_t got = read_some(dst, bytes);
   position_ += got;
+  return got;
+}
+
+void Source::read(std::byte* dst, std::int64_t bytes) {
+  const std::int64_t got = read_at_most(dst, bytes);
   if (got == bytes) return;
   require_unchanged();
   const std::int64_t needed = position_ - got + bytes;
@@ -37,6 +42,11 @@ void Source::read(std::byte* dst, std::int64_t bytes) {
 void Source::seek(std::int64_t position) {
   if (!plain_) fail(KNNG_ERR_INTERNAL, "path", "%s can only be read from front to back", shown(name_).c_str());
   position_ = position;
+}
+
+void Source::restart() {
+  unwind();
+  position_ = 0;
 }
 
 void Source::finish() {

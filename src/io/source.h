@@ -28,10 +28,16 @@ class Source {
 
   // The next bytes, all of them: KNNG_ERR_FORMAT ("truncated") where fewer come.
   void read(std::byte* dst, std::int64_t bytes);
+  // The next bytes; fewer than wanted only at the end.
+  std::int64_t read_at_most(std::byte* dst, std::int64_t bytes);
   // What is read next; only for plain sources.
   void seek(std::int64_t position);
+  // The first byte is read next, of any source.
+  void restart();
   // Throws KNNG_ERR_FORMAT if bytes are left over and KNNG_ERR_IO if the file changed since it was opened.
   void finish();
+  // Throws KNNG_ERR_IO if it did.
+  virtual void require_unchanged() const = 0;
 
  protected:
   Source(std::string name, std::int64_t most, bool plain) : name_(std::move(name)), most_(most), plain_(plain) {}
@@ -39,7 +45,8 @@ class Source {
  private:
   // Fewer bytes than wanted only at the end.
   virtual std::int64_t read_some(std::byte* dst, std::int64_t bytes) = 0;
-  virtual void require_unchanged() const = 0;
+  // What follows is read from the first byte on; nothing to do where position() is all that counts.
+  virtual void unwind() {}
 
   std::string name_;
   std::int64_t most_;

@@ -71,12 +71,11 @@ std::unique_ptr<Source> ZipReader::open(const std::string& name) const {
          "%s claims %lld bytes, packed %lld, in an archive of %lld", shown(whole_name).c_str(),
          static_cast<long long>(member->bytes), static_cast<long long>(member->packed),
          static_cast<long long>(file_->file().size()));
-  knng_formats_stream* stream = nullptr;
-  knng_formats_error error = {};
-  if (seam_.zip->member_open(&stream, archive_.get(), member->index, &error) != KNNG_OK)
-    fail_at_seam(whole_name, error, file_->take_failure());
-  SeamStream owned(stream, seam_.stream->close);
-  return std::make_unique<SeamSource>(whole_name, member->bytes, seam_, file_, archive_, std::move(owned));
+  auto open = [&seam = seam_, archive = archive_, index = member->index](knng_formats_stream** stream,
+                                                                         knng_formats_error* error) {
+    return seam.zip->member_open(stream, archive.get(), index, error);
+  };
+  return std::make_unique<SeamSource>(whole_name, member->bytes, seam_, file_, std::move(open));
 }
 
 void write_zip(OutputFile& file, std::span<const ZipMember> members, const Work& work) {

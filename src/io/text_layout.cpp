@@ -1,0 +1,135 @@
+#include "io/text_layout.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/error.h"
+#include "io/text_cell.h"
+
+namespace libknng {
+namespace {
+
+// What the layout follows from.
+struct LineFacts {
+  std::int64_t cells = 0;
+  bool first_is_empty = false;
+  bool first_is_text = false;
+  bool first_is_quoted = false;
+  bool others_have_text = false;
+  bool first_counts = false;    // the first cell is 0
+  bool others_count_on = true;  // the others are 1, 2, 3, ...
+  bool others_count = true;     // the others are 0, 1, 2, ...
+};
+
+bool is_count(std::string_view text, std::int64_t count) noexcept {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, count).ptr;
+  return text == std::string_view(digits, static_cast<std::size_t>(end - digits));
+}
+
+LineFacts facts_of(std::string_view line, char separator) noexcept {
+  LineFacts facts;
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  for (Cell cell; !cell.last; ++facts.cells) {
+    cell = next_cell(at, end, separator);
+    const bool text = value_of(cell).kind == CellValue::Kind::text;
+    if (facts.cells == 0) {
+      facts.first_is_empty = cell.text.empty();
+      facts.first_is_text = text;
+      facts.first_is_quoted = cell.form == Cell::Form::quoted;
+      facts.first_counts = is_count(cell.text, 0);
+    } else {
+      facts.others_have_text = facts.others_have_text || text;
+      facts.others_count_on = facts.others_count_on && is_count(cell.text, facts.cells);
+      facts.others_count = facts.others_count && is_count(cell.text, facts.cells - 1);
+    }
+  }
+  return facts;
+}
+
+bool has_outside_quotes(std::string_view line, char wanted) noexcept {
+  bool inside = false;
+  for (const char c : line) {
+    if (c == '"') inside = !inside;
+    if (c == wanted && !inside) return true;
+  }
+  return false;
+}
+
+// A comma may be a decimal one where semicolons separate, and a semicolon may stand in a header: one that both lines
+// have separates.
+char separator_of(std::string_view first, const std::string_view* second, bool tabs) noexcept {
+  if (tabs) return '\t';
+  for (const char c : {';', '\t'})
+    if (has_outside_quotes(first, c) && (!second || has_outside_quotes(*second, c))) return c;
+  return ',';
+}
+
+[[noreturn]] void fail_ragged(std::string_view first, const LineFacts& a, const LineFacts& b, char separator,
+                              const std::string& name) {
+  if (first.starts_with('#'))
+    fail(
+        KNNG_ERR_FORMAT, "path", {.given = a.cells, .limit = b.cells},
+        "%s: line 1 begins with '#' and is no header of the %lld cells of line 2: comments are not read, take them out",
+        name.c_str(), static_cast<long long>(b.cells));
+  fail(KNNG_ERR_FORMAT, "path", {.given = b.cells, .limit = a.cells},
+       "%s: line 2 has %lld cells, line 1 has %lld; %s separate them", name.c_str(), static_cast<long long>(b.cells),
+       static_cast<long long>(a.cells), separator_name(separator));
+}
+
+}  // namespace
+
+std::string TextLayout::column_name(std::int64_t column) const {
+  std::int64_t skip = column + (row_names && header_cells == cells ? 1 : 0);
+  const char* at = header_line.data();
+  const char* const end = at + header_line.size();
+  for (Cell cell; !cell.last; --skip) {
+    cell = next_cell(at, end, separator);
+    if (skip == 0) return std::string(cell.text);
+  }
+  return "";
+}
+
+TextLayout layout_of(std::string_view first, const std::string_view* second, bool tabs, const std::string& name) {
+  TextLayout layout;
+  layout.separator = separator_of(first, second, tabs);
+  const LineFacts a = facts_of(first, layout.separator);
+  const LineFacts b = second ? facts_of(*second, layout.separator) : a;
+  layout.cells = b.cells;
+  layout.header_cells = a.cells;
+  // A single cell may be a title, or a comment, over numbers.
+  const bool named =
+      a.cells > 1 ? a.first_is_text || a.others_have_text : a.first_is_text && (b.first_is_text || b.first_is_quoted);
+  const bool one_less = a.cells == b.cells - 1 && named && !first.starts_with('#');
+  const bool corner = a.cells == b.cells && a.cells > 1 && a.first_is_empty;
+  if (a.cells != b.cells && !one_less) fail_ragged(first, a, b, layout.separator, name);
+  if (one_less || corner) {
+    layout.header = layout.row_names = true;
+  } else {
+    layout.row_names = b.cells > 1 && b.first_is_text;
+    layout.header = a.others_have_text || (a.first_is_text && !layout.row_names);
+    const bool counts =
+        layout.row_names ? a.others_count && a.cells > 2 : a.first_counts && a.others_count_on && a.cells > 1;
+    if (counts && !layout.header)
+      fail(KNNG_ERR_FORMAT, "path",
+           "%s: line 1 may be a row or a header, as its numbers count the columns, 0, 1, 2, ...: put a line of names "
+           "before it or in its place",
+           name.c_str());
+  }
+  if (layout.header) layout.header_line = first;
+  return layout;
+}
+
+std::int64_t count_cells(std::string_view line, char separator) noexcept {
+  std::int64_t cells = 0;
+  const char* at = line.data();
+  for (Cell cell; !cell.last; ++cells) cell = next_cell(at, line.data() + line.size(), separator);
+  return cells;
+}
+
+const char* separator_name(char separator) noexcept {
+  return separator == ',' ? "commas" : separator == ';' ? "semicolons" : "tabs";
+}
+
+}  // namespace libknng
