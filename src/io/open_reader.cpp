@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/error.h"
 #include "core/letter_case.h"
@@ -14,22 +15,43 @@
 #include "io/idx.h"
 #include "io/npy.h"
 #include "io/reader.h"
+#include "io/text_table.h"
 #include "io/vecs.h"
 
 namespace libknng {
 namespace {
 
+// monitor: told, and may stop it, where opening takes long; or nullptr.
+using Open = std::unique_ptr<RowReader>(std::unique_ptr<Source> source, Monitor* monitor);
+
+// Where the first bytes tell everything.
+template <std::unique_ptr<RowReader> (*open)(std::unique_ptr<Source>)>
+std::unique_ptr<RowReader> at_once(std::unique_ptr<Source> source, Monitor*) {
+  return open(std::move(source));
+}
+std::unique_ptr<RowReader> csv(std::unique_ptr<Source> source, Monitor* m) { return open_csv(std::move(source), m); }
+std::unique_ptr<RowReader> tsv(std::unique_ptr<Source> source, Monitor* m) { return open_tsv(std::move(source), m); }
+
 struct RowFormat {
   std::string_view suffix;
-  std::unique_ptr<RowReader> (*open)(std::unique_ptr<Source> source);
+  Open* open;
   bool packed;  // may have .gz behind it; the others take the number of rows from the size of the file
 };
 
 constexpr RowFormat kFormats[] = {
-    {".npy", &open_npy, true},      {"-ubyte", &open_idx, true},    {".idx", &open_idx, true},
-    {".fvecs", &open_fvecs, false}, {".bvecs", &open_bvecs, false}, {".ivecs", &open_ivecs, false},
-    {".fbin", &open_fbin, false},   {".u8bin", &open_u8bin, false}, {".i8bin", &open_i8bin, false},
-    {".ibin", &open_ibin, false},
+    {".npy", &at_once<&open_npy>, true},
+    {"-ubyte", &at_once<&open_idx>, true},
+    {".idx", &at_once<&open_idx>, true},
+    {".fvecs", &at_once<&open_fvecs>, false},
+    {".bvecs", &at_once<&open_bvecs>, false},
+    {".ivecs", &at_once<&open_ivecs>, false},
+    {".fbin", &at_once<&open_fbin>, false},
+    {".u8bin", &at_once<&open_u8bin>, false},
+    {".i8bin", &at_once<&open_i8bin>, false},
+    {".ibin", &at_once<&open_ibin>, false},
+    {".csv", &csv, true},
+    {".tsv", &tsv, true},
+    {".tab", &tsv, true},
 };
 
 // Formats that people will try, so that the answer names them.
@@ -37,14 +59,11 @@ struct OtherFormat {
   std::string_view suffix;
   const char* what;
 };
-constexpr const char* kTextTables = "text tables (read it with another program and save the array as .npy)";
 constexpr OtherFormat kOthers[] = {
     {".h5", "HDF5 files"},
     {".hdf5", "HDF5 files"},
     {".h5ad", "AnnData (HDF5) files"},
-    {".csv", kTextTables},
-    {".tsv", kTextTables},
-    {".txt", kTextTables},
+    {".txt", "text of this name (call it .csv or .tsv if it is a table)"},
     {".mtx", "Matrix Market files"},
     {".npz", "rows in .npz archives (save the array as .npy)"},
     {".knng", "rows in graph files (.knng holds neighbours)"},
@@ -75,7 +94,7 @@ std::unique_ptr<RowReader> open_by_name(const std::string& path, Young young, Mo
     if (!has_suffix(name, f.suffix)) continue;
     if (packed && !f.packed) fail_unread(path, "this format is not read through .gz, unpack it first");
     // What is packed has a checksum.
-    return f.open(packed ? open_gz(path) : open_plain(path, young, monitor));
+    return f.open(packed ? open_gz(path) : open_plain(path, young, monitor), monitor);
   }
   for (const OtherFormat& other : kOthers)
     if (names_format(name, other.suffix)) fail_unread(path, std::string("this version does not read ") + other.what);
