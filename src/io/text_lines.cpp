@@ -35,10 +35,8 @@ bool TextLines::next(std::string_view& line) {
   next_ = stop ? stop + 1 - buffer_.data() : end_;
   ++number_;
   if (last > first && last[-1] == '\r') --last;
-  if (last - first > kLongestLine)
-    fail(KNNG_ERR_FORMAT, "path", {.limit = kLongestLine}, "%s: line %lld has more than %lld bytes",
-         shown(source_->name()).c_str(), static_cast<long long>(number_), static_cast<long long>(kLongestLine));
   line = std::string_view(first, static_cast<std::size_t>(last - first));
+  check(line);
   return true;
 }
 
@@ -54,19 +52,19 @@ void TextLines::fill() {
   std::memmove(buffer_.data(), buffer_.data() + next_, static_cast<std::size_t>(end_ - next_));
   end_ -= std::exchange(next_, 0);
   if (end_ == buffer_.size()) make_room();
-  const std::int64_t from = end_, room = buffer_.size() - end_;
+  const std::int64_t room = buffer_.size() - end_;
   const std::int64_t got = source_->read_at_most(reinterpret_cast<std::byte*>(buffer_.data() + end_), room);
   end_ += got;
   at_end_ = got < room;
   ++blocks_;
   if (first) check_start();
-  check_no_nul(from);
 }
 
 void TextLines::make_room() {
-  if (buffer_.size() >= kLargestBuffer)
-    fail(KNNG_ERR_FORMAT, "path", {.limit = kLongestLine}, "%s: line %lld has more than %lld bytes",
-         shown(source_->name()).c_str(), static_cast<long long>(number_ + 1), static_cast<long long>(kLongestLine));
+  if (buffer_.size() >= kLargestBuffer) {
+    ++number_;
+    check(std::string_view(buffer_.data(), static_cast<std::size_t>(end_)));
+  }
   Buffer<char> larger(std::min(2 * buffer_.size(), kLargestBuffer));
   std::memcpy(larger.data(), buffer_.data(), static_cast<std::size_t>(end_));
   buffer_ = std::move(larger);
@@ -81,14 +79,14 @@ void TextLines::check_start() {
   if (starts("\xef\xbb\xbf")) next_ = 3;
 }
 
-void TextLines::check_no_nul(std::int64_t from) {
-  const char* const first = buffer_.data() + from;
-  const void* const nul = end_ > from ? std::memchr(first, 0, static_cast<std::size_t>(end_ - from)) : nullptr;
-  if (!nul) return;
-  const auto line =
-      number_ + 1 + std::count(std::as_const(buffer_).data() + next_, static_cast<const char*>(nul), '\n');
-  fail(KNNG_ERR_FORMAT, "path", "%s is no text: line %lld has a NUL byte", shown(source_->name()).c_str(),
-       static_cast<long long>(line));
+// Line number_; or as much of it as there is room for.
+void TextLines::check(std::string_view line) const {
+  if (line.find('\0') != std::string_view::npos)
+    fail(KNNG_ERR_FORMAT, "path", "%s is no text: line %lld has a NUL byte", shown(source_->name()).c_str(),
+         static_cast<long long>(number_));
+  if (std::ssize(line) > kLongestLine)
+    fail(KNNG_ERR_FORMAT, "path", {.limit = kLongestLine}, "%s: line %lld has more than %lld bytes",
+         shown(source_->name()).c_str(), static_cast<long long>(number_), static_cast<long long>(kLongestLine));
 }
 
 }  // namespace libknng

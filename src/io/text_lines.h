@@ -34,7 +34,7 @@ class TextLines {
   void fill();
   void make_room();
   void check_start();
-  void check_no_nul(std::int64_t from);
+  void check(std::string_view line) const;
 
   const std::unique_ptr<Source> source_;
   Buffer<char> buffer_;  // [next_, end_) is still to be given

@@ -104,6 +104,7 @@ int teardown(void** state) {
   unlink("fault-target.npz");
   unlink("fault-rows.idx");
   unlink("fault-rows.fvecs");
+  unlink("fault-rows.csv");
   return 0;
 }
 
@@ -201,6 +202,14 @@ void rows(void** state) {
   std::fclose(f);
   every_allocation_fails("knng_add_file", world, 3, [&] {
     return on_new_handle([&](knng* h) { return knng_add_file(h, "fault-rows.idx", nullptr, nullptr); });
+  });
+  f = std::fopen("fault-rows.csv", "wb");
+  assert_non_null(f);
+  std::fputs("name,height,width\n", f);
+  for (std::int64_t i = 0; i < kRows; ++i) std::fprintf(f, "row %d,%d.5,%d\n", static_cast<int>(i), 7, 8);
+  std::fclose(f);
+  every_allocation_fails("knng_add_file, text", world, 4, [&] {
+    return on_new_handle([&](knng* h) { return knng_add_file(h, "fault-rows.csv", nullptr, nullptr); });
   });
 }
 

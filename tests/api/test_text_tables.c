@@ -1,0 +1,219 @@
+/* Text tables through the public API: the same graph, to the bit, as from a .npy of the same numbers; in a locale with
+ * a decimal comma; within max_host_bytes; stopped; and refusals that tell row and column. Their form is tested with
+ * their room. */
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmocka.h"
+#include "harness/compare.h"
+#include "harness/folder.h"
+#include "harness/row_files.h"
+
+/* 17 digits tell a double. names, header: whether they are there; end: of lines. */
+static void write_table(const char* path, const test_rows* rows, char separator, int header, int names,
+                        const char* end) {
+  FILE* f = fopen(path, "wb");
+  assert_non_null(f);
+  if (header) {
+    if (names) fprintf(f, "\"\"%c", separator);
+    for (int64_t c = 0; c < rows->d; ++c) fprintf(f, "%sfeature %d", c ? (char[]){separator, 0} : "", (int)c);
+    fputs(end, f);
+  }
+  for (int64_t i = 0; i < rows->n; ++i) {
+    if (names) fprintf(f, "\"row %d\"%c", (int)i, separator);
+    for (int64_t c = 0; c < rows->d; ++c)
+      fprintf(f, "%s%.17g", c ? (char[]){separator, 0} : "", rows->x[i * rows->d + c]);
+    fputs(end, f);
+  }
+  assert_int_equal(fclose(f), 0);
+}
+
+static void write_text(const char* path, const char* text) {
+  FILE* f = fopen(path, "wb");
+  assert_non_null(f);
+  fputs(text, f);
+  assert_int_equal(fclose(f), 0);
+}
+
+static knng* from_file(const char* path) {
+  knng* h = HANDLE(NULL, "device", "cpu");
+  expect_ok(knng_add_file(h, path, NULL, NULL), path);
+  return h;
+}
+
+static void expect_shape(const knng* h, int64_t rows, int64_t cols) {
+  int64_t n = -1, d = -1;
+  int32_t dtype = 0;
+  expect_ok(knng_shape(h, &n, &d, &dtype, NULL), "knng_shape");
+  assert_int_equal(n, rows);
+  if (rows == 0) return;
+  assert_int_equal(d, cols);
+  assert_int_equal(dtype, KNNG_F64);
+}
+
+static void graphs_are_those_of_npy(void** state) {
+  (void)state;
+  enum { rows_n = 3000, dim = 11, width = 7 }; /* more than a block of the reader */
+  test_rows rows = rows_normal(KNNG_F64, rows_n, dim, 301), queries = rows_normal(KNNG_F64, 30, dim, 302);
+  write_rows("x.npy", &rows);
+  write_rows("q.npy", &queries);
+  write_table("q.csv", &queries, ',', 1, 0, "\n");
+  knng* npy = from_file("x.npy");
+  knng_graph *expected = built(npy, width), *asked = NULL;
+  expect_ok(knng_query_file(npy, "q.npy", width, NULL, &asked, NULL), "q.npy");
+  for (int form = 0; form < 8; ++form) {
+    const char* const path = form & 4 ? "x.tsv" : "x.csv";
+    write_table(path, &rows, form & 4 ? '\t' : form & 1 ? ';' : ',', form & 2, form & 1, form & 1 ? "\r\n" : "\n");
+    knng* h = from_file(path);
+    expect_shape(h, rows_n, dim);
+    double* back = malloc(sizeof(double) * rows_n * dim);
+    knng_matrix m = knng_packed(KNNG_F64, rows_n, dim, back);
+    expect_ok(knng_read(h, 0, &m, NULL), path);
+    assert_memory_equal(back, rows.data, sizeof(double) * rows_n * dim);
+    free(back);
+    knng_graph *g = built(h, width), *q = NULL;
+    expect_same_graph(expected, g, path);
+    knng_graph_destroy(g);
+    expect_ok(knng_query_file(h, "q.csv", width, NULL, &q, NULL), "q.csv");
+    expect_same_graph(asked, q, "q.csv");
+    knng_graph_destroy(q);
+    knng_destroy(h);
+  }
+  knng_graph_destroy(asked);
+  knng_graph_destroy(expected);
+  knng_destroy(npy);
+  rows_free(&rows);
+  rows_free(&queries);
+}
+
+/* Files of one data set have one type and as many columns; their forms may differ. */
+static void one_data_set(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F64, 40, 3, 303), singles = rows_normal(KNNG_F32, 40, 3, 304);
+  write_table("a.csv", &rows, ',', 1, 1, "\n");
+  write_table("b.tsv", &rows, '\t', 0, 0, "\n");
+  write_rows("c.npy", &rows);
+  write_rows("singles.npy", &singles);
+  write_text("wide.csv", "1,2,3,4\n");
+  knng* h = from_file("a.csv");
+  expect_ok(knng_add_file(h, "b.tsv", NULL, NULL), "b.tsv");
+  expect_ok(knng_add_file(h, "c.npy", NULL, NULL), "c.npy");
+  expect_shape(h, 120, 3);
+  EXPECT_ERROR(knng_add_file(h, "singles.npy", NULL, &reported), KNNG_ERR_ARGUMENT, "float32", "float64");
+  EXPECT_ERROR(knng_add_file(h, "wide.csv", NULL, &reported), KNNG_ERR_ARGUMENT, "4", "3");
+  expect_shape(h, 120, 3);
+  knng_destroy(h);
+  rows_free(&rows);
+  rows_free(&singles);
+}
+
+static void refusals_point(void** state) {
+  (void)state;
+  static const struct {
+    const char *text, *word;
+    knng_status code;
+    int64_t row, col, given, limit;
+  } cases[] = {
+      {"g,a,b\nx,1,2\ny,3,NA\n", "bad.csv': line 3, column 'b': 'NA'", KNNG_ERR_DATA, 1, 1, -1, -1},
+      {"g,a,b\nx,1,2\ny,,4\n", "line 3, column 'a': the cell is empty", KNNG_ERR_DATA, 1, 0, -1, -1},
+      {"a;b\n1;2\n3,5;4\n", "'3,5' has a comma", KNNG_ERR_FORMAT, 1, 0, -1, -1},
+      {"1,2\n3,four\n", "line 2: 'four' is no number", KNNG_ERR_FORMAT, 1, 1, -1, -1},
+      {"1,2\n3,4\n5,6,7\n", "line 3 has 3 cells", KNNG_ERR_FORMAT, 2, -1, 3, 2},
+      {"a,b\n", "no rows", KNNG_ERR_RANGE, -1, -1, 0, 1},
+      {"", "is empty", KNNG_ERR_RANGE, -1, -1, 0, 1},
+  };
+  write_text("good.csv", "1,2\n3,4\n5,6\n");
+  knng* h = from_file("good.csv");
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c)
+    for (int query = 0; query < 2; ++query) {
+      write_text("bad.csv", cases[c].text);
+      knng_graph* g = NULL;
+      const knng_status status =
+          query ? knng_query_file(h, "bad.csv", 1, NULL, &g, &reported) : knng_add_file(h, "bad.csv", NULL, &reported);
+      EXPECT_ERROR(status, cases[c].code, cases[c].word);
+      assert_int_equal(reported.row, cases[c].row);
+      assert_int_equal(reported.col, cases[c].col);
+      assert_int_equal(reported.given, cases[c].given);
+      assert_int_equal(reported.limit, cases[c].limit);
+      assert_string_equal(reported.argument, "path");
+      assert_null(g);
+      expect_shape(h, 3, 2);
+    }
+  knng_destroy(h);
+}
+
+/* What is asked for is the rows, the reader's block and nothing else. */
+static void within_a_limit(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F64, 2000, 10, 305);
+  write_table("x.csv", &rows, ',', 1, 0, "\n");
+  knng* h = HANDLE(NULL, "max_host_bytes", "170000");
+  EXPECT_ERROR(knng_add_file(h, "x.csv", NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=170000");
+  assert_true(reported.limit > 160000 + 200000 && reported.limit < 160000 + 270000);
+  set_bytes(h, "max_host_bytes", reported.limit);
+  expect_ok(knng_add_file(h, "x.csv", NULL, NULL), "as much as is needed");
+  expect_shape(h, 2000, 10);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
+static int32_t stop_at(void* user, const char* stage, double done, double total) {
+  assert_true(done >= 0 && done <= total);
+  return strcmp(stage, user) == 0;
+}
+
+static void reading_can_be_stopped(void** state) {
+  (void)state;
+  test_rows rows = rows_normal(KNNG_F64, 20000, 30, 306);
+  write_table("x.csv", &rows, ',', 0, 0, "\n");
+  static char stages[2][8] = {"count", "read"};
+  for (int s = 0; s < 2; ++s) {
+    knng* h = HANDLE(NULL, NULL);
+    const knng_control control = {
+        .struct_size = sizeof control, .interval_ms = 1, .progress = stop_at, .user = stages[s]};
+    EXPECT_ERROR(knng_add_file(h, "x.csv", &control, &reported), KNNG_ERR_CANCELLED, "stopped");
+    expect_shape(h, 0, 0);
+    knng_destroy(h);
+  }
+  rows_free(&rows);
+}
+
+/* A locale with a decimal comma, made in the working directory where the system has none. */
+static int use_decimal_comma(void) {
+  if (setlocale(LC_ALL, "de_DE.UTF-8")) return 1;
+  if (system("mkdir -p locale && localedef -i de_DE -f UTF-8 locale/de_DE.UTF-8 >/dev/null 2>&1") == -1) return 0;
+  setenv("LOCPATH", "locale", 1);
+  return setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
+}
+
+static void locales_have_no_say(void** state) {
+  (void)state;
+  write_text("x.csv", "1.5,2.25\n-3e-1,4\n");
+  write_text("y.csv", "1;2\n1,5;2,25\n");
+  if (!use_decimal_comma()) {
+    print_message("no locale with a decimal comma (package locales)\n");
+    skip();
+  }
+  char text[16];
+  snprintf(text, sizeof text, "%.1f", 0.5);
+  assert_string_equal(text, "0,5");
+  knng* h = from_file("x.csv");
+  double back[4];
+  knng_matrix m = knng_packed(KNNG_F64, 2, 2, back);
+  expect_ok(knng_read(h, 0, &m, NULL), "knng_read");
+  assert_true(back[0] == 1.5 && back[1] == 2.25 && back[2] == -0.3 && back[3] == 4);
+  EXPECT_ERROR(knng_add_file(h, "y.csv", NULL, &reported), KNNG_ERR_FORMAT, "'1,5' has a comma");
+  knng_destroy(h);
+  setlocale(LC_ALL, "C");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(graphs_are_those_of_npy), cmocka_unit_test(one_data_set),
+      cmocka_unit_test(refusals_point),          cmocka_unit_test(within_a_limit),
+      cmocka_unit_test(reading_can_be_stopped),  cmocka_unit_test(locales_have_no_say),
+  };
+  return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
