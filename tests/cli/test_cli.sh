@@ -30,6 +30,15 @@ open("truncated.npy", "wb").write(open("x.npy", "rb").read()[:-100])
 open("empty.npy", "wb")
 np.save("wide.npy", r.standard_normal((300, 4000)))  # most of what is needed is the rows themselves
 gzip.open("x.npy.gz", "wb").write(open("x.npy", "rb").read())
+def table(separator, header, names):
+    lines = [separator.join(([f'"row {i}"'] if names else []) + [repr(float(v)) for v in row]) for i, row in enumerate(x)]
+    first = separator.join(([""] if names else []) + [f"gene {c}" for c in range(x.shape[1])])
+    return "\n".join([first] * header + lines) + "\n"
+open("x.csv", "w").write(table(",", False, False))
+open("genes.tsv", "w").write(table("\t", True, True))
+gzip.open("x.csv.gz", "wt", newline="\r\n").write(table(";", True, False))
+open("hole.csv", "w").write("name,height,width\na,1,2\nb,NA,4\n")
+open("words.csv", "w").write("height,width\n1,2\n3,tall\n")
 PY
 
 # build: several files are one data set; the archive is NumPy's; nothing on standard output without --report.
@@ -211,6 +220,19 @@ for type in bool uint8 int8 uint16 int16 uint32 int32 uint64 int64; do
   expect 0 "$knng" info $type.knng
   grep -qxFf print out || die "another fingerprint of $type"
 done
+for table in x.csv x.csv.gz genes.tsv; do
+  expect 0 "$knng" build "$table" -k 7 -o table.npz -q
+  "$python" -c 'import numpy as np, sys
+a, b = np.load("g.npz"), np.load("table.npz")
+sys.exit(not all(a[m].tobytes() == b[m].tobytes() for m in ("indices", "distances")))' || die "$table gives another graph than x.npy"
+done
+expect 0 "$knng" query x.csv q.npy -k 4 -o never.npz -q
+rm never.npz
+refused 3 "'hole.csv': line 3, column 'height': 'NA' is no finite number (row 1, column 0)" "$knng" build hole.csv -k 1
+refused 3 "'words.csv': line 3, column 'width': 'tall' is no number; commas separate cells (row 1, column 1)" \
+  "$knng" build words.csv -k 1
+expect 0 "$knng" build --help
+out_has '\.csv'
 refused 3 '9007199254740993 is beyond 9007199254740992 (2^53)' "$knng" build beyond.npy -k 3
 grep -q 'row 17, column 3' err || die "no row and column of an integer that is too large"
 
@@ -324,7 +346,7 @@ expect 5 "$knng" estimate x.npy -k 300 --device cpu --queries 100000000000
 out_has '^memory .* [TP]iB planned'
 grep -q 'this machine has' err || die 'does not say that the machine is too small'
 # However small the limit is, the message has what works for all of the command, and that is the smallest.
-for command in "build x.npy -k 7" "build x.npy.gz -k 7" "estimate x.npy -k 7" "build wide.npy -k 3"; do
+for command in "build x.npy -k 7" "build x.npy.gz -k 7" "build x.csv -k 7" "build x.csv.gz -k 7" "estimate x.npy -k 7" "build wide.npy -k 3"; do
   # shellcheck disable=SC2086 # words
   expect 5 "$knng" $command --device cpu --max-memory 1 -q
   least=$(sed -n 's/^knng: --max-memory 1 is too small: the smallest that works is \([0-9]*\)$/\1/p' err)
@@ -351,7 +373,7 @@ expect 5 "$knng" estimate large.npy large.npy -k 10 --device cpu --max-memory 1
 least=$(sed -n 's/^knng: --max-memory 1 is too small: \([0-9]*\) would do$/\1/p' err)
 expect 0 "$knng" estimate large.npy large.npy -k 10 --device cpu --max-memory "$least"
 rm large.npy
-for data in x.npy x.npy.gz; do
+for data in x.npy x.npy.gz genes.tsv; do
   refused 5 'would do' "$knng" query $data q.npy -k 7 -o least.npz --device cpu --max-memory 1 -q
   least=$(sed -n 's/^knng: --max-memory 1 is too small: \([0-9]*\) would do$/\1/p' err)
   expect 0 "$knng" query $data q.npy -k 7 -o least.npz --device cpu --max-memory "$least" -q
