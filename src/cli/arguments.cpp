@@ -118,8 +118,18 @@ void add_quiet(CLI::App* app, Raw& raw) {
   app->add_flag("-q,--quiet", raw.arguments.quiet, "no progress and no notes");
 }
 
+void add_transpose(CLI::App* app, Raw& raw) {
+  app->add_flag_callback(
+      "--transpose",
+      [&raw] {
+        raw.arguments.settings.push_back({"file_points", "columns", "--transpose"});
+      },
+      "the points are the columns of the data files");
+}
+
 void add_data(CLI::App* app, Raw& raw, const char* doc) {
   app->add_option("DATA", raw.arguments.data, doc)->required()->type_name("");
+  add_transpose(app, raw);
 }
 
 void add_graph(CLI::App* app, Raw& raw) {
@@ -154,7 +164,8 @@ void describe(CLI::App& app, Raw& raw) {
   app.require_subcommand(0, 1);
 
   constexpr const char* data_doc =
-      "data files (.npy, .csv, .tsv, IDX, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin); several are one data set";
+      "data files (.npy, .csv, .tsv, IDX, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin); several are one data "
+      "set";
   CLI::App* build = add_command(app, raw, Command::build, "build", "the exact k-nearest-neighbour graph of all rows");
   add_data(build, raw, data_doc);
   add_k(build, raw);
@@ -181,6 +192,7 @@ void describe(CLI::App& app, Raw& raw) {
   info->add_option("--row", raw.rows, "of a graph: only the list of row N, from 0; may be repeated")
       ->type_name("N")
       ->allow_extra_args(false);
+  add_transpose(info, raw);
   add_max_memory(info, raw);
 
   CLI::App* check =

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 
 #include "core/dtype.h"
 #include "core/thread_team.h"
+#include "exec/file_columns.h"
 #include "exec/rows/file_rows.h"
 #include "io/file.h"
 #include "io/reader.h"
@@ -29,37 +31,65 @@ auto naming_file(const std::string& path, F&& f) {
   }
 }
 
-// Beside rows of `data`.
-std::shared_ptr<const Chunk> read_rows(RowReader& reader, const Dataset& data, const Settings& settings,
-                                       Monitor& monitor) {
-  const std::int64_t n = reader.rows(), d = reader.cols();
-  const std::int64_t row_bytes = checked_mul(d, checked_dtype_bytes(reader.dtype(), "path"), "path");
-  const std::int64_t bytes = checked_mul(n, row_bytes, "path");
-  Budget budget = budget_for(settings, data);
-  if (too_large_to_hold(bytes, data.held_bytes(), settings.integer(Setting::max_host_bytes)))
-    if (std::unique_ptr<const RowFile> file = reader.stay()) {
-      const auto threads = static_cast<int>(settings.integer(Setting::threads));
-      return leave_in_file(std::move(file), reader.dtype(), n, d, threads ? threads : default_threads(), budget,
-                           monitor);
-    }
-  const std::int64_t beside = reader.bytes_beside();
-  { const Charge all(&budget, checked_add(bytes, beside, "path")); }  // the failure says how much would do
-  const Charge held(&budget, beside);
-  Buffer<std::byte> rows(bytes, &budget);
-  const std::int64_t block = std::max<std::int64_t>(1, kBlockBytes / row_bytes);
-  monitor.stage("read", static_cast<double>(n));
-  for (std::int64_t first = 0; first < n; first += block) {
-    const std::int64_t count = std::min(block, n - first);
-    reader.read(count, rows.data() + first * row_bytes);
+// The data set that a file holds: its rows are the points, or its columns.
+struct FilePoints {
+  bool columns;
+  std::int64_t n, dim;
+};
+
+FilePoints points_of(const RowReader& reader, const Settings& settings) {
+  const bool columns = settings.is(Setting::file_points, "columns");
+  return {columns, columns ? reader.cols() : reader.rows(), columns ? reader.rows() : reader.cols()};
+}
+
+void read_all(RowReader& reader, const FilePoints& points, std::int64_t block, std::int64_t row_bytes, Budget& budget,
+              Monitor& monitor, std::byte* out) {
+  std::optional<FileColumns> columns;
+  if (points.columns) columns.emplace(reader, block, &budget);
+  monitor.stage("read", static_cast<double>(reader.rows()));
+  for (std::int64_t first = 0; first < reader.rows(); first += block) {
+    const std::int64_t count = std::min(block, reader.rows() - first);
+    columns ? columns->read(count, out) : reader.read(count, out + first * row_bytes);
     monitor.advance(static_cast<double>(count));
     monitor.poll();
   }
   reader.finish();
+}
+
+// Beside rows of `data`.
+std::shared_ptr<const Chunk> read_points(RowReader& reader, const FilePoints& points, const Dataset& data,
+                                         const Settings& settings, Monitor& monitor) {
+  const std::int64_t item_bytes = checked_dtype_bytes(reader.dtype(), "path");
+  const std::int64_t row_bytes = checked_mul(reader.cols(), item_bytes, "path");  // of the file
+  const std::int64_t bytes = checked_mul(reader.rows(), row_bytes, "path");
+  Budget budget = budget_for(settings, data);
+  if (!points.columns && too_large_to_hold(bytes, data.held_bytes(), settings.integer(Setting::max_host_bytes)))
+    if (std::unique_ptr<const RowFile> file = reader.stay()) {
+      const auto threads = static_cast<int>(settings.integer(Setting::threads));
+      return leave_in_file(std::move(file), reader.dtype(), points.n, points.dim, threads ? threads : default_threads(),
+                           budget, monitor);
+    }
+  const std::int64_t block = std::clamp<std::int64_t>(kBlockBytes / row_bytes, 1, reader.rows());
+  const std::int64_t reader_bytes = reader.bytes_beside();
+  const std::int64_t beside = checked_add(reader_bytes, points.columns ? block * row_bytes : 0, "path");
+  { const Charge all(&budget, checked_add(bytes, beside, "path")); }  // the failure says how much would do
+  const Charge held(&budget, reader_bytes);
+  Buffer<std::byte> rows(bytes, &budget);
+  read_all(reader, points, block, row_bytes, budget, monitor, rows.data());
   rows.release_from_budget();
-  auto chunk = std::make_shared<Chunk>(std::move(rows), reader.dtype(), n, d);
+  auto chunk = std::make_shared<Chunk>(std::move(rows), reader.dtype(), points.n, points.dim);
   require_valid(chunk->view(), "path");
   chunk->set_byte_types(find_byte_types(chunk->view()));
   return chunk;
+}
+
+// Adds them.
+void append_file(Dataset& to, const Dataset& beside, const Settings& settings, const std::string& path,
+                 Monitor& monitor) {
+  const auto reader = open_reader(path, Young::wait, &monitor);
+  const FilePoints points = points_of(*reader, settings);
+  to.require_fits(reader->dtype(), points.dim, points.n, "path");
+  to.append(read_points(*reader, points, beside, settings, monitor));
 }
 
 }  // namespace
@@ -70,19 +100,13 @@ Budget budget_for(const Settings& settings, const Dataset& data) {
 }
 
 void add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
-  naming_file(path, [&] {
-    const auto reader = open_reader(path, Young::wait, &monitor);
-    data.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
-    data.append(read_rows(*reader, data, settings, monitor));
-  });
+  naming_file(path, [&] { append_file(data, data, settings, path, monitor); });
 }
 
 Dataset load_queries(const Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
   return naming_file(path, [&] {
-    const auto reader = open_reader(path, Young::wait, &monitor);
     Dataset queries(data.dim(), 0);
-    queries.require_fits(reader->dtype(), reader->cols(), reader->rows(), "path");
-    queries.append(read_rows(*reader, data, settings, monitor));
+    append_file(queries, data, settings, path, monitor);
     return queries;
   });
 }

@@ -55,6 +55,8 @@ constexpr Option kOptions[kSettings] = {
     {Setting::check_rows, "check_rows", Kind::integer_or_auto, "auto", "auto, 0 to 9007199254740992", 0, kMaxInteger,
      "rows whose lists a build or query compares with all of their canonical keys before it ends; auto: as many as "
      "cost about 1 % of the time, 4 at least; 4 with a tree, or where points come to devices in blocks"},
+    {Setting::file_points, "file_points", Kind::word, "rows", "rows, columns", 0, 0,
+     "what the points of a file are that is read; columns: it is transposed, and has to fit into memory"},
 };
 
 constexpr bool in_order() {

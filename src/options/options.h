@@ -29,6 +29,7 @@ enum class Setting : int {
   tile_rows,
   tile_cols,
   check_rows,
+  file_points,
   count_
 };
 inline constexpr int kSettings = static_cast<int>(Setting::count_);

@@ -23,8 +23,9 @@ static void expect_setting(const knng* h, const char* key, const char* value) {
 static void the_table_is_complete(void** state) {
   (void)state;
   static const char* const names[] = {
-      "metric",     "p",     "selector", "engine",         "device",           "precision", "self",      "value",
-      "value_type", "graph", "threads",  "max_host_bytes", "max_device_bytes", "tile_rows", "tile_cols", "check_rows"};
+      "metric",    "p",          "selector",   "engine",  "device",         "precision",        "self",
+      "value",     "value_type", "graph",      "threads", "max_host_bytes", "max_device_bytes", "tile_rows",
+      "tile_cols", "check_rows", "file_points"};
   const int count = (int)(sizeof names / sizeof *names);
   knng_option o;
   for (int i = 0; i < count; ++i) {

@@ -2,6 +2,7 @@
  * a decimal comma; within max_host_bytes; stopped; and refusals that tell row and column. Their form is tested with
  * their room. */
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,70 @@ static void within_a_limit(void** state) {
   rows_free(&rows);
 }
 
+/* Of every format, the same as of a file of the transpose. */
+static void columns_are_points(void** state) {
+  (void)state;
+  static const struct {
+    const char* name;
+    int32_t dtype;
+  } files[] = {{"x.csv", KNNG_F64},   {"x.npy", KNNG_F64},  {"y.npy", KNNG_F16},
+               {"x.fvecs", KNNG_F32}, {"x.u8bin", KNNG_U8}, {"x.i8bin", KNNG_I8}};
+  for (size_t f = 0; f < sizeof files / sizeof *files; ++f)
+    for (int wide = 0; wide < 2; ++wide) {
+      const int64_t n = wide ? 7 : 90, d = wide ? 90 : 7;
+      test_rows points = rows_normal(files[f].dtype, n, d, 307 + f);
+      double* const transpose = malloc(sizeof(double) * (size_t)(n * d));
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < d; ++c) transpose[c * n + i] = points.x[i * d + c];
+      test_rows turned = rows_from(files[f].dtype, d, n, transpose);
+      free(transpose);
+      if (f == 0)
+        write_table(files[f].name, &turned, ',', 1, 1, "\n");
+      else
+        write_rows(files[f].name, &turned);
+      knng *h = HANDLE(NULL, "device", "cpu", "file_points", "columns"), *direct = HANDLE(&points, "device", "cpu");
+      expect_ok(knng_add_file(h, files[f].name, NULL, NULL), files[f].name);
+      knng_graph *g = built(h, 5), *expected = built(direct, 5), *asked = NULL;
+      expect_same_graph(expected, g, files[f].name);
+      expect_ok(knng_query_file(h, files[f].name, 1, NULL, &asked, NULL), files[f].name);
+      knng_matrix ids = {.struct_size = sizeof ids};
+      expect_ok(knng_graph_view(asked, &ids, NULL, NULL), "knng_graph_view");
+      for (int64_t i = 0; i < n; ++i) assert_int_equal(((const int64_t*)ids.data)[i], i);
+      knng_graph_destroy(asked);
+      knng_graph_destroy(expected);
+      knng_graph_destroy(g);
+      /* All of it is held, and a block beside. */
+      knng_destroy(direct);
+      knng_destroy(h);
+      h = HANDLE(NULL, "file_points", "columns", "max_host_bytes", "1");
+      EXPECT_ERROR(knng_add_file(h, files[f].name, NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=1");
+      assert_true(reported.limit >= 2 * n * d * dtype_size(files[f].dtype));
+      set_bytes(h, "max_host_bytes", reported.limit);
+      expect_ok(knng_add_file(h, files[f].name, NULL, NULL), "as much as is needed");
+      knng_destroy(h);
+      rows_free(&turned);
+      rows_free(&points);
+    }
+}
+
+/* Row and column are those of the data set. */
+static void refusals_point_at_columns(void** state) {
+  (void)state;
+  knng* h = HANDLE(NULL, "file_points", "columns");
+  write_text("bad.csv", "gene,cell 1,cell 2,cell 3\nA,1,2,3\nB,4,5,NA\n");
+  EXPECT_ERROR(knng_add_file(h, "bad.csv", NULL, &reported), KNNG_ERR_DATA, "bad.csv': line 3, column 'cell 3': 'NA'",
+               "(row 2, column 1)");
+  const double x[] = {1, 2, 3, 4, 5, NAN};
+  write_npy("bad.npy", "<f8", 0, 2, 3, x, sizeof x);
+  EXPECT_ERROR(knng_add_file(h, "bad.npy", NULL, &reported), KNNG_ERR_DATA, "(row 2, column 1)");
+  write_text("good.csv", "gene,cell 1,cell 2,cell 3\nA,1,2,3\nB,4,5,6\n");
+  expect_ok(knng_add_file(h, "good.csv", NULL, NULL), "good.csv");
+  expect_shape(h, 3, 2);
+  expect_ok(knng_set(h, "file_points", "rows", NULL), "rows");
+  EXPECT_ERROR(knng_add_file(h, "good.csv", NULL, &reported), KNNG_ERR_ARGUMENT, "3", "2");
+  knng_destroy(h);
+}
+
 static int32_t stop_at(void* user, const char* stage, double done, double total) {
   assert_true(done >= 0 && done <= total);
   return strcmp(stage, user) == 0;
@@ -214,6 +279,7 @@ int main(void) {
       cmocka_unit_test(graphs_are_those_of_npy), cmocka_unit_test(one_data_set),
       cmocka_unit_test(refusals_point),          cmocka_unit_test(within_a_limit),
       cmocka_unit_test(reading_can_be_stopped),  cmocka_unit_test(locales_have_no_say),
+      cmocka_unit_test(columns_are_points),      cmocka_unit_test(refusals_point_at_columns),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

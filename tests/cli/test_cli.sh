@@ -228,6 +228,20 @@ sys.exit(not all(a[m].tobytes() == b[m].tobytes() for m in ("indices", "distance
 done
 expect 0 "$knng" query x.csv q.npy -k 4 -o never.npz -q
 rm never.npz
+"$python" -c 'import numpy as np; np.save("turned.npy", np.load("x.npy").T.copy()); np.save("q_turned.npy", np.load("q.npy").T)'
+expect 0 "$knng" build turned.npy -k 7 -o turned.npz -q --transpose
+expect 0 "$knng" check turned.npz turned.npy --transpose
+expect 0 "$knng" query turned.npy q_turned.npy -k 4 -o q_turned.npz -q --transpose
+for pair in "g.npz turned.npz" "q.npz q_turned.npz"; do
+  # shellcheck disable=SC2086 # words
+  "$python" -c 'import numpy as np, sys
+a, b = np.load(sys.argv[1]), np.load(sys.argv[2])
+sys.exit(not all(a[m].tobytes() == b[m].tobytes() for m in ("indices", "distances")))' $pair || die "$pair differ"
+done
+expect 0 "$knng" info genes.tsv --transpose
+out_has '^rows  *12$'
+out_has '^dimension  *300$'
+expect 0 "$knng" estimate turned.npy -k 7 --transpose
 refused 3 "'hole.csv': line 3, column 'height': 'NA' is no finite number (row 1, column 0)" "$knng" build hole.csv -k 1
 refused 3 "'words.csv': line 3, column 'width': 'tall' is no number; commas separate cells (row 1, column 1)" \
   "$knng" build words.csv -k 1
@@ -346,7 +360,7 @@ expect 5 "$knng" estimate x.npy -k 300 --device cpu --queries 100000000000
 out_has '^memory .* [TP]iB planned'
 grep -q 'this machine has' err || die 'does not say that the machine is too small'
 # However small the limit is, the message has what works for all of the command, and that is the smallest.
-for command in "build x.npy -k 7" "build x.npy.gz -k 7" "build x.csv -k 7" "build x.csv.gz -k 7" "estimate x.npy -k 7" "build wide.npy -k 3"; do
+for command in "build x.npy -k 7" "build x.npy.gz -k 7" "build x.csv -k 7" "build x.csv.gz -k 7" "build turned.npy -k 7 --transpose" "build genes.tsv -k 3 --transpose" "estimate x.npy -k 7" "build wide.npy -k 3"; do
   # shellcheck disable=SC2086 # words
   expect 5 "$knng" $command --device cpu --max-memory 1 -q
   least=$(sed -n 's/^knng: --max-memory 1 is too small: the smallest that works is \([0-9]*\)$/\1/p' err)

@@ -70,10 +70,10 @@ void table_is_complete(void**) {
     assert_true(names.insert(o.name).second);
     assert_true(std::strlen(o.doc) > 0 && std::strlen(option_range(setting(i))) > 0);
   }
-  const std::set<std::string> documented = {"metric",           "p",          "selector",  "engine",
-                                            "device",           "self",       "precision", "value",
-                                            "threads",          "value_type", "graph",     "max_host_bytes",
-                                            "max_device_bytes", "tile_rows",  "tile_cols", "check_rows"};
+  const std::set<std::string> documented = {
+      "metric",           "p",         "selector",  "engine",     "device",     "self",
+      "precision",        "value",     "threads",   "value_type", "graph",      "max_host_bytes",
+      "max_device_bytes", "tile_rows", "tile_cols", "check_rows", "file_points"};
   assert_true(names == documented);
 }
 
