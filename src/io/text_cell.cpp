@@ -53,7 +53,45 @@ bool is_number_with_commas(std::string_view text) noexcept {
          text.find_first_of("0123456789") <= 2 && is_digit(text.back());
 }
 
+// A number of few digits and no exponent: an integer and a power of ten that are exact as doubles, so that one division
+// rounds as the decimal number does (Clinger, How to read floating point numbers accurately, 1990). nullptr for others;
+// an exponent may follow.
+const char* read_short_number(const char* at, const char* end, double& number) noexcept {
+  constexpr std::ptrdiff_t kDigits = 15;  // 10^15 < 2^53
+  static constexpr double kPowers[kDigits + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const bool negative = at < end && *at == '-';
+  const char* p = at + (negative ? 1 : 0);
+  const char* const first = p;
+  std::int64_t digits = 0;
+  for (; p < end && is_digit(*p) && p - first <= kDigits; ++p) digits = 10 * digits + (*p - '0');
+  std::ptrdiff_t count = p - first, behind = 0;
+  if (p < end && *p == '.') {
+    const char* const point = p++;
+    for (; p < end && is_digit(*p) && p - first <= kDigits + 1; ++p) digits = 10 * digits + (*p - '0');
+    behind = p - point - 1;
+    count += behind;
+  }
+  if (count == 0 || count > kDigits) return nullptr;
+  number = static_cast<double>(digits) / kPowers[behind];
+  if (negative) number = -number;
+  return p;
+}
+
+// Whether 16 digits are likely. A guess for speed: read_short_number() would read them all and then give up.
+bool looks_long(const char* at, const char* end) noexcept {
+  return end - at > 16 && is_digit(at[7]) && is_digit(at[8]) && is_digit(at[11]) && is_digit(at[12]) &&
+         is_digit(at[15]) && is_digit(at[16]);
+}
+
 }  // namespace
+
+const char* read_number(const char* at, const char* end, double& number) noexcept {
+  const char* const stop = looks_long(at, end) ? nullptr : read_short_number(at, end, number);
+  if (stop && (stop == end || (*stop != 'e' && *stop != 'E'))) return stop;
+  const auto [last, error] = std::from_chars(at, end, number);
+  return error == std::errc() ? last : nullptr;
+}
 
 Cell next_cell(const char*& at, const char* end, char separator) noexcept {
   const char* first = at;

@@ -39,6 +39,9 @@ struct CellValue {
 
 CellValue value_of(const Cell& cell) noexcept;
 
+// The number that begins at `at`, and where it ends; nullptr where there is none. Wants rounding to nearest.
+const char* read_number(const char* at, const char* end, double& number) noexcept;
+
 // For a message: in quotes, on one line, cut where it is long.
 std::string shown_cell(std::string_view text);
 

@@ -1,11 +1,9 @@
 #include "io/text_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "core/error.h"
@@ -116,9 +114,9 @@ void TextTable::read_row(std::string_view line, std::byte* dst) const {
     while (at < end && *at == ' ') ++at;
     double value = 0;
     // Nearly all cells are a number and nothing else.
-    const auto [stop, error] = std::from_chars(at, end, value);
-    const bool plain = error == std::errc() && (stop == end || *stop == layout_.separator) && std::isfinite(value) &&
-                       stop - at <= kLongestCell;
+    const char* const stop = read_number(at, end, value);
+    const bool plain =
+        stop && (stop == end || *stop == layout_.separator) && std::isfinite(value) && stop - at <= kLongestCell;
     at = plain ? (stop == end ? nullptr : stop + 1) : read_cell(line, at, column, value);
     std::memcpy(dst, &value, sizeof value);
   }

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/float_env.h"
@@ -102,6 +105,29 @@ void numbers(void**) {
     if (found.kind != CellValue::Kind::number ||
         std::bit_cast<std::uint64_t>(found.number) != std::bit_cast<std::uint64_t>(c.value))
       fail_msg("'%s': kind %d, %a", c.text, static_cast<int>(found.kind), found.number);
+  }
+}
+
+// What is read without from_chars: the same bits, and no digit more or less.
+void short_numbers(void**) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 2000000; ++i) {
+    char text[64] = "";
+    std::size_t size = 0;
+    if (random() % 3 == 0) text[size++] = '-';
+    const std::uint64_t before = random() % 10 > 7 ? random() % 20 : random() % 4;
+    for (std::uint64_t d = 0; d < before; ++d) text[size++] = static_cast<char>('0' + random() % 10);
+    if (random() % 4 != 0) text[size++] = '.';
+    const std::uint64_t behind = random() % 18;
+    for (std::uint64_t d = 0; d < behind; ++d) text[size++] = static_cast<char>('0' + random() % 10);
+    size += static_cast<std::size_t>(std::snprintf(
+        text + size, sizeof text - size, "%s", (const char*[]){"", ",1", "e5", "e-3,", "E", "-1", ".5"}[random() % 7]));
+    double expected = 7, found = 7;
+    const auto [stop, error] = std::from_chars(text, text + size, expected);
+    const char* const end = read_number(text, text + size, found);
+    if (end != (error == std::errc() ? stop : nullptr) ||
+        std::bit_cast<std::uint64_t>(found) != std::bit_cast<std::uint64_t>(expected))
+      fail_msg("'%s': %a", text, found);
   }
 }
 
@@ -506,12 +532,19 @@ void damaged_gz(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(numbers),           cmocka_unit_test(cells_that_are_no_numbers),
-      cmocka_unit_test(cells_of_a_line),   cmocka_unit_test(layouts),
-      cmocka_unit_test(refused_values),    cmocka_unit_test(refused_forms),
-      cmocka_unit_test(longest_line),      cmocka_unit_test(blocks_of_every_size),
-      cmocka_unit_test(many_blocks),       cmocka_unit_test(memory_beside_rows),
-      cmocka_unit_test(changed_meanwhile), cmocka_unit_test(stopped_while_counting),
+      cmocka_unit_test(numbers),
+      cmocka_unit_test(short_numbers),
+      cmocka_unit_test(cells_that_are_no_numbers),
+      cmocka_unit_test(cells_of_a_line),
+      cmocka_unit_test(layouts),
+      cmocka_unit_test(refused_values),
+      cmocka_unit_test(refused_forms),
+      cmocka_unit_test(longest_line),
+      cmocka_unit_test(blocks_of_every_size),
+      cmocka_unit_test(many_blocks),
+      cmocka_unit_test(memory_beside_rows),
+      cmocka_unit_test(changed_meanwhile),
+      cmocka_unit_test(stopped_while_counting),
       cmocka_unit_test(damaged_gz),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
