@@ -82,10 +82,14 @@ fi
 
 # Every command line that README, guide and manual page show works as it is shown; on the CPU, as there may be no GPU.
 "$python" - <<'PY'
-import numpy as np, struct
+import gzip, numpy as np, struct
 x = np.random.default_rng(1).normal(size=(1000, 16)).astype("float32")
 np.save("points.npy", x)
 np.save("genes.npy", x)
+with gzip.open("genes.tsv.gz", "wt") as table:
+    table.write("\t".join(["gene"] + [f"cell {c}" for c in range(40)]) + "\n")
+    for i, row in enumerate(x.reshape(-1, 40)):
+        table.write("\t".join([f"gene {i}"] + [str(v) for v in row]) + "\n")
 open("large.fbin", "wb").write(struct.pack("<II", *x.shape) + x.tobytes())
 PY
 for page in "$source_root"/README.md "$source_root"/docs/guide/*.md; do
