@@ -206,6 +206,28 @@ static void columns_are_points(void** state) {
     }
 }
 
+/* Of a file that is read in several blocks. */
+static void columns_over_blocks(void** state) {
+  (void)state;
+  enum { file_rows = 5000, file_cols = 2000, step = 333 };
+  FILE* f = fopen("large.u8bin", "wb");
+  assert_non_null(f);
+  const uint32_t counts[2] = {file_rows, file_cols};
+  fwrite(counts, sizeof counts, 1, f);
+  for (int r = 0; r < file_rows; ++r)
+    for (int c = 0; c < file_cols; ++c) putc((r * 31 + c * 17) % 251, f);
+  assert_int_equal(fclose(f), 0);
+  knng* h = HANDLE(NULL, "file_points", "columns");
+  expect_ok(knng_add_file(h, "large.u8bin", NULL, NULL), "large.u8bin");
+  static double point[file_rows];
+  knng_matrix m = knng_packed(KNNG_F64, 1, file_rows, point);
+  for (int c = 0; c < file_cols; c += step) {
+    expect_ok(knng_read(h, c, &m, NULL), "knng_read");
+    for (int r = 0; r < file_rows; ++r) assert_true(point[r] == (r * 31 + c * 17) % 251);
+  }
+  knng_destroy(h);
+}
+
 /* Row and column are those of the data set. */
 static void refusals_point_at_columns(void** state) {
   (void)state;
@@ -276,10 +298,15 @@ static void locales_have_no_say(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_are_those_of_npy), cmocka_unit_test(one_data_set),
-      cmocka_unit_test(refusals_point),          cmocka_unit_test(within_a_limit),
-      cmocka_unit_test(reading_can_be_stopped),  cmocka_unit_test(locales_have_no_say),
-      cmocka_unit_test(columns_are_points),      cmocka_unit_test(refusals_point_at_columns),
+      cmocka_unit_test(graphs_are_those_of_npy),
+      cmocka_unit_test(one_data_set),
+      cmocka_unit_test(refusals_point),
+      cmocka_unit_test(within_a_limit),
+      cmocka_unit_test(reading_can_be_stopped),
+      cmocka_unit_test(locales_have_no_say),
+      cmocka_unit_test(columns_are_points),
+      cmocka_unit_test(columns_over_blocks),
+      cmocka_unit_test(refusals_point_at_columns),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -120,8 +120,9 @@ void short_numbers(void**) {
     if (random() % 4 != 0) text[size++] = '.';
     const std::uint64_t behind = random() % 18;
     for (std::uint64_t d = 0; d < behind; ++d) text[size++] = static_cast<char>('0' + random() % 10);
-    size += static_cast<std::size_t>(std::snprintf(
-        text + size, sizeof text - size, "%s", (const char*[]){"", ",1", "e5", "e-3,", "E", "-1", ".5"}[random() % 7]));
+    size += static_cast<std::size_t>(
+        std::snprintf(text + size, sizeof text - size, "%s",
+                      (const char*[]){"", ",1", "e5", "e-3,", "E", "E4,", "-1", ".5"}[random() % 8]));
     double expected = 7, found = 7;
     const auto [stop, error] = std::from_chars(text, text + size, expected);
     const char* const end = read_number(text, text + size, found);
