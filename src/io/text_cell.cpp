@@ -150,7 +150,7 @@ CellValue value_of(const Cell& cell) noexcept {
 std::string shown_cell(std::string_view text) {
   constexpr std::size_t kMost = 40;
   const bool cut = text.size() > kMost;
-  return "'" + plain_text(std::string(text.substr(0, kMost))) + (cut ? "...'" : "'");
+  return std::string("'").append(plain_text(std::string(text.substr(0, kMost)))).append(cut ? "...'" : "'");
 }
 
 }  // namespace libknng
