@@ -7,6 +7,7 @@
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
+#include "harness/decimal_comma.h"
 
 static int option_at(int32_t i, knng_option* o) {
   memset(o, 0, sizeof *o);
@@ -217,14 +218,6 @@ static void statistics_are_named(void** state) {
   knng_graph_destroy(g);
   knng_destroy(h);
   rows_free(&rows);
-}
-
-/* A locale with a decimal comma, made in the working directory where the system has none. */
-static int use_decimal_comma(void) {
-  if (setlocale(LC_ALL, "de_DE.UTF-8")) return 1;
-  if (system("mkdir -p locale && localedef -i de_DE -f UTF-8 locale/de_DE.UTF-8 >/dev/null 2>&1") == -1) return 0;
-  setenv("LOCPATH", "locale", 1);
-  return setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
 }
 
 static void locales_have_no_say(void** state) {

@@ -9,6 +9,7 @@
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
+#include "harness/decimal_comma.h"
 #include "harness/folder.h"
 #include "harness/row_files.h"
 
@@ -265,14 +266,6 @@ static void reading_can_be_stopped(void** state) {
     knng_destroy(h);
   }
   rows_free(&rows);
-}
-
-/* A locale with a decimal comma, made in the working directory where the system has none. */
-static int use_decimal_comma(void) {
-  if (setlocale(LC_ALL, "de_DE.UTF-8")) return 1;
-  if (system("mkdir -p locale && localedef -i de_DE -f UTF-8 locale/de_DE.UTF-8 >/dev/null 2>&1") == -1) return 0;
-  setenv("LOCPATH", "locale", 1);
-  return setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
 }
 
 static void locales_have_no_say(void** state) {
