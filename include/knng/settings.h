@@ -40,8 +40,8 @@ extern "C" {
  * - "check_rows" = "auto"; auto, 0 to 9007199254740992: rows whose lists a build or query compares with all of
  *   their canonical keys before it ends; auto: as many as cost about 1 % of the time, 4 at least; 4 with a tree, or
  *   where points come to devices in blocks
- * - "file_points" = "rows"; rows, columns: what the points of a file are that is read; columns: it is transposed, and
- *   has to fit into memory
+ * - "file_points" = "rows"; rows, columns: which of a file are the points, its rows or its columns; with columns all
+ *   of it has to fit into memory
  *
  * Metrics, with other names in brackets, and the distances that are reported, all from the values as binary64. Order is
  * by distance, smallest first; value=similarity reports 1 - distance (inner_product: the product), largest first.

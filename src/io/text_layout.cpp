@@ -16,15 +16,15 @@ struct LineFacts {
   bool first_is_text = false;
   bool first_is_quoted = false;
   bool others_have_text = false;
-  bool first_counts = false;    // the first cell is 0
-  bool others_count_on = true;  // the others are 1, 2, 3, ...
-  bool others_count = true;     // the others are 0, 1, 2, ...
+  std::int64_t first_count = -1, second_count = -1;  // cells that are whole numbers
+  bool others_count_on = true;                       // from the second cell on each is one more than the one before
 };
 
-bool is_count(std::string_view text, std::int64_t count) noexcept {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, count).ptr;
-  return text == std::string_view(digits, static_cast<std::size_t>(end - digits));
+// -1: it is no whole number.
+std::int64_t count_of(std::string_view text) noexcept {
+  std::int64_t count = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return error == std::errc() && end == text.data() + text.size() && count >= 0 ? count : -1;
 }
 
 LineFacts facts_of(std::string_view line, char separator) noexcept {
@@ -38,11 +38,12 @@ LineFacts facts_of(std::string_view line, char separator) noexcept {
       facts.first_is_empty = cell.text.empty();
       facts.first_is_text = text;
       facts.first_is_quoted = cell.form == Cell::Form::quoted;
-      facts.first_counts = is_count(cell.text, 0);
+      facts.first_count = count_of(cell.text);
     } else {
+      const std::int64_t count = count_of(cell.text);
+      if (facts.cells == 1) facts.second_count = count;
       facts.others_have_text = facts.others_have_text || text;
-      facts.others_count_on = facts.others_count_on && is_count(cell.text, facts.cells);
-      facts.others_count = facts.others_count && is_count(cell.text, facts.cells - 1);
+      facts.others_count_on = facts.others_count_on && count >= 0 && count - (facts.cells - 1) == facts.second_count;
     }
   }
   return facts;
@@ -109,11 +110,13 @@ TextLayout layout_of(std::string_view first, const std::string_view* second, boo
   } else {
     layout.row_names = b.cells > 1 && b.first_is_text;
     layout.header = a.others_have_text || (a.first_is_text && !layout.row_names);
-    const bool counts =
-        layout.row_names ? a.others_count && a.cells > 2 : a.first_counts && a.others_count_on && a.cells > 1;
-    if (counts && !layout.header)
+    // Numbers of columns, and years.
+    const bool names_count = layout.row_names && a.cells > 2;
+    const bool all_count = a.cells > 1 && a.first_count == 0 && a.second_count == 1;
+    if (a.others_count_on && (names_count || all_count) && !layout.header)
       fail(KNNG_ERR_FORMAT, "path",
-           "%s: line 1 may be a row or a header, as its numbers count the columns, 0, 1, 2, ...: put a line of names "
+           "%s: line 1 may be a row or a header, as each of its numbers is one more than the one before: put a line of "
+           "names "
            "before it or in its place",
            name.c_str());
   }

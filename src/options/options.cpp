@@ -56,7 +56,7 @@ constexpr Option kOptions[kSettings] = {
      "rows whose lists a build or query compares with all of their canonical keys before it ends; auto: as many as "
      "cost about 1 % of the time, 4 at least; 4 with a tree, or where points come to devices in blocks"},
     {Setting::file_points, "file_points", Kind::word, "rows", "rows, columns", 0, 0,
-     "what the points of a file are that is read; columns: it is transposed, and has to fit into memory"},
+     "which of a file are the points, its rows or its columns; with columns all of it has to fit into memory"},
 };
 
 constexpr bool in_order() {

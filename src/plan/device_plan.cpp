@@ -202,7 +202,7 @@ std::int64_t smallest_bytes(const BudgetedProblem& p, std::int64_t capacity) {
 // The same plan with lists as long as the engine would like them, if that leaves tiles about as large.
 DevicePlan with_long_lists(const BudgetedProblem& p, Sides largest, const DevicePlan& plan) {
   const std::int64_t capacity = list_places(p.k, p.candidates, p.columns);
-  if (capacity == plan.capacity || plan.blocks_held > 0) return plan;
+  if (capacity == plan.capacity) return plan;
   const DevicePlan longer = resident_plan(p, largest, capacity);
   const bool fits = longer.bytes <= p.max_bytes;
   return fits && 2 * longer.grid.tile_rows >= plan.grid.tile_rows && 2 * longer.grid.tile_cols >= plan.grid.tile_cols

@@ -270,7 +270,7 @@ void layouts(void**) {
       {"\"a;b\",c\n\"1;\",2\n3,4\n", 2, 1, {2, 4}},
       {"a,b\n1,2\n3,4\n", 2, 2, {1, 2, 3, 4}},
       {"id,2\n1,2\n3,4\n", 2, 2, {1, 2, 3, 4}},                             // one name makes a header
-      {"g1,1,2\ng2,3,4\n", 2, 2, {1, 2, 3, 4}},                             // names, no header
+      {"g1,1,3\ng2,3,4\n", 2, 2, {1, 3, 3, 4}},                             // names, no header
       {"gene,a,b\ng1,1,2\ng2,3,4\n", 2, 2, {1, 2, 3, 4}},                   // both
       {"\"\",\"a\",\"b\"\n\"g1\",1,2\n\"g,2\",3,4\n", 2, 2, {1, 2, 3, 4}},  // R: write.csv
       {",0,1\n0,1,2\n1,3,4\n", 2, 2, {1, 2, 3, 4}},                         // pandas: to_csv
@@ -283,7 +283,7 @@ void layouts(void**) {
       {"# a,b\n1,2\n", 1, 2, {1, 2}},                        // numpy: savetxt(header=...)
       {"gene,a\n,1\nNA,2\n7,3\n", 3, 2, {}},                 // refused: no names in line 2
       {"gene,a\ng,1\nNA,2\n7,3\n,4\n", 4, 1, {1, 2, 3, 4}},  // names may be anything from line 3 on
-      {"g1,1,2", 1, 2, {1, 2}},
+      {"g1,1,3", 1, 2, {1, 3}},
       {"1,2,3\n1,2,3\n", 2, 3, {1, 2, 3, 1, 2, 3}},  // only 0, 1, 2, ... may be a header
       {"0,1\n0,0\n", 1, 2, {}},                      // which is refused
       {"7,1\n1,2\n", 2, 2, {7, 1, 1, 2}},
@@ -386,6 +386,7 @@ void refused_forms(void**) {
       {"x.csv", "g,a\ng1,1\ng2\n", KNNG_ERR_FORMAT, 1, -1, {"line 3 has 1 cell, the first row has 2"}},
       {"x.csv", "0,1,2\n1,2,3\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
       {"x.csv", "g,0,1,2\nh,1,2,3\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
+      {"x.csv", "country,1999,2000\nA,1.5,2\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
       {"x.csv", "1,2\n3,\"4\n5\"\n", KNNG_ERR_FORMAT, 1, 1, {"line 2: a quote has no second one", "over lines"}},
       {"x.csv", "g,a\n\"g1\",1\n\"g\n2\",1\n", KNNG_ERR_FORMAT, 1, -1, {"line 3, name of the row: a quote"}},
       {"x.csv", "1,2\n3,\"4\"x\n", KNNG_ERR_FORMAT, 1, 1, {"text behind a closing quote: '\"4\"x'"}},
