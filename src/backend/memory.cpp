@@ -113,13 +113,6 @@ void copy_listed_from_device(const MatrixView& m, std::span<const std::int64_t> 
   require(backend, backend.fetch(&piece, 0, piece.count, to, &error), error, argument);
 }
 
-void hash_on_device(const MatrixView& m, std::uint64_t* hashes, const char* argument) {
-  const knng_backend_seam& backend = its_backend();
-  const knng_backend_matrix matrix = describe_matrix(m);
-  knng_backend_error error{};
-  require(backend, backend.hash(&matrix, hashes, &error), error, argument);
-}
-
 void compare_on_device(std::span<const MatrixView> matrices, std::span<const knng_backend_pair> pairs,
                        std::uint8_t* same, const char* argument) {
   const knng_backend_seam& backend = its_backend();
@@ -158,13 +151,13 @@ std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, c
   return unfit;
 }
 
-ByteTypes inspect_on_device(const MatrixView& m, const char* argument, std::int64_t first) {
+ByteTypes inspect_on_device(const MatrixView& m, const char* argument, std::int64_t first, std::uint64_t* hashes) {
   const knng_backend_seam& backend = its_backend();
   const knng_backend_matrix matrix = describe_matrix(m);
   std::int64_t row = -1, column = -1;
   std::uint32_t types = kNoByteType;
   knng_backend_error error{};
-  require(backend, backend.inspect(&matrix, &row, &column, &types, &error), error, argument);
+  require(backend, backend.inspect(&matrix, &row, &column, &types, hashes, &error), error, argument);
   if (row < 0) return static_cast<ByteTypes>(types);
   const std::byte* const at = m.data + (row * m.row_stride + column * m.col_stride) * dtype_bytes(m.dtype);
   std::array<std::byte, sizeof(double)> stored{};

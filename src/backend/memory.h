@@ -33,8 +33,6 @@ void copy_from_device(const MatrixView& m, std::int64_t first, std::int64_t coun
 // Listed rows of it, in that order.
 void copy_listed_from_device(const MatrixView& m, std::span<const std::int64_t> rows, std::byte* to,
                              const char* argument);
-// row_hash() of dataset/ of each row.
-void hash_on_device(const MatrixView& m, std::uint64_t* hashes, const char* argument);
 // Whether both rows of each pair are equal, -0 being 0. All matrices, one or more, are in memory of one device.
 void compare_on_device(std::span<const MatrixView> matrices, std::span<const knng_backend_pair> pairs,
                        std::uint8_t* same, const char* argument);
@@ -47,9 +45,9 @@ void copy_to_device(const MutableMatrixView& m, const std::byte* from, const cha
 // rows, that m's type cannot hold; -1: none.
 std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, const std::byte* from, std::int64_t base,
                                const char* argument);
-// As require_valid() of dataset/. first: the number of row 0, for messages. Returns the types of 8 bits that hold all
-// values.
-ByteTypes inspect_on_device(const MatrixView& m, const char* argument, std::int64_t first = 0);
+// As require_valid() of dataset/. first: the number of row 0, for messages. hashes: null, or where row_hash() of dataset/
+// of each row goes. Returns the types of 8 bits that hold all values.
+ByteTypes inspect_on_device(const MatrixView& m, const char* argument, std::int64_t first, std::uint64_t* hashes);
 
 knng_backend_matrix describe_matrix(const MatrixView& m) noexcept;
 

@@ -315,14 +315,13 @@ typedef struct knng_backend_seam {
   /* Returns when what was put into the caller's stream is done. device: whose default stream is meant by 1 or 2, as in
    * DLPack; -1: the thread's current one. */
   int32_t (*wait)(uint64_t stream, int32_t device, knng_backend_error* error);
-  /* The first value, by rows, that rows may not have (is_valid() of core/dtype.h); row -1: there is none. byte_types:
-   * then those of core/byte_types.h that hold all values. */
+  /* The first value, by rows, that rows may not have (is_valid() of core/dtype.h); row -1: there is none. Then
+   * byte_types: those of core/byte_types.h that hold all values; and hashes: row_hash() of dataset/fingerprint.h of each
+   * row, if it is not NULL. */
   int32_t (*inspect)(const knng_backend_matrix* matrix, int64_t* row, int64_t* column, uint32_t* byte_types,
-                     knng_backend_error* error);
+                     uint64_t* hashes, knng_backend_error* error);
   /* Points [first, first + count) of a piece, counted from its own first one, to host memory, packed. */
   int32_t (*fetch)(const knng_backend_piece* piece, int64_t first, int64_t count, void* to, knng_backend_error* error);
-  /* row_hash() of dataset/fingerprint.h of each row. */
-  int32_t (*hash)(const knng_backend_matrix* matrix, uint64_t* hashes, knng_backend_error* error);
   /* Whether two rows have the same values, -0 being 0, for each of `count` pairs of them. All matrices, one or more,
    * are in memory of one device and of one dtype, and their values are valid; what is listed is in host memory. */
   int32_t (*compare)(const knng_backend_matrix* matrices, int64_t matrix_count, const knng_backend_pair* pairs,

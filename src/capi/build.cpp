@@ -59,7 +59,7 @@ knng_status knng_query(const knng* h, const knng_matrix* q, const knng_matrix* l
     queries.require_fits(view.dtype, view.cols, view.rows, "q");
     Monitor monitor(read_control(c), env);
     monitor.stage("check", static_cast<double>(view.rows));
-    const ByteTypes types = inspect_anywhere(view, "q", monitor);
+    const ByteTypes types = inspect_anywhere(view, nullptr, "q", monitor).types;
     const LeftOut left_out(leave_out, base, view.rows, data.rows());
     queries.borrow(view, {}, types, nullptr, nullptr);
     *out = new knng_graph{query_graph(data, h->settings, queries, left_out.ids(), k, monitor, left_out.held_bytes())};

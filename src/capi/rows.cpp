@@ -37,11 +37,10 @@ knng_status knng_borrow(knng* h, const knng_matrix* rows, const knng_control* c,
     data.require_fits(view.dtype, view.cols, view.rows, "rows");
     Monitor monitor(read_control(c), env);
     monitor.stage("check", static_cast<double>(view.rows));
-    const ByteTypes types = inspect_anywhere(view, "rows", monitor);
     Budget budget = budget_for(h->settings, data);
-    Buffer<std::uint64_t> hashes = hashes_of_device_rows(view, budget, "rows", monitor);
+    RowFacts facts = inspect_anywhere(view, &budget, "rows", monitor);
     monitor.check();
-    data.borrow(view, std::move(hashes), types, m.release, m.owner);
+    data.borrow(view, std::move(facts.hashes), facts.types, m.release, m.owner);
   });
 }
 

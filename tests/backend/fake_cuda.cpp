@@ -335,7 +335,6 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .wait = &fake::wait,
       .inspect = &fake::inspect,
       .fetch = &fake::fetch,
-      .hash = &fake::hash,
       .compare = &fake::compare,
       .without_direction = &fake::without_direction,
       .store = &fake::store,

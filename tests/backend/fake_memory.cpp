@@ -136,7 +136,7 @@ std::int32_t wait(std::uint64_t stream, std::int32_t, knng_backend_error* error)
 }
 
 std::int32_t inspect(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
-                     std::uint32_t* byte_types, knng_backend_error* error) {
+                     std::uint32_t* byte_types, std::uint64_t* hashes, knng_backend_error* error) {
   return guard(error, [&] {
     const MutableMatrixView m = reach(*matrix);
     *column = -1;
@@ -146,6 +146,14 @@ std::int32_t inspect(const knng_backend_matrix* matrix, std::int64_t* row, std::
     }
     *row = -1;
     *byte_types = find_byte_types({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data});
+    if (!hashes) return;
+    const std::uint64_t kept =
+        behaviour(matrix->device, "coarse_hashes") >= 0 ? std::uint64_t{3} << 62 : ~std::uint64_t{0};
+    std::vector<double> x(static_cast<std::size_t>(m.cols));
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i, x.data());
+      hashes[i] = row_hash(x.data(), m.cols) & kept;
+    }
   });
 }
 
@@ -172,19 +180,6 @@ std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int
     each_element(*piece, first, count, [&](const std::byte* element, std::int64_t at, std::int64_t bytes) {
       std::memcpy(static_cast<std::byte*>(to) + at, element, static_cast<std::size_t>(bytes));
     });
-  });
-}
-
-std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error) {
-  return guard(error, [&] {
-    const MutableMatrixView m = reach(*matrix);
-    const std::uint64_t kept =
-        behaviour(matrix->device, "coarse_hashes") >= 0 ? std::uint64_t{3} << 62 : ~std::uint64_t{0};
-    std::vector<double> x(static_cast<std::size_t>(m.cols));
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      load_row({m.dtype, m.rows, m.cols, m.row_stride, m.col_stride, m.data}, i, x.data());
-      hashes[i] = row_hash(x.data(), m.cols) & kept;
-    }
   });
 }
 

@@ -20,10 +20,9 @@ extern std::atomic<std::int64_t> located, rows_fetched, pairs_compared, rows_jud
 std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error);
 std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error* error);
 std::int32_t inspect(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
-                     std::uint32_t* byte_types, knng_backend_error* error);
+                     std::uint32_t* byte_types, std::uint64_t* hashes, knng_backend_error* error);
 std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error);
-std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error);
 std::int32_t compare(const knng_backend_matrix* matrices, std::int64_t matrix_count, const knng_backend_pair* pairs,
                      std::int64_t count, std::uint8_t* same, knng_backend_error* error);
 std::int32_t without_direction(const knng_backend_matrix* matrix, std::int32_t transform, const std::int64_t* rows,

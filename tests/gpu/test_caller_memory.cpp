@@ -9,6 +9,7 @@
 
 #include "backend/cuda/rows/caller_memory.cuh"
 #include "dataset/dataset.h"
+#include "dataset/fingerprint.h"
 #include "graph/narrow.h"
 #include "metric/canonical.h"
 #include "tests/gpu/gpu.cuh"
@@ -184,14 +185,18 @@ void validity() {
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t t = 0; t < d; ++t) set(i, t, (i + t) % 3 ? c.good : 0);
       m.upload();
-      const libknng::cuda::Inspected none = libknng::cuda::inspect(m.there());
+      std::vector<std::uint64_t> hashes(static_cast<std::size_t>(n));
+      const libknng::cuda::Inspected none = libknng::cuda::inspect(m.there(), hashes.data());
+      for (std::int64_t i = 0; i < n; ++i)
+        expect(hashes[static_cast<std::size_t>(i)] == libknng::row_hash(m.row(i).data(), d),
+               "%s, layout %zu: hash of row %lld", libknng::dtype_name(c.dtype), way, static_cast<long long>(i));
       expect(none.invalid_row == -1, "%s, layout %zu: what is valid was refused at row %lld",
              libknng::dtype_name(c.dtype), way, static_cast<long long>(none.invalid_row));
       set(30, 0, c.bad);
       set(29, d - 1, c.bad);
       set(29, 33, c.bad);
       m.upload();
-      const libknng::cuda::Inspected first = libknng::cuda::inspect(m.there());
+      const libknng::cuda::Inspected first = libknng::cuda::inspect(m.there(), nullptr);
       expect(first.invalid_row == 29 && first.invalid_column == 33, "%s, layout %zu: first invalid at %lld, %lld",
              libknng::dtype_name(c.dtype), way, static_cast<long long>(first.invalid_row),
              static_cast<long long>(first.invalid_column));
@@ -202,8 +207,22 @@ void validity() {
     for (std::int64_t i = 0; i < n; ++i)
       std::memset(m.at(i, 0), 0xff, static_cast<std::size_t>(libknng::dtype_bytes(dtype)));
     m.upload();
-    expect(libknng::cuda::inspect(m.there()).invalid_row == -1, "%s was refused", libknng::dtype_name(dtype));
+    expect(libknng::cuda::inspect(m.there(), nullptr).invalid_row == -1, "%s was refused", libknng::dtype_name(dtype));
   }
+}
+
+// More rows than hashes go to the host at a time.
+void hashes_of_many_rows() {
+  const std::int64_t n = (std::int64_t{1} << 20) + 77;
+  Matrix m(KNNG_F32, n, 1, layouts(n, 1)[0]);
+  for (std::int64_t i = 0; i < n; ++i) m.put(i, 0, static_cast<double>(i));
+  m.upload();
+  std::vector<std::uint64_t> hashes(static_cast<std::size_t>(n));
+  expect(libknng::cuda::inspect(m.there(), hashes.data()).invalid_row == -1, "many rows: one was refused");
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    wrong += hashes[static_cast<std::size_t>(i)] != libknng::row_hash(m.row(i).data(), 1);
+  expect(wrong == 0, "many rows: %lld hashes are wrong", static_cast<long long>(wrong));
 }
 
 void directions() {
@@ -363,6 +382,7 @@ int main() {
   gpu::need_device();
   comparisons();
   validity();
+  hashes_of_many_rows();
   directions();
   conversions();
   return gpu::result();

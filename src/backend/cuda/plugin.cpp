@@ -294,9 +294,9 @@ std::int32_t wait(std::uint64_t stream, std::int32_t device, knng_backend_error*
 }
 
 std::int32_t inspect(const knng_backend_matrix* matrix, std::int64_t* row, std::int64_t* column,
-                     std::uint32_t* byte_types, knng_backend_error* error) {
+                     std::uint32_t* byte_types, std::uint64_t* hashes, knng_backend_error* error) {
   return guard(matrix->device, error, [&] {
-    const cuda::Inspected found = cuda::inspect(*matrix);
+    const cuda::Inspected found = cuda::inspect(*matrix, hashes);
     *row = found.invalid_row;
     *column = found.invalid_column;
     *byte_types = found.byte_types;
@@ -306,10 +306,6 @@ std::int32_t inspect(const knng_backend_matrix* matrix, std::int64_t* row, std::
 std::int32_t fetch(const knng_backend_piece* piece, std::int64_t first, std::int64_t count, void* to,
                    knng_backend_error* error) {
   return guard(piece->rows.device, error, [&] { cuda::fetch(*piece, first, count, to); });
-}
-
-std::int32_t hash(const knng_backend_matrix* matrix, std::uint64_t* hashes, knng_backend_error* error) {
-  return guard(matrix->device, error, [&] { cuda::hash(*matrix, hashes); });
 }
 
 std::int32_t compare(const knng_backend_matrix* matrices, std::int64_t matrix_count, const knng_backend_pair* pairs,
@@ -391,7 +387,6 @@ extern "C" __attribute__((visibility("default"))) const knng_backend_seam* knng_
       .wait = &wait,
       .inspect = &inspect,
       .fetch = &fetch,
-      .hash = &hash,
       .compare = &compare,
       .without_direction = &without_direction,
       .store = &store,

@@ -81,36 +81,24 @@ Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, B
   return part;
 }
 
-ByteTypes inspect_anywhere(const MatrixView& m, const char* argument, Monitor& monitor) {
-  ByteTypes types = kEitherByte;
+RowFacts inspect_anywhere(const MatrixView& m, Budget* budget, const char* argument, Monitor& monitor) {
+  RowFacts facts;
+  if (budget && m.on_device()) facts.hashes = Buffer<std::uint64_t>(m.rows, budget);
   in_blocks(
       m.rows, m.cols * dtype_bytes(m.dtype), &monitor,
       [&](std::int64_t first, std::int64_t count) {
         const MatrixView block = part_of(m, first, count);
         if (!m.on_host()) {
-          types = types & inspect_on_device(block, argument, first);
+          std::uint64_t* const hashes = facts.hashes.size() > 0 ? facts.hashes.data() + first : nullptr;
+          facts.types = facts.types & inspect_on_device(block, argument, first, hashes);
           return;
         }
         require_valid(block, argument, first);
-        types = find_byte_types(block, types);
+        facts.types = find_byte_types(block, facts.types);
       },
       m.on_host() ? kHostBlock : kDeviceBlock);
-  return types;
-}
-
-Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument,
-                                            Monitor& monitor) {
-  if (!m.on_device()) return {};
-  Buffer<std::uint64_t> hashes(m.rows, &budget);
-  monitor.stage("hash", static_cast<double>(m.rows));
-  in_blocks(
-      m.rows, m.cols * dtype_bytes(m.dtype), &monitor,
-      [&](std::int64_t first, std::int64_t count) {
-        hash_on_device(part_of(m, first, count), hashes.data() + first, argument);
-      },
-      kDeviceBlock);
-  hashes.release_from_budget();
-  return hashes;
+  facts.hashes.release_from_budget();
+  return facts;
 }
 
 }  // namespace libknng

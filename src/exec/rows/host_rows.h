@@ -19,12 +19,13 @@ std::shared_ptr<const Chunk> fetch_to_keep(const MatrixView& m, Budget& budget, 
 Dataset host_rows(const Dataset& data, std::int64_t first, std::int64_t count, Budget* budget, const Monitor* monitor,
                   const char* argument);
 
-// require_valid() and find_byte_types(), wherever the rows live. On the calling thread; monitor: follows and stops it.
-ByteTypes inspect_anywhere(const MatrixView& m, const char* argument, Monitor& monitor);
-
-// Hashes of rows in memory of a device, charged to `budget` and let go, to be a chunk's; of others none.
-// monitor: as before.
-Buffer<std::uint64_t> hashes_of_device_rows(const MatrixView& m, Budget& budget, const char* argument,
-                                            Monitor& monitor);
+// What rows are found to be when they are looked at once. hashes: of rows in memory of a device, to be a chunk's.
+struct RowFacts {
+  ByteTypes types = kEitherByte;
+  Buffer<std::uint64_t> hashes;
+};
+// require_valid() and find_byte_types(), wherever the rows live. budget: what hashes are charged to until they are
+// found; null: nobody wants them. On the calling thread; monitor: follows and stops it.
+RowFacts inspect_anywhere(const MatrixView& m, Budget* budget, const char* argument, Monitor& monitor);
 
 }  // namespace libknng

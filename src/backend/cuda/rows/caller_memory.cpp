@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/cuda/base/relay.cuh"
+#include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/rows/caller_memory.cuh"
 #include "backend/cuda/rows/find_byte_types.cuh"
 #include "backend/cuda/rows/narrow.cuh"
@@ -120,30 +121,66 @@ MemoryLocation place_of(const void* address) {
   }
 }
 
-Inspected inspect(const knng_backend_matrix& m) {
+namespace {
+
+// What is found of values; nothing is found where all bits are set.
+struct Findings {
+  PrepareFindings rows;
+  std::uint32_t byte_types;
+};
+static_assert(PrepareFindings::kNothing == ~0ull);
+
+// What inspect() works in: hashes go to the host by blocks.
+struct InspectSpace {
+  InspectSpace(std::int64_t rows, bool hashes, void* memory)
+      : together(std::clamp<std::int64_t>(kBlockBytes / std::int64_t{sizeof *block}, 1, rows)) {
+    Workspace space(memory);
+    findings = space.take<Findings>(1);
+    block = space.take<std::uint64_t>(hashes ? together : 0);
+    used = space.used();
+  }
+
+  const std::int64_t together;
+  Findings* findings;
+  std::uint64_t* block;
+  std::int64_t used;
+};
+
+}  // namespace
+
+Inspected inspect(const knng_backend_matrix& m, std::uint64_t* hashes) {
   require_there(m);
   const bool always_valid = visit_row_dtype(m.dtype, []<class T>(const T*) { return kAlwaysValid<T>; });
   const bool bytes = dtype_bytes(m.dtype) == 1;
-  if (always_valid && bytes) return {.byte_types = byte_types_of_dtype(m.dtype)};
-  struct {
-    PrepareFindings rows;
-    std::uint32_t byte_types;
-  } found{{}, bytes ? byte_types_of_dtype(m.dtype) : kEitherByte};
+  if (always_valid && bytes && !hashes) return {.byte_types = byte_types_of_dtype(m.dtype)};
   DeviceContext context(m.device, kNoLimit);
-  const auto findings = uploaded(std::span<const decltype(found)>(&found, 1), context);
+  const bool hashed = hashes != nullptr && m.rows > 0;
+  const DeviceArray<std::byte> memory(InspectSpace(m.rows, hashed, nullptr).used, context);
+  const InspectSpace space(m.rows, hashed, memory.data());
+  check(cudaMemsetAsync(space.findings, 0xff, sizeof *space.findings, context.stream));
+  const DeviceRows rows = device_rows(m);
   if (!always_valid) {
     PrepareJob job;
-    job.rows = device_rows(m);
+    job.rows = rows;
     job.limit = m.dtype == KNNG_BOOL ? 1 : std::numeric_limits<double>::infinity();
     job.count = m.rows;
-    job.findings = &findings.data()->rows;
+    job.findings = &space.findings->rows;
     prepare_rows(job, context.stream);
   }
-  if (!bytes) find_byte_types(device_rows(m), &findings.data()->byte_types, context.stream);
-  check(cudaMemcpyAsync(&found, findings.data(), sizeof found, cudaMemcpyDeviceToHost, context.stream));
+  if (!bytes) find_byte_types(rows, &space.findings->byte_types, context.stream);
+  for (std::int64_t done = 0; hashed && done < m.rows; done += space.together) {
+    const std::int64_t part = std::min(space.together, m.rows - done);
+    hash_rows({element(m, done, 0), m.dtype, part, m.cols, m.row_stride, m.col_stride}, space.block, context.stream);
+    check(cudaMemcpyAsync(hashes + done, space.block, static_cast<std::size_t>(part) * sizeof *hashes,
+                          cudaMemcpyDeviceToHost, context.stream));
+  }
+  Findings found{};
+  check(cudaMemcpyAsync(&found, space.findings, sizeof found, cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
+  const ByteTypes types =
+      bytes ? byte_types_of_dtype(m.dtype) : kEitherByte & static_cast<ByteTypes>(found.byte_types);
   const unsigned long long first = std::min(found.rows.first_invalid, found.rows.first_refused);
-  if (first == PrepareFindings::kNothing) return {.byte_types = static_cast<ByteTypes>(found.byte_types)};
+  if (first == PrepareFindings::kNothing) return {.byte_types = types};
   const auto place = static_cast<std::int64_t>(first);
   return {place / (m.cols + 1), place % (m.cols + 1)};
 }
@@ -164,17 +201,6 @@ void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t cou
         pack(piece, m.dtype, first + done, part, block, stream);
       },
       to);
-}
-
-void hash(const knng_backend_matrix& m, std::uint64_t* hashes) {
-  require_there(m);
-  by_blocks(
-      m.device, m.rows, sizeof *hashes,
-      [&](std::int64_t done, std::int64_t part, std::byte* block, const Stream& stream) {
-        const DeviceRows rows{element(m, done, 0), m.dtype, part, m.cols, m.row_stride, m.col_stride};
-        hash_rows(rows, reinterpret_cast<std::uint64_t*>(block), stream);
-      },
-      hashes);
 }
 
 void copy_between(void* to, int to_device, const void* from, int from_device, std::int64_t bytes,

@@ -33,9 +33,9 @@ struct Inspected {
   // Of 8 bits, which hold all values if these are valid.
   ByteTypes byte_types = kNoByteType;
 };
-Inspected inspect(const knng_backend_matrix& m);
+// hashes: null, or where the hash of each row goes (of no meaning where a value is not valid).
+Inspected inspect(const knng_backend_matrix& m, std::uint64_t* hashes);
 void fetch(const knng_backend_piece& piece, std::int64_t first, std::int64_t count, void* to);
-void hash(const knng_backend_matrix& m, std::uint64_t* hashes);
 void compare(std::span<const knng_backend_matrix> matrices, std::span<const knng_backend_pair> pairs,
              std::uint8_t* same);
 void without_direction(const knng_backend_matrix& m, Transform transform, std::span<const std::int64_t> rows,

@@ -370,11 +370,13 @@ RowLaunch plan_rows(const SelectJob& job, int warps) {
   };
   if (warps != 0) return with(warps).resident > 0 ? with(warps) : spilling();
   // Groups that a multiprocessor can hold beside one another hide each other's selections: small ones, while there is
-  // shared memory for the buffers of many.
-  const bool many = job.rows >= 16 * limits.processors;
-  if (many && job.columns <= 20480 && with(1).resident >= 2) return with(1);
-  if (many && with(4).resident >= 6) return with(4);
-  if (many && with(8).resident >= 2) return with(8);
+  // shared memory for the buffers of many. Of short rows fewer will do: to read one takes less time than to select.
+  constexpr int kShort = 20480;
+  const bool many = job.rows >= 16 * limits.processors, is_short = job.columns <= kShort;
+  const bool enough = many || (is_short && job.rows >= 4 * limits.processors);
+  if (many && is_short && with(1).resident >= 2) return with(1);
+  if (enough && with(4).resident >= 6) return with(4);
+  if (enough && with(8).resident >= 2) return with(8);
   if (job.rows >= 2 * limits.processors && with(16).resident >= 2) return with(16);
   for (const int w : {32, 16})
     if (with(w).resident > 0) return with(w);
