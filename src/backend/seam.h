@@ -84,9 +84,10 @@ typedef struct knng_backend_metric {
   double largest; /* |x| beyond which a key could overflow */
 } knng_backend_metric;
 
-/* Product units, as bits: fp16 operands with fp32 sums, fp32, bytes; and the kernels of engine=fused, which multiply
- * fp16 themselves: without them it has tiles in memory, as other engines do. */
-enum { KNNG_UNIT_FP16 = 1, KNNG_UNIT_FP32 = 2, KNNG_UNIT_BYTES = 4, KNNG_UNIT_FUSED = 8 };
+/* Product units, as bits: fp16 operands with fp32 sums, fp32, bytes; the kernels of engine=fused, which multiply fp16
+ * themselves: without them it has tiles in memory, as other engines do; and fp64 where it is fast: without it more
+ * canonical keys are evaluated. */
+enum { KNNG_UNIT_FP16 = 1, KNNG_UNIT_FP32 = 2, KNNG_UNIT_BYTES = 4, KNNG_UNIT_FUSED = 8, KNNG_UNIT_FP64 = 16 };
 
 /* What bounds are made with: a device's, or, of a problem, the weakest of its devices' (backend/units.h), so that each
  * can take the lists of the others. All zeros: no products. */
@@ -316,8 +317,8 @@ typedef struct knng_backend_seam {
    * DLPack; -1: the thread's current one. */
   int32_t (*wait)(uint64_t stream, int32_t device, knng_backend_error* error);
   /* The first value, by rows, that rows may not have (is_valid() of core/dtype.h); row -1: there is none. Then
-   * byte_types: those of core/byte_types.h that hold all values; and hashes: row_hash() of dataset/fingerprint.h of each
-   * row, if it is not NULL. */
+   * byte_types: those of core/byte_types.h that hold all values; and hashes: row_hash() of dataset/fingerprint.h of
+   * each row, if it is not NULL. */
   int32_t (*inspect)(const knng_backend_matrix* matrix, int64_t* row, int64_t* column, uint32_t* byte_types,
                      uint64_t* hashes, knng_backend_error* error);
   /* Points [first, first + count) of a piece, counted from its own first one, to host memory, packed. */

@@ -182,6 +182,23 @@ std::vector<Probe> bf16_probes(std::int64_t terms, const ProductUnit& unit) {
   return maker.take();
 }
 
+std::vector<Probe> fp64_probes(std::int64_t terms) {
+  Maker maker(terms);
+  exact_sums(maker, terms);
+  maker.exact("all bits", alone(2 - kUlp, 2 - kUlp));
+  maker.exact("integers", [](std::int64_t t) {  // of 20 bits: sums of 2^13 have no more than 53
+    return Factors{static_cast<double>(t * 7919 % 0x100000), static_cast<double>(t % 2 ? -1 : 1) * 0xfffffp0};
+  });
+  maker.exact("small beside a large factor", [](std::int64_t t) {
+    return t == 0 ? Factors{0x1p100, 0} : t == 1 ? kOne : Factors{0, 0x1p100};
+  });
+  maker.exact("40 bits apart", [&](std::int64_t t) {
+    return t == 0 ? Factors{0x1p20, 0x1p20} : t == terms - 1 ? Factors{-0x1p20, 0x1p20} : Factors{0x1p-6, 0x1p-6};
+  });
+  maker.exact("small products", [](std::int64_t) { return Factors{0x1p-140, 0x1p-140}; });
+  return maker.take();
+}
+
 std::vector<Probe> byte_probes(std::int64_t terms) {
   Maker maker(terms);
   maker.exact("largest", [](std::int64_t) { return Factors{-128, -128}; });

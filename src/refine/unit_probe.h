@@ -29,6 +29,8 @@ struct TensorModel {
 std::vector<Probe> tensor_core_probes(std::int64_t terms, const ProductUnit& unit, const TensorModel& model);
 // IEEE single precision with denormals, in any order.
 std::vector<Probe> fp32_probes(std::int64_t terms);
+// Double precision, of operands that single precision holds, in any order.
+std::vector<Probe> fp64_probes(std::int64_t terms);
 // bfloat16 operands, sums rounded to nearest; denormals may be flushed.
 std::vector<Probe> bf16_probes(std::int64_t terms, const ProductUnit& unit);
 // Signed bytes, exact sums of 32 bits; at most 2^16 terms.

@@ -17,6 +17,7 @@ using gpu::expect;
 namespace {
 
 constexpr std::int32_t kUnits = KNNG_UNIT_FP16 | KNNG_UNIT_FP32 | KNNG_UNIT_BYTES | KNNG_UNIT_FUSED;
+constexpr std::int32_t kAll = kUnits | KNNG_UNIT_FP64;
 
 double milliseconds(const std::chrono::steady_clock::time_point& since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
@@ -29,7 +30,7 @@ int main() {
   DeviceProperties properties;
   check(find_properties(0, properties));
   const TensorCores chip = tensor_cores_of(properties.major);
-  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES, KNNG_UNIT_FUSED})
+  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES, KNNG_UNIT_FUSED, KNNG_UNIT_FP64})
     for (int turn = 0; turn < 2; ++turn) {
       const auto start = std::chrono::steady_clock::now();
       const std::string objection = objection_to_unit(unit, 0, chip);
@@ -48,10 +49,11 @@ int main() {
   std::vector<FoundUnits> found(4);
   {
     std::vector<std::jthread> threads;
-    for (FoundUnits& units : found) threads.emplace_back([&units] { units = find_units(0, kUnits); });
+    for (FoundUnits& units : found) threads.emplace_back([&units] { units = find_units(0, kAll); });
   }
   for (const FoundUnits& units : found) {
-    expect(units.objection.empty() && units.units.usable == kUnits, "%s", units.objection.c_str());
+    const std::int32_t expected = properties.has_fast_doubles() ? kAll : kUnits;
+    expect(units.objection.empty() && units.units.usable == expected, "%s", units.objection.c_str());
     expect(units.units.lost == chip.lost && units.units.shortest == chip.shortest, "another chip");
   }
   const auto start = std::chrono::steady_clock::now();

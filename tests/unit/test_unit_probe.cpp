@@ -256,6 +256,46 @@ void single_precision(void**) {
        {"three products of two pieces", pieces(3)}});
 }
 
+void double_precision(void**) {
+  const auto in_fp64 = [](int chains, bool descending) -> Unit {
+    return [=](const Row& a, const Row& b) {
+      std::vector<double> sums(static_cast<std::size_t>(chains));
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const std::size_t t = descending ? a.size() - 1 - i : i;
+        double& sum = sums[t % sums.size()];
+        sum = std::fma(static_cast<double>(a[t]), static_cast<double>(b[t]), sum);
+      }
+      for (std::size_t i = 1; i < sums.size(); ++i) sums[0] += sums[i];
+      return sums[0];
+    };
+  };
+  // So many bits of a row's values, counted from the largest, as integers whose products are exact.
+  const auto fixed = [](int bits) -> Unit {
+    return [bits](const Row& a, const Row& b) {
+      const auto cut_row = [bits](const Row& x) {
+        float largest = 0;
+        for (const float value : x) largest = std::max(largest, std::fabs(value));
+        std::vector<double> rounded;
+        const double last = largest > 0 ? std::ldexp(1.0, std::ilogb(largest) + 1 - bits) : 1;
+        for (const float value : x) rounded.push_back(cut(static_cast<double>(value), last));
+        return rounded;
+      };
+      const std::vector<double> x = cut_row(a), y = cut_row(b);
+      double sum = 0;
+      for (std::size_t t = 0; t < x.size(); ++t) sum += x[t] * y[t];
+      return sum;
+    };
+  };
+  expect_verdicts("fp64", fp64_probes,
+                  {{"one after the other", in_fp64(1, false)},
+                   {"the last first", in_fp64(1, true)},
+                   {"16 chains", in_fp64(16, false)}},
+                  {chain("fp32", {}),
+                   with_operands("operands of a bit less", [](float x) { return rounded_to(x, 22); }),
+                   {"fixed point of 24 bits", fixed(24)},
+                   {"fixed point of 53 bits", fixed(53)}});
+}
+
 void bfloat16(void**) {
   const auto vectors = [](std::int64_t terms) { return bf16_probes(terms, bf16_vector_unit(terms)); };
   const auto tiles = [](std::int64_t terms) { return bf16_probes(terms, bf16_tile_unit(terms)); };
@@ -333,6 +373,7 @@ int main() {
       cmocka_unit_test(hopper),
       cmocka_unit_test(other_chips),
       cmocka_unit_test(single_precision),
+      cmocka_unit_test(double_precision),
       cmocka_unit_test(bfloat16),
       cmocka_unit_test(bytes),
       cmocka_unit_test(nothing_is_no_number),

@@ -16,6 +16,9 @@ struct DeviceProperties {
   int shared_bytes = 0;                          // of a block that asks for the most
   double clock = 0;                              // Hz, at most; 0: the driver does not say
   int singles_a_cycle = 0, doubles_a_cycle = 0;  // instructions of a multiprocessor on fp32, on fp64
+
+  // Of chips for computing; others have 2 lanes for fp64.
+  bool has_fast_doubles() const noexcept { return doubles_a_cycle >= 32; }
 };
 
 // Any threads may ask at the same time. A failure is not remembered.

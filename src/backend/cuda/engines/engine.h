@@ -404,9 +404,25 @@ inline bool multiplies_bytes(const knng_backend_problem& p) {
   return kind == EngineKind::fused_bytes || kind == EngineKind::byte_products;
 }
 
-// KNNG_UNIT bits of all rungs, and of the engine's own kernels.
+// Where lists have a large share of the points, to multiply all pairs in fp64 takes less time than to evaluate the keys
+// of candidates (keys/product_keys.cuh): an H200 gets 20 times as many coordinates done that way. From so many
+// coordinates of candidates on, of which all points are a tile, and lists a part, or more.
+inline constexpr double kCoordinatesOfProductKeys = 0x1p28;
+inline constexpr std::int64_t kShareOfProductKeys = 16, kLongestOfProductKeys = 8192;
+inline bool product_keys_pay(const knng_backend_problem& p) {
+  const std::int64_t n = p.rows.count, dim = p.columns.dim;
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
+  if (p.square == 0 || p.device_count > 1 || p.blocks_held > 0 || p.by_rows != 0 || p.tile_rows < n) return false;
+  if (p.value_dtype != KNNG_F32 || engine_lines::term_of(p) != Term::squared_difference) return false;
+  if (p.capacity > kLongestOfProductKeys || kShareOfProductKeys * p.capacity < n) return false;
+  if (n * n >= kMostElements || n * dim >= kMostElements) return false;
+  const double coordinates = static_cast<double>(n) * static_cast<double>(p.capacity) * static_cast<double>(dim);
+  return coordinates >= kCoordinatesOfProductKeys && engine_of(p).kind == EngineKind::products;
+}
+
+// KNNG_UNIT bits of all rungs, of the engine's own kernels, and of what keys come from.
 inline std::int32_t units_of(const knng_backend_problem& p) {
-  std::int32_t units = engine_of(p).unit;
+  std::int32_t units = engine_of(p).unit | (product_keys_pay(p) ? KNNG_UNIT_FP64 : 0);
   for (const knng_backend_rung& rung : rungs_of(p)) units |= rung.unit;
   return units;
 }

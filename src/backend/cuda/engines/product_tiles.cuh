@@ -32,6 +32,7 @@ class ProductTiles : public TileMaker, private RowFilter {
   static std::int64_t row_operand_bytes(const knng_backend_problem& p);
 
   void begin(int rung, bool crowded) override;
+  const double* centre() const noexcept override { return frame_ ? frame_->centre() : nullptr; }
   RowFilter* row_filter() override { return this; }
 
   bool holds_blocks() const noexcept override { return true; }

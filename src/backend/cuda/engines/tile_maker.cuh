@@ -103,6 +103,8 @@ class TileMaker {
   // search.rows and search.columns get what their lists accept. Asynchronous.
   virtual void find(TileSearch& search);
   const TileMeaning& meaning() const noexcept { return meaning_; }
+  // What operands are differences from, in device memory; null: they are no differences.
+  virtual const double* centre() const noexcept { return nullptr; }
   // Lows of any rows on the rung, where EngineKernels::row_operand_bytes() says that it has them.
   virtual RowFilter* row_filter() { return nullptr; }
 

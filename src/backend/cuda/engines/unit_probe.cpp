@@ -15,6 +15,7 @@
 #include "backend/cuda/base/handle_cache.cuh"
 #include "backend/cuda/engines/product.cuh"
 #include "backend/cuda/fused/all_pairs.cuh"
+#include "backend/cuda/keys/all_products.cuh"
 #include "core/dtype.h"
 #include "refine/unit_probe.h"
 
@@ -147,6 +148,35 @@ std::string objection_in_all(Precision precision, const TensorCores& chip, Devic
   return {};
 }
 
+// Of products in fp64, which are those of all points with each other: here all operands of the probes, again and again.
+std::string objection_to_fp64(DeviceContext& context, HandleCache& handles) {
+  constexpr std::int64_t kPoints = 128;
+  for (const std::int64_t terms : {64, 8192}) {
+    const std::vector<Probe> probes = fp64_probes(terms);
+    std::vector<double> x;
+    for (std::int64_t i = 0; i < kPoints; ++i) {
+      const Probe& probe = probes[static_cast<std::size_t>(i / 2) % probes.size()];
+      const std::vector<float>& operand = i % 2 == 0 ? probe.a : probe.b;
+      x.insert(x.end(), operand.begin(), operand.end());
+    }
+    const DeviceArray<double> points = uploaded(std::span<const double>(x), context), tile(kPoints * kPoints, context);
+    multiply_all(points.data(), kPoints, terms, tile.data(), handles.blas());
+    std::vector<double> found(static_cast<std::size_t>(tile.size()));
+    check(cudaMemcpyAsync(found.data(), tile.data(), found.size() * sizeof found[0], cudaMemcpyDeviceToHost,
+                          context.stream));
+    context.stream.wait();
+    for (std::int64_t i = 0; i < kPoints; i += 2)
+      for (std::int64_t j = i % (2 * std::ssize(probes)); j < kPoints; j += 2 * std::ssize(probes)) {
+        // Of two that are the same probe's: whichever of both comes first.
+        const std::int64_t a = std::min(i, j + 1), b = std::max(i, j + 1);
+        const Probe& probe = probes[static_cast<std::size_t>(i / 2) % probes.size()];
+        std::string objection = objection_to(found[static_cast<std::size_t>(a * kPoints + b)], probe);
+        if (!objection.empty()) return objection + " (" + std::to_string(terms) + " terms)";
+      }
+  }
+  return {};
+}
+
 // "" if nothing is said against it.
 std::string known_objection(std::int32_t unit, int device, const TensorCores& chip) {
   static std::mutex mutex;
@@ -178,7 +208,11 @@ std::string objection_to_unit(std::int32_t unit, int device, const TensorCores& 
     return {};
   }
   HandleCache handles(device, context.stream);
-  Products products(handles, context);
+  Products products(handles, context);  // sets how cuBLAS works
+  if (unit == KNNG_UNIT_FP64) {
+    const std::string text = objection_to_fp64(context, handles);
+    return text.empty() ? text : "products of fp64, " + text;
+  }
   for (const auto& [precision, name] : {std::pair(Precision::fp16, "fp16"), std::pair(Precision::two_piece, "fp16"),
                                         std::pair(Precision::fp32, "fp32"), std::pair(Precision::int8, "bytes")}) {
     if (unit_of(precision) != unit) continue;
@@ -191,9 +225,11 @@ std::string objection_to_unit(std::int32_t unit, int device, const TensorCores& 
 }
 
 FoundUnits find_units(int device, std::int32_t units) {
-  const TensorCores chip = tensor_cores_of(properties_of(device).major);
+  const DeviceProperties properties = properties_of(device);
+  const TensorCores chip = tensor_cores_of(properties.major);
   FoundUnits found{{0, chip.lost, chip.shortest}, {}};
-  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES, KNNG_UNIT_FUSED}) {
+  if (!properties.has_fast_doubles()) units &= ~KNNG_UNIT_FP64;
+  for (const std::int32_t unit : {KNNG_UNIT_FP16, KNNG_UNIT_FP32, KNNG_UNIT_BYTES, KNNG_UNIT_FUSED, KNNG_UNIT_FP64}) {
     if ((units & unit) == 0) continue;
     std::string objection = known_objection(unit, device, chip);
     if (objection.empty())

@@ -4,7 +4,8 @@
 
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/workspace.cuh"
-#include "backend/cuda/keys/pair_keys.cuh"
+#include "backend/cuda/keys/product_keys.cuh"
+#include "backend/cuda/keys/refined_batch.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 
 namespace libknng::cuda {
@@ -13,40 +14,11 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarpsPerBlock = kThreads / kCanonicalLanes;
 
-// A batch of rows: pointers by place in the batch.
-struct Batch {
-  const double* u;                 // canonical rows, count x dim
-  const double *keys, *self_keys;  // where they are known: by place in the lists, by place
-  PairTerms terms;
-  std::int64_t first, count;
-  std::int64_t k, columns;
-  Admission admission;
-  const RowConstants* row_constants;  // by row
-  FilterLists lists;
-  FilterBounds bounds;
-  const std::int64_t* order;    // columns that candidates stand for
-  const std::uint32_t* places;  // lists of the batch; null: in its order
-  const std::uint32_t* directionless;
-  std::int64_t directionless_count;
-  RowEntries entries;
-  ResultFindings* findings;
-};
-
 // Whether a low is taken as the scaled key, which it is if fp32 holds it. Candidates of some rows are evaluated all the
 // same: a product unit that errs does not go unnoticed.
 constexpr int kOneRowEvaluatedOf = 16;
 __device__ bool is_key(const FilterBounds& bounds, std::int64_t row, float low) {
   return bounds.exact_integers && row % kOneRowEvaluatedOf != 0 && fabsf(low) < 0x1p24F;
-}
-
-// Whether the filter's bounds hold a key.
-__device__ bool within_bounds(const Batch& b, std::int64_t list, Candidate c, double key) {
-  if (b.bounds.sums) return static_cast<double>(c.low) <= key && key <= static_cast<double>(b.bounds.sums->up(c.low));
-  const double scaled = ScalarOps::mul(key, b.bounds.scale);
-  if (!b.bounds.columns) return c.low == __double2float_rd(scaled);
-  const float sum = __fadd_ru(b.bounds.rows[list], b.bounds.columns[c.id]);
-  const float up = __fadd_ru(c.low, __fmul_ru(2.0f, sum));
-  return static_cast<double>(c.low) <= scaled && !(scaled > static_cast<double>(up));  // -inf + inf claims nothing
 }
 
 // What the k-th smallest key, scaled, is at most, unless the row is not proved: as cut-offs tell, and as the first k
@@ -77,7 +49,7 @@ constexpr int kBlocksResident = T::kHeavy ? 1 : 2;
 // One warp a row: entries of its candidates and of columns without direction. kFew: rows have up to kFewDims
 // coordinates.
 template <bool kFew, class Source, class T>
-__global__ void __launch_bounds__(kThreads, kBlocksResident<T>) candidate_keys(Source columns, Batch b) {
+__global__ void __launch_bounds__(kThreads, kBlocksResident<T>) candidate_keys(Source columns, RefinedBatch b) {
   constexpr int kPairs = kPairsOfList<T, Source>;
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
@@ -170,7 +142,7 @@ std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries&
   return space.used();
 }
 
-void launch_keys(const RefineJob& job, const Batch& batch, cudaStream_t stream) {
+void launch_keys(const RefineJob& job, const RefinedBatch& batch, cudaStream_t stream) {
   visit_columns(job.columns, job.metric, [&](const auto& source, auto term) {
     const auto blocks = static_cast<unsigned>((batch.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
     using Source = std::remove_cvref_t<decltype(source)>;
@@ -193,7 +165,7 @@ std::int64_t refine_workspace_bytes(const RefineJob& job) {
 
 void refine(const RefineJob& job, cudaStream_t stream) {
   double* u;
-  Batch batch{};
+  RefinedBatch batch{};
   lay_out(job, job.workspace, u, batch.entries);
   batch.u = u;
   batch.terms = {job.columns.rows.dim, job.metric.p, job.metric.scale};
@@ -220,10 +192,13 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     if (job.keys_known) {
       batch.keys = job.keys + done * job.lists.capacity;
       batch.self_keys = job.self_keys ? job.self_keys + done : nullptr;
-    } else {
-      load_canonical(job.rows, nullptr, batch.first, batch.count, u, stream);
     }
-    launch_keys(job, batch, stream);
+    if (job.table) {
+      product_keys(job.columns, job.metric, batch, *job.table, stream);
+    } else {
+      if (!job.keys_known) load_canonical(job.rows, nullptr, batch.first, batch.count, u, stream);
+      launch_keys(job, batch, stream);
+    }
 
     ResultJob store;
     store.entries = batch.entries;

@@ -41,6 +41,8 @@ struct FilterBounds {
   bool exact_integers = false;
 };
 
+struct ProductTable;
+
 struct RefineJob {
   CanonicalView rows, columns;
   Metric metric;
@@ -56,6 +58,9 @@ struct RefineJob {
   // Then no point is read: views need not have any.
   bool keys_known = false;
   const double *keys = nullptr, *self_keys = nullptr;
+  // Or keys are found from products, which are the same for all it is asked (product_keys.cuh); null: they are
+  // evaluated.
+  const ProductTable* table = nullptr;
   // The first columns without direction, ascending: k + 1 and as many as a row may be refused (all, if there are
   // fewer); null: there are none. Candidates without direction are ignored: these ids stand for them.
   const std::uint32_t* directionless = nullptr;

@@ -215,6 +215,7 @@ void Session::begin(int rung, bool crowded) {
   in_flight_ = InFlight(tiles_in_flight());
   if (points_.is_paged()) leave_stage();
   keys_.reset();  // what is there of the rung before goes first
+  table_.reset();
   maker_->begin(rung, crowded);
   clear_lists();
   enter(Stage::tiles);

@@ -16,6 +16,7 @@
 #include "backend/cuda/engines/tile_maker.cuh"
 #include "backend/cuda/keys/checked_keys.cuh"
 #include "backend/cuda/keys/direct.cuh"
+#include "backend/cuda/keys/product_keys.cuh"
 #include "backend/cuda/rows/point_store.cuh"
 #include "backend/cuda/select/merge.cuh"
 #include "backend/cuda/select/sampled_proof.cuh"
@@ -122,6 +123,7 @@ class Session {
   void redo_by_lists(std::span<const std::int64_t> rows, knng_backend_result& result);
   void redo_by_all(std::span<const std::int64_t> rows, knng_backend_result& result);
   std::byte* workspace() const { return space_->workspace.data(); }
+  bool multiply_all_points();
   void refine_rows(std::int64_t first, std::int64_t count, const ResultRows& to, void* workspace);
 
   const knng_backend_problem& problem_;
@@ -138,10 +140,11 @@ class Session {
   std::unique_ptr<TileMaker> maker_;  // or this
   std::optional<SeenColumns> seen_;   // where points are scattered: since lists were cleared
   int rung_ = 0;
-  std::optional<RowLists> lists_;    // where there are tiles
-  std::optional<StageSpace> space_;  // of the stage, where points come in blocks
-  std::optional<Stage> stage_;       // there
-  std::optional<ListKeys> keys_;     // there
+  std::optional<RowLists> lists_;      // where there are tiles
+  std::optional<StageSpace> space_;    // of the stage, where points come in blocks
+  std::optional<Stage> stage_;         // there
+  std::optional<ListKeys> keys_;       // there
+  std::optional<ProductTable> table_;  // where keys come from products: since lists were complete
   InFlight in_flight_{kFewestInFlight};
   InFlight parts_{kFewestInFlight};
   const DirectParts key_parts_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/admission.h"
+#include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/base/workspace.cuh"
@@ -13,6 +14,7 @@
 #include "backend/cuda/engines/engine_kernels.cuh"
 #include "backend/cuda/engines/operands.cuh"
 #include "backend/cuda/keys/checked_keys.cuh"
+#include "backend/cuda/keys/product_keys.cuh"
 #include "backend/cuda/keys/smallest_keys.cuh"
 #include "backend/cuda/keys/whole_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
@@ -124,6 +126,12 @@ std::int64_t paged_bytes(const knng_backend_problem& p) {
 
 const Selector& selector_of(const knng_backend_problem& p) { return *find_selector(p.selector); }
 bool has_row_filter(const knng_backend_problem& p) { return kernels_of(p).row_operand_bytes(p) > 0; }
+bool takes_product_keys(const knng_backend_problem& p) {
+  static_assert(kLongestOfProductKeys <= kLongestOfProducts);
+  DeviceProperties properties;
+  return product_keys_pay(p) && p.device_count == 1 && find_properties(p.devices[0], properties) == cudaSuccess &&
+         properties.has_fast_doubles();
+}
 bool shuffles_columns(const knng_backend_problem& p) {
   return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;
 }
@@ -293,8 +301,9 @@ std::int64_t workspace_bytes(const knng_backend_problem& p, Stage stage) {
     }
     case Stage::keys: return 0;
     case Stage::refine:
-      return kResultSpaces * ResultSpace(p, refined_together(p), nullptr).used +
-             refine_workspace_bytes(refine_job(p, metric));
+      return std::max(kResultSpaces * ResultSpace(p, refined_together(p), nullptr).used +
+                          refine_workspace_bytes(refine_job(p, metric)),
+                      takes_product_keys(p) ? 8 * p.rows.count * p.rows.dim : 0);
     default:
       return std::max({RedoSpace(p, nullptr).used, has_row_filter(p) ? ContendingSpace(p, nullptr).used : 0,
                        CheckSpace(p, nullptr).used});

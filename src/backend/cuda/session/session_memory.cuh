@@ -22,6 +22,9 @@ const Selector& selector_of(const knng_backend_problem& p);
 bool has_row_filter(const knng_backend_problem& p);
 inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 
+// Whether keys of candidates come from products of all points in fp64, if that unit may be used (product_keys.cuh).
+bool takes_product_keys(const knng_backend_problem& p);
+
 // Jobs without arrays.
 RefineJob refine_job(const knng_backend_problem& p, const Metric& metric);
 ExactJob exact_job(const knng_backend_problem& p, const Metric& metric);

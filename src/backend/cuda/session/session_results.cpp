@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "backend/admission.h"
+#include "backend/cuda/keys/all_products.cuh"
 #include "backend/cuda/keys/exact_rows.cuh"
 #include "backend/cuda/keys/list_check.cuh"
+#include "backend/cuda/keys/product_keys.cuh"
 #include "backend/cuda/keys/refine.cuh"
 #include "backend/cuda/keys/whole_keys.cuh"
 #include "backend/cuda/result/delivery.cuh"
@@ -18,6 +20,20 @@
 
 namespace libknng::cuda {
 
+// Once, when lists are complete; whether it did. The tile is not needed any more: products lie there. Points on their
+// way to them are where rows are refined later. Where some have no direction keys do not come from products.
+bool Session::multiply_all_points() {
+  const knng_backend_problem& p = problem_;
+  const bool can = (p.units.usable & KNNG_UNIT_FP64) != 0 && maker_->centre() && !left_out_->first_directionless();
+  if (table_ || !can || !takes_product_keys(p)) return false;
+  auto* const products = reinterpret_cast<double*>(space_->tiles->tile.data());
+  double* const squares = products + p.rows.count * p.rows.count;
+  all_products({points_.columns(), maker_->centre(), reinterpret_cast<double*>(workspace()), products, squares},
+               handles_.blas(), context_.stream);
+  table_.emplace(ProductTable{products, squares, p.rows.count, {metric_, p.rows.dim}, p.metric.similarity != 0});
+  return true;
+}
+
 void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result& result) {
   enter(Stage::refine);
   if (points_.is_paged() && !knows_directionless_) find_directionless();
@@ -27,6 +43,11 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   const bool in_place = result.device == device_;
   const Stream out;
   const UntilDone left(out);
+  if (multiply_all_points()) {
+    const Event multiplied;
+    multiplied.record(context_.stream);
+    multiplied.hold(out);
+  }
   const std::int64_t soon = refined_at_a_time(p, device_);
   const std::int64_t together = std::min(refined_together(p), soon);
   const std::int64_t most_in_flight = together == soon ? 2 : kResultSpaces;
@@ -97,6 +118,7 @@ void Session::refine_rows(std::int64_t first, std::int64_t count, const ResultRo
     job.keys = keys_->of_lists.data() + first * lists.capacity;
     job.self_keys = keys_->of_selves.size() > 0 ? keys_->of_selves.data() + first : nullptr;
   }
+  job.table = table_ ? &*table_ : nullptr;
   job.directionless = left_out_->first_directionless();
   job.directionless_count = left_out_->directionless_count;
   job.result = to;

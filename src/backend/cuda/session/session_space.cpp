@@ -1,5 +1,7 @@
 #include "backend/cuda/session/session_space.cuh"
 
+#include <algorithm>
+
 #include "backend/admission.h"
 #include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/engines/engine_kernels.cuh"
@@ -7,9 +9,18 @@
 #include "backend/cuda/result/result.cuh"
 
 namespace libknng::cuda {
+namespace {
+
+// Products of all points, and their squares, lie where the tile was.
+std::int64_t elements_of_products(const knng_backend_problem& p) {
+  static_assert(sizeof(double) == 2 * sizeof(float));
+  return takes_product_keys(p) ? 2 * p.rows.count * (p.rows.count + 1) : 0;
+}
+
+}  // namespace
 
 TileSpace::TileSpace(const knng_backend_problem& p, ArraySource& source)
-    : tile(source.take<float>(kernels_of(p).buffer(p).elements())) {
+    : tile(source.take<float>(std::max(kernels_of(p).buffer(p).elements(), elements_of_products(p)))) {
   const std::int64_t sides[] = {p.tile_rows, p.square ? p.tile_cols : 0};
   for (int side = 0; side < 2; ++side) {
     incoming[side] = source.take<Candidate>(sides[side] * found_capacity(p, p.capacity));

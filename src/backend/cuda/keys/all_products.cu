@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/keys/all_products.cuh"
+#include "backend/cuda/rows/prepare.cuh"
+
+namespace libknng::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr std::int64_t kMostBlocks = 4096;
+
+__global__ void subtract(double* x, std::int64_t values, std::int64_t dim, const double* centre) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < values; e += step)
+    x[e] -= centre[e % dim];
+}
+
+__global__ void copy_diagonal(const double* products, std::int64_t points, double* squares) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < points) squares[i] = products[i * points + i];
+}
+
+}  // namespace
+
+void multiply_all(const double* x, std::int64_t points, std::int64_t dim, double* products, cublasHandle_t handle) {
+  const double one = 1, zero = 0;
+  const auto n = static_cast<int>(points), d = static_cast<int>(dim);
+  // cuBLAS counts column by column: x is its transposed matrix, and its lower half is our upper one.
+  check(cublasDsyrk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, n, d, &one, x, d, &zero, products, n));
+}
+
+void all_products(const AllProductsJob& job, cublasHandle_t handle, cudaStream_t stream) {
+  const std::int64_t n = job.points.rows.rows, dim = job.points.rows.dim;
+  load_canonical(job.points, nullptr, 0, n, job.x, stream);
+  const auto blocks = static_cast<unsigned>(std::min((n * dim + kThreads - 1) / kThreads, kMostBlocks));
+  subtract<<<blocks, kThreads, 0, stream>>>(job.x, n * dim, dim, job.centre);
+  check_launch();
+  multiply_all(job.x, n, dim, job.products, handle);
+  copy_diagonal<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(job.products, n,
+                                                                                               job.squares);
+  check_launch();
+}
+
+}  // namespace libknng::cuda
