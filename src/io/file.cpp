@@ -195,7 +195,7 @@ void File::fail_changed() const { fail(KNNG_ERR_IO, "path", "%s changed since it
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (path_.empty()) fail(KNNG_ERR_ARGUMENT, "path", "path is empty: it names no file");
   target_ = end_of_links(path_);
-  const std::string directory = directory_of(target_);
+  directory_ = directory_of(target_);
   struct stat there {};
   replaces_ = ::stat(target_.c_str(), &there) == 0;
   if (!replaces_ && errno != ENOENT) fail_with(errno);
@@ -204,7 +204,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     if (!S_ISREG(there.st_mode))
       fail(KNNG_ERR_IO, "path", "cannot write %s: it is %s", shown(path_).c_str(), kind_of(there.st_mode));
     if (::access(target_.c_str(), W_OK) != 0) fail_with(errno);
-    if (!may_replace(there, directory))
+    if (!may_replace(there, directory_))
       fail(KNNG_ERR_IO, "path", "cannot write %s: it is another user's, in a directory whose files only owners replace",
            shown(path_).c_str());
     mode_ = there.st_mode & 0777;
@@ -213,7 +213,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   }
   const mode_t mode = replaces_ ? 0600 : 0666;  // nobody reads it who may not read what it replaces
   for (int attempt = 0; fd_.get() < 0; ++attempt) {
-    std::string name = directory + temporary_name();
+    std::string name = directory_ + temporary_name();
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd >= 0) {
       fd_ = Descriptor(fd);
@@ -246,6 +246,12 @@ void OutputFile::write_at(std::int64_t offset, const void* src, std::int64_t byt
 }
 
 void OutputFile::commit() {
+  complete();
+  take_name();
+  bring_name_to_disk();
+}
+
+void OutputFile::complete() {
   if (replaces_) {
     // Only root gives files away; members of a group may give theirs to it.
     if (::fchown(fd_.get(), owner_, group_) != 0)
@@ -255,12 +261,43 @@ void OutputFile::commit() {
   if (!brought_to_disk(fd_.get())) fail_with(errno);
   // Network file systems report a full disk only here. After EINTR the descriptor is gone all the same.
   if (::close(fd_.release()) != 0 && errno != EINTR) fail_with(errno);
+}
+
+void OutputFile::take_name() {
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
   temporary_.clear();
-  // The new name as well. The file is there and whole, whatever comes of it.
-  const std::string directory = directory_of(target_);
-  const Descriptor at(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// The file is there and whole, whatever comes of it.
+void OutputFile::bring_name_to_disk() const noexcept {
+  const Descriptor at(::open(directory_.empty() ? "." : directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (at.get() >= 0) brought_to_disk(at.get());
+}
+
+void commit_together(OutputFile& first, OutputFile& second) {
+  first.complete();
+  second.complete();
+  // The old file under another name, where the file system has such.
+  const std::string old = first.directory_ + temporary_name();
+  const bool kept = first.replaces_ && ::link(first.target_.c_str(), old.c_str()) == 0;
+  try {
+    first.take_name();
+  } catch (...) {
+    if (kept) ::unlink(old.c_str());
+    throw;
+  }
+  try {
+    second.take_name();
+  } catch (...) {
+    if (kept)
+      ::rename(old.c_str(), first.target_.c_str());
+    else if (!first.replaces_)
+      ::unlink(first.target_.c_str());
+    throw;
+  }
+  if (kept) ::unlink(old.c_str());
+  first.bring_name_to_disk();
+  if (second.directory_ != first.directory_) second.bring_name_to_disk();
 }
 
 void OutputFile::fail_with(int error) const {

@@ -83,15 +83,26 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   const std::string& path() const noexcept { return path_; }
+  // Whether there is a file in its place.
+  bool replaces() const noexcept { return replaces_; }
+  // Whether both go to one place, as through symbolic links.
+  bool shares_place(const OutputFile& other) const noexcept { return target_ == other.target_; }
   void write(const void* src, std::int64_t bytes);
   void write_at(std::int64_t offset, const void* src, std::int64_t bytes);
   void commit();
 
  private:
+  friend void commit_together(OutputFile& first, OutputFile& second);
+
+  // Everything but the name.
+  void complete();
+  void take_name();
+  void bring_name_to_disk() const noexcept;
   [[noreturn]] void fail_with(int error) const;
 
   std::string path_;       // as the caller names it
   std::string target_;     // where it goes: path_, or what the symbolic link path_ points to
+  std::string directory_;  // of the target, with the slash; "": the working directory
   bool replaces_ = false;  // a file with this mode, owner and group
   mode_t mode_ = 0;
   uid_t owner_ = 0;
@@ -100,5 +111,9 @@ class OutputFile {
   Descriptor fd_;
   std::int64_t end_ = 0;
 };
+
+// commit() of two files that belong together. Both are complete and on the disk before the first gets its name; where
+// the second cannot have its own then, there is in place of the first what was there before.
+void commit_together(OutputFile& first, OutputFile& second);
 
 }  // namespace libknng
