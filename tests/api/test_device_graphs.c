@@ -176,6 +176,12 @@ static void kept_graphs_are_copied_and_read(void** state) {
   expect_ok(knng_graph_load(&loaded, file, NULL, NULL), "load");
   expect_same_graph(expected, loaded, "saved");
   remove(file);
+  const char* const edges[] = {"kept_on_a_device.tsv", "kept_on_the_host.tsv"};
+  expect_ok(knng_graph_save(g, edges[0], NULL, NULL, NULL), "save");
+  expect_ok(knng_graph_save(expected, edges[1], NULL, NULL, NULL), "save");
+  expect_same_files(edges[0], edges[1]);
+  remove(edges[0]);
+  remove(edges[1]);
   knng_graph_destroy(loaded);
   knng_graph_destroy(g);
   knng_destroy(h);

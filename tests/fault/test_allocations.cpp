@@ -69,6 +69,9 @@ void operator delete[](void* p, const std::nothrow_t&) noexcept { release(p); }
 
 namespace {
 
+constexpr const char* kOtherTargets[] = {"fault-target.mtx", "fault-target.tsv", "fault-target.ivecs",
+                                         "fault-target.ibin"};
+
 constexpr std::int64_t kRows = 60, kDim = 5, kNeighbours = 4;
 
 struct World {
@@ -102,6 +105,9 @@ int teardown(void** state) {
   unlink("fault-source.knng");
   unlink("fault-target.knng");
   unlink("fault-target.npz");
+  for (const char* other : kOtherTargets) unlink(other);
+  unlink("fault-target.fvecs");
+  unlink("fault-target.fbin");
   unlink("fault-rows.idx");
   unlink("fault-rows.fvecs");
   unlink("fault-rows.csv");
@@ -391,6 +397,9 @@ void files(void** state) {
       return status;
     });
   }
+  for (const char* path : kOtherTargets)
+    every_allocation_fails(path, world, 3,
+                           [&] { return knng_graph_save(world.graph, path, nullptr, nullptr, nullptr); });
 }
 
 // Errors are reported even when there is no memory for it.

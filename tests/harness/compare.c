@@ -257,3 +257,14 @@ knng_status no_cuda_memory(void) {
     if (d.usable) return KNNG_ERR_ARGUMENT;
   return KNNG_ERR_UNSUPPORTED;
 }
+
+void expect_same_files(const char* a, const char* b) {
+  FILE *fa = fopen(a, "rb"), *fb = fopen(b, "rb");
+  assert_true(fa && fb);
+  for (int byte = 0; byte != EOF;) {
+    byte = fgetc(fa);
+    assert_int_equal(byte, fgetc(fb));
+  }
+  fclose(fa);
+  fclose(fb);
+}

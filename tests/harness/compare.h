@@ -50,6 +50,8 @@ void expect_same_graph(const knng_graph* a, const knng_graph* b, const char* lab
 double stat_of(const knng_graph* g, const char* name);
 /* Saves a graph in the current folder, in every format, and loads it: the same ids, bits and statistics. */
 void expect_comes_back(const knng_graph* g, const char* label);
+/* Two files: every byte. */
+void expect_same_files(const char* a, const char* b);
 
 /* The words that a setting takes, as the library lists them, in `list`; NULL at the end. */
 enum { MOST_WORDS = 16 };
