@@ -141,7 +141,8 @@ void add_output(CLI::App* app, Raw& raw, bool required) {
     if (path.empty()) throw Failure(kUsage, "--output: the name of the file is empty");
     raw.arguments.out = path;
   };
-  app->add_option_function<std::string>("-o,--output", take, "file for the graph: name.npz (NumPy) or name.knng")
+  app->add_option_function<std::string>("-o,--output", take,
+                                        "file for the graph: name.npz, .knng, .mtx, .tsv, .ivecs or .ibin")
       ->required(required)
       ->type_name("OUT");
 }

@@ -16,6 +16,7 @@ int run_build(const Arguments& a) {
   Progress progress(a.quiet);
   const double read_seconds = read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());
+  if (!a.out.empty()) on_signal(OnSignal::finish, [&] { require_writable(a, data.rows); });
   const bool report = a.report || a.out.empty();  // a graph that is not kept is built to be reported on
   if (report) report_plan(h.get(), 0, a.k);
 

@@ -1,4 +1,4 @@
-// knng convert: a graph file in another format, with everything that the graph knows.
+// knng convert: a graph file in another format.
 #include "commands.h"
 #include "failure.h"
 #include "interrupt.h"
@@ -22,7 +22,7 @@ int run_convert(const Arguments& a) {
     check(knng_graph_save(g.get(), a.out.c_str(), nullptr, &control, error()));
   }
   progress.note(count(rows) + " rows, " + count(width) + " neighbours each, metric " +
-                (metric.empty() ? "unknown" : metric) + "; saved as " + a.out);
+                (metric.empty() ? "unknown" : metric) + "; saved as " + saved_as(a.out));
   check_interrupt();  // what is saved is said to be saved, even so
   return kDone;
 }

@@ -16,7 +16,10 @@ namespace {
 void line(const char* name, const std::string& value) { std::printf("%-18s %s\n", name, value.c_str()); }
 void line(const char* name, std::int64_t value) { line(name, std::to_string(value)); }
 
-bool names_graph(std::string_view path) { return has_suffix(path, ".npz") || has_suffix(path, ".knng"); }
+// .mtx is no format of rows; as a graph the library says why it is not read.
+bool names_graph(std::string_view path) {
+  return has_suffix(path, ".npz") || has_suffix(path, ".knng") || has_suffix(path, ".mtx");
+}
 
 // One line for each neighbour, the nearest first: row, neighbour, value, with as many digits as its bits need.
 void print_list(const knng_matrix& ids, const knng_matrix& values, std::int64_t row) {

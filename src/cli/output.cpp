@@ -4,19 +4,35 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "failure.h"
+#include "library.h"
+#include "words.h"
 
 namespace cli {
 namespace {
 
-Graph two_rows() {
+Graph two_rows(std::int64_t points) {
   static constexpr std::int64_t kIds[] = {1, 0};
   const knng_matrix ids = knng_packed(KNNG_I64, 2, 1, kIds);
   knng_graph* raw = nullptr;
-  check(knng_graph_import(&raw, &ids, nullptr, 0, 2, 1, error()));
+  check(knng_graph_import(&raw, &ids, nullptr, 0, points, 0, error()));
   return Graph(raw);
+}
+
+// Where the library writes the values of a pair; "" for a format of one file.
+std::string second_file(std::string out) {
+  for (const char* suffix : {".ivecs", ".ibin"}) {
+    if (!has_suffix(out, suffix)) continue;
+    char& letter = out[out.size() - std::string_view(suffix).size() + 1];
+    letter = letter == 'I' ? 'F' : 'f';
+    return out;
+  }
+  return "";
 }
 
 // By whatever name or link.
@@ -27,18 +43,27 @@ bool same_file(const std::string& a, const std::string& b) {
          one.st_ino == other.st_ino;
 }
 
-void require_other_file(const std::string& out, const std::string& input) {
-  if (same_file(out, input))
-    throw Failure(kUsage, "--output " + out + " is the file '" + input + "', which is to be read");
+// goes: what stands between the name that the user gave and the file that is to be read.
+void require_no_input(const Arguments& a, const std::string& file, const char* goes) {
+  std::vector<std::string> inputs = a.data;
+  inputs.push_back(a.queries);
+  inputs.push_back(a.graph);
+  for (const std::string& input : inputs)
+    if (same_file(file, input))
+      throw Failure(kUsage, "--output " + a.out + goes + " the file '" + input + "', which is to be read");
 }
 
 }  // namespace
 
-void require_writable(const Arguments& a) {
-  for (const std::string& input : a.data) require_other_file(a.out, input);
-  require_other_file(a.out, a.queries);
-  require_other_file(a.out, a.graph);
-  const Graph graph = two_rows();
+std::string saved_as(const std::string& out) {
+  const std::string second = second_file(out);
+  return second.empty() ? out : out + " and " + second;
+}
+
+void require_writable(const Arguments& a, std::int64_t points) {
+  require_no_input(a, a.out, " is");
+  require_no_input(a, second_file(a.out), ": its values would replace");
+  const Graph graph = two_rows(std::max<std::int64_t>(points, 2));
   static constexpr std::int32_t kStop = 1;
   knng_control control{};
   control.struct_size = sizeof control;

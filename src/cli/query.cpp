@@ -19,6 +19,7 @@ int run_query(const Arguments& a) {
   Progress progress(a.quiet);
   const double read_seconds = read_files(h.get(), a.data, progress);
   const Shape data = shape(h.get());
+  on_signal(OnSignal::finish, [&] { require_writable(a, data.rows); });
 
   progress.expect(0, "");  // how many queries there are is known only when they are read
   const knng_control control = progress.control();

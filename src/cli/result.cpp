@@ -2,6 +2,7 @@
 
 #include "failure.h"
 #include "interrupt.h"
+#include "output.h"
 #include "words.h"
 
 namespace cli {
@@ -18,7 +19,7 @@ void deliver(const knng_graph* g, const Arguments& a, const Shape& data, Progres
   }
   std::string line = count(static_cast<std::int64_t>(stat(g, "rows"))) + " x " + count(data.dim) + ", k=" + count(a.k) +
                      ", " + text(g, "metric") + ": " + seconds(stat(g, "seconds_total")) + " on " + text(g, "device");
-  if (!a.out.empty()) line += "; saved as " + a.out;
+  if (!a.out.empty()) line += "; saved as " + saved_as(a.out);
   progress.note(line);
   check_interrupt();  // what is saved is said to be saved, even so
 }
