@@ -126,19 +126,23 @@ KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char
 /** Writes the graph to a file, beside its target first, then renamed: an interrupted call leaves no half file.
  * @param g      the graph
  * @param path   file name
- * @param format "knng" (keeps everything, with a checksum), "npz" (NumPy archive: indices int64, distances; needs the
- * formats library), or NULL: by the suffix of the path, in small letters or capitals
- * @param control progress, stop and byte limit (max_bytes: of the work, next to nothing but for lists that come from a
+ * @param format "knng" (keeps everything, with a checksum); "npz" (NumPy archive: indices int64, distances; needs the
+ * formats library); for other programs, and not read again, "mtx" (Matrix Market, counted from 1), "tsv" (source, target,
+ * weight, counted from 0), "ivecs" and "ibin" (int32 ids, and values as float32 in a second file, whose suffix has an f
+ * in place of the i; the path has to end in that of the format); or NULL: by the suffix of the path, in small letters or
+ * capitals
+ * @param control progress, stop and byte limit (max_bytes: of the work, 256 KiB at most, and lists that come from a
  * device), or NULL. Stopped, it leaves no file; with a stop flag that is up from the beginning it only finds out
  * whether there could be one: KNNG_ERR_CANCELLED
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_IO; KNNG_ERR_OPTION for an unknown format, or a suffix that tells none;
- * KNNG_ERR_UNSUPPORTED with what to install; KNNG_ERR_ARGUMENT; KNNG_ERR_BUDGET; KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY;
+ * KNNG_ERR_UNSUPPORTED with what to install; KNNG_ERR_RANGE for more points than int32 ids name, or a value that float32
+ * cannot hold, in formats that have no other; KNNG_ERR_ARGUMENT; KNNG_ERR_BUDGET; KNNG_ERR_CANCELLED; KNNG_ERR_MEMORY;
  * KNNG_ERR_DEVICE for a graph whose lists are on a device. @since 0.1 */
 KNNG_API knng_status knng_graph_save(const knng_graph *g, const char *path, const char *format, const knng_control *control,
                                      knng_error *error);
 
-/** Reads a graph that knng_graph_save() wrote, in either format. Everything is checked before it is believed.
+/** Reads a graph that knng_graph_save() wrote as "knng" or "npz". Everything is checked before it is believed.
  * @param[out] out the graph; NULL on failure
  * @param path file name
  * @param control progress, stop and byte limit (max_bytes: of the graph and the work on it), or NULL

@@ -86,6 +86,7 @@ import gzip, numpy as np, struct
 x = np.random.default_rng(1).normal(size=(1000, 16)).astype("float32")
 np.save("points.npy", x)
 np.save("genes.npy", x)
+np.save("queries.npy", x[:20] + 1)
 with gzip.open("genes.tsv.gz", "wt") as table:
     table.write("\t".join(["gene"] + [f"cell {c}" for c in range(40)]) + "\n")
     for i, row in enumerate(x.reshape(-1, 40)):

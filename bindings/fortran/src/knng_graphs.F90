@@ -214,7 +214,8 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
-  !> Writes the graph to a file: "knng" keeps everything, "npz" is NumPy's; without format the suffix tells.
+  !> Writes the graph to a file: "knng" keeps everything, "npz" is NumPy's; "mtx", "tsv", "ivecs" and "ibin" are for other
+  !> programs and not loaded again; without format the suffix tells.
   subroutine save_graph(self, path, format, control, stat, errmsg, error)
     class(knng_graph), intent(in) :: self
     character(*), intent(in) :: path

@@ -364,8 +364,9 @@ class Graph:
         """Writes the graph to a file, beside its target first, then renamed.
 
         Args:
-            path: a name ending in .knng (keeps everything, with a checksum) or .npz (indices, distances)
-            format: "knng" or "npz"; None: by the suffix of the name
+            path: a name ending in .knng (keeps everything, with a checksum) or .npz (indices, distances); or, for other
+                programs and not for load(), in .mtx, .tsv, .ivecs (values go to .fvecs) or .ibin (values go to .fbin)
+            format: "knng", "npz", "mtx", "tsv", "ivecs" or "ibin"; None: by the suffix of the name
         """
         name = os.fsencode(path)
         try:
@@ -384,7 +385,7 @@ class Graph:
 
 
 def load(path: Any, *, progress: Progress = None) -> Graph:
-    """Reads a graph that Graph.save() or the command wrote, .knng or .npz. Everything is checked before it is
+    """Reads a graph that Graph.save() or the command wrote as .knng or .npz. Everything is checked before it is
     believed."""
     handle = Handle("knng_graph_destroy", "graph")
     try:

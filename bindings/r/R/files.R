@@ -1,6 +1,6 @@
 # Graphs in files that the command, C, Python and the others read and write as well.
 
-# file: its end says the format, .knng or .npz, unless format does.
+# file: its end says the format, unless format does.
 write_knng <- function(g, file, format = NULL, progress = getOption("knng.progress", interactive())) {
   if (!inherits(g, "knng")) refuse(sprintf("g is of class %s; it must be a graph from knng() or read_knng()", class(g)[1L]))
   if (!is.null(format)) format <- one_text(format, "format")
