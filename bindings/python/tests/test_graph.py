@@ -1,6 +1,7 @@
 """Graphs and queries: against the definition, scikit-learn and SciPy; arrays of every dtype and layout."""
 import copy
 import gc
+import os
 import pickle
 import tempfile
 import threading
@@ -262,6 +263,20 @@ class Objects(unittest.TestCase):
                 g.save(f"{folder}/g.txt")
             with self.assertRaises(OSError):
                 knng.load(f"{folder}/none.knng")
+
+    def test_files_for_other_programs(self):
+        g = knng.graph(points(60, 5), 4, metric="cosine")
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ["g.tsv", "g.mtx", "g.ivecs", "g.ibin"]:
+                g.save(f"{folder}/{name}")
+                with self.assertRaises(knng.UnsupportedError):
+                    knng.load(f"{folder}/{name}")
+            self.assertEqual(sorted(os.listdir(folder)), ["g.fbin", "g.fvecs", "g.ibin", "g.ivecs", "g.mtx", "g.tsv"])
+            edges = np.loadtxt(f"{folder}/g.tsv", skiprows=1)
+            np.testing.assert_array_equal(edges[:, 1].reshape(60, 4), g.indices)
+            np.testing.assert_array_equal(edges[:, 2].reshape(60, 4).astype(np.float32), g.distances)
+            h = knng.graph(f"{folder}/g.ibin", 1)  # as rows
+            self.assertEqual(h.shape, (60, 60))
 
     def test_pickle(self):
         x = points(60, 5)

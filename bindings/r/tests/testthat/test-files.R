@@ -109,6 +109,22 @@ test_that("knng_check goes by the caller's settings where there are some", {
   expect_error(knng_check(g, x, 0, 2), "need names", class = "knng_error")
 })
 
+test_that("files for other programs", {
+  g <- knng(x, 4)
+  file <- file_of(".mtx")
+  write_knng(g, file)
+  m <- as(Matrix::readMM(file), "CsparseMatrix")
+  expected <- as(g, "dgCMatrix")
+  expect_identical(m@p, expected@p)
+  expect_identical(m@i, expected@i)
+  expect_equal(m@x, expected@x, tolerance = 1e-14) # R reads decimals to some last bits
+  expect_error(read_knng(file), "only written", class = "knng_error")
+  file <- file_of(".tsv")
+  write_knng(g, file)
+  edges <- read.delim(file)
+  expect_identical(edges$target + 1L, as.vector(t(g$id)))
+})
+
 test_that("what cannot be written or read", {
   g <- knng(x, 3)
   refused <- function(call, text) {
