@@ -81,10 +81,11 @@ static double some_equal(int64_t i, int64_t t, double x) { return i < 20 ? (doub
 static double small(int64_t i, int64_t t, double x) { return (void)i, (void)t, 1e-22 * x; }
 static double tiny(int64_t i, int64_t t, double x) { return (void)i, (void)t, 1e-170 * x; }
 static double huge(int64_t i, int64_t t, double x) { return (void)i, (void)t, 1e17 * x; }
-/* Pairs of rows that are the same from the others: of the last two coordinates one row has what the other has. */
+/* Pairs of rows that are equally far from the first third, which is 0 where one of a pair has what the other has. */
 static double mirrored(int64_t i, int64_t t, double x) {
-  const uint64_t at = (uint64_t)(i / 2 * 512 + (t < dim - 2 ? t : 0)) * 2654435761u % 1000003;
-  return t < dim - 2 ? (double)at / 1e6 : (i % 2 == (t == dim - 1)) ? 1 + 0 * x : 0;
+  const uint64_t at = (uint64_t)(i / 2 * dim + t) * 2654435761u % 1000003;
+  if (t < dim - 2) return i < points / 3 ? x : (double)at / 1e6;
+  return i >= points / 3 && i % 2 == (t == dim - 1) ? 1 : 0;
 }
 
 static void where_keys_are_close_they_are_evaluated(void** state) {

@@ -32,6 +32,10 @@ double cutting(double a, double b, double sum) {
   const auto near = static_cast<double>(exact);
   return std::fabs(static_cast<long double>(near)) > std::fabs(exact) ? std::nextafter(near, 0.0) : near;
 }
+double flushing(double a, double b, double sum) {
+  const double x = std::fma(a, b, sum);
+  return std::fabs(x) < 0x1p-1022 ? 0 : x;
+}
 // Groups of 8 terms, aligned to the largest and cut off.
 double in_groups(const Row& x, const Row& y) {
   double sum = 0;
@@ -66,10 +70,12 @@ struct Unit {
 };
 std::vector<Unit> units() {
   std::vector<Unit> all = {{"groups that are cut off", in_groups}};
-  for (const Operation add : {nearest, apart, cutting})
+  for (const Operation add : {nearest, apart, cutting, flushing})
     for (const std::size_t chains : {std::size_t{1}, std::size_t{16}})
       for (const bool descending : {false, true})
-        all.push_back({add == cutting ? "cut off" : "to nearest",
+        all.push_back({add == cutting    ? "cut off"
+                       : add == flushing ? "flushed"
+                                         : "to nearest",
                        [=](const Row& x, const Row& y) { return chained(x, y, chains, descending, add); }});
   return all;
 }
@@ -142,6 +148,7 @@ void keys_are_within_their_error(void**) {
       }));
       add(random_points("denormal", d, 6, [](auto& r, std::size_t) { return r.denormal(); }));
       add(random_points("squares underflow", d, 7, [](auto& r, std::size_t) { return r.uniform() * 0x1p-530; }));
+      add(random_points("products are denormal", d, 10, [](auto& r, std::size_t) { return r.uniform() * 0x1p-512; }));
       add(random_points("large", d, 8, [](auto& r, std::size_t) { return r.uniform() * 0x1p500; }));
       add(random_points(
           "equal", d, 9, [](auto&, std::size_t t) { return static_cast<double>(t) * 0.1; }, false));

@@ -405,17 +405,17 @@ inline bool multiplies_bytes(const knng_backend_problem& p) {
 }
 
 // Where lists have a large share of the points, to multiply all pairs in fp64 takes less time than to evaluate the keys
-// of candidates (keys/product_keys.cuh): an H200 gets 20 times as many coordinates done that way. From so many
-// coordinates of candidates on, of which all points are a tile, and lists a part, or more.
-inline constexpr double kCoordinatesOfProductKeys = 0x1p28;
-inline constexpr std::int64_t kShareOfProductKeys = 16, kLongestOfProductKeys = 8192;
+// of candidates (keys/product_keys.cuh), from so many coordinates of candidates on. An H200 multiplies 16 times as many
+// coordinates as it evaluates, of half of the pairs, and to look up a key takes as long as to evaluate some.
+inline constexpr double kCoordinatesOfProductKeys = 2e8;
+inline constexpr std::int64_t kMultipliedMeanwhile = 2 * 16, kCoordinatesOfLookUp = 64, kLongestOfProductKeys = 8192;
 inline bool product_keys_pay(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, dim = p.columns.dim;
   constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
   if (p.square == 0 || p.device_count > 1 || p.blocks_held > 0 || p.by_rows != 0 || p.tile_rows < n) return false;
   if (p.value_dtype != KNNG_F32 || engine_lines::term_of(p) != Term::squared_difference) return false;
-  if (p.capacity > kLongestOfProductKeys || kShareOfProductKeys * p.capacity < n) return false;
-  if (n * n >= kMostElements || n * dim >= kMostElements) return false;
+  if (p.capacity > kLongestOfProductKeys || n * n >= kMostElements || n * dim >= kMostElements) return false;
+  if (kMultipliedMeanwhile * p.capacity * (dim - kCoordinatesOfLookUp) < n * dim) return false;
   const double coordinates = static_cast<double>(n) * static_cast<double>(p.capacity) * static_cast<double>(dim);
   return coordinates >= kCoordinatesOfProductKeys && engine_of(p).kind == EngineKind::products;
 }

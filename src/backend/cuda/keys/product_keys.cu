@@ -58,19 +58,18 @@ class Cells {
 // 2^bits slots for so many keys.
 int bits_for(std::int64_t keys) { return std::bit_width(static_cast<std::uint64_t>(2 * keys - 1)); }
 
-// What a block works in, in shared memory: keys and ids of a list, cells, and places in the list of those in doubt.
-// Without memory it counts.
+// What a block works in, in shared memory: keys and ids of a list, and cells. Without memory it counts.
 struct RowSpace {
   __host__ __device__ RowSpace(std::int64_t capacity, int bits, void* memory) {
     keys = static_cast<double*>(memory);
     ids = reinterpret_cast<std::uint32_t*>(keys + capacity);
-    doubtful = ids + capacity;
-    cells = doubtful + capacity;
-    bytes = capacity * std::int64_t{sizeof *keys + 2 * sizeof *ids} + (std::int64_t{1} << bits) * sizeof *cells;
+    cells = ids + capacity;
+    bytes =
+        capacity * std::int64_t{sizeof *keys + sizeof *ids} + (std::int64_t{1} << bits) * std::int64_t{sizeof *cells};
   }
 
   double* keys;
-  std::uint32_t *ids, *doubtful, *cells;
+  std::uint32_t *ids, *cells;
   std::int64_t bytes;
 };
 
@@ -150,61 +149,74 @@ __device__ bool is_doubtful(const RefinedBatch& b, const Metric& metric, bool si
   return (low <= l.dropped && l.dropped <= high) || (low <= l.cutoff && l.cutoff <= high);
 }
 
-// One block a row.
-template <class Source, class T>
-__global__ void __launch_bounds__(kThreads)
-    keys_from_products(Source points, Metric metric, RefinedBatch b, ProductTable table, int bits) {
+// One block a row: keys of its candidates, NaN for those in doubt.
+__global__ void __launch_bounds__(kThreads, 5)
+    keys_from_products(Metric metric, RefinedBatch b, ProductTable table, int bits) {
   extern __shared__ __align__(16) unsigned char memory[];
-  __shared__ unsigned doubts;
   const RowSpace space(b.lists.capacity, bits, memory);
   const Cells cells(space.cells, bits);
   const Listed l = listed(b, blockIdx.x);
   cells.clear();
-  if (threadIdx.x == 0) doubts = 0;
   const double error = largest_of_block(look_up(b, table, l, space));
 
   // Of keys so large that products overflow nothing is known.
   const bool known = error < 0x1p1000;
   const double inverse = 1 / (4 * error);
   const auto cell_of = [&](double key) { return static_cast<std::int64_t>(floor(key * inverse)); };
-  const auto each = [&](auto&& f) {
-    for (std::int64_t j = threadIdx.x; j < l.count; j += kThreads)
-      if (space.ids[j] != kNoId) f(j, space.keys[j]);
-  };
-  if (known) each([&](std::int64_t, double key) { cells.add(cell_of(key)); });
-  __syncthreads();
-  each([&](std::int64_t j, double key) {
-    if (known && !cells.is_crowded(cell_of(key)) &&
-        !is_doubtful(b, metric, table.similarity, l, l.candidates[j], key, error))
-      return;
-    space.doubtful[atomicAdd(&doubts, 1U)] = static_cast<std::uint32_t>(j);
-  });
-  __syncthreads();
-
-  // A warp evaluates some keys together; places beyond the last repeat it.
-  constexpr int kPairs = kPairsTogether<T>, kLanes = kCanonicalLanes / kPairs;
-  const unsigned lane = threadIdx.x % kCanonicalLanes;
-  const auto u = points.row(l.row);
-  for (unsigned first = threadIdx.x / kCanonicalLanes * kPairs; first < doubts; first += kWarps * kPairs) {
-    std::uint32_t ids[kPairs];
-#pragma unroll
-    for (int pair = 0; pair < kPairs; ++pair) ids[pair] = space.ids[space.doubtful[min(first + pair, doubts - 1)]];
-    const double key = keys_of<T, kPairs>(points, u, ids, b.terms);
-    const unsigned mine = first + lane / kLanes;
-    if (lane % kLanes != 0 || mine >= doubts) continue;
-    const std::uint32_t j = space.doubtful[mine];
-    space.keys[j] = key;
-    if (!within_bounds(b, l.list, l.candidates[j], key)) atomicAdd(&b.findings->violations, 1ULL);
-  }
+  for (std::int64_t j = threadIdx.x; known && j < l.count; j += kThreads)
+    if (space.ids[j] != kNoId) cells.add(cell_of(space.keys[j]));
   __syncthreads();
   for (std::int64_t j = threadIdx.x; j < l.count; j += kThreads) {
-    b.entries.keys[blockIdx.x * b.entries.slots + j] = space.keys[j];
+    double key = space.keys[j];
+    if (space.ids[j] != kNoId && (!known || cells.is_crowded(cell_of(key)) ||
+                                  is_doubtful(b, metric, table.similarity, l, l.candidates[j], key, error)))
+      key = NAN;
+    b.entries.keys[blockIdx.x * b.entries.slots + j] = key;
     b.entries.ids[blockIdx.x * b.entries.slots + j] = space.ids[j];
   }
   if (threadIdx.x != 0) return;
   b.entries.filled[blockIdx.x] = static_cast<std::int32_t>(l.count);
   atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[l.list]));
-  atomicAdd(&b.findings->keys, static_cast<unsigned long long>(doubts));
+}
+
+// One warp a row: canonical keys of those in doubt, some together.
+template <class Source, class T>
+__global__ void __launch_bounds__(kThreads) settle_doubts(Source points, RefinedBatch b) {
+  constexpr int kPairs = kPairsTogether<T>;
+  const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kCanonicalLanes;
+  if (i >= b.count) return;
+  const Listed l = listed(b, i);
+  double* const keys = b.entries.keys + i * b.entries.slots;
+  const std::uint32_t* const ids = b.entries.ids + i * b.entries.slots;
+  const auto u = points.row(l.row);
+  unsigned evaluated = 0;
+  for (std::int64_t base = 0; base < l.count; base += kCanonicalLanes) {
+    const bool mine = base + lane < l.count;
+    const std::uint32_t id = mine ? ids[base + lane] : kNoId;
+    unsigned doubtful = __ballot_sync(kWarp, mine && isnan(keys[base + lane]));
+    evaluated += __popc(doubtful);
+    while (doubtful != 0) {
+      // Places beyond the last repeat it.
+      std::uint32_t together[kPairs];
+      int place[kPairs];
+#pragma unroll
+      for (int pair = 0; pair < kPairs; ++pair) {
+        place[pair] = __ffs(static_cast<int>(doubtful)) - 1;
+        together[pair] = __shfl_sync(kWarp, id, place[pair]);
+        if (pair + 1 == kPairs || (doubtful & (doubtful - 1)) != 0) doubtful &= doubtful - 1;
+      }
+      const double key = keys_of<T, kPairs>(points, u, together, b.terms);
+#pragma unroll
+      for (int pair = 0; pair < kPairs; ++pair) {
+        if (lane != lane_of_pair<kPairs>(pair) || (pair > 0 && place[pair] == place[pair - 1])) continue;
+        const std::int64_t at = base + place[pair];
+        keys[at] = key;
+        if (!within_bounds(b, l.list, l.candidates[at], key)) atomicAdd(&b.findings->violations, 1ULL);
+      }
+    }
+  }
+  if (lane == 0 && evaluated > 0) atomicAdd(&b.findings->keys, static_cast<unsigned long long>(evaluated));
 }
 
 }  // namespace
@@ -213,13 +225,15 @@ void product_keys(const CanonicalView& points, const Metric& metric, const Refin
                   const ProductTable& table, cudaStream_t stream) {
   const int bits = bits_for(batch.lists.capacity);
   const auto bytes = static_cast<std::size_t>(RowSpace(batch.lists.capacity, bits, nullptr).bytes);
+  const std::int64_t most = RowSpace(kLongestOfProducts, bits_for(kLongestOfProducts), nullptr).bytes;
+  check(cudaFuncSetAttribute(keys_from_products, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)));
+  keys_from_products<<<static_cast<unsigned>(batch.count), kThreads, bytes, stream>>>(metric, batch, table, bits);
+  check_launch();
   visit_source(points, [&](const auto& source) {
     using Source = std::remove_cvref_t<decltype(source)>;
     if constexpr (kOccurs<SquaredDifference, Source::kTransform>) {
-      const auto kernel = keys_from_products<Source, SquaredDifference>;
-      const std::int64_t most = RowSpace(kLongestOfProducts, bits_for(kLongestOfProducts), nullptr).bytes;
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)));
-      kernel<<<static_cast<unsigned>(batch.count), kThreads, bytes, stream>>>(source, metric, batch, table, bits);
+      const auto blocks = static_cast<unsigned>((batch.count + kWarps - 1) / kWarps);
+      settle_doubts<Source, SquaredDifference><<<blocks, kThreads, 0, stream>>>(source, batch);
       check_launch();
     }
   });
