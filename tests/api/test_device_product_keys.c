@@ -79,6 +79,11 @@ static double heaps_of_two(int64_t i, int64_t t, double x) { return (double)(i /
 static double some_zeros(int64_t i, int64_t t, double x) { return (void)t, i % 10 == 3 ? 0 : x; }
 static double some_equal(int64_t i, int64_t t, double x) { return i < 20 ? (double)(t % 7) : x; }
 static double small(int64_t i, int64_t t, double x) { return (void)i, (void)t, 1e-22 * x; }
+/* An ulp apart in one coordinate, two and two: products may come out below 0. */
+static double an_ulp_apart(int64_t i, int64_t t, double x) {
+  const double value = 1e-20 * (double)((i / 2 * 37 + t * 101) % 997 + 1) + 0 * x;
+  return t == 5 && i % 2 ? value * (1 + 0x1p-23) : value;
+}
 static double tiny(int64_t i, int64_t t, double x) { return (void)i, (void)t, 1e-170 * x; }
 static double huge(int64_t i, int64_t t, double x) { return (void)i, (void)t, 1e17 * x; }
 /* Pairs of rows that are equally far from the first third, which is 0 where one of a pair has what the other has. */
@@ -102,12 +107,13 @@ static void where_keys_are_close_they_are_evaluated(void** state) {
               {"some zeros", some_zeros, KNNG_F32},
               {"some equal", some_equal, KNNG_F32},
               {"small", small, KNNG_F32},
+              {"an ulp apart", an_ulp_apart, KNNG_F32},
               {"tiny", tiny, KNNG_F64},
               {"huge", huge, KNNG_F32},
               {"mirrored", mirrored, KNNG_F32},
               {"half precision", some_zeros, KNNG_F16},
               {"float64", far_away, KNNG_F64}};
-  static const int of[] = {1, 2, 3}; /* euclidean, cosine, correlation */
+  static const int of[] = {0, 1, 2, 3}; /* sqeuclidean, euclidean, cosine, correlation */
   for (size_t i = 0; i < sizeof data / sizeof *data && !small_run(); ++i) {
     test_rows rows = made(data[i].value, data[i].dtype);
     for (size_t m = 0; m < sizeof of / sizeof *of; ++m) {

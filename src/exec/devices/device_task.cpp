@@ -21,9 +21,10 @@ constexpr double kPays = 0x1p36, kPaysOnEach = 0x1p42;
 constexpr double kBriefWork = 0x1p32;
 constexpr std::int64_t kBriefBytes = std::int64_t{16} << 20;
 // Of a graph of rows that are on devices and that stays there the host has little to do at all: to look for equal rows
-// among so many takes a fraction of a millisecond, beside kernels. 10,000 x 128 take 1 ms on an H200, with threads 1.2.
-constexpr double kBriefWorkThere = 0x1p38;
-constexpr std::int64_t kBriefRowsThere = std::int64_t{1} << 15;
+// among so many takes a fraction of a millisecond, beside kernels. That is brief where a device needs no longer than an
+// eighth of what a tile may take, by the least that it is known to do. 10,000 x 128 take 0.9 ms on an H200, with
+// threads 1.1.
+constexpr std::int64_t kBriefRowsThere = std::int64_t{1} << 15, kBriefPartOfTile = 8;
 
 // How much more a key of a row that is checked takes than one in a tile of keys, times the share of its best that a
 // tile of products reaches: 5 on an H200 for rows as they are, 29 where values are transformed at each use (W2, W3).
@@ -49,13 +50,14 @@ DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries
   return pays ? usable_devices(most) : DeviceSet{};
 }
 
-bool is_brief(const Task& task, const Dataset& data, const TileGrid& grid) {
+// ends_soon: Planning::ends_soon().
+bool is_brief(const Task& task, const Dataset& data, const TileGrid& grid, bool ends_soon) {
   if (task.rows_in_files) return false;
   const std::int64_t points = data.rows() + (grid.square ? 0 : grid.rows);
   const auto dim = static_cast<double>(data.dim());
   const double bytes = static_cast<double>(points) * dim * find_dtype(data.dtype())->bytes;
   const bool there = grid.square && task.keep_on_device && static_cast<double>(data.absent_bytes()) == bytes;
-  if (there && points <= kBriefRowsThere && grid.pairs() * dim <= kBriefWorkThere) return true;
+  if (there && points <= kBriefRowsThere && ends_soon) return true;
   return grid.pairs() * dim <= kBriefWork && bytes <= static_cast<double>(kBriefBytes);
 }
 
@@ -168,8 +170,9 @@ class Planning final : private SessionMemory {
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;
     p.wants_smallest = task_.wants_smallest;
-    pairs_per_key_ = kCheckedAlone * static_cast<double>(p.pairs_at_a_time) /
-                     static_cast<double>(backend().pairs_at_a_time(&problem_, KNNG_RUNG_FP64));
+    pairs_at_a_time_ = p.pairs_at_a_time;
+    keys_at_a_time_ = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FP64);
+    pairs_per_key_ = kCheckedAlone * static_cast<double>(pairs_at_a_time_) / static_cast<double>(keys_at_a_time_);
     if (p.square && (p.tile_rows || p.tile_cols)) {
       if (p.tile_rows && p.tile_cols && p.tile_rows != p.tile_cols)
         fail(KNNG_ERR_OPTION, "tile_cols", {.given = p.tile_cols, .limit = p.tile_rows},
@@ -196,6 +199,12 @@ class Planning final : private SessionMemory {
     const std::int64_t sessions = checked_mul(session, problem_.device_count, "devices");
     // Numbers of rows: of a slice, and of those that are looked at again, of all and of a slice.
     return checked_add(sessions, 8 * made.slice + checked_mul(checked(made.blocks_held), 16, "check_rows"), "rows");
+  }
+  // Whether all pairs, and all keys of lists, take no longer than a part of a tile may.
+  bool ends_soon(const DevicePlan& made) const {
+    const double keys = static_cast<double>(made.grid.rows) * static_cast<double>(made.capacity);
+    return kBriefPartOfTile * made.grid.pairs() <= static_cast<double>(pairs_at_a_time_) &&
+           kBriefPartOfTile * keys <= static_cast<double>(keys_at_a_time_);
   }
   // Rows that are looked at again, if so many blocks of points are held.
   std::int64_t checked(std::int64_t held) const {
@@ -251,6 +260,7 @@ class Planning final : private SessionMemory {
   knng_backend_problem problem_{};
   knng_backend_engine engine_{};
   std::int64_t kept_bytes_ = 0;
+  std::int64_t pairs_at_a_time_ = 0, keys_at_a_time_ = 0;
   double pairs_per_key_ = 1;
 };
 
@@ -298,7 +308,7 @@ bool plan_devices(const Task& task, const Dataset& data, std::int64_t queries, s
          "device=%s: %lld bytes are free on a device, at least %lld are needed", task.device.c_str(),
          static_cast<long long>(most), static_cast<long long>(made.smallest));
   plan.grid = made.grid;
-  plan.brief = is_brief(task, data, made.grid);
+  plan.brief = is_brief(task, data, made.grid, planning.ends_soon(made));
   const int threads = task.threads();
   plan.threads = plan.brief && task.asked_threads == 0 ? 1 : threads;
   device.slice = made.slice;

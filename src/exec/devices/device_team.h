@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "backend/seam.h"
@@ -15,6 +14,7 @@
 #include "core/float_env.h"
 #include "core/monitor.h"
 #include "dataset/dataset.h"
+#include "exec/devices/device_threads.h"
 #include "exec/rows/session_rows.h"
 #include "metric/metric.h"
 #include "plan/tile_grid.h"
@@ -127,7 +127,7 @@ class Team {
  public:
   // Gives the job's problem its product units, which all sessions share; one that is not used is logged.
   Team(Job& job, const std::vector<std::int32_t>& devices, Cancellation& cancellation, Monitor& monitor)
-      : cancellation_(cancellation), sessions_(devices.size()) {
+      : cancellation_(cancellation), sessions_(devices.size()), threads_(devices.size()) {
     job.problem.units = find_units(job, devices, monitor);
     each([&](std::size_t i) { sessions_[i] = std::make_unique<DeviceSession>(job, devices[i]); });
   }
@@ -159,17 +159,7 @@ class Team {
         cancellation_.failed.store(true);
       }
     };
-    {
-      std::vector<std::jthread> others;
-      others.reserve(sessions_.size());
-      try {
-        for (std::size_t i = 1; i < sessions_.size(); ++i) others.emplace_back(run, i);
-      } catch (...) {
-        cancellation_.failed.store(true);  // those that have begun end early
-        throw;
-      }
-      run(0);
-    }
+    threads_.run(run);
     for (const std::exception_ptr& failure : failures)
       if (failure) std::rethrow_exception(failure);
   }
@@ -182,6 +172,7 @@ class Team {
 
   Cancellation& cancellation_;
   std::vector<std::unique_ptr<DeviceSession>> sessions_;
+  DeviceThreads threads_;
 };
 
 }  // namespace libknng

@@ -12,7 +12,7 @@ namespace libknng::cuda {
 namespace {
 
 constexpr std::int64_t kBlockBytes = std::int64_t{8} << 20, kFewestRelayed = 4 * kBlockBytes;
-constexpr int kBlocks = 2;  // one is filled while the other is read
+constexpr int kBlocks = 4;  // some are filled while one is read
 
 // Blocks on a device that `reader` may read.
 class Blocks {

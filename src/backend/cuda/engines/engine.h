@@ -413,6 +413,7 @@ inline bool product_keys_pay(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, dim = p.columns.dim;
   constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
   if (p.square == 0 || p.device_count > 1 || p.blocks_held > 0 || p.by_rows != 0 || p.tile_rows < n) return false;
+  if (p.max_bytes != std::numeric_limits<std::int64_t>::max()) return false;  // products would take room from tiles
   if (p.value_dtype != KNNG_F32 || engine_lines::term_of(p) != Term::squared_difference) return false;
   if (p.capacity > kLongestOfProductKeys || n * n >= kMostElements || n * dim >= kMostElements) return false;
   if (kMultipliedMeanwhile * p.capacity * (dim - kCoordinatesOfLookUp) < n * dim) return false;

@@ -142,8 +142,10 @@ __device__ double look_up(const RefinedBatch& b, const ProductTable& table, cons
 __device__ bool is_doubtful(const RefinedBatch& b, const Metric& metric, bool similarity, const Listed& l, Candidate c,
                             double key, double error) {
   const double least = key - error, most = key + error;
-  const auto value = [&](double x) { return static_cast<float>(report<ScalarOps>(metric, x, similarity)); };
-  if (value(least) != value(most)) return true;  // as for NaN
+  const auto value = [&](double x) {
+    return __float_as_uint(static_cast<float>(report<ScalarOps>(metric, x, similarity)));
+  };
+  if (value(least) != value(most)) return true;  // by bits: -0 is another value than 0
   if (!within_bounds(b, l.list, c, least) || !within_bounds(b, l.list, c, most)) return true;
   const double low = ScalarOps::mul(least, b.bounds.scale), high = ScalarOps::mul(most, b.bounds.scale);
   return (low <= l.dropped && l.dropped <= high) || (low <= l.cutoff && l.cutoff <= high);

@@ -188,6 +188,7 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     batch.lists.candidates += first_list * job.lists.capacity;
     batch.lists.kept += first_list;
     if (batch.lists.cutoffs) batch.lists.cutoffs += first_list;
+    if (batch.lists.dropped) batch.lists.dropped += first_list;
     if (batch.bounds.rows) batch.bounds.rows += first_list;
     if (job.keys_known) {
       batch.keys = job.keys + done * job.lists.capacity;
@@ -209,7 +210,7 @@ void refine(const RefineJob& job, cudaStream_t stream) {
     store.admission = job.admission;
     store.constants = has_directions(job.metric.transform) ? job.rows.constants : nullptr;
     store.lists = batch.places;
-    store.dropped = job.lists.dropped ? job.lists.dropped + first_list : nullptr;
+    store.dropped = batch.lists.dropped;
     store.cutoffs = batch.lists.cutoffs;
     store.kept = batch.lists.kept;
     store.capacity = job.lists.capacity;

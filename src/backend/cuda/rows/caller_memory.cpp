@@ -133,7 +133,7 @@ static_assert(PrepareFindings::kNothing == ~0ull);
 // What inspect() works in: hashes go to the host by blocks.
 struct InspectSpace {
   InspectSpace(std::int64_t rows, bool hashes, void* memory)
-      : together(std::clamp<std::int64_t>(kBlockBytes / std::int64_t{sizeof *block}, 1, rows)) {
+      : together(std::min(kBlockBytes / std::int64_t{sizeof *block}, rows)) {
     Workspace space(memory);
     findings = space.take<Findings>(1);
     block = space.take<std::uint64_t>(hashes ? together : 0);
@@ -177,8 +177,7 @@ Inspected inspect(const knng_backend_matrix& m, std::uint64_t* hashes) {
   Findings found{};
   check(cudaMemcpyAsync(&found, space.findings, sizeof found, cudaMemcpyDeviceToHost, context.stream));
   context.stream.wait();
-  const ByteTypes types =
-      bytes ? byte_types_of_dtype(m.dtype) : kEitherByte & static_cast<ByteTypes>(found.byte_types);
+  const ByteTypes types = bytes ? byte_types_of_dtype(m.dtype) : kEitherByte & static_cast<ByteTypes>(found.byte_types);
   const unsigned long long first = std::min(found.rows.first_invalid, found.rows.first_refused);
   if (first == PrepareFindings::kNothing) return {.byte_types = types};
   const auto place = static_cast<std::int64_t>(first);
