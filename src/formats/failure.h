@@ -1,4 +1,4 @@
-// How this library reports: an exception inside, status and text at the seam. Knows nothing of formats.
+// How the libraries of this room report: an exception inside, status and text at the seam. Knows nothing of formats.
 #pragma once
 
 #include <cerrno>
@@ -44,7 +44,7 @@ std::int32_t at_seam(knng_formats_error* error, Work&& work) noexcept {
     std::snprintf(error->text, sizeof error->text, "out of memory");
   } catch (...) {
     error->status = KNNG_ERR_INTERNAL;
-    std::snprintf(error->text, sizeof error->text, "an unexpected failure in the formats library");
+    std::snprintf(error->text, sizeof error->text, "an unexpected failure behind the seam");
   }
   return error->status;
 }

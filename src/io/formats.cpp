@@ -36,12 +36,15 @@ void fail_at_seam(const std::string& name, const knng_formats_error& error, cons
   fail(error.status, "path", "%s: %s", shown(name).c_str(), error.text);
 }
 
-LentFile::LentFile(const std::string& path) : file_(path), input_{this, file_.size(), &LentFile::read_at} {}
+LentFile::LentFile(const std::string& path) : LentFile(std::make_shared<const File>(path)) {}
+
+LentFile::LentFile(std::shared_ptr<const File> file)
+    : file_(std::move(file)), input_{this, file_->size(), &LentFile::read_at} {}
 
 std::int64_t LentFile::read_at(void* user, std::int64_t offset, void* dst, std::int64_t bytes) noexcept {
   auto& self = *static_cast<LentFile*>(user);
   try {
-    return self.file_.read_some(offset, static_cast<std::byte*>(dst), bytes);
+    return self.file_->read_some(offset, static_cast<std::byte*>(dst), bytes);
   } catch (...) {
     self.failure_ = std::current_exception();
     return -1;

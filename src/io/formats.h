@@ -24,14 +24,15 @@ const knng_formats_seam& formats_seam(const std::string& path);
 [[noreturn]] void fail_at_seam(const std::string& name, const knng_formats_error& error,
                                const std::exception_ptr& pending);
 
-// A file lent to the formats library.
+// A file lent to a library behind a seam.
 class LentFile {
  public:
   explicit LentFile(const std::string& path);
+  explicit LentFile(std::shared_ptr<const File> file);
   LentFile(const LentFile&) = delete;
   LentFile& operator=(const LentFile&) = delete;
 
-  const File& file() const noexcept { return file_; }
+  const File& file() const noexcept { return *file_; }
   const knng_formats_input& input() const noexcept { return input_; }
   // The failure of the last read, if any; forgotten by asking.
   std::exception_ptr take_failure() noexcept { return std::exchange(failure_, nullptr); }
@@ -39,7 +40,7 @@ class LentFile {
  private:
   static std::int64_t read_at(void* user, std::int64_t offset, void* dst, std::int64_t bytes) noexcept;
 
-  File file_;
+  std::shared_ptr<const File> file_;
   knng_formats_input input_;
   std::exception_ptr failure_;
 };

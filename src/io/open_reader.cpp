@@ -12,6 +12,7 @@
 #include "io/bin.h"
 #include "io/file.h"
 #include "io/gz.h"
+#include "io/hdf5.h"
 #include "io/idx.h"
 #include "io/npy.h"
 #include "io/reader.h"
@@ -60,14 +61,13 @@ struct OtherFormat {
   const char* what;
 };
 constexpr OtherFormat kOthers[] = {
-    {".h5", "HDF5 files"},
-    {".hdf5", "HDF5 files"},
-    {".h5ad", "AnnData (HDF5) files"},
     {".txt", "text of this name (call it .csv or .tsv if it is a table)"},
     {".mtx", "Matrix Market files"},
     {".npz", "rows in .npz archives (save the array as .npy)"},
     {".knng", "rows in graph files (.knng holds neighbours)"},
 };
+
+constexpr char kUnpack[] = "this format is not read through .gz, unpack it first";
 
 [[noreturn]] void fail_unread(const std::string& path, const std::string& why) {
   std::string suffixes, packed;
@@ -75,29 +75,25 @@ constexpr OtherFormat kOthers[] = {
     suffixes.append(suffixes.empty() ? "" : " ").append(f.suffix);
     if (f.packed) packed.append(" ").append(f.suffix).append(".gz");
   }
-  fail(KNNG_ERR_UNSUPPORTED, "path", "cannot read %s: %s; files that are read end in one of %s%s", shown(path).c_str(),
-       why.c_str(), suffixes.c_str(), packed.c_str());
-}
-
-// "file.h5ad:obsm/X_pca" as well as "file.h5ad".
-bool names_format(std::string_view name, std::string_view suffix) {
-  for (std::size_t colon = name.find(':'); colon != std::string_view::npos; colon = name.find(':', colon + 1))
-    if (has_suffix(name.substr(0, colon), suffix)) return true;
-  return has_suffix(name, suffix);
+  fail(KNNG_ERR_UNSUPPORTED, "path", "cannot read %s: %s; files that are read end in one of %s%s %s",
+       shown(path).c_str(), why.c_str(), suffixes.c_str(), packed.c_str(), kHdf5Suffixes);
 }
 
 std::unique_ptr<RowReader> open_by_name(const std::string& path, Young young, Monitor* monitor) {
+  // These have names in the file behind them, which may end in anything.
+  if (const auto name = hdf5_name(path)) return open_hdf5(*name, young, monitor);
   constexpr std::string_view kGz = ".gz";
   const bool packed = has_suffix(path, kGz);
   const std::string_view name = std::string_view(path).substr(0, path.size() - (packed ? kGz.size() : 0));
   for (const RowFormat& f : kFormats) {
     if (!has_suffix(name, f.suffix)) continue;
-    if (packed && !f.packed) fail_unread(path, "this format is not read through .gz, unpack it first");
+    if (packed && !f.packed) fail_unread(path, kUnpack);
     // What is packed has a checksum.
     return f.open(packed ? open_gz(path) : open_plain(path, young, monitor), monitor);
   }
+  if (packed && hdf5_name(name)) fail_unread(path, kUnpack);
   for (const OtherFormat& other : kOthers)
-    if (names_format(name, other.suffix)) fail_unread(path, std::string("this version does not read ") + other.what);
+    if (has_suffix(name, other.suffix)) fail_unread(path, std::string("this version does not read ") + other.what);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) open_plain(path);  // says so
   fail_unread(path, "its name tells no format");

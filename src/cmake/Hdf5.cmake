@@ -1,0 +1,45 @@
+# Is the HDF5 library built (KNNG_HDF5)? Sets KNNG_HAVE_HDF5, KNNG_HDF5_INCLUDE and KNNG_HDF5_LIBRARY. Without libhdf5
+# all else is as it would be, and one line says why there is none.
+set(KNNG_HAVE_HDF5 OFF)
+
+if(NOT KNNG_HDF5)
+  message(STATUS "No HDF5 library: KNNG_HDF5=${KNNG_HDF5}")
+  return()
+endif()
+
+# Debian has the serial library in a folder of its own, so that the parallel one may be there as well.
+find_path(KNNG_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial)
+find_library(KNNG_HDF5_LIBRARY NAMES hdf5_serial hdf5 PATH_SUFFIXES hdf5/serial)
+
+# Why this one will not do, or "".
+function(knng_hdf5_objection result)
+  set(${result} "there is no libhdf5 (Debian: libhdf5-dev)" PARENT_SCOPE)
+  if(NOT KNNG_HDF5_INCLUDE OR NOT KNNG_HDF5_LIBRARY)
+    return()
+  endif()
+  file(STRINGS ${KNNG_HDF5_INCLUDE}/H5public.h lines REGEX "define H5_VERS_(MAJOR|MINOR|RELEASE) ")
+  string(REGEX REPLACE "[^;]* ([0-9]+)[^;]*" "\\1" numbers "${lines}")
+  list(JOIN numbers "." version)
+  file(GLOB configurations ${KNNG_HDF5_INCLUDE}/H5pubconf*.h)
+  foreach(configuration IN LISTS configurations)
+    file(STRINGS ${configuration} parallel REGEX "define H5_HAVE_PARALLEL 1")
+    if(parallel)
+      set(${result} "it needs the serial libhdf5, and that in ${KNNG_HDF5_INCLUDE} is for MPI" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  if(version VERSION_LESS 1.10.5)
+    set(${result} "it needs libhdf5 1.10.5 or newer, and that in ${KNNG_HDF5_INCLUDE} is ${version}" PARENT_SCOPE)
+    return()
+  endif()
+  set(${result} "" PARENT_SCOPE)
+endfunction()
+
+knng_hdf5_objection(objection)
+if(NOT objection)
+  set(KNNG_HAVE_HDF5 ON)
+elseif(NOT KNNG_HDF5 STREQUAL "AUTO")
+  message(FATAL_ERROR "KNNG_HDF5=${KNNG_HDF5}: ${objection}")
+else()
+  message(STATUS "No HDF5 library: ${objection}")
+endif()

@@ -1,0 +1,159 @@
+#include "formats/hdf5/stored_array.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace knng_hdf5 {
+namespace {
+
+constexpr int kMostDimensions = 2;
+
+// As io/formats.h has it: no more comes out of packed bytes.
+constexpr std::int64_t kMostUnpacked = 1032;
+
+std::int64_t product(std::int64_t a, std::int64_t b, const std::string& name) {
+  std::int64_t both = 0;
+  if (__builtin_mul_overflow(a, b, &both)) fail(KNNG_ERR_FORMAT, "%s: its shape is beyond 63 bits", name.c_str());
+  return both;
+}
+
+}  // namespace
+
+StoredArray::StoredArray(Id dataset, const std::string& name, int dimensions, std::int64_t file_bytes, bool as_int64)
+    : name_(name), dataset_(std::move(dataset)), as_int64_(as_int64) {
+  type_ = owned(::H5Dget_type(dataset_.get()), name_ + ": its type cannot be read");
+  space_ = owned(::H5Dget_space(dataset_.get()), name_ + ": its shape cannot be read");
+  item_ = item_of(type_);
+  if (as_int64_ && !item_.integer)
+    fail(KNNG_ERR_UNSUPPORTED, "%s holds %s; integers are needed", name_.c_str(),
+         item_.dtype ? "no integers" : type_name(type_).c_str());
+  if (item_.dtype == 0)
+    fail(KNNG_ERR_UNSUPPORTED, "%s holds %s; floats of 16 to 64 bits, integers of 8 to 64 and bools are read",
+         name_.c_str(), type_name(type_).c_str());
+  find_shape(dimensions);
+  bytes_ = product(product(facts_.rows, facts_.cols, name_), item_.bytes, name_);
+  find_storage(file_bytes);
+  facts_.dtype = as_int64_ ? KNNG_I64 : item_.dtype;
+  if (item_.swapped || (as_int64_ && item_.bytes != 8)) facts_.at = -1;
+}
+
+void StoredArray::find_shape(int dimensions) {
+  static constexpr const char* kWanted[] = {"", "1 is needed", "2 are needed, rows x columns"};
+  const H5S_class_t kind = ::H5Sget_simple_extent_type(space_.get());
+  const int count = kind == H5S_SIMPLE
+                        ? checked(::H5Sget_simple_extent_ndims(space_.get()), name_ + ": its shape cannot be read")
+                        : 0;
+  if (count != dimensions)
+    fail(KNNG_ERR_FORMAT, "%s holds %s; %s", name_.c_str(),
+         kind == H5S_SIMPLE
+             ? ("an array of " + std::to_string(count) + (count == 1 ? " dimension" : " dimensions")).c_str()
+         : kind == H5S_SCALAR ? "a single value"
+                              : "nothing",
+         kWanted[dimensions]);
+  std::array<hsize_t, kMostDimensions> shape{1, 1};
+  checked(::H5Sget_simple_extent_dims(space_.get(), shape.data(), nullptr), name_ + ": its shape cannot be read");
+  if (shape[0] > INT64_MAX || shape[1] > INT64_MAX)
+    fail(KNNG_ERR_FORMAT, "%s: its shape is beyond 63 bits", name_.c_str());
+  facts_.rows = static_cast<std::int64_t>(shape[0]);
+  facts_.cols = static_cast<std::int64_t>(shape[1]);
+}
+
+// How the items lie in the file, and that all of them are there: libhdf5 would make up what was never written.
+void StoredArray::find_storage(std::int64_t file_bytes) {
+  facts_.at = -1;
+  facts_.rows_at_once = 1;
+  if (bytes_ == 0) return;
+  const Id creation = owned(::H5Dget_create_plist(dataset_.get()), name_ + ": how it is stored cannot be read");
+  switch (::H5Pget_layout(creation.get())) {
+    case H5D_COMPACT: return;
+    case H5D_CHUNKED: return find_chunks(creation, file_bytes);
+    case H5D_CONTIGUOUS: break;
+    case H5D_VIRTUAL:
+      fail(KNNG_ERR_UNSUPPORTED, "%s is a virtual data set, whose rows are in other files; give those", name_.c_str());
+    default: fail_in_library(name_ + ": how it is stored cannot be read");
+  }
+  if (checked(::H5Pget_external_count(creation.get()), name_ + ": how it is stored cannot be read") > 0)
+    fail(KNNG_ERR_UNSUPPORTED, "%s has its rows in other files (external storage), which are not read", name_.c_str());
+  const haddr_t at = ::H5Dget_offset(dataset_.get());
+  const auto stored = static_cast<std::int64_t>(::H5Dget_storage_size(dataset_.get()));
+  require_written(at != HADDR_UNDEF && stored >= bytes_, stored);
+  if (at > static_cast<haddr_t>(file_bytes) || bytes_ > file_bytes - static_cast<std::int64_t>(at))
+    fail(KNNG_ERR_FORMAT, "%s is truncated: its rows end beyond the end of the file", name_.c_str());
+  facts_.at = static_cast<std::int64_t>(at);
+}
+
+void StoredArray::find_chunks(const Id& creation, std::int64_t file_bytes) {
+  std::array<hsize_t, kMostDimensions> chunk{1, 1};
+  checked(::H5Pget_chunk(creation.get(), kMostDimensions, chunk.data()), name_ + ": its chunks cannot be read");
+  require_filters(creation);
+  const auto chunk_rows = static_cast<std::int64_t>(chunk[0]), chunk_cols = static_cast<std::int64_t>(chunk[1]);
+  if (chunk_rows < 1 || chunk_cols < 1) fail(KNNG_ERR_FORMAT, "%s has chunks of no size", name_.c_str());
+  const auto number = [](std::int64_t all, std::int64_t each) { return all / each + (all % each != 0 ? 1 : 0); };
+  const std::int64_t wanted = product(number(facts_.rows, chunk_rows), number(facts_.cols, chunk_cols), name_);
+  hsize_t there = 0;
+  checked(::H5Dget_num_chunks(dataset_.get(), space_.get(), &there), name_ + ": its chunks cannot be read");
+  const auto stored = static_cast<std::int64_t>(::H5Dget_storage_size(dataset_.get()));
+  require_written(there >= static_cast<hsize_t>(wanted), stored);
+  if (stored < 0 || stored > file_bytes)
+    fail(KNNG_ERR_FORMAT, "%s: its chunks have %lld bytes, the whole file has %lld", name_.c_str(),
+         static_cast<long long>(stored), static_cast<long long>(file_bytes));
+  const bool packed = ::H5Pget_nfilters(creation.get()) > 0;
+  if (packed ? stored < bytes_ / kMostUnpacked : stored < bytes_)
+    fail(KNNG_ERR_FORMAT, "%s: its shape needs %lld bytes, its chunks have %lld", name_.c_str(),
+         static_cast<long long>(bytes_), static_cast<long long>(stored));
+  facts_.rows_at_once = std::min(chunk_rows, facts_.rows);
+  // A chunk as it is stored, and unpacked.
+  const std::int64_t chunk_bytes = product(product(chunk_rows, chunk_cols, name_), item_.bytes, name_);
+  facts_.unpack_bytes = packed ? product(chunk_bytes, 2, name_) : 0;
+}
+
+void StoredArray::require_filters(const Id& creation) const {
+  const int count = checked(::H5Pget_nfilters(creation.get()), name_ + ": its filters cannot be read");
+  for (int i = 0; i < count; ++i) {
+    unsigned flags = 0, configuration = 0;
+    std::size_t values = 0;
+    std::array<char, 48> text{};
+    const H5Z_filter_t filter = ::H5Pget_filter2(creation.get(), static_cast<unsigned>(i), &flags, &values, nullptr,
+                                                 text.size() - 1, text.data(), &configuration);
+    checked(filter, name_ + ": its filters cannot be read");
+    if (::H5Zfilter_avail(filter) > 0) continue;
+    fail(KNNG_ERR_UNSUPPORTED,
+         "%s is packed by filter %d (%s), which libhdf5 does not have here; write it with gzip, or install the plugin",
+         name_.c_str(), static_cast<int>(filter), text[0] ? text.data() : "without a name");
+  }
+}
+
+void StoredArray::require_written(bool all, std::int64_t stored) const {
+  if (all) return;
+  fail(KNNG_ERR_FORMAT, "%s has values that were never written: its shape needs %lld bytes, %lld are stored",
+       name_.c_str(), static_cast<long long>(bytes_), static_cast<long long>(stored));
+}
+
+void StoredArray::read(std::int64_t first, std::int64_t count, void* dst) const {
+  if (first < 0 || count < 0 || count > facts_.rows - first)
+    fail(KNNG_ERR_INTERNAL, "%s: read past its last row", name_.c_str());
+  if (count == 0 || facts_.cols == 0) return;
+  const std::string what = name_ + " cannot be read";
+  const std::array<hsize_t, kMostDimensions> start{static_cast<hsize_t>(first), 0},
+      extent{static_cast<hsize_t>(count), static_cast<hsize_t>(facts_.cols)};
+  const int dimensions = checked(::H5Sget_simple_extent_ndims(space_.get()), what);
+  const Id memory = owned(::H5Screate_simple(dimensions, extent.data(), nullptr), what);
+  checked(::H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr), what);
+  const std::int64_t items = count * facts_.cols;
+  auto* const to = static_cast<std::byte*>(dst);
+  // The file's own type: nothing is converted on the way.
+  void* const place = as_int64_ ? to + items * (static_cast<std::int64_t>(sizeof(std::int64_t)) - item_.bytes) : to;
+  checked(::H5Dread(dataset_.get(), type_.get(), memory.get(), space_.get(), H5P_DEFAULT, place), what);
+  to_native(place, items, item_);
+  if (as_int64_) widen(to, items, item_);
+}
+
+bool is_array(const Id& dataset, int dimensions) {
+  const Id type(::H5Dget_type(dataset.get())), space(::H5Dget_space(dataset.get()));
+  return type.valid() && space.valid() && item_of(type).dtype != 0 &&
+         ::H5Sget_simple_extent_type(space.get()) == H5S_SIMPLE &&
+         ::H5Sget_simple_extent_ndims(space.get()) == dimensions;
+}
+
+}  // namespace knng_hdf5

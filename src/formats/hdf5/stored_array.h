@@ -1,0 +1,40 @@
+// A data set of one or two dimensions: what it is, and its rows as they are stored. Knows nothing of what they mean.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "formats/hdf5/item.h"
+#include "formats/hdf5/library.h"
+#include "io/hdf5_seam.h"
+
+namespace knng_hdf5 {
+
+class StoredArray {
+ public:
+  // Throws KNNG_ERR_UNSUPPORTED or KNNG_ERR_FORMAT with `name` where it is not read. dimensions: that it must have.
+  // file_bytes: of the whole file. as_int64: integers, delivered as int64.
+  StoredArray(Id dataset, const std::string& name, int dimensions, std::int64_t file_bytes, bool as_int64 = false);
+
+  const knng_hdf5_array& facts() const noexcept { return facts_; }
+  void read(std::int64_t first, std::int64_t count, void* dst) const;
+
+ private:
+  void find_shape(int dimensions);
+  void find_storage(std::int64_t file_bytes);
+  void find_chunks(const Id& creation, std::int64_t file_bytes);
+  void require_filters(const Id& creation) const;
+  void require_written(bool all, std::int64_t stored) const;
+
+  std::string name_;
+  Id dataset_, type_, space_;
+  Item item_;
+  bool as_int64_;
+  std::int64_t bytes_ = 0;  // of all items
+  knng_hdf5_array facts_ = {};
+};
+
+// Whether a data set of this type and these dimensions could be one that is read.
+bool is_array(const Id& dataset, int dimensions);
+
+}  // namespace knng_hdf5
