@@ -16,6 +16,9 @@ extern "C" {
 #include "harness/row_files.h"
 #include "harness/rows.h"
 }
+#ifdef KNNG_TEST_HDF5
+#include "harness/hdf5_writer.h"
+#endif
 #include "harness/cmocka.h"
 
 namespace {
@@ -111,6 +114,7 @@ int teardown(void** state) {
   unlink("fault-rows.idx");
   unlink("fault-rows.fvecs");
   unlink("fault-rows.csv");
+  unlink("fault-rows.h5");
   return 0;
 }
 
@@ -218,6 +222,40 @@ void rows(void** state) {
     return on_new_handle([&](knng* h) { return knng_add_file(h, "fault-rows.csv", nullptr, nullptr); });
   });
 }
+
+#ifdef KNNG_TEST_HDF5
+// libhdf5 allocates with malloc.
+void hdf5_rows(void** state) {
+  auto& world = *static_cast<World*>(*state);
+  const std::string items(kRows * kDim * sizeof(float), '\0');
+  {
+    const hdf5::Writer file("fault-rows.h5");
+    file.add("dense", {kRows, kDim}, H5T_IEEE_F32LE, items, {.chunk = {7, 2}, .gzip = 1});
+    file.group("sparse");
+    file.text("sparse", "encoding-type", "csr_matrix");
+    file.integers("sparse", "shape", {kRows, kDim});
+    file.add("sparse/data", {1}, H5T_IEEE_F32LE, items);
+    file.add("sparse/indices", {1}, H5T_STD_I32LE, items);
+    file.add("sparse/indptr", {kRows + 1}, H5T_STD_U8LE, std::string(kRows, '\0') + '\1');
+  }
+  const auto add = [](const char* path, knng_status refused) {
+    const std::int64_t armed = countdown.exchange(-1);  // the handle itself is not what is tested
+    knng* h = nullptr;
+    require(knng_create(&h, 0, 0, nullptr), "create");
+    countdown = armed;
+    const knng_status status = knng_add_file(h, path, nullptr, nullptr);
+    countdown = -1;
+    std::int64_t n = -1;
+    require(knng_shape(h, &n, nullptr, nullptr, nullptr), "shape");
+    assert_int_equal(n, status == KNNG_OK ? kRows : 0);
+    knng_destroy(h);
+    return status == refused ? KNNG_OK : status;
+  };
+  every_allocation_fails("knng_add_file, HDF5", world, 8, [&] { return add("fault-rows.h5:dense", KNNG_OK); });
+  every_allocation_fails("knng_add_file, sparse", world, 8, [&] { return add("fault-rows.h5:sparse", KNNG_OK); });
+  every_allocation_fails("knng_add_file, which", world, 8, [&] { return add("fault-rows.h5", KNNG_ERR_FORMAT); });
+}
+#endif
 
 // Rows that stay in their file, and work that needs a copy of them.
 void rows_in_files(void** state) {
@@ -418,14 +456,12 @@ void errors(void** state) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(handles),
-      cmocka_unit_test(rows),
-      cmocka_unit_test(rows_in_files),
-      cmocka_unit_test(builds),
-      cmocka_unit_test(builds_with_callbacks),
-      cmocka_unit_test(graphs),
-      cmocka_unit_test(files),
-      cmocka_unit_test(errors),
+      cmocka_unit_test(handles),       cmocka_unit_test(rows),
+#ifdef KNNG_TEST_HDF5
+      cmocka_unit_test(hdf5_rows),
+#endif
+      cmocka_unit_test(rows_in_files), cmocka_unit_test(builds), cmocka_unit_test(builds_with_callbacks),
+      cmocka_unit_test(graphs),        cmocka_unit_test(files),  cmocka_unit_test(errors),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "hdf5_writer.h"
+#include "hdf5_rows.h"
 #include "io/hdf5.h"
 #include "io/hdf5_seam.h"
 #include "io/plugin.h"

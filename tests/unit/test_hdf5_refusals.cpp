@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hdf5_writer.h"
+#include "hdf5_rows.h"
 
 using namespace libknng;
 using hdf5::good;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "formats/hdf5/variable_text.h"
+
 namespace knng_hdf5 {
 namespace {
 
@@ -25,20 +27,11 @@ Attribute attribute_of(const Id& object, const char* name) {
 
 }  // namespace
 
-std::string text_attribute(const Id& object, const char* name) {
+std::string text_attribute(const Id& object, const char* name, const knng_formats_input& input) {
   const Attribute a = attribute_of(object, name);
   if (a.values != 1 || ::H5Tget_class(a.type.get()) != H5T_STRING) return "";
   const std::string what = std::string("attribute ") + name + " cannot be read";
-  if (::H5Tis_variable_str(a.type.get()) > 0) {
-    char* text = nullptr;
-    checked(::H5Aread(a.id.get(), a.type.get(), &text), what);
-    if (!text) return "";
-    struct Free {
-      char* text;
-      ~Free() { ::H5free_memory(text); }
-    } const free{text};
-    return std::string(text, ::strnlen(text, kLongestText));
-  }
+  if (::H5Tis_variable_str(a.type.get()) > 0) return variable_text(object, name, input);
   const std::size_t size = ::H5Tget_size(a.type.get());
   if (size > kLongestText) return "";
   std::string text(size, '\0');

@@ -4,6 +4,7 @@
 #include <H5FDdevelop.h>  // from 1.14 on
 #endif
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -34,7 +35,10 @@ H5FD_t* open(const char* name, unsigned flags, hid_t access, haddr_t) {
   const knng_formats_input* const input = *static_cast<const knng_formats_input* const*>(info);
   if (std::strcmp(name, Name(input).text) != 0) return nullptr;
   Handle* const handle = new (std::nothrow) Handle{};
-  if (!handle) return nullptr;
+  if (!handle) {
+    errno = ENOMEM;  // what is asked for the reason
+    return nullptr;
+  }
   handle->input = input;
   return &handle->base;
 }

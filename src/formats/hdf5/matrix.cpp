@@ -10,10 +10,10 @@ using namespace knng_hdf5;
 namespace {
 
 // AnnData before 0.7 had other names for the two attributes of sparse groups.
-std::string encoding_of(const Id& group) {
-  const std::string encoding = text_attribute(group, "encoding-type");
+std::string encoding_of(const Id& group, const knng_formats_input& input) {
+  const std::string encoding = text_attribute(group, "encoding-type", input);
   if (!encoding.empty()) return encoding;
-  const std::string old = text_attribute(group, "h5sparse_format");
+  const std::string old = text_attribute(group, "h5sparse_format", input);
   return old.empty() ? "" : old + "_matrix";
 }
 
@@ -24,16 +24,10 @@ std::vector<std::int64_t> shape_of(const Id& group) {
 
 bool is_group(const Id& object) { return ::H5Iget_type(object.get()) == H5I_GROUP; }
 
-// What may be meant where no path is given.
-bool is_matrix(const Id& object) {
-  if (is_group(object)) return encoding_of(object) == "csr_matrix";
-  return ::H5Iget_type(object.get()) == H5I_DATASET && is_array(object, 2);
-}
-
 }  // namespace
 
 knng_hdf5_matrix::knng_hdf5_matrix(const knng_formats_input& input, const char* path, std::int32_t otherwise)
-    : file_bytes_(input.size), file_(input) {
+    : input_(input), file_(input) {
   choose(path, otherwise);
   Id object = open_object(file_.get(), path_);
   if (is_group(object))
@@ -49,18 +43,16 @@ void knng_hdf5_matrix::choose(const char* path, std::int32_t otherwise) {
   if (path) {
     path_ = path;
     if (is_there(file_.get(), path_)) return;
-    fail(KNNG_ERR_FORMAT, "has no %s; matrices in it: %s", quoted(path_).c_str(),
-         listed(find_objects(file_.get(), is_matrix)).c_str());
+    fail(KNNG_ERR_FORMAT, "has no %s; matrices in it: %s", quoted(path_).c_str(), listed(candidates()).c_str());
   }
   if (otherwise == KNNG_HDF5_ANNDATA) {
     for (const char* usual : {"obsm/X_pca", "X"}) {
       path_ = usual;
       if (is_there(file_.get(), path_)) return;
     }
-    fail(KNNG_ERR_FORMAT, "has neither 'obsm/X_pca' nor 'X'; matrices in it: %s",
-         listed(find_objects(file_.get(), is_matrix)).c_str());
+    fail(KNNG_ERR_FORMAT, "has neither 'obsm/X_pca' nor 'X'; matrices in it: %s", listed(candidates()).c_str());
   }
-  const std::vector<std::string> found = find_objects(file_.get(), is_matrix);
+  const std::vector<std::string> found = candidates();
   if (found.empty()) fail(KNNG_ERR_FORMAT, "has no data set of two dimensions with numbers");
   if (found.size() > 1)
     fail(KNNG_ERR_FORMAT, "has %zu matrices; name one of them, as in FILE.h5:PATH: %s", found.size(),
@@ -68,8 +60,16 @@ void knng_hdf5_matrix::choose(const char* path, std::int32_t otherwise) {
   path_ = found.front();
 }
 
+// What may be meant where no path is given.
+std::vector<std::string> knng_hdf5_matrix::candidates() const {
+  return find_objects(file_.get(), [&](const Id& object) {
+    if (is_group(object)) return encoding_of(object, input_) == "csr_matrix";
+    return ::H5Iget_type(object.get()) == H5I_DATASET && is_array(object, 2);
+  });
+}
+
 void knng_hdf5_matrix::open_dense(Id dataset) {
-  arrays_[KNNG_HDF5_VALUES].emplace(std::move(dataset), quoted(path_), 2, file_bytes_);
+  arrays_[KNNG_HDF5_VALUES].emplace(std::move(dataset), quoted(path_), 2, input_.size);
   const knng_hdf5_array& facts = arrays_[KNNG_HDF5_VALUES]->facts();
   shape_.array[KNNG_HDF5_VALUES] = facts;
   shape_.rows = facts.rows;
@@ -77,7 +77,7 @@ void knng_hdf5_matrix::open_dense(Id dataset) {
 }
 
 void knng_hdf5_matrix::open_group(const Id& group) {
-  const std::string encoding = encoding_of(group);
+  const std::string encoding = encoding_of(group, input_);
   if (encoding == "csr_matrix") return open_sparse(group);
   if (encoding == "csc_matrix")
     fail(KNNG_ERR_UNSUPPORTED, "%s is sparse by columns (CSC); by rows (CSR) it is read, as SciPy's tocsr() makes it",
@@ -86,7 +86,7 @@ void knng_hdf5_matrix::open_group(const Id& group) {
     fail(KNNG_ERR_UNSUPPORTED, "%s is of encoding-type %s; data sets and csr_matrix are read", quoted(path_).c_str(),
          quoted(encoding).c_str());
   fail(KNNG_ERR_FORMAT, "%s is a group, and no csr_matrix of AnnData; matrices in the file: %s", quoted(path_).c_str(),
-       listed(find_objects(file_.get(), is_matrix)).c_str());
+       listed(candidates()).c_str());
 }
 
 void knng_hdf5_matrix::open_sparse(const Id& group) {
@@ -114,7 +114,7 @@ void knng_hdf5_matrix::add_array(std::int32_t which, const char* member) {
   if (!is_there(file_.get(), path)) fail(KNNG_ERR_FORMAT, "has no %s", quoted(path).c_str());
   Id dataset = open_object(file_.get(), path);
   if (::H5Iget_type(dataset.get()) != H5I_DATASET) fail(KNNG_ERR_FORMAT, "%s is no data set", quoted(path).c_str());
-  arrays_[which].emplace(std::move(dataset), quoted(path), 1, file_bytes_, which != KNNG_HDF5_VALUES);
+  arrays_[which].emplace(std::move(dataset), quoted(path), 1, input_.size, which != KNNG_HDF5_VALUES);
   shape_.array[which] = arrays_[which]->facts();
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "formats/hdf5/driver.h"
 #include "formats/hdf5/stored_array.h"
@@ -12,7 +13,7 @@
 // The type that the seam names; destroyed by the table's close.
 struct knng_hdf5_matrix {
  public:
-  // path: in the file, or nullptr for what `otherwise` says.
+  // input: lives longer. path: in the file, or nullptr for what `otherwise` says.
   knng_hdf5_matrix(const knng_formats_input& input, const char* path, std::int32_t otherwise);
 
   // As long as this lives.
@@ -21,12 +22,13 @@ struct knng_hdf5_matrix {
 
  private:
   void choose(const char* path, std::int32_t otherwise);
+  std::vector<std::string> candidates() const;
   void open_dense(knng_hdf5::Id dataset);
   void open_group(const knng_hdf5::Id& group);
   void open_sparse(const knng_hdf5::Id& group);
   void add_array(std::int32_t which, const char* member);
 
-  const std::int64_t file_bytes_;
+  const knng_formats_input& input_;
   knng_hdf5::InputFile file_;
   std::string path_;
   std::optional<knng_hdf5::StoredArray> arrays_[3];

@@ -65,8 +65,9 @@ void StoredArray::find_storage(std::int64_t file_bytes) {
   facts_.rows_at_once = 1;
   if (bytes_ == 0) return;
   const Id creation = owned(::H5Dget_create_plist(dataset_.get()), name_ + ": how it is stored cannot be read");
+  const auto stored = static_cast<std::int64_t>(::H5Dget_storage_size(dataset_.get()));
   switch (::H5Pget_layout(creation.get())) {
-    case H5D_COMPACT: return;
+    case H5D_COMPACT: return require_written(stored >= bytes_, stored);
     case H5D_CHUNKED: return find_chunks(creation, file_bytes);
     case H5D_CONTIGUOUS: break;
     case H5D_VIRTUAL:
@@ -76,7 +77,6 @@ void StoredArray::find_storage(std::int64_t file_bytes) {
   if (checked(::H5Pget_external_count(creation.get()), name_ + ": how it is stored cannot be read") > 0)
     fail(KNNG_ERR_UNSUPPORTED, "%s has its rows in other files (external storage), which are not read", name_.c_str());
   const haddr_t at = ::H5Dget_offset(dataset_.get());
-  const auto stored = static_cast<std::int64_t>(::H5Dget_storage_size(dataset_.get()));
   require_written(at != HADDR_UNDEF && stored >= bytes_, stored);
   if (at > static_cast<haddr_t>(file_bytes) || bytes_ > file_bytes - static_cast<std::int64_t>(at))
     fail(KNNG_ERR_FORMAT, "%s is truncated: its rows end beyond the end of the file", name_.c_str());
