@@ -13,11 +13,11 @@ build=$root/.build
 
 # shellcheck source-path=SCRIPTDIR source=../src/cmake/debian-packages.sh
 . "$root/src/cmake/debian-packages.sh"
-need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib1g-dev libzip-dev libpng-dev \
+need g++ cmake ninja-build pkg-config libhwy-dev libxxhash-dev libcli11-dev zlib1g-dev libzip-dev libhdf5-dev libpng-dev \
   libcmocka-dev abigail-tools binutils locales gzip dataset-fashion-mnist python3-sklearn python3-numpy python3-scipy \
   python3-pycparser
 # Python
-need python3-igraph python3-faiss python3-networkx python3-pandas python3-anndata python3-tqdm python3-matplotlib mypy python3-pynndescent \
+need python3-igraph python3-faiss python3-networkx python3-pandas python3-anndata python3-h5py python3-tqdm python3-matplotlib mypy python3-pynndescent \
   umap-learn python3-pip python3-setuptools python3-wheel
 # Fortran, and leaks of its module and others
 need gfortran valgrind

@@ -86,7 +86,7 @@ exactly, and with the same bits on any processor.\n\n")
 
 knng_package(runtime libknng${KNNG_SOVERSION} libs "shared library"
   "${about}This package has the shared library."
-  HEADERS libhwy-dev libxxhash-dev RECOMMENDS libknng-formats)
+  HEADERS libhwy-dev libxxhash-dev RECOMMENDS libknng-formats SUGGESTS libknng-hdf5)
 file(WRITE ${package_folder}/runtime/triggers "activate-noawait ldconfig\n")
 file(WRITE ${package_folder}/runtime/shlibs
   "libknng ${KNNG_SOVERSION} libknng${KNNG_SOVERSION} (>= ${PROJECT_VERSION})\n")
@@ -96,6 +96,13 @@ if(KNNG_FORMATS)
   knng_package(formats libknng-formats libs "packed files"
     "${about}This package has what libknng loads for packed files: it reads .gz, and
 reads and writes .npz."
+    COMPONENTS runtime)
+endif()
+
+if(KNNG_HAVE_HDF5)
+  knng_package(hdf5 libknng-hdf5 libs "HDF5 files"
+    "${about}This package has what libknng loads to read rows from HDF5 and AnnData
+files: .h5, .hdf5 and .h5ad."
     COMPONENTS runtime)
 endif()
 
@@ -122,7 +129,7 @@ if(KNNG_BUILD_CLI)
   knng_package(command knng science "command"
     "${about}This package has the command knng, which makes, converts, checks and
 describes graphs in files."
-    HEADERS libcli11-dev COMPONENTS runtime RECOMMENDS libknng-formats)
+    HEADERS libcli11-dev COMPONENTS runtime RECOMMENDS libknng-formats SUGGESTS libknng-hdf5)
 endif()
 
 if(KNNG_HAVE_FORTRAN AND CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")

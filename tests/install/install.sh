@@ -105,5 +105,13 @@ if [ -x "$prefix/bin/knng" ]; then
     "$prefix/bin/knng" build "$work/points.idx.gz" -k 1 -q -o "$work/points.npz"
     "$prefix/bin/knng" check "$work/points.npz" "$work/points.idx" >/dev/null
   fi
+  if [ -e "$libdir/knng/libknng_hdf5.so" ]; then
+    if /usr/bin/python3 -c 'import h5py, sys; h5py.File(sys.argv[1], "w")["x"] = [[0], [1], [3], [7]]' "$work/points.h5" 2>"$work/log"; then
+      "$prefix/bin/knng" build "$work/points.h5:x" -k 1 -q -o "$work/other.knng"
+      "$prefix/bin/knng" check "$work/other.knng" "$work/points.idx" >/dev/null
+    else
+      say "python3-h5py is missing: HDF5 files are not tried"
+    fi
+  fi
   say "the command"
 fi

@@ -14,11 +14,12 @@ BUILD, FOLDER = (pathlib.Path(path) for path in sys.argv[1:3])
 SOVERSION, VERSION = sys.argv[3:5]
 LIBRARY, CUDA = f"libknng{SOVERSION}", f"libknng-cuda{SOVERSION}"
 #: What a package needs besides the owners of the libraries that its binaries name.
-STATED = {LIBRARY: set(), "libknng-formats": {LIBRARY}, "libknng-dev": {LIBRARY}, CUDA: {LIBRARY, "cuBLAS"}, "knng": {LIBRARY},
-          "libknng-fortran-dev": {"libknng-dev", "gfortran"}, "python3-knng": {LIBRARY, "python3", "python3-numpy"},
+STATED = {LIBRARY: set(), "libknng-formats": {LIBRARY}, "libknng-hdf5": {LIBRARY}, "libknng-dev": {LIBRARY},
+          CUDA: {LIBRARY, "cuBLAS"}, "knng": {LIBRARY}, "libknng-fortran-dev": {"libknng-dev", "gfortran"}, "python3-knng": {LIBRARY, "python3", "python3-numpy"},
           "r-cran-knng": {LIBRARY, "r-base-core", "r-api-4.0", "r-cran-matrix"}}
 #: Files that say what a package is for.
 HOLDS = {LIBRARY: rf"/lib/[^/]+/libknng\.so\.{SOVERSION}", "libknng-formats": r"/lib/[^/]+/knng/libknng_formats\.so",
+         "libknng-hdf5": r"/lib/[^/]+/knng/libknng_hdf5\.so",
          "libknng-dev": r"/lib/[^/]+/libknng\.so", CUDA: r"/lib/[^/]+/knng/libknng_cuda\.so", "knng": r"/bin/knng",
          "libknng-fortran-dev": r"/lib/[^/]+/fortran/gfortran-mod-[0-9]+/knng\.mod",
          "python3-knng": r"/lib/python3/dist-packages/knng/__init__\.py",
@@ -96,6 +97,7 @@ class Packages(unittest.TestCase):
     def test_names(self):
         wanted = {LIBRARY, "libknng-dev", "python3-knng"}
         wanted |= {"libknng-formats"} if (BUILD / "lib/knng/libknng_formats.so").exists() else set()
+        wanted |= {"libknng-hdf5"} if (BUILD / "lib/knng/libknng_hdf5.so").exists() else set()
         wanted |= {"knng"} if (BUILD / "bin/knng").exists() else set()
         wanted |= {"libknng-fortran-dev"} if (BUILD / "lib/libknng_fortran.a").exists() else set()
         wanted |= {"r-cran-knng"} if shutil.which("R") else set()
