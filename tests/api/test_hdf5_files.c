@@ -183,7 +183,7 @@ static void within_a_limit(void** state) {
   static const struct {
     const char* name;
     int64_t beside;
-  } files[] = {{"packed.h5", 500 * 10 * 8 + 2 * 500 * 4 * 8}, {"x.h5ad", -1}};
+  } files[] = {{"packed.h5", 500 * 10 * 8 + 3 * 500 * 4 * 8}, {"x.h5ad", -1}};
   for (int f = 0; f < 2; ++f) {
     knng* h = HANDLE(NULL, "max_host_bytes", "150000");
     EXPECT_ERROR(knng_add_file(h, files[f].name, NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=150000");

@@ -150,7 +150,7 @@ void storages(void**) {
           if (!storage.gzip && !storage.shuffle) assert_int_equal(found.beside, block);
           if (storage.gzip)
             assert_int_equal(found.beside,
-                             block + static_cast<std::int64_t>(storage.chunk[0] * storage.chunk[1] * 4 * 2));
+                             block + static_cast<std::int64_t>(storage.chunk[0] * storage.chunk[1] * 4 * 3));
         }
       }
 }

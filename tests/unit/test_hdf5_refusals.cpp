@@ -131,9 +131,9 @@ void storages(void**) {
   scratch::write(dir / "raw", kItems);
   must(H5Pset_external(outside, (dir / "raw").c_str(), 0, 160));
   must(H5Pset_chunk(packed, 2, chunk));
-  // As h5py's lzf is, which libhdf5 has not: optional, so that it can be written without.
+  // Blosc, which libhdf5 has not: optional, so that it can be written without.
   const unsigned none = 0;
-  must(H5Pset_filter(packed, 32000, H5Z_FLAG_OPTIONAL, 1, &none));
+  must(H5Pset_filter(packed, 32001, H5Z_FLAG_OPTIONAL, 1, &none));
   must(H5Pset_chunk(part, 2, chunk));
   must(H5Pset_virtual(elsewhere, space, (dir / "y.h5").c_str(), "x", space));
   {
@@ -156,7 +156,7 @@ void storages(void**) {
   }
   const std::string x = dir / "x.h5:";
   require_refused(x + "outside", KNNG_ERR_UNSUPPORTED, "'outside'", "external storage");
-  require_refused(x + "packed", KNNG_ERR_UNSUPPORTED, "'packed'", "packed by filter 32000");
+  require_refused(x + "packed", KNNG_ERR_UNSUPPORTED, "'packed'", "packed by filter 32001");
   require_refused(x + "elsewhere", KNNG_ERR_UNSUPPORTED, "'elsewhere'", "virtual data set");
   require_refused(x + "unwritten", KNNG_ERR_FORMAT, "'unwritten'",
                   "values that were never written: its shape needs 160");
@@ -164,6 +164,91 @@ void storages(void**) {
   require_refused(x + "large", KNNG_ERR_FORMAT, "'large'", "beyond 63 bits");
   for (const hid_t list : {outside, packed, part, elsewhere}) H5Pclose(list);
   H5Sclose(space);
+}
+
+// A chunk of ten float32 as it is stored: what comes of it, or why it is refused.
+void packed_chunks(void**) {
+  const scratch::Directory dir;
+  const hsize_t shape[] = {5, 2}, small[] = {3, 2}, zero[] = {0, 0};
+  const auto creation = [](const hsize_t* chunk, std::initializer_list<H5Z_filter_t> filters) {
+    const hid_t list = good(H5Pcreate(H5P_DATASET_CREATE));
+    const unsigned none = 0;
+    must(H5Pset_chunk(list, 2, chunk));
+    for (const H5Z_filter_t filter : filters) {
+      if (filter == H5Z_FILTER_DEFLATE) must(H5Pset_deflate(list, 6));
+      if (filter == H5Z_FILTER_SHUFFLE) must(H5Pset_shuffle(list));
+      if (filter == H5Z_FILTER_FLETCHER32) must(H5Pset_fletcher32(list));
+      if (filter == 32000) must(H5Pset_filter(list, filter, H5Z_FLAG_OPTIONAL, 1, &none));
+    }
+    return list;
+  };
+  const hid_t space = good(H5Screate_simple(2, shape, nullptr)),
+              small_space = good(H5Screate_simple(2, small, nullptr));
+  std::string items;
+  for (int i = 0; i < 10; ++i) items += bytes_of(1.5f * static_cast<float>(i));
+  // What libhdf5 makes of the first rows of them.
+  const auto stored = [&](const hsize_t* chunk, hid_t of, std::initializer_list<H5Z_filter_t> filters) {
+    const Writer file(dir / "y.h5");
+    const hid_t list = creation(chunk, filters);
+    file.add("x", of, H5T_IEEE_F32LE, list, items);
+    const hid_t set = good(H5Dopen2(file.file(), "x", H5P_DEFAULT));
+    must(H5Dflush(set));
+    hsize_t size = 0;
+    must(H5Dget_chunk_storage_size(set, zero, &size));
+    std::string bytes(size, 0);
+    std::uint32_t mask = 0;
+    must(H5Dread_chunk(set, H5P_DEFAULT, zero, &mask, bytes.data()));
+    H5Dclose(set);
+    H5Pclose(list);
+    return bytes;
+  };
+  const auto check = [&](std::initializer_list<H5Z_filter_t> filters, const std::string& chunk, std::uint32_t left_out,
+                         const std::string& expected, const char* why) {
+    {
+      const Writer file(dir / "x.h5");
+      const hid_t list = creation(shape, filters);
+      file.add("x", space, H5T_IEEE_F32LE, list, "");
+      const hid_t set = good(H5Dopen2(file.file(), "x", H5P_DEFAULT));
+      must(H5Dwrite_chunk(set, H5P_DEFAULT, left_out, zero, chunk.size(), chunk.data()));
+      H5Dclose(set);
+      H5Pclose(list);
+    }
+    if (why)
+      require_refused(dir / "x.h5", KNNG_ERR_FORMAT, "'x' is damaged: a chunk cannot be unpacked", why);
+    else
+      assert_true(read_rows(dir / "x.h5").items == expected);
+  };
+  constexpr H5Z_filter_t kGzip = H5Z_FILTER_DEFLATE, kShuffle = H5Z_FILTER_SHUFFLE, kSum = H5Z_FILTER_FLETCHER32,
+                         kLzf = 32000;
+  for (const auto& filters : std::initializer_list<std::initializer_list<H5Z_filter_t>>{
+           {kGzip}, {kShuffle, kGzip}, {kSum, kGzip}, {kGzip, kSum}, {kShuffle, kSum}, {kSum, kSum}, {kGzip, kGzip}}) {
+    const std::string whole = stored(shape, space, filters), less = stored(small, small_space, filters);
+    check(filters, whole, 0, items, nullptr);
+    check(filters, less, 0, "", "when it is unpacked");
+    check(filters, whole.substr(0, whole.size() - 1), 0, "", "");
+    check(filters, whole + "more", 0, items, filters.begin()[filters.size() - 1] == kGzip ? nullptr : "");
+    check(filters, std::string(1, '\0'), 0, "", "");
+  }
+  // Filters that were left out of one chunk.
+  check({kShuffle, kGzip}, items, 3, items, nullptr);
+  check({kGzip}, items.substr(1), 1, "", "another size");
+  check({kGzip}, std::string(2000, 'x'), 1, "", "its size is none");
+  std::string wrong = items + bytes_of(std::uint32_t{0});
+  check({kSum}, wrong, 0, "", "its checksum is wrong");
+  // LZF: literals; and four bytes that are copied nine times over themselves.
+  check({kLzf}, "\x1f" + items.substr(0, 32) + "\x07" + items.substr(32), 0, items, nullptr);
+  const std::string one = bytes_of(2.5f);
+  std::string ten;
+  for (int i = 0; i < 10; ++i) ten += one;
+  check({kLzf}, "\x03" + one + std::string("\xe0\x1b\x03", 3), 0, ten, nullptr);
+  check({kLzf}, items, 1, items, nullptr);
+  check({kLzf}, "\x03" + one + std::string("\xe0\x1b\x04", 3), 0, "", "no lzf data");  // before the beginning
+  check({kLzf}, "\x03" + one + std::string("\xe0\x1c\x03", 3), 0, "", "no lzf data");  // beyond the end
+  check({kLzf}, "\x03" + one + std::string("\xe0\x1a\x03", 3), 0, "", "another size");
+  check({kLzf}, "\x03" + one + "\xe0\x1b", 0, "", "no lzf data");
+  check({kLzf}, "\x1f" + items.substr(0, 31), 0, "", "no lzf data");
+  H5Sclose(space);
+  H5Sclose(small_space);
 }
 
 struct Sparse {
@@ -323,8 +408,9 @@ void changed_files(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(types),  cmocka_unit_test(shapes),    cmocka_unit_test(storages),
-      cmocka_unit_test(sparse), cmocka_unit_test(cut_files), cmocka_unit_test(changed_files),
+      cmocka_unit_test(types),         cmocka_unit_test(shapes), cmocka_unit_test(storages),
+      cmocka_unit_test(packed_chunks), cmocka_unit_test(sparse), cmocka_unit_test(cut_files),
+      cmocka_unit_test(changed_files),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace knng_hdf5 {
 namespace {
@@ -86,11 +87,17 @@ void StoredArray::find_storage(std::int64_t file_bytes) {
 void StoredArray::find_chunks(const Id& creation, std::int64_t file_bytes) {
   std::array<hsize_t, kMostDimensions> chunk{1, 1};
   checked(::H5Pget_chunk(creation.get(), kMostDimensions, chunk.data()), name_ + ": its chunks cannot be read");
-  require_filters(creation);
-  const auto chunk_rows = static_cast<std::int64_t>(chunk[0]), chunk_cols = static_cast<std::int64_t>(chunk[1]);
-  if (chunk_rows < 1 || chunk_cols < 1) fail(KNNG_ERR_FORMAT, "%s has chunks of no size", name_.c_str());
+  chunk_rows_ = static_cast<std::int64_t>(chunk[0]);
+  chunk_cols_ = static_cast<std::int64_t>(chunk[1]);
+  if (chunk_rows_ < 1 || chunk_cols_ < 1) fail(KNNG_ERR_FORMAT, "%s has chunks of no size", name_.c_str());
+  const std::int64_t chunk_bytes = product(product(chunk_rows_, chunk_cols_, name_), item_.bytes, name_);
+  Unpacker unpacker(creation, chunk_bytes, name_);
+  if (unpacker.missing())
+    fail(KNNG_ERR_UNSUPPORTED,
+         "%s is packed by %s, which libhdf5 does not have here; write it with gzip, or install the plugin",
+         name_.c_str(), unpacker.missing());
   const auto number = [](std::int64_t all, std::int64_t each) { return all / each + (all % each != 0 ? 1 : 0); };
-  const std::int64_t wanted = product(number(facts_.rows, chunk_rows), number(facts_.cols, chunk_cols), name_);
+  const std::int64_t wanted = product(number(facts_.rows, chunk_rows_), number(facts_.cols, chunk_cols_), name_);
   hsize_t there = 0;
   checked(::H5Dget_num_chunks(dataset_.get(), space_.get(), &there), name_ + ": its chunks cannot be read");
   const auto stored = static_cast<std::int64_t>(::H5Dget_storage_size(dataset_.get()));
@@ -98,30 +105,13 @@ void StoredArray::find_chunks(const Id& creation, std::int64_t file_bytes) {
   if (stored < 0 || stored > file_bytes)
     fail(KNNG_ERR_FORMAT, "%s: its chunks have %lld bytes, the whole file has %lld", name_.c_str(),
          static_cast<long long>(stored), static_cast<long long>(file_bytes));
-  const bool packed = ::H5Pget_nfilters(creation.get()) > 0;
+  const bool packed = unpacker.any();
   if (packed ? stored < bytes_ / kMostUnpacked : stored < bytes_)
     fail(KNNG_ERR_FORMAT, "%s: its shape needs %lld bytes, its chunks have %lld", name_.c_str(),
          static_cast<long long>(bytes_), static_cast<long long>(stored));
-  facts_.rows_at_once = std::min(chunk_rows, facts_.rows);
-  // A chunk as it is stored, and unpacked.
-  const std::int64_t chunk_bytes = product(product(chunk_rows, chunk_cols, name_), item_.bytes, name_);
-  facts_.unpack_bytes = packed ? product(chunk_bytes, 2, name_) : 0;
-}
-
-void StoredArray::require_filters(const Id& creation) const {
-  const int count = checked(::H5Pget_nfilters(creation.get()), name_ + ": its filters cannot be read");
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0, configuration = 0;
-    std::size_t values = 0;
-    std::array<char, 48> text{};
-    const H5Z_filter_t filter = ::H5Pget_filter2(creation.get(), static_cast<unsigned>(i), &flags, &values, nullptr,
-                                                 text.size() - 1, text.data(), &configuration);
-    checked(filter, name_ + ": its filters cannot be read");
-    if (::H5Zfilter_avail(filter) > 0) continue;
-    fail(KNNG_ERR_UNSUPPORTED,
-         "%s is packed by filter %d (%s), which libhdf5 does not have here; write it with gzip, or install the plugin",
-         name_.c_str(), static_cast<int>(filter), text[0] ? text.data() : "without a name");
-  }
+  facts_.rows_at_once = std::min(chunk_rows_, facts_.rows);
+  facts_.unpack_bytes = packed ? product(chunk_bytes, Unpacker::kTimesChunk, name_) : 0;
+  if (unpacker.knows()) unpacker_ = std::move(unpacker);
 }
 
 void StoredArray::require_written(bool all, std::int64_t stored) const {
@@ -134,19 +124,46 @@ void StoredArray::read(std::int64_t first, std::int64_t count, void* dst) const 
   if (first < 0 || count < 0 || count > facts_.rows - first)
     fail(KNNG_ERR_INTERNAL, "%s: read past its last row", name_.c_str());
   if (count == 0 || facts_.cols == 0) return;
+  const std::int64_t items = count * facts_.cols;
+  auto* const to = static_cast<std::byte*>(dst);
+  std::byte* const place =
+      as_int64_ ? to + items * (static_cast<std::int64_t>(sizeof(std::int64_t)) - item_.bytes) : to;
+  unpacker_ ? read_chunks(first, count, place) : read_by_library(first, count, place);
+  to_native(place, items, item_);
+  if (as_int64_) widen(to, items, item_);
+}
+
+// In the file's own type: nothing is converted on the way.
+void StoredArray::read_by_library(std::int64_t first, std::int64_t count, std::byte* dst) const {
   const std::string what = name_ + " cannot be read";
   const std::array<hsize_t, kMostDimensions> start{static_cast<hsize_t>(first), 0},
       extent{static_cast<hsize_t>(count), static_cast<hsize_t>(facts_.cols)};
   const int dimensions = checked(::H5Sget_simple_extent_ndims(space_.get()), what);
   const Id memory = owned(::H5Screate_simple(dimensions, extent.data(), nullptr), what);
   checked(::H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr), what);
-  const std::int64_t items = count * facts_.cols;
-  auto* const to = static_cast<std::byte*>(dst);
-  // The file's own type: nothing is converted on the way.
-  void* const place = as_int64_ ? to + items * (static_cast<std::int64_t>(sizeof(std::int64_t)) - item_.bytes) : to;
-  checked(::H5Dread(dataset_.get(), type_.get(), memory.get(), space_.get(), H5P_DEFAULT, place), what);
-  to_native(place, items, item_);
-  if (as_int64_) widen(to, items, item_);
+  checked(::H5Dread(dataset_.get(), type_.get(), memory.get(), space_.get(), H5P_DEFAULT, dst), what);
+}
+
+void StoredArray::read_chunks(std::int64_t first, std::int64_t count, std::byte* dst) const {
+  const std::int64_t end = first + count, row_bytes = facts_.cols * item_.bytes;
+  for (std::int64_t row = first / chunk_rows_ * chunk_rows_; row < end; row += chunk_rows_)
+    for (std::int64_t column = 0; column < facts_.cols; column += chunk_cols_) {
+      const std::byte* const chunk = read_chunk(row, column);
+      const std::int64_t wanted = std::min(chunk_cols_, facts_.cols - column) * item_.bytes;
+      for (std::int64_t r = std::max(row, first); r < std::min(row + chunk_rows_, end); ++r)
+        std::memcpy(dst + (r - first) * row_bytes + column * item_.bytes, chunk + (r - row) * chunk_cols_ * item_.bytes,
+                    static_cast<std::size_t>(wanted));
+    }
+}
+
+const std::byte* StoredArray::read_chunk(std::int64_t row, std::int64_t column) const {
+  const std::string what = name_ + " cannot be read";
+  const std::array<hsize_t, kMostDimensions> at{static_cast<hsize_t>(row), static_cast<hsize_t>(column)};
+  hsize_t bytes = 0;
+  checked(::H5Dget_chunk_storage_size(dataset_.get(), at.data(), &bytes), what);
+  std::uint32_t left_out = 0;
+  checked(::H5Dread_chunk(dataset_.get(), H5P_DEFAULT, at.data(), &left_out, unpacker_->packed(bytes)), what);
+  return unpacker_->unpack(left_out);
 }
 
 bool is_array(const Id& dataset, int dimensions) {

@@ -1,11 +1,14 @@
 // A data set of one or two dimensions: what it is, and its rows as they are stored. Knows nothing of what they mean.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "formats/hdf5/item.h"
 #include "formats/hdf5/library.h"
+#include "formats/hdf5/unpack.h"
 #include "io/hdf5_seam.h"
 
 namespace knng_hdf5 {
@@ -23,7 +26,9 @@ class StoredArray {
   void find_shape(int dimensions);
   void find_storage(std::int64_t file_bytes);
   void find_chunks(const Id& creation, std::int64_t file_bytes);
-  void require_filters(const Id& creation) const;
+  void read_chunks(std::int64_t first, std::int64_t count, std::byte* dst) const;
+  void read_by_library(std::int64_t first, std::int64_t count, std::byte* dst) const;
+  const std::byte* read_chunk(std::int64_t row, std::int64_t column) const;
   void require_written(bool all, std::int64_t stored) const;
 
   std::string name_;
@@ -32,6 +37,8 @@ class StoredArray {
   bool as_int64_;
   std::int64_t bytes_ = 0;  // of all items
   knng_hdf5_array facts_ = {};
+  std::int64_t chunk_rows_ = 0, chunk_cols_ = 0;
+  mutable std::optional<Unpacker> unpacker_;  // where it is not libhdf5 that unpacks; holds a chunk
 };
 
 // Whether a data set of this type and these dimensions could be one that is read.
