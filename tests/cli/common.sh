@@ -20,6 +20,9 @@ need_numpy() {
   exit 77
 }
 
+# Whether HDF5 files can be made and read here.
+has_hdf5() { [ -e "${KNNG_BACKEND_DIR:-}/libknng_hdf5.so" ] && "$python" -c 'import h5py' 2>/dev/null; }
+
 die() {
   echo "FAILED: $*" >&2
   [ ! -f out ] || sed 's/^/  stdout: /' out >&2

@@ -228,6 +228,56 @@ sys.exit(not all(a[m].tobytes() == b[m].tobytes() for m in ("indices", "distance
 done
 expect 0 "$knng" query x.csv q.npy -k 4 -o never.npz -q
 rm never.npz
+if has_hdf5; then
+  "$python" - <<'PY'
+import h5py, numpy as np
+x = np.load("x.npy")
+with h5py.File("x.h5", "w") as file:
+    file["x"] = x
+with h5py.File("many.hdf5", "w", libver="latest") as file:
+    file.create_dataset("a/packed", data=x, compression="gzip", shuffle=True, fletcher32=True)
+    file.create_dataset("a/lzf", data=x.astype(">f8"), compression="lzf", shuffle=True, chunks=(70, 5))
+    file["turned"] = x.T
+    file["bits"] = x > 0
+    file["half"] = x.astype("f2")
+    file["complex"] = x.astype("c16")
+np.save("bits.npy", x > 0)
+np.save("half.npy", x.astype("f2"))
+PY
+  for pair in "x.h5 x" "x.h5:x x" "many.hdf5:a/packed x" "many.hdf5:/a/lzf x" "many.hdf5:bits bits" "many.hdf5:half half"; do
+    expect 0 "$knng" build "${pair##* }.npy" -k 7 -o npy.npz -q
+    expect 0 "$knng" build "${pair% *}" -k 7 -o table.npz -q
+    "$python" -c 'import numpy as np, sys
+a, b = np.load("npy.npz"), np.load("table.npz")
+sys.exit(not all(a[m].tobytes() == b[m].tobytes() for m in ("indices", "distances")))' || die "${pair% *} gives another graph"
+  done
+  expect 0 "$knng" info many.hdf5:turned --transpose
+  out_has '^rows  *300$'
+  expect 0 "$knng" query x.h5 x.h5:x -k 4 -o never.npz -q
+  rm never.npz
+  refused 3 "'many.hdf5': has 5 matrices; name one of them, as in FILE.h5:PATH: 'a/lzf', 'a/packed', 'bits', 'half', 'turned'" \
+    "$knng" build many.hdf5 -k 1
+  refused 6 "'many.hdf5': 'complex' holds records" "$knng" build many.hdf5:complex -k 1
+  refused 3 "'x.h5': has no 'y'; matrices in it: 'x'" "$knng" build x.h5:y -k 1
+  head -c 3000 x.h5 >cut.h5
+  refused 3 "'cut.h5': is no HDF5 file, or damaged (libhdf5: truncated file" "$knng" build cut.h5 -k 1
+  if "$python" -W ignore - <<'PY' 2>/dev/null; then
+import anndata, numpy as np, scipy.sparse
+x = np.load("counts.npy").astype("f4")
+data = anndata.AnnData(scipy.sparse.csr_matrix(x), layers={"columns": scipy.sparse.csc_matrix(x)}, dtype="f4")
+data.write("sparse.h5ad", compression="gzip")
+data.obsm["X_pca"] = np.load("x.npy")[:200]
+data.write("pca.h5ad", compression="lzf")
+np.save("counts_f4.npy", x)
+PY
+    expect 0 "$knng" build counts_f4.npy -k 3 -o sparse.npz -q
+    expect 0 "$knng" check sparse.npz sparse.h5ad
+    expect 0 "$knng" check sparse.npz pca.h5ad:X
+    expect 0 "$knng" build pca.h5ad -k 3 -o pca.npz -q
+    expect 0 "$knng" check pca.npz a.npy
+    refused 6 "'layers/columns' is sparse by columns (CSC)" "$knng" build pca.h5ad:layers/columns -k 1
+  fi
+fi
 "$python" -c 'import numpy as np; np.save("turned.npy", np.load("x.npy").T.copy()); np.save("q_turned.npy", np.load("q.npy").T)'
 expect 0 "$knng" build turned.npy -k 7 -o turned.npz -q --transpose
 expect 0 "$knng" check turned.npz turned.npy --transpose
@@ -247,6 +297,7 @@ refused 3 "'words.csv': line 3, column 'width': 'tall' is no number; commas sepa
   "$knng" build words.csv -k 1
 expect 0 "$knng" build --help
 out_has '\.csv'
+out_has '\.h5ad'
 refused 3 '9007199254740993 is beyond 9007199254740992 (2^53)' "$knng" build beyond.npy -k 3
 grep -q 'row 17, column 3' err || die "no row and column of an integer that is too large"
 
@@ -360,15 +411,21 @@ expect 5 "$knng" estimate x.npy -k 300 --device cpu --queries 100000000000
 out_has '^memory .* [TP]iB planned'
 grep -q 'this machine has' err || die 'does not say that the machine is too small'
 # However small the limit is, the message has what works for all of the command, and that is the smallest.
+has_exact_limit() {
+  expect 5 "$knng" "$@" --device cpu --max-memory 1 -q
+  least=$(sed -n 's/^knng: --max-memory 1 is too small: the smallest that works is \([0-9]*\)$/\1/p' err)
+  expect 0 "$knng" "$@" --device cpu --max-memory "$least" -q
+  expect 5 "$knng" "$@" --device cpu --max-memory "$((least - 1))" -q
+}
 for command in "build x.npy -k 7" "build x.npy.gz -k 7" "build x.csv -k 7" "build x.csv.gz -k 7" "build turned.npy -k 7 --transpose" "build genes.tsv -k 3 --transpose" "estimate x.npy -k 7" "build wide.npy -k 3"; do
   # shellcheck disable=SC2086 # words
-  expect 5 "$knng" $command --device cpu --max-memory 1 -q
-  least=$(sed -n 's/^knng: --max-memory 1 is too small: the smallest that works is \([0-9]*\)$/\1/p' err)
-  # shellcheck disable=SC2086
-  expect 0 "$knng" $command --device cpu --max-memory "$least" -q
-  # shellcheck disable=SC2086
-  expect 5 "$knng" $command --device cpu --max-memory "$((least - 1))" -q
+  has_exact_limit $command
 done
+if has_hdf5; then
+  has_exact_limit build x.h5 -k 7
+  has_exact_limit build many.hdf5:a/packed -k 7
+  has_exact_limit build many.hdf5:turned -k 7 --transpose
+fi
 "$python" -c 'import numpy as np; np.save("long.npy", np.zeros((5000000, 7), "u1"))'
 for limit in 1 36MB; do
   refused 5 "for the rows alone; 'knng estimate' without it says how much in all" \

@@ -93,12 +93,27 @@ with gzip.open("genes.tsv.gz", "wt") as table:
         table.write("\t".join([f"gene {i}"] + [str(v) for v in row]) + "\n")
 open("large.fbin", "wb").write(struct.pack("<II", *x.shape) + x.tobytes())
 PY
+has_hdf5 && "$python" - <<'PY'
+import h5py, numpy as np
+x = np.load("points.npy")
+with h5py.File("cells.h5ad", "w") as file:
+    file["X"] = x
+    file["obsm/X_pca"] = x[:, :4]
+    file["layers/counts"] = x.round().astype("int16")
+with h5py.File("vectors.hdf5", "w") as file:
+    file["train"] = x
+    file["test"] = x[:10]
+PY
 for page in "$source_root"/README.md "$source_root"/docs/guide/*.md; do
   # shellcheck disable=SC2016 # a line of the page
   sed -n '/^```sh$/,/^```$/p' "$page"
 done >shown
 sed -n '/^\.EX$/,/^\.EE$/p' manual >>shown
 grep '^knng ' shown | sed 's/--device cuda[:0-9,]*/--device cpu/' >lines
+if ! has_hdf5; then
+  grep -vE '\.(h5|hdf5|h5ad)[: ]' lines >others
+  mv others lines
+fi
 [ "$(wc -l <lines)" -ge 9 ] || die "few command lines are shown: $(cat lines)"
 ln -s "$knng" knng
 while read -r line; do
