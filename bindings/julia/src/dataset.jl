@@ -4,7 +4,7 @@
     Dataset(x; metric = nothing, settings...)
     Dataset(path::AbstractString; settings...)
 
-The columns of `x`, or the rows of a file (`.npy`, `.csv`, IDX, `.fvecs` and others), as points, with settings, which are
+The columns of `x`, or the rows of a file (`.npy`, `.csv`, `.h5`, IDX and others), as points, with settings, which are
 those of the C library: `metric = "cosine"`, `self = "first"`, `threads = 4`. `Knng.settings()` lists them. A metric may be one
 of Distances.jl as well.
 

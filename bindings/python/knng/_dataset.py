@@ -59,7 +59,7 @@ class DataSet:
             __cuda_array_interface__, the array interface or buffers, on the host or on a GPU, and pandas frames of
             one dtype, are not copied, and **must not change** until the data set is closed. Sparse matrices of
             SciPy are made dense, in blocks, in memory of the library: n x d values. Of AnnData obsm["X_pca"] is taken,
-            or X where there is none. A str or a path names a file of rows (.npy, .csv, .fvecs, IDX, ...), which is
+            or X where there is none. A str or a path names a file of rows (.npy, .csv, .h5ad, IDX, ...), which is
             read.
         progress: None, True (a bar of tqdm, where there is one), a class like tqdm.tqdm, or a function of (stage, done,
             total) that stops the call by returning something true.

@@ -192,7 +192,7 @@ impl<'a> Dataset<'a> {
         Ok(self)
     }
 
-    /// Adds all rows of a file: `.npy`, `.csv`, IDX, `.fvecs`, `.fbin` and others, by its name.
+    /// Adds all rows of a file: `.npy`, `.csv`, `.h5`, IDX, `.fvecs`, `.fbin` and others, by its name.
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io), [`Format`](crate::ErrorKind::Format), [`Unsupported`](crate::ErrorKind::Unsupported),
     /// [`Cancelled`](crate::ErrorKind::Cancelled), and as [`add_rows`](Self::add_rows).
