@@ -155,6 +155,27 @@ void storages(void**) {
       }
 }
 
+// Of which the last ones are not filled, and so not packed.
+void chunks_that_are_left_as_they_are(void**) {
+  const scratch::Directory dir;
+  const std::string items = numbers<float>(7 * 5);
+  const hsize_t shape[] = {7, 5}, chunk[] = {4, 3};
+  for (const bool gzip : {false, true}) {
+    const hid_t space = good(H5Screate_simple(2, shape, nullptr)), creation = good(H5Pcreate(H5P_DATASET_CREATE));
+    must(H5Pset_chunk(creation, 2, chunk));
+    must(H5Pset_shuffle(creation));
+    if (gzip) must(H5Pset_deflate(creation, 6));
+    must(H5Pset_chunk_opts(creation, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS));
+    {
+      const Writer file(dir / "x.h5", Writer::Version::latest);
+      file.add("x", space, H5T_IEEE_F32LE, creation, items);
+    }
+    H5Pclose(creation);
+    H5Sclose(space);
+    for (const std::int64_t step : {1, 3, 7}) assert_true(read_rows(dir / "x.h5", step).items == items);
+  }
+}
+
 void names(void**) {
   struct Case {
     const char *name, *file, *path;
@@ -327,10 +348,15 @@ void sparse_rows(void**) {
     }
     all[5].firsts.push_back(static_cast<std::int64_t>(all[5].data.size()));
   }
+  int turn = 0;
   for (const Sparse& m : all) {
+    ++turn;
     {
-      const Writer file(dir / "x.h5ad");
+      const Writer file(dir / "x.h5ad", turn % 2 ? Writer::Version::latest : Writer::Version::earliest,
+                        turn % 4 < 2 ? 0 : 1024);
       add_sparse(file, "X", m);
+      // In the header's second part.
+      for (int i = 0; i < 6; ++i) file.text("X", ("more " + std::to_string(i)).c_str(), std::string(100, 'x'), false);
     }
     for (const std::int64_t step : {1, 7, 1000}) {
       const Rows found = read_rows(dir / "x.h5ad", step);
@@ -424,13 +450,10 @@ void many_threads(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(library_missing),
-      cmocka_unit_test(types),
-      cmocka_unit_test(storages),
-      cmocka_unit_test(names),
-      cmocka_unit_test(what_is_taken),
-      cmocka_unit_test(sparse_rows),
-      cmocka_unit_test(library_of_the_host),
+      cmocka_unit_test(library_missing), cmocka_unit_test(types),
+      cmocka_unit_test(storages),        cmocka_unit_test(chunks_that_are_left_as_they_are),
+      cmocka_unit_test(names),           cmocka_unit_test(what_is_taken),
+      cmocka_unit_test(sparse_rows),     cmocka_unit_test(library_of_the_host),
       cmocka_unit_test(many_threads),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -47,7 +47,10 @@ std::uint32_t fletcher32(const std::byte* data, std::size_t bytes) noexcept {
 Unpacker::Unpacker(const Id& creation, std::int64_t chunk_bytes, std::string name)
     : chunk_bytes_(chunk_bytes), name_(std::move(name)) {
   const int count = checked(::H5Pget_nfilters(creation.get()), name_ + ": its filters cannot be read");
-  knows_ = count > 0;
+  // Chunks that are not filled may be left as they are, and say nothing of it.
+  unsigned options = 0;
+  checked(::H5Pget_chunk_opts(creation.get(), &options), name_ + ": its filters cannot be read");
+  knows_ = count > 0 && (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0;
   for (int i = 0; i < count; ++i) {
     unsigned flags = 0, configuration = 0;
     std::array<unsigned, 4> values{};
