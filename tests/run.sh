@@ -37,8 +37,8 @@ else
 fi
 label=$1
 shift
-werror=OFF cuda=AUTO
-[ "${KNNG_CI:-}" = true ] && werror=ON
+werror=OFF cuda=AUTO hdf5=AUTO
+[ "${KNNG_CI:-}" = true ] && werror=ON hdf5=ON
 # Where there is a CUDA compiler nothing of it is left out because something else is missing.
 [ "${KNNG_CI:-}" = true ] && command -v "${CUDACXX:-nvcc}" >/dev/null && cuda=ON
 # Where there is no GPU no kernel runs: that each compiles for each architecture, to instructions for one of them, is
@@ -55,7 +55,7 @@ fi
 mkdir -p "$build"
 # For /usr, as Debian packages are.
 if ! { cmake -S "$root" -B "$build" "$@" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DKNNG_BUILD_TESTS=ON -DKNNG_BUILD_CLI=ON \
-  -DKNNG_FORMATS=ON -DKNNG_BUILD_EXAMPLES=ON -DKNNG_WERROR=$werror -DKNNG_CUDA=$cuda &&
+  -DKNNG_FORMATS=ON -DKNNG_HDF5=$hdf5 -DKNNG_BUILD_EXAMPLES=ON -DKNNG_WERROR=$werror -DKNNG_CUDA=$cuda &&
   cmake --build "$build" --parallel "$(nproc)"; } >"$build/tests.log" 2>&1; then
   cat "$build/tests.log" >&2
   exit 1
