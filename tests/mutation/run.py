@@ -79,6 +79,7 @@ class Copy:
         self.source, self.build, self.jobs = folder / "source", folder / "build", jobs
         self.take_over_tree()
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DKNNG_BUILD_TESTS=ON", "-DKNNG_BUILD_CLI=OFF", "-DKNNG_FORMATS=OFF",
+                   "-DKNNG_HDF5=OFF",
                    f"-DKNNG_CUDA={'ON' if gpu else 'OFF'}"]
         if gpu:
             options.append("-DKNNG_CUDA_ARCHITECTURES=native")
