@@ -229,6 +229,8 @@ void packed_chunks(void**) {
     check(filters, whole + "more", 0, items, filters.begin()[filters.size() - 1] == kGzip ? nullptr : "");
     check(filters, std::string(1, '\0'), 0, "", "");
   }
+  check({}, items, 0, items, nullptr);
+  check({}, items + "more", 0, "", "another size");
   // Filters that were left out of one chunk.
   check({kShuffle, kGzip}, items, 3, items, nullptr);
   check({kGzip}, items.substr(1), 1, "", "another size");

@@ -110,7 +110,7 @@ void StoredArray::find_chunks(const Id& creation, std::int64_t file_bytes) {
     fail(KNNG_ERR_FORMAT, "%s: its shape needs %lld bytes, its chunks have %lld", name_.c_str(),
          static_cast<long long>(bytes_), static_cast<long long>(stored));
   facts_.rows_at_once = std::min(chunk_rows_, facts_.rows);
-  facts_.unpack_bytes = packed ? product(chunk_bytes, Unpacker::kTimesChunk, name_) : 0;
+  facts_.unpack_bytes = product(chunk_bytes, unpacker.chunks(), name_);
   if (unpacker.knows()) unpacker_ = std::move(unpacker);
 }
 

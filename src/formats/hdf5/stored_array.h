@@ -38,7 +38,7 @@ class StoredArray {
   std::int64_t bytes_ = 0;  // of all items
   knng_hdf5_array facts_ = {};
   std::int64_t chunk_rows_ = 0, chunk_cols_ = 0;
-  mutable std::optional<Unpacker> unpacker_;  // where it is not libhdf5 that unpacks; holds a chunk
+  mutable std::optional<Unpacker> unpacker_;  // of chunks, where it is not libhdf5 that unpacks them; holds one
 };
 
 // Whether a data set of this type and these dimensions could be one that is read.

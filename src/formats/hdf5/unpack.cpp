@@ -50,7 +50,7 @@ Unpacker::Unpacker(const Id& creation, std::int64_t chunk_bytes, std::string nam
   // Chunks that are not filled may be left as they are, and say nothing of it.
   unsigned options = 0;
   checked(::H5Pget_chunk_opts(creation.get(), &options), name_ + ": its filters cannot be read");
-  knows_ = count > 0 && (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0;
+  knows_ = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) == 0;
   for (int i = 0; i < count; ++i) {
     unsigned flags = 0, configuration = 0;
     std::array<unsigned, 4> values{};

@@ -1,5 +1,5 @@
-// Packed chunks, unpacked without libhdf5, which takes for granted that a chunk unpacks to its size (1.10.8: what is
-// shorter is read beyond its end). Knows nothing of where chunks come from.
+// Chunks, packed or not, made what they are in memory without libhdf5, which takes for granted that a chunk has its
+// size then (1.10.8: what is shorter is read beyond its end). Knows nothing of where chunks come from.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Unpacker {
   // The filters of a data set. name: for messages.
   Unpacker(const Id& creation, std::int64_t chunk_bytes, std::string name);
 
-  // Whether there are filters, and all of them are known here: deflate (gzip), shuffle, fletcher32 and h5py's lzf.
+  // Whether all filters are known here, if there are any: deflate (gzip), shuffle, fletcher32 and h5py's lzf.
   bool knows() const noexcept { return knows_; }
   // One of those that are not and that libhdf5 does not have either; nullptr if there is none.
   const char* missing() const noexcept { return missing_.empty() ? nullptr : missing_.c_str(); }
@@ -26,8 +26,8 @@ class Unpacker {
   std::byte* packed(std::uint64_t bytes);
   // Unpacks it; chunk_bytes of it, until the next call. left_out: a bit for each filter that was not applied.
   const std::byte* unpack(std::uint32_t left_out);
-  // Memory that it takes.
-  static constexpr std::int64_t kTimesChunk = 3;
+  // Memory that it takes, in chunks.
+  int chunks() const noexcept { return any() ? 3 : 1; }
 
  private:
   struct Step {
