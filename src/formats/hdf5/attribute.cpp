@@ -1,51 +1,237 @@
 #include "formats/hdf5/attribute.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
-
-#include "formats/hdf5/variable_text.h"
+#include <optional>
+#include <string_view>
+#include <vector>
 
 namespace knng_hdf5 {
 namespace {
 
-constexpr hssize_t kMostIntegers = 16;
-constexpr std::size_t kLongestText = 1024;
+constexpr std::uint64_t kLongest = 1024;
+// More than any file has; a damaged one may go round in circles.
+constexpr int kMostBlocks = 64, kMostMessages = 4096, kMostTexts = 65536;
 
-struct Attribute {
-  Id id, type, space;
-  hssize_t values = -1;
+constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
+
+// The file from its superblock on.
+class Bytes {
+ public:
+  Bytes(const knng_formats_input& input, std::uint64_t base) : input_(input), base_(base) {}
+
+  // Whether all of them are there.
+  bool read(std::uint64_t at, void* dst, std::uint64_t count) const {
+    const auto size = static_cast<std::uint64_t>(input_.size);
+    if (base_ > size || at > size - base_ || count > size - base_ - at) return false;
+    const auto wanted = static_cast<std::int64_t>(count);
+    return input_.read_at(input_.user, static_cast<std::int64_t>(base_ + at), dst, wanted) == wanted;
+  }
+  template <class Number>
+  std::optional<Number> number(std::uint64_t at) const {
+    Number value;
+    if (!read(at, &value, sizeof value)) return std::nullopt;
+    return value;
+  }
+
+ private:
+  const knng_formats_input& input_;
+  std::uint64_t base_;
 };
 
-Attribute attribute_of(const Id& object, const char* name) {
-  Attribute a;
-  if (::H5Aexists(object.get(), name) <= 0) return a;
-  a.id = owned(::H5Aopen(object.get(), name, H5P_DEFAULT), std::string("attribute ") + name + " cannot be read");
-  a.type = owned(::H5Aget_type(a.id.get()), std::string("attribute ") + name + " cannot be read");
-  a.space = owned(::H5Aget_space(a.id.get()), std::string("attribute ") + name + " cannot be read");
-  a.values = ::H5Sget_simple_extent_npoints(a.space.get());
-  return a;
+// Messages from `begin` to `end`, their headers included.
+struct Block {
+  std::uint64_t begin, end;
+};
+
+// The parts of an object's header, of version 1 or 2.
+struct Header {
+  bool second = false;            // version 2
+  std::uint64_t order_bytes = 0;  // of a message's number
+  std::vector<Block> blocks;
+};
+
+std::optional<Header> header_at(const Bytes& file, std::uint64_t at) {
+  constexpr unsigned kTimes = 0x20, kPhases = 0x10, kOrder = 0x04;
+  unsigned char start[6];
+  if (!file.read(at, start, sizeof start)) return std::nullopt;
+  Header header;
+  if (std::memcmp(start, "OHDR", 4) != 0) {
+    const auto size = file.number<std::uint32_t>(at + 8);
+    if (start[0] != 1 || !size) return std::nullopt;
+    header.blocks.push_back({at + 16, at + 16 + *size});
+    return header;
+  }
+  const unsigned flags = start[5];
+  header.second = true;
+  header.order_bytes = flags & kOrder ? 2 : 0;
+  at += 6 + (flags & kTimes ? 16 : 0) + (flags & kPhases ? 4 : 0);
+  const std::uint64_t width = std::uint64_t{1} << (flags & 3);
+  std::uint64_t size = 0;
+  if (!file.read(at, &size, width) || size > INT64_MAX) return std::nullopt;
+  header.blocks.push_back({at + width, at + width + size});
+  return header;
+}
+
+// An attribute's message in its parts.
+struct Attribute {
+  std::vector<unsigned char> message;
+  std::uint64_t type = 0, space = 0, value = 0;  // where they begin; the value goes up to the end
+
+  template <class Number>
+  Number number(std::uint64_t at) const {
+    Number n{};
+    if (at <= message.size() && sizeof n <= message.size() - at) std::memcpy(&n, message.data() + at, sizeof n);
+    return n;
+  }
+};
+
+// Whether the message is whole and has this name.
+bool take_apart(Attribute& a, std::string_view name) {
+  const auto version = a.number<std::uint8_t>(0);
+  if (version < 1 || version > 3) return false;
+  const std::uint64_t name_bytes = a.number<std::uint16_t>(2), name_at = version == 3 ? 9 : 8;
+  const auto room = [&](std::uint64_t bytes) { return version == 1 ? padded(bytes) : bytes; };
+  a.type = name_at + room(name_bytes);
+  a.space = a.type + room(a.number<std::uint16_t>(4));
+  a.value = a.space + room(a.number<std::uint16_t>(6));
+  return a.value <= a.message.size() && name_bytes == name.size() + 1 && name_bytes <= a.type - name_at &&
+         std::memcmp(a.message.data() + name_at, name.data(), name.size()) == 0;
+}
+
+enum Class { kInteger = 0, kText = 3, kVariable = 9 };
+int class_of(const Attribute& a) { return a.number<std::uint8_t>(a.type) & 15; }
+std::uint64_t item_bytes(const Attribute& a) { return a.number<std::uint32_t>(a.type + 4); }
+
+// 0 where it is more than one dimension, or more than anybody asks for.
+std::uint64_t value_count(const Attribute& a) {
+  constexpr std::uint64_t kMost = 16;
+  const auto version = a.number<std::uint8_t>(a.space), rank = a.number<std::uint8_t>(a.space + 1);
+  if (version < 1 || version > 2 || rank > 1) return 0;
+  if (rank == 0) return version == 2 && a.number<std::uint8_t>(a.space + 3) != 0 ? 0 : 1;
+  const auto count = a.number<std::uint64_t>(a.space + (version == 1 ? 8 : 4));
+  return count <= kMost ? count : 0;
+}
+
+std::optional<Attribute> find_attribute(const Bytes& file, Header header, std::string_view name) {
+  constexpr unsigned kAttribute = 0x0c, kContinuation = 0x10, kShared = 0x02;
+  int messages = 0;
+  for (std::size_t b = 0; b < header.blocks.size() && b < kMostBlocks; ++b) {
+    const Block block = header.blocks[b];
+    const std::uint64_t head = header.second ? 4 + header.order_bytes : 8;
+    for (std::uint64_t at = block.begin; at < block.end && block.end - at >= head && messages < kMostMessages;
+         ++messages) {
+      unsigned char start[5];
+      if (!file.read(at, start, sizeof start)) return std::nullopt;
+      const std::size_t rest = header.second ? 1 : 2;  // behind the type
+      const std::uint64_t size = start[rest] | static_cast<std::uint64_t>(start[rest + 1]) << 8;
+      const unsigned type = header.second ? start[0] : start[0] | static_cast<unsigned>(start[1]) << 8;
+      const unsigned flags = start[rest + 2];
+      at += head;
+      if (type == kAttribute && !(flags & kShared)) {
+        Attribute attribute;
+        attribute.message.resize(size);
+        if (!file.read(at, attribute.message.data(), size)) return std::nullopt;
+        if (take_apart(attribute, name)) return attribute;
+      } else if (type == kContinuation && size >= 16) {
+        const auto to = file.number<std::uint64_t>(at), length = file.number<std::uint64_t>(at + 8);
+        if (!to || !length || *to > INT64_MAX || *length > INT64_MAX) return std::nullopt;
+        // Version 2 has a signature before the messages and a checksum behind them.
+        if (!header.second)
+          header.blocks.push_back({*to, *to + *length});
+        else if (*length > 8)
+          header.blocks.push_back({*to + 4, *to + *length - 4});
+      }
+      at += size;
+    }
+  }
+  return std::nullopt;
+}
+
+// A text of variable length is a length, the place of a heap, and a number there.
+std::string text_in_heap(const Bytes& file, const Attribute& a) {
+  const auto length = a.number<std::uint32_t>(a.value), wanted = a.number<std::uint32_t>(a.value + 12);
+  const auto heap = a.number<std::uint64_t>(a.value + 4);
+  char signature[4];
+  if (heap > INT64_MAX || !file.read(heap, signature, 4) || std::memcmp(signature, "GCOL", 4) != 0) return "";
+  const auto size = file.number<std::uint64_t>(heap + 8);
+  if (!size || *size > INT64_MAX) return "";
+  const std::uint64_t end = heap + *size;
+  std::uint64_t at = heap + 16;
+  for (int i = 0; i < kMostTexts && at < end; ++i) {
+    const auto number = file.number<std::uint16_t>(at);
+    const auto bytes = file.number<std::uint64_t>(at + 8);
+    if (!number || !bytes || *number == 0 || *bytes > INT64_MAX - 8) return "";
+    if (*number == wanted) {
+      std::string text(std::min({std::uint64_t{length}, *bytes, kLongest}), '\0');
+      return file.read(at + 16, text.data(), text.size()) ? text : "";
+    }
+    if (padded(*bytes) > end - at) return "";
+    at += 16 + padded(*bytes);
+  }
+  return "";
+}
+
+// Of the object, and the file that it is in.
+struct Found {
+  Bytes file;
+  std::optional<Attribute> attribute;
+};
+
+Found find(const Id& object, const char* name, const knng_formats_input& input) {
+  const std::string what = std::string("attribute ") + name + " cannot be read";
+  const Id file = owned(::H5Iget_file_id(object.get()), what);
+  const Id creation = owned(::H5Fget_create_plist(file.get()), what);
+  hsize_t base = 0;
+  std::size_t address_bytes = 0, size_bytes = 0;
+  checked(::H5Pget_userblock(creation.get(), &base), what);
+  checked(::H5Pget_sizes(creation.get(), &address_bytes, &size_bytes), what);
+  Found found{Bytes(input, base), std::nullopt};
+  if (address_bytes != 8 || size_bytes != 8) return found;
+  H5O_info_t info;
+  checked(::H5Oget_info(object.get(), &info), what);
+  if (info.addr > INT64_MAX) return found;
+  if (const auto header = header_at(found.file, info.addr)) found.attribute = find_attribute(found.file, *header, name);
+  return found;
 }
 
 }  // namespace
 
 std::string text_attribute(const Id& object, const char* name, const knng_formats_input& input) {
-  const Attribute a = attribute_of(object, name);
-  if (a.values != 1 || ::H5Tget_class(a.type.get()) != H5T_STRING) return "";
-  const std::string what = std::string("attribute ") + name + " cannot be read";
-  if (::H5Tis_variable_str(a.type.get()) > 0) return variable_text(object, name, input);
-  const std::size_t size = ::H5Tget_size(a.type.get());
-  if (size > kLongestText) return "";
-  std::string text(size, '\0');
-  checked(::H5Aread(a.id.get(), a.type.get(), text.data()), what);
-  text.resize(::strnlen(text.data(), size));
+  constexpr unsigned kString = 1;  // of variable types
+  const Found found = find(object, name, input);
+  if (!found.attribute || value_count(*found.attribute) != 1) return "";
+  const Attribute& a = *found.attribute;
+  std::string text;
+  if (class_of(a) == kVariable && (a.number<std::uint8_t>(a.type + 1) & 15) == kString)
+    text = text_in_heap(found.file, a);
+  else if (class_of(a) == kText && item_bytes(a) <= std::min<std::uint64_t>(kLongest, a.message.size() - a.value))
+    text.assign(reinterpret_cast<const char*>(a.message.data() + a.value), item_bytes(a));
+  text.resize(std::min(text.size(), text.find('\0')));
   while (!text.empty() && text.back() == ' ') text.pop_back();  // as Fortran pads
   return text;
 }
 
-std::vector<std::int64_t> integers_attribute(const Id& object, const char* name) {
-  const Attribute a = attribute_of(object, name);
-  if (a.values < 1 || a.values > kMostIntegers || ::H5Tget_class(a.type.get()) != H5T_INTEGER) return {};
-  std::vector<std::int64_t> values(static_cast<std::size_t>(a.values));
-  checked(::H5Aread(a.id.get(), H5T_NATIVE_INT64, values.data()), std::string("attribute ") + name + " cannot be read");
+std::vector<std::int64_t> integers_attribute(const Id& object, const char* name, const knng_formats_input& input) {
+  constexpr unsigned kBigEndian = 1, kSigned = 8;
+  const Found found = find(object, name, input);
+  if (!found.attribute || class_of(*found.attribute) != kInteger) return {};
+  const Attribute& a = *found.attribute;
+  const std::uint64_t bytes = item_bytes(a), count = value_count(a);
+  const unsigned flags = a.number<std::uint8_t>(a.type + 1);
+  if (bytes < 1 || bytes > 8 || bytes * count > a.message.size() - a.value) return {};
+  std::vector<std::int64_t> values;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t value = 0;
+    for (std::uint64_t b = 0; b < bytes; ++b) {
+      const std::uint64_t place = a.value + i * bytes + (flags & kBigEndian ? b : bytes - 1 - b);
+      value = value << 8 | a.message[place];
+    }
+    const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
+    // Without a sign, beyond int64: negative, as nobody's count is.
+    values.push_back(static_cast<std::int64_t>(flags & kSigned ? (value ^ sign) - sign : value));
+  }
   return values;
 }
 

@@ -17,9 +17,9 @@ std::string encoding_of(const Id& group, const knng_formats_input& input) {
   return old.empty() ? "" : old + "_matrix";
 }
 
-std::vector<std::int64_t> shape_of(const Id& group) {
-  std::vector<std::int64_t> shape = integers_attribute(group, "shape");
-  return shape.empty() ? integers_attribute(group, "h5sparse_shape") : shape;
+std::vector<std::int64_t> shape_of(const Id& group, const knng_formats_input& input) {
+  std::vector<std::int64_t> shape = integers_attribute(group, "shape", input);
+  return shape.empty() ? integers_attribute(group, "h5sparse_shape", input) : shape;
 }
 
 bool is_group(const Id& object) { return ::H5Iget_type(object.get()) == H5I_GROUP; }
@@ -90,7 +90,7 @@ void knng_hdf5_matrix::open_group(const Id& group) {
 }
 
 void knng_hdf5_matrix::open_sparse(const Id& group) {
-  const std::vector<std::int64_t> shape = shape_of(group);
+  const std::vector<std::int64_t> shape = shape_of(group, input_);
   if (shape.size() != 2 || shape[0] < 0 || shape[1] < 0)
     fail(KNNG_ERR_FORMAT, "%s: its attribute shape is not two counts, rows and columns", quoted(path_).c_str());
   shape_.sparse = 1;

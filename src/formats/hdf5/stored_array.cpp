@@ -159,8 +159,11 @@ void StoredArray::read_chunks(std::int64_t first, std::int64_t count, std::byte*
 const std::byte* StoredArray::read_chunk(std::int64_t row, std::int64_t column) const {
   const std::string what = name_ + " cannot be read";
   const std::array<hsize_t, kMostDimensions> at{static_cast<hsize_t>(row), static_cast<hsize_t>(column)};
+  // (H5Dget_chunk_storage_size() has another idea of what is not packed than H5Dread_chunk() has.)
+  unsigned mask = 0;
+  haddr_t place = 0;
   hsize_t bytes = 0;
-  checked(::H5Dget_chunk_storage_size(dataset_.get(), at.data(), &bytes), what);
+  checked(::H5Dget_chunk_info_by_coord(dataset_.get(), at.data(), &mask, &place, &bytes), what);
   std::uint32_t left_out = 0;
   checked(::H5Dread_chunk(dataset_.get(), H5P_DEFAULT, at.data(), &left_out, unpacker_->packed(bytes)), what);
   return unpacker_->unpack(left_out);
