@@ -14,32 +14,32 @@ namespace {
 
 // A name that no link to another file can have, so that open() knows whom it is asked for.
 struct Name {
-  explicit Name(const knng_formats_input* input) {
-    std::snprintf(text, sizeof text, "libknng %p", static_cast<const void*>(input));
+  explicit Name(const Access* access) {
+    std::snprintf(text, sizeof text, "libknng %p", static_cast<const void*>(access));
   }
   char text[48];
 };
 
 struct Handle {
   H5FD_t base;  // libhdf5's part; first
-  const knng_formats_input* input;
+  const Access* access;
   haddr_t end_of_allocation;
 };
 
 Handle* of(H5FD_t* file) noexcept { return reinterpret_cast<Handle*>(file); }
 const Handle* of(const H5FD_t* file) noexcept { return reinterpret_cast<const Handle*>(file); }
 
-H5FD_t* open(const char* name, unsigned flags, hid_t access, haddr_t) {
-  const void* const info = ::H5Pget_driver_info(access);
+H5FD_t* open(const char* name, unsigned flags, hid_t list, haddr_t) {
+  const void* const info = ::H5Pget_driver_info(list);
   if (!info || flags != 0) return nullptr;
-  const knng_formats_input* const input = *static_cast<const knng_formats_input* const*>(info);
-  if (std::strcmp(name, Name(input).text) != 0) return nullptr;
+  const Access* const access = *static_cast<const Access* const*>(info);
+  if (std::strcmp(name, Name(access).text) != 0) return nullptr;
   Handle* const handle = new (std::nothrow) Handle{};
   if (!handle) {
     errno = ENOMEM;  // what is asked for the reason
     return nullptr;
   }
-  handle->input = input;
+  handle->access = access;
   return &handle->base;
 }
 
@@ -58,10 +58,12 @@ herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t end) {
   of(file)->end_of_allocation = end;
   return 0;
 }
-haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) { return static_cast<haddr_t>(of(file)->input->size); }
+haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) { return static_cast<haddr_t>(of(file)->access->input->size); }
 
-herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, size_t size, void* dst) {
-  const knng_formats_input& input = *of(file)->input;
+herr_t read(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t at, size_t size, void* dst) {
+  const Access& access = *of(file)->access;
+  const knng_formats_input& input = *access.input;
+  if (type == H5FD_MEM_DRAW && size > access.most) return -1;
   const auto end = static_cast<haddr_t>(input.size);
   if (at > end || size > end - at) return -1;
   const auto bytes = static_cast<std::int64_t>(size);
@@ -81,7 +83,7 @@ const H5FD_class_t& driver_class() {
     c.name = "libknng";
     c.maxaddr = static_cast<haddr_t>(INT64_MAX);
     c.fc_degree = H5F_CLOSE_STRONG;
-    c.fapl_size = sizeof(const knng_formats_input*);
+    c.fapl_size = sizeof(const Access*);
     c.open = &open;
     c.close = &close;
     c.query = &query;
@@ -97,15 +99,15 @@ const H5FD_class_t& driver_class() {
 
 }  // namespace
 
-InputFile::InputFile(const knng_formats_input& input) {
+InputFile::InputFile(const knng_formats_input& input) : access_{&input} {
   constexpr unsigned kReadOnly = 0;  // H5F_ACC_RDONLY calls H5check()
   driver_ = checked(::H5FDregister(&driver_class()), "cannot be read");
   try {
-    const knng_formats_input* const info = &input;
-    const Id access = owned(::H5Pcreate(H5P_FILE_ACCESS), "cannot be read");
-    checked(::H5Pset_driver(access.get(), driver_, &info), "cannot be read");
-    checked(::H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "cannot be read");
-    file_ = checked(::H5Fopen(Name(info).text, kReadOnly, access.get()), "is no HDF5 file, or damaged");
+    const Access* const info = &access_;
+    const Id list = owned(::H5Pcreate(H5P_FILE_ACCESS), "cannot be read");
+    checked(::H5Pset_driver(list.get(), driver_, &info), "cannot be read");
+    checked(::H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "cannot be read");
+    file_ = checked(::H5Fopen(Name(info).text, kReadOnly, list.get()), "is no HDF5 file, or damaged");
   } catch (...) {
     ::H5FDunregister(driver_);
     throw;

@@ -69,7 +69,7 @@ std::vector<std::string> knng_hdf5_matrix::candidates() const {
 }
 
 void knng_hdf5_matrix::open_dense(Id dataset) {
-  arrays_[KNNG_HDF5_VALUES].emplace(std::move(dataset), quoted(path_), 2, input_.size);
+  arrays_[KNNG_HDF5_VALUES].emplace(std::move(dataset), quoted(path_), 2, file_.access());
   const knng_hdf5_array& facts = arrays_[KNNG_HDF5_VALUES]->facts();
   shape_.array[KNNG_HDF5_VALUES] = facts;
   shape_.rows = facts.rows;
@@ -114,7 +114,7 @@ void knng_hdf5_matrix::add_array(std::int32_t which, const char* member) {
   if (!is_there(file_.get(), path)) fail(KNNG_ERR_FORMAT, "has no %s", quoted(path).c_str());
   Id dataset = open_object(file_.get(), path);
   if (::H5Iget_type(dataset.get()) != H5I_DATASET) fail(KNNG_ERR_FORMAT, "%s is no data set", quoted(path).c_str());
-  arrays_[which].emplace(std::move(dataset), quoted(path), 1, input_.size, which != KNNG_HDF5_VALUES);
+  arrays_[which].emplace(std::move(dataset), quoted(path), 1, file_.access(), which != KNNG_HDF5_VALUES);
   shape_.array[which] = arrays_[which]->facts();
 }
 

@@ -21,8 +21,8 @@ std::int64_t product(std::int64_t a, std::int64_t b, const std::string& name) {
 
 }  // namespace
 
-StoredArray::StoredArray(Id dataset, const std::string& name, int dimensions, std::int64_t file_bytes, bool as_int64)
-    : name_(name), dataset_(std::move(dataset)), as_int64_(as_int64) {
+StoredArray::StoredArray(Id dataset, const std::string& name, int dimensions, Access& file, bool as_int64)
+    : file_(file), name_(name), dataset_(std::move(dataset)), as_int64_(as_int64) {
   type_ = owned(::H5Dget_type(dataset_.get()), name_ + ": its type cannot be read");
   space_ = owned(::H5Dget_space(dataset_.get()), name_ + ": its shape cannot be read");
   item_ = item_of(type_);
@@ -34,7 +34,7 @@ StoredArray::StoredArray(Id dataset, const std::string& name, int dimensions, st
          name_.c_str(), type_name(type_).c_str());
   find_shape(dimensions);
   bytes_ = product(product(facts_.rows, facts_.cols, name_), item_.bytes, name_);
-  find_storage(file_bytes);
+  find_storage();
   facts_.dtype = as_int64_ ? KNNG_I64 : item_.dtype;
   if (item_.swapped || (as_int64_ && item_.bytes != 8)) facts_.at = -1;
 }
@@ -61,7 +61,7 @@ void StoredArray::find_shape(int dimensions) {
 }
 
 // How the items lie in the file, and that all of them are there: libhdf5 would make up what was never written.
-void StoredArray::find_storage(std::int64_t file_bytes) {
+void StoredArray::find_storage() {
   facts_.at = -1;
   facts_.rows_at_once = 1;
   if (bytes_ == 0) return;
@@ -69,7 +69,7 @@ void StoredArray::find_storage(std::int64_t file_bytes) {
   const auto stored = static_cast<std::int64_t>(::H5Dget_storage_size(dataset_.get()));
   switch (::H5Pget_layout(creation.get())) {
     case H5D_COMPACT: return require_written(stored >= bytes_, stored);
-    case H5D_CHUNKED: return find_chunks(creation, file_bytes);
+    case H5D_CHUNKED: return find_chunks(creation);
     case H5D_CONTIGUOUS: break;
     case H5D_VIRTUAL:
       fail(KNNG_ERR_UNSUPPORTED, "%s is a virtual data set, whose rows are in other files; give those", name_.c_str());
@@ -79,12 +79,12 @@ void StoredArray::find_storage(std::int64_t file_bytes) {
     fail(KNNG_ERR_UNSUPPORTED, "%s has its rows in other files (external storage), which are not read", name_.c_str());
   const haddr_t at = ::H5Dget_offset(dataset_.get());
   require_written(at != HADDR_UNDEF && stored >= bytes_, stored);
-  if (at > static_cast<haddr_t>(file_bytes) || bytes_ > file_bytes - static_cast<std::int64_t>(at))
+  if (at > static_cast<haddr_t>(file_.input->size) || bytes_ > file_.input->size - static_cast<std::int64_t>(at))
     fail(KNNG_ERR_FORMAT, "%s is truncated: its rows end beyond the end of the file", name_.c_str());
   facts_.at = static_cast<std::int64_t>(at);
 }
 
-void StoredArray::find_chunks(const Id& creation, std::int64_t file_bytes) {
+void StoredArray::find_chunks(const Id& creation) {
   std::array<hsize_t, kMostDimensions> chunk{1, 1};
   checked(::H5Pget_chunk(creation.get(), kMostDimensions, chunk.data()), name_ + ": its chunks cannot be read");
   chunk_rows_ = static_cast<std::int64_t>(chunk[0]);
@@ -102,9 +102,9 @@ void StoredArray::find_chunks(const Id& creation, std::int64_t file_bytes) {
   checked(::H5Dget_num_chunks(dataset_.get(), space_.get(), &there), name_ + ": its chunks cannot be read");
   const auto stored = static_cast<std::int64_t>(::H5Dget_storage_size(dataset_.get()));
   require_written(there >= static_cast<hsize_t>(wanted), stored);
-  if (stored < 0 || stored > file_bytes)
+  if (stored < 0 || stored > file_.input->size)
     fail(KNNG_ERR_FORMAT, "%s: its chunks have %lld bytes, the whole file has %lld", name_.c_str(),
-         static_cast<long long>(stored), static_cast<long long>(file_bytes));
+         static_cast<long long>(stored), static_cast<long long>(file_.input->size));
   const bool packed = unpacker.any();
   if (packed ? stored < bytes_ / kMostUnpacked : stored < bytes_)
     fail(KNNG_ERR_FORMAT, "%s: its shape needs %lld bytes, its chunks have %lld", name_.c_str(),
@@ -159,13 +159,19 @@ void StoredArray::read_chunks(std::int64_t first, std::int64_t count, std::byte*
 const std::byte* StoredArray::read_chunk(std::int64_t row, std::int64_t column) const {
   const std::string what = name_ + " cannot be read";
   const std::array<hsize_t, kMostDimensions> at{static_cast<hsize_t>(row), static_cast<hsize_t>(column)};
-  // (H5Dget_chunk_storage_size() has another idea of what is not packed than H5Dread_chunk() has.)
   unsigned mask = 0;
   haddr_t place = 0;
   hsize_t bytes = 0;
   checked(::H5Dget_chunk_info_by_coord(dataset_.get(), at.data(), &mask, &place, &bytes), what);
+  std::byte* const packed = unpacker_->packed(bytes);
+  // In a damaged file this finds another chunk, or one of another size.
+  struct Limit {
+    Access& file;
+    ~Limit() { file.most = UINT64_MAX; }
+  } const limit{file_};
+  file_.most = bytes;
   std::uint32_t left_out = 0;
-  checked(::H5Dread_chunk(dataset_.get(), H5P_DEFAULT, at.data(), &left_out, unpacker_->packed(bytes)), what);
+  checked(::H5Dread_chunk(dataset_.get(), H5P_DEFAULT, at.data(), &left_out, packed), what);
   return unpacker_->unpack(left_out);
 }
 

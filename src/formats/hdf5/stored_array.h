@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "formats/hdf5/driver.h"
 #include "formats/hdf5/item.h"
 #include "formats/hdf5/library.h"
 #include "formats/hdf5/unpack.h"
@@ -16,21 +17,22 @@ namespace knng_hdf5 {
 class StoredArray {
  public:
   // Throws KNNG_ERR_UNSUPPORTED or KNNG_ERR_FORMAT with `name` where it is not read. dimensions: that it must have.
-  // file_bytes: of the whole file. as_int64: integers, delivered as int64.
-  StoredArray(Id dataset, const std::string& name, int dimensions, std::int64_t file_bytes, bool as_int64 = false);
+  // file: lives longer. as_int64: integers, delivered as int64.
+  StoredArray(Id dataset, const std::string& name, int dimensions, Access& file, bool as_int64 = false);
 
   const knng_hdf5_array& facts() const noexcept { return facts_; }
   void read(std::int64_t first, std::int64_t count, void* dst) const;
 
  private:
   void find_shape(int dimensions);
-  void find_storage(std::int64_t file_bytes);
-  void find_chunks(const Id& creation, std::int64_t file_bytes);
+  void find_storage();
+  void find_chunks(const Id& creation);
   void read_chunks(std::int64_t first, std::int64_t count, std::byte* dst) const;
   void read_by_library(std::int64_t first, std::int64_t count, std::byte* dst) const;
   const std::byte* read_chunk(std::int64_t row, std::int64_t column) const;
   void require_written(bool all, std::int64_t stored) const;
 
+  Access& file_;
   std::string name_;
   Id dataset_, type_, space_;
   Item item_;
