@@ -41,16 +41,16 @@ KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows, const knng_contr
 KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_control *control, knng_error *error);
 
 /** Adds all rows of a file. They are read into memory, in blocks; the file is not mapped. Rows that would fill, with
- * those already held, more than three quarters of max_host_bytes (without it: of the machine's memory) stay in the file
- * instead, if they lie there as in memory (all formats but .gz, text, Fortran order, big-endian, HDF5 in chunks): they are read once
- * now, and again by calls that need them. Such a file stays open until the last handle that shows its rows is
- * destroyed, and must not change; calls that read its rows fail with KNNG_ERR_IO if it does. The suffix of the name says
- * the format: .npy (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of unsigned bytes; more than two
- * dimensions are flattened to points x the rest), .csv, .tsv, .tab (text tables, perhaps with a header and names of
- * rows, read as float64), each also with .gz behind it (needs the formats library); .fvecs, .bvecs, .ivecs, .fbin,
- * .u8bin, .i8bin and .ibin; .h5, .hdf5 and .h5ad (HDF5, AnnData; needs the HDF5 library), with a path in the file
- * behind a colon, as in x.h5:a/b. Suffixes may be in capitals. docs/guide/files.md has the formats. The rows of the file are
- * the points, or its columns under file_points=columns.
+ * those already held, more than three quarters of max_host_bytes (without it: of the machine's memory) stay in the
+ * file instead, if they lie there as in memory (all formats but .gz, text, Fortran order, big-endian, HDF5 in chunks
+ * or sparse): they are read once now, and again by calls that need them. Such a file stays open until the last handle
+ * that shows its rows is destroyed, and must not change; calls that read its rows fail with KNNG_ERR_IO if it does.
+ * The suffix of the name says the format: .npy (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of
+ * unsigned bytes; more than two dimensions are flattened to points x the rest), .csv, .tsv, .tab (text tables, perhaps
+ * with a header and names of rows, read as float64), each also with .gz behind it (needs the formats library); .fvecs,
+ * .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin; .h5, .hdf5 and .h5ad (HDF5, AnnData; needs the HDF5 library), with a
+ * path in the file behind a colon, as in x.h5:a/b. Suffixes may be in capitals. docs/guide/files.md has the formats.
+ * The rows of the file are the points, or its columns under file_points=columns.
  * @param h    the handle
  * @param path file name
  * @param control progress and stop, or NULL
