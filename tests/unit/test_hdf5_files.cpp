@@ -123,7 +123,7 @@ void storages(void**) {
   };
   for (const Storage& storage : all)
     for (const auto version : {Writer::Version::earliest, Writer::Version::latest})
-      for (const hsize_t user_block : {0, 512}) {
+      for (const hsize_t user_block : {hsize_t{0}, hsize_t{512}}) {
         {
           const Writer file(dir / "x.h5", version, user_block);
           if (storage.chunk.size() == 2 && (storage.chunk[0] > kRows || storage.chunk[1] > kCols)) {
