@@ -45,8 +45,8 @@ void copy_to_device(const MutableMatrixView& m, const std::byte* from, const cha
 // rows, that m's type cannot hold; -1: none.
 std::int64_t convert_to_device(const MutableMatrixView& m, std::int32_t dtype, const std::byte* from, std::int64_t base,
                                const char* argument);
-// As require_valid() of dataset/. first: the number of row 0, for messages. hashes: null, or where row_hash() of dataset/
-// of each row goes. Returns the types of 8 bits that hold all values.
+// As require_valid() of dataset/. first: the number of row 0, for messages. hashes: null, or where row_hash() of
+// dataset/ of each row goes. Returns the types of 8 bits that hold all values.
 ByteTypes inspect_on_device(const MatrixView& m, const char* argument, std::int64_t first, std::uint64_t* hashes);
 
 knng_backend_matrix describe_matrix(const MatrixView& m) noexcept;

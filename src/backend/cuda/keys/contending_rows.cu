@@ -222,14 +222,22 @@ std::int64_t lay_out(const ContendingRowsJob& job, void* memory, Arrays& a) {
   return space.used();
 }
 
+// Products have whole grains of rows, of which the last may be zeros: cuBLAS takes milliseconds to choose a kernel for
+// numbers that it has not seen, and rows that are left without a proof may be any number.
+constexpr std::int64_t kGrainOfRows = 64;
+
 void find_contenders(const ContendingRowsJob& job, const Arrays& a, cudaStream_t stream) {
-  const std::int64_t n = job.columns.rows.rows, together = job.columns_at_a_time;
-  job.filter->gather_rows(a.batch.list, a.batch.count, a.operands);
+  const std::int64_t n = job.columns.rows.rows, together = job.columns_at_a_time, count = a.batch.count;
+  const std::int64_t grains = (count + kGrainOfRows - 1) / kGrainOfRows;
+  const std::int64_t multiplied = std::min(grains * kGrainOfRows, job.rows_at_a_time);
+  if (multiplied > count)
+    check(cudaMemsetAsync(a.operands, 0, static_cast<std::size_t>(multiplied * job.operand_bytes), stream));
+  job.filter->gather_rows(a.batch.list, count, a.operands);
   for (std::int64_t first = 0; first < n; first += together) {
     const std::int64_t columns = std::min(together, n - first), ld = leading_dimension(columns);
-    const RowLows lows = job.filter->lows(a.operands, a.batch.count, first, columns, a.tile, ld);
+    const RowLows lows = job.filter->lows(a.operands, multiplied, first, columns, a.tile, ld);
     const dim3 blocks(static_cast<unsigned>((columns + kColumnsOfBlock - 1) / kColumnsOfBlock),
-                      static_cast<unsigned>(a.batch.count));
+                      static_cast<unsigned>(count));
     if (lows.integers)
       list_contenders<IntegerLow><<<blocks, kThreads, 0, stream>>>(a.batch, lows, a.tile, ld, first, columns);
     else
