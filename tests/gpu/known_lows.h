@@ -57,13 +57,16 @@ class KnownLows final : public RowFilter {
         column_terms_(lows.column_terms),
         order_(lows.order) {}
 
-  // A row's operand is its number.
+  // A row's operand is its number. Operands of zeros may follow those that were gathered: nobody reads their lows.
   void gather_rows(const std::int64_t* list, std::int64_t count, std::byte* operands) override {
     check(cudaMemcpy(operands, list, static_cast<std::size_t>(8 * count), cudaMemcpyDeviceToDevice));
+    gathered_ = count;
   }
   RowLows lows(const std::byte* operands, std::int64_t count, std::int64_t first, std::int64_t columns, float* tile,
                std::int64_t ld) override {
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+    expect(count >= gathered_, "%lld of %lld rows are multiplied", static_cast<long long>(count),
+           static_cast<long long>(gathered_));
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(gathered_));
     check(cudaMemcpy(rows.data(), operands, 8 * rows.size(), cudaMemcpyDeviceToHost));
     for (std::size_t i = 0; i < rows.size(); ++i)
       check(cudaMemcpy(tile + static_cast<std::int64_t>(i) * ld, tile_.get() + (rows[i] - first_) * columns_ + first,
@@ -73,6 +76,7 @@ class KnownLows final : public RowFilter {
 
  private:
   const std::int64_t first_, columns_;
+  std::int64_t gathered_ = 0;
   const Array<float> tile_, row_terms_, column_terms_;
   const Array<std::int64_t> order_;
 };
