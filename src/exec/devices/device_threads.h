@@ -1,5 +1,5 @@
-// A thread for each device of a team but the first, whose work the calling thread does. They live as long as the team: a
-// new thread takes a tenth of a millisecond to come to its device. Knows nothing of what is done there.
+// A thread for each device of a team but the first, whose work the calling thread does. They live as long as the team:
+// a new thread takes a tenth of a millisecond to come to its device. Knows nothing of what is done there.
 #pragma once
 
 #include <condition_variable>
