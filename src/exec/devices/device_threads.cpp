@@ -1,8 +1,11 @@
 #include "exec/devices/device_threads.h"
 
+#include "core/signals_blocked.h"
+
 namespace libknng {
 
 DeviceThreads::DeviceThreads(std::size_t devices) {
+  const SignalsBlocked blocked;
   try {
     threads_.reserve(devices);
     for (std::size_t i = 1; i < devices; ++i) threads_.emplace_back([this, i] { serve(i); });
