@@ -20,6 +20,11 @@ struct Name {
   char text[48];
 };
 
+// What libhdf5 copies with a list of properties of files' access.
+struct Info {
+  const Access* access;
+};
+
 struct Handle {
   H5FD_t base;  // libhdf5's part; first
   const Access* access;
@@ -32,7 +37,7 @@ const Handle* of(const H5FD_t* file) noexcept { return reinterpret_cast<const Ha
 H5FD_t* open(const char* name, unsigned flags, hid_t list, haddr_t) {
   const void* const info = ::H5Pget_driver_info(list);
   if (!info || flags != 0) return nullptr;
-  const Access* const access = *static_cast<const Access* const*>(info);
+  const Access* const access = static_cast<const Info*>(info)->access;
   if (std::strcmp(name, Name(access).text) != 0) return nullptr;
   Handle* const handle = new (std::nothrow) Handle{};
   if (!handle) {
@@ -83,7 +88,7 @@ const H5FD_class_t& driver_class() {
     c.name = "libknng";
     c.maxaddr = static_cast<haddr_t>(INT64_MAX);
     c.fc_degree = H5F_CLOSE_STRONG;
-    c.fapl_size = sizeof(const Access*);
+    c.fapl_size = sizeof(Info);
     c.open = &open;
     c.close = &close;
     c.query = &query;
@@ -103,11 +108,11 @@ InputFile::InputFile(const knng_formats_input& input) : access_{&input} {
   constexpr unsigned kReadOnly = 0;  // H5F_ACC_RDONLY calls H5check()
   driver_ = checked(::H5FDregister(&driver_class()), "cannot be read");
   try {
-    const Access* const info = &access_;
+    const Info info{&access_};
     const Id list = owned(::H5Pcreate(H5P_FILE_ACCESS), "cannot be read");
     checked(::H5Pset_driver(list.get(), driver_, &info), "cannot be read");
     checked(::H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "cannot be read");
-    file_ = checked(::H5Fopen(Name(info).text, kReadOnly, list.get()), "is no HDF5 file, or damaged");
+    file_ = checked(::H5Fopen(Name(info.access).text, kReadOnly, list.get()), "is no HDF5 file, or damaged");
   } catch (...) {
     ::H5FDunregister(driver_);
     throw;

@@ -78,7 +78,7 @@ void widen_from(std::byte* place, std::int64_t count) noexcept {
   for (std::int64_t i = 0; i < count; ++i, from += sizeof(From), place += sizeof(std::int64_t)) {
     From narrow;
     std::memcpy(&narrow, from, sizeof narrow);
-    const auto wide = static_cast<std::int64_t>(narrow);
+    const std::int64_t wide{narrow};
     std::memcpy(place, &wide, sizeof wide);
   }
 }

@@ -11,7 +11,7 @@ namespace {
 
 // AnnData before 0.7 had other names for the two attributes of sparse groups.
 std::string encoding_of(const Id& group, const knng_formats_input& input) {
-  const std::string encoding = text_attribute(group, "encoding-type", input);
+  std::string encoding = text_attribute(group, "encoding-type", input);
   if (!encoding.empty()) return encoding;
   const std::string old = text_attribute(group, "h5sparse_format", input);
   return old.empty() ? "" : old + "_matrix";
