@@ -108,7 +108,7 @@ TextLayout layout_of(std::string_view first, const std::string_view* second, boo
   if (one_less || corner) {
     layout.header = layout.row_names = true;
   } else {
-    layout.row_names = b.cells > 1 && b.first_is_text;
+    layout.row_names = layout.names_by_text = b.cells > 1 && b.first_is_text;
     layout.header = a.others_have_text || (a.first_is_text && !layout.row_names);
     // Numbers of columns, and years.
     const bool names_count = layout.row_names && a.cells > 2;

@@ -13,7 +13,8 @@ struct TextLayout {
   char separator = ',';
   bool header = false;
   bool row_names = false;
-  std::int64_t cells = 0;  // of each line of rows, names included
+  bool names_by_text = false;  // the header does not tell of names: a cell of the second line, which is no number, does
+  std::int64_t cells = 0;      // of each line of rows, names included
   std::string header_line;
   std::int64_t header_cells = 0;
 

@@ -57,6 +57,7 @@ class TextTable final : public RowReader {
   void require_whole(const Cell& cell, std::int64_t column) const;
   [[noreturn]] void fail_value(std::string_view line, const Cell& cell, CellValue::Kind kind,
                                std::int64_t column) const;
+  [[noreturn]] void fail_name(const Cell& cell) const;
   [[noreturn]] void fail_ragged(std::string_view line) const;
   [[noreturn]] void fail_changed() const;
   std::string place(std::int64_t column) const;  // for messages
@@ -136,6 +137,7 @@ const char* TextTable::read_cell(std::string_view line, const char* at, std::int
 void TextTable::pass_name(std::string_view line, const char*& at) const {
   const Cell cell = next_cell(at, line.data() + line.size(), layout_.separator);
   require_whole(cell, -1);
+  if (layout_.names_by_text && value_of(cell).kind == CellValue::Kind::number) fail_name(cell);
   if (cell.last) at = nullptr;
 }
 
@@ -179,6 +181,15 @@ void TextTable::fail_value(std::string_view line, const Cell& cell, CellValue::K
          name_.c_str(), at.c_str(), text.c_str());
   fail(KNNG_ERR_FORMAT, "path", where, "%s: %s: %s is no number; %s separate cells", name_.c_str(), at.c_str(),
        text.c_str(), separator_name(layout_.separator));
+}
+
+// A column of numbers with one that could not be read in line 2, say "-", looks like names as well.
+void TextTable::fail_name(const Cell& cell) const {
+  lines_.source().require_unchanged();
+  fail(KNNG_ERR_FORMAT, "path", {.row = row_, .col = -1},
+       "%s: line %lld begins with the number %s, line 2 with none: the first column may be numbers or names of rows; "
+       "mend line 2, or make the first cell of a header empty if they are names",
+       name_.c_str(), line_number(), shown_cell(cell.text).c_str());
 }
 
 void TextTable::fail_ragged(std::string_view line) const {

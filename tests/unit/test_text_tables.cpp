@@ -267,7 +267,7 @@ void layouts(void**) {
       {"1\t2\n3\t4\n", 2, 2, {1, 2, 3, 4}},
       {"a,x;b;y\n1,2\n", 1, 2, {1, 2}},      // the second line has no semicolon
       {"a, mg;b, ml\n1;2\n", 1, 2, {1, 2}},  // it has no comma
-      {"\"a;b\",c\n\"1;\",2\n3,4\n", 2, 1, {2, 4}},
+      {"\"a;b\",c\n\"1;\",2\n3;,4\n", 2, 1, {2, 4}},
       {"a,b\n1,2\n3,4\n", 2, 2, {1, 2, 3, 4}},
       {"id,2\n1,2\n3,4\n", 2, 2, {1, 2, 3, 4}},                             // one name makes a header
       {"g1,1,3\ng2,3,4\n", 2, 2, {1, 3, 3, 4}},                             // names, no header
@@ -280,9 +280,10 @@ void layouts(void**) {
       {"a,b\n1,1,2\n2,3,4\n", 2, 2, {1, 2, 3, 4}},
       {"\"a\"\n\"1\",1\n\"2\",3\n", 2, 1, {1, 3}},
       {"a\ng1,1\ng2,3\n", 2, 1, {1, 3}},
-      {"# a,b\n1,2\n", 1, 2, {1, 2}},                        // numpy: savetxt(header=...)
-      {"gene,a\n,1\nNA,2\n7,3\n", 3, 2, {}},                 // refused: no names in line 2
-      {"gene,a\ng,1\nNA,2\n7,3\n,4\n", 4, 1, {1, 2, 3, 4}},  // names may be anything from line 3 on
+      {"# a,b\n1,2\n", 1, 2, {1, 2}},                         // numpy: savetxt(header=...)
+      {"gene,a\n,1\nNA,2\n7,3\n", 3, 2, {}},                  // refused: no names in line 2
+      {"gene,a\ng,1\nNA,2\n7g,3\n,4\n", 4, 1, {1, 2, 3, 4}},  // names from line 3 on may be anything but numbers,
+      {",a\ng,1\nNA,2\n7,3\n,4\n", 4, 1, {1, 2, 3, 4}},       // and numbers where the header tells of names
       {"g1,1,3", 1, 2, {1, 3}},
       {"1,2,3\n1,2,3\n", 2, 3, {1, 2, 3, 1, 2, 3}},  // only 0, 1, 2, ... may be a header
       {"0,1\n0,0\n", 1, 2, {}},                      // which is refused
@@ -384,6 +385,9 @@ void refused_forms(void**) {
       {"x.csv", "1,2\n3,4\n5,6,\n", KNNG_ERR_FORMAT, 2, -1, {"line 3 has 3 cells, the first row has 2"}},
       {"x.csv", "1,2,3\n3,4,5\n5,\n", KNNG_ERR_FORMAT, 2, -1, {"line 3 has 2 cells, the first row has 3"}},
       {"x.csv", "g,a\ng1,1\ng2\n", KNNG_ERR_FORMAT, 1, -1, {"line 3 has 1 cell, the first row has 2"}},
+      {"x.csv", "a,b\n-,1\n4.9,2\n", KNNG_ERR_FORMAT, 1, -1, {"line 3 begins with the number '4.9'", "first cell"}},
+      {"x.csv", "5.1,1\n-,2\n4.9,2\n", KNNG_ERR_FORMAT, 0, -1, {"line 1 begins with the number '5.1', line 2"}},
+      {"x.csv", "gene,a\ng,1\nNA,2\n\"7\",3\n", KNNG_ERR_FORMAT, 2, -1, {"line 4 begins with the number '7'"}},
       {"x.csv", "0,1,2\n1,2,3\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
       {"x.csv", "g,0,1,2\nh,1,2,3\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
       {"x.csv", "country,1999,2000\nA,1.5,2\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
