@@ -16,6 +16,7 @@ struct LineFacts {
   bool first_is_text = false;
   bool first_is_quoted = false;
   bool others_have_text = false;
+  bool has_measures = false;                         // numbers that are no whole ones from 0 on
   std::int64_t first_count = -1, second_count = -1;  // cells that are whole numbers
   bool others_count_on = true;                       // from the second cell on each is one more than the one before
 };
@@ -33,14 +34,16 @@ LineFacts facts_of(std::string_view line, char separator) noexcept {
   const char* const end = at + line.size();
   for (Cell cell; !cell.last; ++facts.cells) {
     cell = next_cell(at, end, separator);
-    const bool text = value_of(cell).kind == CellValue::Kind::text;
+    const CellValue::Kind kind = value_of(cell).kind;
+    const bool text = kind == CellValue::Kind::text;
+    const std::int64_t count = count_of(cell.text);
+    facts.has_measures = facts.has_measures || (kind == CellValue::Kind::number && count < 0);
     if (facts.cells == 0) {
       facts.first_is_empty = cell.text.empty();
       facts.first_is_text = text;
       facts.first_is_quoted = cell.form == Cell::Form::quoted;
-      facts.first_count = count_of(cell.text);
+      facts.first_count = count;
     } else {
-      const std::int64_t count = count_of(cell.text);
       if (facts.cells == 1) facts.second_count = count;
       facts.others_have_text = facts.others_have_text || text;
       facts.others_count_on = facts.others_count_on && count >= 0 && count - (facts.cells - 1) == facts.second_count;
@@ -116,8 +119,12 @@ TextLayout layout_of(std::string_view first, const std::string_view* second, boo
     if (a.others_count_on && (names_count || all_count) && !layout.header)
       fail(KNNG_ERR_FORMAT, "path",
            "%s: line 1 may be a row or a header, as each of its numbers is one more than the one before: put a line of "
-           "names "
-           "before it or in its place",
+           "names before it or in its place",
+           name.c_str());
+    if (layout.header && a.has_measures)
+      fail(KNNG_ERR_FORMAT, "path",
+           "%s: line 1 may be a row or a header, as it has text and numbers such as rows have: mend its text or its "
+           "numbers",
            name.c_str());
   }
   if (layout.header) layout.header_line = first;

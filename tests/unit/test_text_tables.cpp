@@ -270,6 +270,7 @@ void layouts(void**) {
       {"\"a;b\",c\n\"1;\",2\n3;,4\n", 2, 1, {2, 4}},
       {"a,b\n1,2\n3,4\n", 2, 2, {1, 2, 3, 4}},
       {"id,2\n1,2\n3,4\n", 2, 2, {1, 2, 3, 4}},                             // one name makes a header
+      {",.5,b\n1,1,2\n", 1, 2, {1, 2}},                                     // an empty cell makes it anyway
       {"g1,1,3\ng2,3,4\n", 2, 2, {1, 3, 3, 4}},                             // names, no header
       {"gene,a,b\ng1,1,2\ng2,3,4\n", 2, 2, {1, 2, 3, 4}},                   // both
       {"\"\",\"a\",\"b\"\n\"g1\",1,2\n\"g,2\",3,4\n", 2, 2, {1, 2, 3, 4}},  // R: write.csv
@@ -389,6 +390,8 @@ void refused_forms(void**) {
       {"x.csv", "5.1,1\n-,2\n4.9,2\n", KNNG_ERR_FORMAT, 0, -1, {"line 1 begins with the number '5.1', line 2"}},
       {"x.csv", "gene,a\ng,1\nNA,2\n\"7\",3\n", KNNG_ERR_FORMAT, 2, -1, {"line 4 begins with the number '7'"}},
       {"x.csv", "0,1,2\n1,2,3\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
+      {"x.csv", "-,1.5,2\n3,4,5\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header", "text and numbers"}},
+      {"x.csv", "1,-2,<3\n3,4,5\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header", "text and numbers"}},
       {"x.csv", "g,0,1,2\nh,1,2,3\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
       {"x.csv", "country,1999,2000\nA,1.5,2\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
       {"x.csv", "1,2\n3,\"4\n5\"\n", KNNG_ERR_FORMAT, 1, 1, {"line 2: a quote has no second one", "over lines"}},
