@@ -1,17 +1,16 @@
 /* Files through the public API: graphs saved and loaded whole, rows and queries from files, and refusals that leave
  * nothing half done. The formats themselves are tested byte by byte with their rooms. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
 #include "harness/folder.h"
+#include "harness/full_disk.h"
 #include "harness/row_files.h"
 #include "harness/threads.h"
 
@@ -223,7 +222,6 @@ static void files_under_a_control(void** state) {
   knng_graph_destroy(g);
 }
 
-/* A file system that is full, played by a limit on file sizes. */
 static void failed_writes_leave_the_old_file(void** state) {
   (void)state;
   test_rows rows = rows_grid(KNNG_F32, 2000, 2, 9, 144);
@@ -233,14 +231,9 @@ static void failed_writes_leave_the_old_file(void** state) {
   for (int t = 0; t < 2; ++t) {
     write_file(targets[t], "old", 3);
     const int before = entries_of(".");
-    struct rlimit limit;
-    getrlimit(RLIMIT_FSIZE, &limit);
-    const struct rlimit small = {4096, limit.rlim_max};
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &small);
+    const full_disk space = fill_disk();
     const knng_status status = knng_graph_save(g, targets[t], NULL, NULL, NULL);
-    setrlimit(RLIMIT_FSIZE, &limit);
-    signal(SIGXFSZ, handler);
+    free_disk(&space);
     EXPECT_ERROR(status, KNNG_ERR_IO, targets[t]);
     unsigned char content[8];
     assert_int_equal(read_whole(targets[t], content, sizeof content), 3);

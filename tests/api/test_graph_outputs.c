@@ -1,15 +1,14 @@
 /* Graphs written for other programs, through the public API: as .mtx, .tsv and pairs of .ivecs or .ibin. What they hold
  * is tested with their room; here that a call which fails or is stopped leaves what was there, in any locale. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
 #include "harness/decimal_comma.h"
 #include "harness/folder.h"
+#include "harness/full_disk.h"
 #include "harness/threads.h"
 
 enum { kFormats = 4 };
@@ -86,7 +85,6 @@ static void under_a_control(void** state) {
   knng_graph_destroy(g);
 }
 
-/* A file system that is full, played by a limit on file sizes. */
 static void failed_writes_leave_the_old_files(void** state) {
   (void)state;
   knng_graph* g = large_graph();
@@ -94,14 +92,9 @@ static void failed_writes_leave_the_old_files(void** state) {
     write_text(files[f], "old");
     if (seconds[f]) write_text(seconds[f], "old values");
     const int before = entries_of(".");
-    struct rlimit limit;
-    getrlimit(RLIMIT_FSIZE, &limit);
-    const struct rlimit small = {4096, limit.rlim_max};
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &small);
+    const full_disk space = fill_disk();
     const knng_status status = knng_graph_save(g, files[f], NULL, NULL, NULL);
-    setrlimit(RLIMIT_FSIZE, &limit);
-    signal(SIGXFSZ, handler);
+    free_disk(&space);
     EXPECT_ERROR(status, KNNG_ERR_IO, files[f]);
     expect_text(files[f], "old");
     if (seconds[f]) expect_text(seconds[f], "old values");

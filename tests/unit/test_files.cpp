@@ -1,13 +1,11 @@
 // What stands under the formats: files read and written, and the plugin loader.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -23,6 +21,7 @@
 #include "scratch.h"
 
 #include "harness/cmocka.h"
+#include "harness/full_disk.h"
 
 using namespace libknng;
 using scratch::Outcome;
@@ -237,7 +236,6 @@ void files_are_on_disk_before_they_have_their_name(void**) {
   assert_int_equal(dir.names().size(), 1);
 }
 
-// A limit on file sizes stands for a full disk.
 void no_room_left(void**) {
   const scratch::Directory dir;
   scratch::write(dir / "g.knng", "old");
@@ -250,19 +248,14 @@ void no_room_left(void**) {
   g.values = Buffer<std::byte>(8000, std::byte{0});
   g.ties = Buffer<std::uint8_t>(1000, std::uint8_t{0});
   g.proof = Buffer<std::uint8_t>(1000, std::uint8_t{0});
-  rlimit before{};
-  assert_int_equal(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit small{4096, before.rlim_max};
-  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   for (const char* name : {"g.knng", "g.npz"}) {
-    assert_int_equal(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    const full_disk space = fill_disk();
     const Outcome o = outcome([&] { save_graph(g, dir / name, nullptr); });
-    assert_int_equal(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    free_disk(&space);
     assert_true(o.code == KNNG_ERR_IO && o.says("File too large") && o.says(name));
     assert_string_equal(scratch::read(dir / name).c_str(), "old");
     assert_int_equal(dir.names().size(), 2);
   }
-  std::signal(SIGXFSZ, handler);
 }
 
 void plugins_are_looked_for_in_order(void**) {
