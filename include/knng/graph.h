@@ -39,9 +39,9 @@ KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids,
  * meanwhile
  * @param facts lines of name=value, each ended by a line feed, as graph files have them (docs/internals/graph-file.md):
  * text.metric=cosine and the other texts of knng_graph_text(), stat.duplicates=3 and the other statistics. What is not
- * named stays as it is; names that are not known are passed over
- * @param ties  NULL, or rows x 1 of KNNG_U8: as knng_graph_rows() gives "ties"
- * @param proof NULL, or the same: as it gives "proof"
+ * named stays as it is, not known at first; names of a later version are passed over. No value is NaN
+ * @param ties  NULL, or rows x 1 of KNNG_U8: as knng_graph_rows() gives "ties". The statistic ties_at_k is their sum
+ * @param proof NULL, or the same: as it gives "proof". The statistic proved is the number of rows that have one
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for a metric, p or value that the settings of these names do not take; KNNG_ERR_DATA
  * for a line that is none, a statistic that such a graph cannot have, and marks that do not exist or contradict the
@@ -86,7 +86,8 @@ KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_mat
 
 /** Copies one number per row (or column) of the graph.
  * @param g    the graph
- * @param what "ties": 1 if a row that was not returned is exactly as far as the k-th neighbour, else 0;
+ * @param what "ties": 1 if a row that was not returned is exactly as far as the k-th neighbour, else 0; known of a
+ *   graph whose statistic ties_at_k is;
  *   "proof": how the row was answered: 0 not proved (an imported graph), 1 proved after the filter, 2 after a
  *   redo with two-piece operands, 3 after a redo in fp32, 4 by canonical keys, of all pairs
  *   or of those that a proved bound leaves;
@@ -97,15 +98,16 @@ KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_mat
  * strides, in memory of the host or of a device
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for another word (the known ones are listed); KNNG_ERR_STATE for "component" of a
- * graph of queries; KNNG_ERR_ARGUMENT, KNNG_ERR_RANGE, KNNG_ERR_MEMORY; KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as
- * knng_add(). @since 0.1 */
+ * graph of queries and for "ties" that are not known; KNNG_ERR_ARGUMENT, KNNG_ERR_RANGE, KNNG_ERR_MEMORY;
+ * KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as knng_add(). @since 0.1 */
 KNNG_API knng_status knng_graph_rows(const knng_graph *g, const char *what, knng_matrix *out, knng_error *error);
 
-/** A statistic of the build as a number; knng_stat_name() lists them. Of an imported graph, and of one from a file of
- * another program, only rows and columns are known; the others are 0.
+/** A statistic of the build as a number; knng_stat_name() lists them. One that is not known is NaN: all but rows and
+ * columns of an imported graph, and of one from a file of another program, unless knng_graph_describe() told it;
+ * duplicates of a graph of queries; and what a file of an older version did not have.
  * @param g    the graph
  * @param name which
- * @param[out] out the number; counts are exact up to 2^53
+ * @param[out] out the number, NaN if it is not known; counts are exact up to 2^53
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for an unknown name (the known ones are listed); KNNG_ERR_ARGUMENT. @since 0.1 */
 KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, double *out, knng_error *error);

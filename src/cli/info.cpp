@@ -1,4 +1,5 @@
 // knng info: what a file holds. Plain "name value" lines, numbers without separators, for people and scripts alike.
+#include <cmath>
 #include <cstdio>
 #include <string_view>
 
@@ -33,6 +34,15 @@ void print_list(const knng_matrix& ids, const knng_matrix& values, std::int64_t 
   }
 }
 
+// Whose lists they are.
+std::string kind_of(const knng_graph* g) {
+  std::int64_t rows = 0, columns = 0;
+  std::int32_t same_points = 0;
+  check(knng_graph_shape(g, &rows, &columns, nullptr, &same_points, error()));
+  if (same_points == 1) return "graph";
+  return "graph of queries: " + std::to_string(rows) + " queries x " + std::to_string(columns) + " points";
+}
+
 void describe_graph(const Arguments& a) {
   Progress progress(false);
   const Graph g = read_graph(a, progress);
@@ -45,7 +55,7 @@ void describe_graph(const Arguments& a) {
   for (const std::int64_t row : a.rows) print_list(ids, values, row);
   if (!a.rows.empty()) return;
   line("file", plain(a.graph));
-  line("kind", "graph");
+  line("kind", kind_of(g.get()));
   line("neighbours", ids.cols);
   line("value_type", dtype_name(values.dtype));
   for (const char* name :
@@ -53,7 +63,7 @@ void describe_graph(const Arguments& a) {
     if (const std::string value = text(g.get(), name); !value.empty()) line(name, value);
   const char* name = nullptr;
   for (std::int32_t i = 0; knng_stat_name(i, &name, nullptr, nullptr) == KNNG_OK; ++i)
-    line(name, number(stat(g.get(), name)));
+    if (const double value = stat(g.get(), name); !std::isnan(value)) line(name, number(value));  // known
   if (!a.report) return;
   std::fflush(stdout);
   require_report_room(g.get(), host_limit(a));

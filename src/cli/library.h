@@ -47,6 +47,7 @@ knng_plan plan(const knng* h, std::int64_t queries, std::int64_t k);
 // max_host_bytes: 0, no limit.
 Graph load_graph(const std::string& path, knng_control control, std::int64_t max_host_bytes);
 std::string text(const knng_graph* g, const char* name);
+// A statistic; NaN if it is not known, as of a graph from elsewhere.
 double stat(const knng_graph* g, const char* name);
 // One number per row, or per column for "indegree".
 std::vector<std::int64_t> row_facts(const knng_graph* g, const char* what);

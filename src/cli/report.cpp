@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -125,9 +126,12 @@ void report_work(const knng_graph* g, std::int64_t dim, double read_seconds) {
 }
 
 void report_shape(const knng_graph* g) {
-  const double rows = stat(g, "rows");
-  line("ties at k", with_share(stat(g, "ties_at_k"), rows));
-  line("duplicates", count(static_cast<std::int64_t>(stat(g, "duplicates"))) + " rows equal to an earlier row");
+  constexpr const char* kNotKnown = "not known";
+  const double rows = stat(g, "rows"), ties = stat(g, "ties_at_k"), duplicates = stat(g, "duplicates");
+  line("ties at k", std::isnan(ties) ? kNotKnown : with_share(ties, rows));
+  line("duplicates", std::isnan(duplicates)
+                         ? kNotKnown
+                         : count(static_cast<std::int64_t>(duplicates)) + " rows equal to an earlier row");
   report_components(g);
   report_hubs(g);
   report_distances(g);

@@ -69,6 +69,7 @@ void describe(const Request& request, const Task& task, const DuplicateSearch& s
   graph.text.value = task.similarity ? "similarity" : "distance";
   graph.text.self = task.self_first ? "first" : "exclude";
   graph.stats[Stat::duplicates] = static_cast<double>(search.duplicates());
+  if (request.queries) graph.stats.forget(Stat::duplicates);  // nobody looks for equal rows then
   graph.stats[Stat::seconds_prepare] += search.seconds();
   graph.stats[Stat::rows] = static_cast<double>(graph.rows);
   graph.stats[Stat::columns] = static_cast<double>(graph.columns);

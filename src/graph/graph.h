@@ -43,7 +43,7 @@ struct Graph {
   DeviceLists
       on_device;  // graph=device: both are there, and here when somebody needs them (exec/devices/device_lists.h)
 
-  Buffer<std::uint8_t> ties;   // rows: 1 if a row left out is as far as the k-th
+  Buffer<std::uint8_t> ties;   // rows: 1 if a row left out is as far as the k-th; 0 where ties_at_k is not known
   Buffer<std::uint8_t> proof;  // rows: Proof
 
   Stats stats;

@@ -136,6 +136,7 @@ Graph adopt_lists(Lists lists, const std::optional<IdMeaning>& meaning, const Wo
 
   g.ties = Buffer<std::uint8_t>(g.rows, std::uint8_t{0}, work.budget);
   g.proof = Buffer<std::uint8_t>(g.rows, static_cast<std::uint8_t>(Proof::none), work.budget);
+  g.stats = Stats::unknown();
   g.stats[Stat::rows] = static_cast<double>(g.rows);
   g.stats[Stat::columns] = static_cast<double>(g.columns);
   for (std::string* text : {&g.text.metric, &g.text.precision, &g.text.engine, &g.text.selector, &g.text.device,

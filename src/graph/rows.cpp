@@ -42,8 +42,15 @@ struct RowNumber {
   void (*run)(const Graph&, const MutableMatrixView&);
 };
 
+void store_ties(const Graph& g, const MutableMatrixView& out) {
+  if (!g.stats.knows(Stat::ties_at_k))
+    fail(KNNG_ERR_STATE, "what",
+         "ties: the graph came from elsewhere, where nobody looked for ties at the last neighbour");
+  store(g.ties, out);
+}
+
 constexpr RowNumber kRowNumbers[] = {
-    {"ties", false, &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(g.ties, out); }},
+    {"ties", false, &Graph::rows, store_ties},
     {"proof", false, &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(g.proof, out); }},
     {"indegree", true, &Graph::columns, [](const Graph& g, const MutableMatrixView& out) { store(in_degree(g), out); }},
     {"component", true, &Graph::rows, [](const Graph& g, const MutableMatrixView& out) { store(components(g), out); }},

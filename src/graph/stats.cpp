@@ -24,7 +24,7 @@ constexpr std::array<StatInfo, kStats> kTable = {{
     {"checked",
      "rows compared with all of their canonical keys after they were proved (check_rows): equal, or the build fails"},
     {"ties_at_k", "rows for which a row that was not returned is exactly as far as the k-th neighbour"},
-    {"duplicates", "rows that are equal to an earlier row, value by value"},
+    {"duplicates", "rows that are equal to an earlier row, value by value; not known of queries"},
     {"bytes_host_peak", "most host memory that the library held, its copy of the rows included"},
     {"bytes_device_peak", "most memory held on one device"},
     {"seconds_copy", "time until rows are on the devices, checked and transformed"},

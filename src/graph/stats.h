@@ -1,7 +1,9 @@
-// The one table of statistics of a build: name and documentation. Values are doubles.
+// The one table of statistics of a build: name and documentation. Values are doubles; what nobody counted is NaN.
 #pragma once
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace libknng {
@@ -53,11 +55,21 @@ Stat find_stat(std::string_view name);
 
 class Stats {
  public:
+  // Of a graph that was not made here: none is known.
+  static Stats unknown() noexcept {
+    Stats s;
+    s.values_.fill(kUnknown);
+    return s;
+  }
+  void forget(Stat s) noexcept { (*this)[s] = kUnknown; }
+  bool knows(Stat s) const noexcept { return !std::isnan((*this)[s]); }
+
   double& operator[](Stat s) noexcept { return values_[static_cast<std::size_t>(s)]; }
   double operator[](Stat s) const noexcept { return values_[static_cast<std::size_t>(s)]; }
 
  private:
-  std::array<double, kStats> values_{};
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  std::array<double, kStats> values_{};  // a build counts from 0
 };
 
 }  // namespace libknng

@@ -90,6 +90,9 @@ void describe_graph(Graph& g, const char* facts, const MatrixView* ties, const M
   stated.text = g.text;
   stated.ties = marks(ties, g.ties, "ties");
   stated.proof = marks(proof, g.proof, "proof");
+  // Marks that are told are counted anew, unless the facts say how many there are.
+  if (ties) stated.stats.forget(Stat::ties_at_k);
+  if (proof) stated.stats.forget(Stat::proved);
   Objection objection{read_facts(facts, stated)};
   if (objection.text.empty()) {
     make_settings_of(stated.text);
@@ -97,6 +100,10 @@ void describe_graph(Graph& g, const char* facts, const MatrixView* ties, const M
     objection = objection_to(stated, g);
   }
   if (!objection.text.empty()) fail(KNNG_ERR_DATA, "facts", objection.where, "facts: %s", objection.text.c_str());
+  count_marks(stated);
+  // Whoever tells that no row ends at a tie has looked.
+  if (ties && !stated.stats.knows(Stat::ties_at_k)) stated.stats[Stat::ties_at_k] = 0;
+  if (proof && !stated.stats.knows(Stat::proved)) stated.stats[Stat::proved] = 0;
   std::swap(g.stats, stated.stats);
   std::swap(g.text, stated.text);
   std::swap(g.ties, stated.ties);

@@ -49,10 +49,10 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-// A whole number must be one that a double is, not merely near.
+// A whole number must be one that a double is, not merely near. What is not known has no line.
 bool read_statistic(std::string_view text, double& x) {
   std::int64_t whole = 0;
-  return read_number(text, x) &&
+  return read_number(text, x) && !std::isnan(x) &&
          (!read_number(text, whole) || std::fabs(x) >= 0x1p63 || static_cast<std::int64_t>(x) == whole);
 }
 
@@ -123,6 +123,7 @@ Range range_of(Stat s, const Graph& g) {
 }
 
 bool possible(Stat s, const Graph& g) {
+  if (!g.stats.knows(s) && s != Stat::rows && s != Stat::columns) return true;
   const Range range = range_of(s, g);
   const double x = g.stats[s];
   // NaN is in no range.
@@ -140,10 +141,25 @@ std::string objection_to_texts(const Graph& g) {
   return "";
 }
 
-// Counts must be those of the marks, or 0: archives of others have none.
+std::int64_t count_proved(const Graph& g) {
+  return std::count_if(g.proof.begin(), g.proof.end(),
+                       [](std::uint8_t how) { return how != static_cast<std::uint8_t>(Proof::none); });
+}
+std::int64_t count_tied(const Graph& g) { return std::count(g.ties.begin(), g.ties.end(), std::uint8_t{1}); }
+
+// Older versions of libknng wrote these zeros for a graph that came from elsewhere, which no build has all at once.
+bool is_without_build(const Graph& g) {
+  if (g.text.version != "unknown" && !g.text.version.empty()) return false;
+  return std::all_of(stat_table().begin(), stat_table().end(), [&](const StatInfo& info) {
+    const Stat s = find_stat(info.name);
+    return s == Stat::rows || s == Stat::columns || !g.stats.knows(s) || g.stats[s] == 0;
+  });
+}
+
+// Counts that are known must be those of the marks.
 std::string objection_to_counts(const Graph& g, std::int64_t proved, std::int64_t tied) {
   const auto counted = [&](Stat s, std::int64_t marks) {
-    return g.stats[s] == 0 || g.stats[s] == static_cast<double>(marks);
+    return !g.stats.knows(s) || g.stats[s] == static_cast<double>(marks);
   };
   if (!counted(Stat::proved, proved)) return "its statistic proved is not the number of rows that are marked so";
   if (!counted(Stat::ties_at_k, tied)) return "its statistic ties_at_k is not the number of rows that are marked so";
@@ -172,8 +188,8 @@ std::string write_facts(const Graph& g) {
   add("self_first", g.self_first ? "1" : "0");
   for (const GraphTextField& field : graph_texts()) add(std::string("text.") + field.name, escaped(g.text.*field.text));
   for (int i = 0; i < kStats; ++i)
-    add(std::string("stat.") + stat_table()[static_cast<std::size_t>(i)].name,
-        number_text(g.stats[static_cast<Stat>(i)]));
+    if (const auto s = static_cast<Stat>(i); g.stats.knows(s))
+      add(std::string("stat.") + stat_table()[static_cast<std::size_t>(i)].name, number_text(g.stats[s]));
   return lines;
 }
 
@@ -191,6 +207,27 @@ std::string read_facts(std::string_view lines, Graph& g) {
   return "";
 }
 
+std::string read_file_facts(std::string_view lines, Graph& g) {
+  std::string wrong = read_facts(lines, g);
+  if (!wrong.empty()) return wrong;
+  if (is_without_build(g)) {
+    const double rows = g.stats[Stat::rows], columns = g.stats[Stat::columns];
+    g.stats = Stats::unknown();
+    g.stats[Stat::rows] = rows;
+    g.stats[Stat::columns] = columns;
+  }
+  if (!g.square && g.stats[Stat::duplicates] == 0) g.stats.forget(Stat::duplicates);  // a query looks for none
+  return "";
+}
+
+void count_marks(Graph& g) {
+  const auto counted = [&](Stat s, std::int64_t marks) {
+    if (!g.stats.knows(s) && marks > 0) g.stats[s] = static_cast<double>(marks);
+  };
+  counted(Stat::proved, count_proved(g));
+  counted(Stat::ties_at_k, count_tied(g));
+}
+
 Objection graph_objection(const Graph& g, const Work& work) {
   if (g.columns < 1) return {"it has no columns"};
   if (g.square && g.rows != g.columns) return {"it is marked square, but has other counts of rows and columns"};
@@ -202,7 +239,6 @@ Objection graph_objection(const Graph& g, const Work& work) {
   if (std::string text = objection_to_texts(g); !text.empty()) return {std::move(text)};
   work.begin("check", g.rows);
   Buffer<std::int64_t> scratch(g.width, work.budget);
-  std::int64_t proved = 0, tied = 0;
   for (std::int64_t i = 0; i < g.rows; ++i) {
     const std::int64_t* const row = g.ids.data() + i * g.width;
     for (std::int64_t t = 0; t < g.width; ++t) {
@@ -213,11 +249,9 @@ Objection graph_objection(const Graph& g, const Work& work) {
       if (row[t] == -1 && value != HUGE_VAL) return {"a value without a neighbour is not +inf", entry};
     }
     if (const char* const what = objection_to_row(g, i, scratch)) return {what, {.row = i}};
-    proved += g.proof[i] != static_cast<std::uint8_t>(Proof::none) ? 1 : 0;
-    tied += g.ties[i];
     work.row_done();
   }
-  return {objection_to_counts(g, proved, tied)};
+  return {objection_to_counts(g, count_proved(g), count_tied(g))};
 }
 
 }  // namespace libknng

@@ -18,6 +18,12 @@ std::string write_facts(const Graph& g);
 // Sets what the lines name and this version knows; texts become plain ones (core/text.h), as a build makes them.
 // Returns "", or what is wrong with the lines.
 std::string read_facts(std::string_view lines, Graph& g);
+// The same of a file. Before 0.9 files had 0 for a statistic that nobody knew: such zeros are not believed.
+std::string read_file_facts(std::string_view lines, Graph& g);
+
+// Marks of rows that say how many there are, of a graph whose statistics do not: these become known. Where all marks
+// are 0 nobody may have looked, and nothing becomes known.
+void count_marks(Graph& g);
 
 // What is wrong with a graph, and in which row and column of its lists. Without text: nothing.
 struct Objection {

@@ -125,13 +125,15 @@ class GraphFileReader {
                    {"facts", facts.data()}});
     file_.require_unchanged();
     g.stats[Stat::rows] = static_cast<double>(g.rows);
+    g.stats = Stats::unknown();
     Objection objection{
-        read_facts({reinterpret_cast<const char*>(facts.data()), static_cast<std::size_t>(facts.size())}, g)};
+        read_file_facts({reinterpret_cast<const char*>(facts.data()), static_cast<std::size_t>(facts.size())}, g)};
     if (objection.text.empty() && (g.columns != header_.columns || g.square != ((header_.flags & kSquare) != 0) ||
                                    g.self_first != ((header_.flags & kSelfFirst) != 0)))
       objection.text = "its header and its facts contradict each other";
     if (objection.text.empty()) objection = graph_objection(g, work_);
     if (!objection.text.empty()) refuse(objection.text.c_str(), objection.where);
+    if (objection.text.empty()) count_marks(g);
     return g;
   }
 

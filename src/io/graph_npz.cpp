@@ -144,7 +144,8 @@ Graph load_npz(const std::string& path, const Work& work) {
   Objection objection;
   if (zip.has(kText)) {
     const Buffer<std::uint8_t> text = read_bytes(zip, kText, -1, work);
-    objection.text = read_facts({reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(text.size())}, g);
+    objection.text =
+        read_file_facts({reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(text.size())}, g);
   }
   if (objection.text.empty()) objection = graph_objection(g, work);
   if (!objection.text.empty())
@@ -152,5 +153,6 @@ Graph load_npz(const std::string& path, const Work& work) {
          objection.text.c_str());
   return g;
 }
+  count_marks(g);
 
 }  // namespace libknng

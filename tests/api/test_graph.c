@@ -262,8 +262,13 @@ static void imports_are_checked(void** state) {
     assert_int_equal(((int64_t*)i.data)[e], ids[e]);
     assert_true(((float*)v.data)[e] == values[e]);
   }
+  /* Nobody counted: not known, which is another thing than 0. */
+  const char* name = NULL;
+  for (int32_t s = 0; knng_stat_name(s, &name, NULL, NULL) == KNNG_OK; ++s)
+    assert_int_equal(isnan(stat_of(g, name)) != 0, strcmp(name, "rows") != 0 && strcmp(name, "columns") != 0);
   int64_t component[3];
   knng_matrix out = knng_packed(KNNG_I64, 3, 1, component);
+  EXPECT_ERROR(knng_graph_rows(g, "ties", &out, &reported), KNNG_ERR_STATE, "ties");
   expect_ok(knng_graph_rows(g, "component", &out, NULL), "component");
   assert_true(component[0] == 0 && component[1] == 0 && component[2] == 0);
   knng_graph_destroy(g);

@@ -1,4 +1,5 @@
 /* Queries: other rows, other element types, ids to leave out; against the oracle and against builds. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,6 +39,7 @@ static void every_metric_and_query_type(void** state) {
             knng_graph* g = queried(h, &queries, NULL, 9);
             expect_graph(g, &expected, label);
             assert_true(stat_of(g, "rows") == 17 && stat_of(g, "columns") == 83);
+            assert_true(stat_of(g, "proved") == 17 && isnan(stat_of(g, "duplicates")));
             knng_graph_destroy(g);
             knng_destroy(h);
           }

@@ -108,11 +108,29 @@ for graph in CAPITALS.NPZ CAPITALS.KNNG; do
   out_has "^fingerprint  *$fingerprint\$"
   expect 0 "$knng" check $graph CAPITALS.NPY
 done
+# Of queries it says so.
+expect 0 "$knng" info q.knng
+out_has '^kind  *graph of queries: 20 queries x 300 points$'
+out_has '^proved  *20$'
+if grep -q '^duplicates' out; then die "info tells duplicates of queries, which nobody counted"; fi
+expect 0 "$knng" info q.knng --report
+out_has '^duplicates  *not known$'
+out_has '^ties at k  *[0-9]'
+expect 0 "$knng" info g.knng
+out_has '^kind  *graph$'
+out_has '^duplicates  *0$'
 # --row: the lists as NumPy has them, to the last bit; shorter ones end where they end.
 "$python" - <<'PY'
 import numpy as np
 np.savez("short.npz", indices=np.array([[1, 2], [0, -1], [1, 0]]), distances=np.array([[1, 2], [.1, np.inf], [2, 3]]))
 PY
+# What nobody counted is not 0.
+expect 0 "$knng" info short.npz --report
+out_has '^rows  *3$'
+out_has '^columns  *3$'
+if grep -qE '^(proved|ties_at_k|duplicates|seconds_total|pairs) .*[0-9]' out; then die "info tells what it does not know"; fi
+out_has '^ties at k  *not known$'
+out_has '^duplicates  *not known$'
 for graph in g.npz short.npz; do
   expect 0 "$knng" info $graph --row 2 --row=1 --row 2
   "$python" - $graph <<'PY' || die "lists of rows of $graph"

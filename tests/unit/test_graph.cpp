@@ -40,7 +40,9 @@ void import_keeps_what_is_given(void**) {
     assert_int_equal(g.ties[i], 0);
     assert_int_equal(g.proof[i], 0);
   }
-  assert_true(g.stats[Stat::rows] == 3 && g.stats[Stat::columns] == 3 && g.stats[Stat::proved] == 0);
+  assert_true(g.stats[Stat::rows] == 3 && g.stats[Stat::columns] == 3);
+  for (int i = 0; i < kStats; ++i)  // nobody counted
+    if (const auto s = static_cast<Stat>(i); s != Stat::rows && s != Stat::columns) assert_false(g.stats.knows(s));
   for (const char* name : {"metric", "precision", "engine", "selector", "device", "version", "fingerprint"})
     assert_string_equal(graph_text(g, name).c_str(), "unknown");
   assert_string_equal(graph_text(g, "value").c_str(), "distance");

@@ -52,7 +52,7 @@ module knng_graphs
     procedure :: same_points   !< .true.: list i is that of point i; .false.: of query i
     !> call graph%rows("indegree", numbers): a number for each point: ties, proof, indegree, component (from 1)
     generic :: rows => rows_i32, rows_i64
-    procedure :: stat => statistic !< seconds = graph%stat("seconds_total")
+    procedure :: stat => statistic !< seconds = graph%stat("seconds_total"); a NaN if it is not known (ieee_is_nan)
     procedure :: text          !< metric = graph%text("metric")
     procedure :: check         !< call graph%check(data, first_wrong): 0 if all lists are right
     procedure :: close => close_graph !< frees it now; leaving the scope does so too

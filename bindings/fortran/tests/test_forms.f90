@@ -1,7 +1,7 @@
 !> What is made of graphs: copies, views, numbers for each point, sparse matrices, files; and graphs of other origins.
 program test_forms
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
-  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_positive_inf
+  use, intrinsic :: ieee_arithmetic, only: ieee_is_nan, ieee_value, ieee_positive_inf
   use knng
   use checks
   implicit none
@@ -238,11 +238,16 @@ contains
     real(real64), allocatable :: distances(:, :)
     integer :: short(2, 3) = reshape([2, 0, 1, 3, 0, 0], [2, 3])
     real :: far(2, 3)
+    real(real64) :: number
 
     call made%import(plain, exact)
     call made%copy(ids, distances)
     call check(all(ids == plain) .and. all(distances == exact) .and. made%same_points(), "import")
     call check(made%text("metric") == "unknown", "the metric of an import")
+    number = made%stat("rows")
+    call check(nint(number) == size(plain, 2), "rows of an import")
+    number = made%stat("duplicates")
+    call check(ieee_is_nan(number), "a statistic that is not known")
     call made%import(plain, exact, metric="L2")
     call check(made%text("metric") == "euclidean", "the metric of an import that was given")
     far = ieee_value(1.0, ieee_positive_inf) ! where there is no neighbour

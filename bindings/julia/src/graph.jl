@@ -152,14 +152,15 @@ function row_numbers(g::Graph, what::AbstractString)
 end
 
 """
-    statistic(g::Graph, name) -> Float64
+    statistic(g::Graph, name) -> Union{Float64, Missing}
 
-A statistic of the build; `Knng.statistics()` lists them.
+A statistic of the build; `Knng.statistics()` lists them. `missing` if it is not known: all but rows and columns of a graph
+from elsewhere, duplicates of a graph of queries.
 """
 function statistic(g::Graph, name::AbstractString)
     number = Ref{Float64}(0)
     GC.@preserve g checked(e -> knng_graph_stat(g.handle, name, number, e))
-    return number[]
+    return isnan(number[]) ? missing : number[]
 end
 
 """

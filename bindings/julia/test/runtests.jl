@@ -118,6 +118,7 @@ end
     @test sum(row_numbers(g, "indegree")) == 200
     @test statistic(g, "rows") == 50
     @test estimate(data, 4).smallest_host > 0
+    @test ismissing(statistic(import_graph(indices(g), distances(g)), "duplicates"))
     @test any(m.name == "euclidean" for m in Knng.metrics()) && any(s.name == "metric" for s in Knng.settings())
     @test startswith(Knng.devices()[1].name, "cpu") && Knng.version() >= v"0.9"
 end

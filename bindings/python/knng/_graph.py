@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
@@ -170,21 +171,23 @@ class Graph:
             return {name: text("knng_graph_text", g, name) for name in TEXTS}
 
     @property
-    def stats(self) -> Dict[str, float]:
-        """Statistics of the build; knng.statistics() says what each means."""
+    def stats(self) -> Dict[str, Optional[float]]:
+        """Statistics of the build; knng.statistics() says what each means. None is one that is not known: all but rows
+        and columns of a graph from elsewhere, duplicates of a graph of queries."""
         number = ctypes.c_double()
         found = {}
         with self._handle as g:
             for name in statistics():
                 call("knng_graph_stat", g, name.encode(), ctypes.byref(number))
-                found[name] = number.value
+                found[name] = None if math.isnan(number.value) else number.value
         return found
 
     def rows(self, what: str) -> np.ndarray[Any, np.dtype[np.int64]]:
         """One number for each row, int64.
 
         Args:
-            what: "ties": 1 if a row that was not returned is exactly as far as the last that was; "proof": how the row
+            what: "ties": 1 if a row that was not returned is exactly as far as the last that was (knng.StateError where
+                that is not known, as of a graph from elsewhere); "proof": how the row
                 was proved; "indegree": in how many other lists the row appears (one number for each column);
                 "component": number of its weakly connected component
         """
@@ -205,10 +208,12 @@ class Graph:
             f"in how many lists a point is: at most {int(indegree.max())}, {int((indegree == 0).sum())} points in none",
             f"{info['value']} of the last neighbour: {last.min():.6g} to {last.max():.6g}, median "
             f"{np.median(last):.6g}",
-            f"duplicates: {stats['duplicates']:.0f}, rows cut at a tie: {stats['ties_at_k']:.0f}",
-            f"made by {info['device']}, engine {info['engine']}, in {stats['seconds_total']:.3g} s; "
-            f"{stats['proved']:.0f} rows proved",
+            f"duplicates: {_known(stats['duplicates'])}, rows cut at a tie: {_known(stats['ties_at_k'])}",
         ]
+        seconds = stats["seconds_total"]
+        lines.append("made by another program" if seconds is None else
+                     f"made by {info['device']}, engine {info['engine']}, in {seconds:.3g} s; "
+                     f"{_known(stats['proved'])} rows proved")
         return "\n".join(lines)
 
     # ---- Arrays
@@ -352,7 +357,7 @@ class Graph:
 
     def _has_gaps(self) -> bool:
         """Only graphs from elsewhere have rows that are shorter."""
-        return self.stats["proved"] < self.shape[0] and bool((self.indices < 0).any())
+        return self.stats["proved"] != self.shape[0] and bool((self.indices < 0).any())
 
     def _needs_square(self, what: str) -> None:
         if not self.same_points:
@@ -405,6 +410,10 @@ def _from_bytes(content: bytes) -> Graph:
         with open(path, "wb") as file:
             file.write(content)
         return load(path)
+
+
+def _known(number: Optional[float]) -> str:
+    return "not known" if number is None else f"{number:.0f}"
 
 
 def _index_dtype(largest: int) -> Any:

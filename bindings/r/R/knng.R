@@ -101,7 +101,7 @@ new_knng <- function(graph, k, self, names, q) {
     list(dist = lists$dist, id = lists$id, k = as.integer(k), sort = TRUE, metric = texts[["metric"]],
          value = texts[["value"]], self = self, query = !is.null(q), columns = stats[["columns"]], names = names,
          info = list(k = as.integer(k), texts = texts, stats = stats,
-                     ties = done(.Call(knng_r_rows, graph, "ties", FALSE)) != 0L,
+                     ties = if (!is.na(stats[["ties_at_k"]])) done(.Call(knng_r_rows, graph, "ties", FALSE)) != 0L,
                      proof = as.raw(done(.Call(knng_r_rows, graph, "proof", FALSE))),
                      single = done(.Call(knng_r_shape, graph))$single)),
     class = c("knng", "kNN", "NN")

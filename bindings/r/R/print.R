@@ -41,12 +41,11 @@ components <- function(g) {
 
 summary.knng <- function(object, ...) {
   g <- object
-  known <- !g$info$texts[["version"]] %in% c("unknown", "")
   structure(list(
     title = format(g),
     components = if (g$query) NULL else tabulate(components(g)),
-    duplicates = if (known) g$info$stats[["duplicates"]] else NA,
-    ties = if (known && g$info$k == g$k) sum(g$info$ties) else NA,
+    duplicates = g$info$stats[["duplicates"]],
+    ties = if (!is.null(g$info$ties) && g$info$k == g$k) sum(g$info$ties) else NA,
     in_degree = quantile(in_degree(g)),
     k_distance = quantile(k_distance(g)),
     seconds = g$info$stats[["seconds_total"]],
@@ -65,7 +64,7 @@ print.summary.knng <- function(x, ...) {
   if (!is.na(x$ties)) line("ties", counted(x$ties, "list ends", "lists end"), " at a tie, the smaller row number taken")
   line("in-degree", five(x$in_degree))
   line("k-distance", five(x$k_distance))
-  if (is.na(x$duplicates)) line("made by", "another program")
+  if (is.na(x$seconds)) line("made by", "another program")
   else line("made by", x$texts[["device"]], ", engine ", x$texts[["engine"]], ", libknng ", x$texts[["version"]], ", ",
        number(x$seconds), " s")
   invisible(x)

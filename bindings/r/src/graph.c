@@ -44,7 +44,7 @@ SEXP knng_r_rows(SEXP graph, SEXP what, SEXP of_columns) {
   return answer;
 }
 
-/* All statistics, named. */
+/* All statistics, named; NA for one that is not known. */
 SEXP knng_r_stats(SEXP graph) {
   knng_error error = knng_no_error();
   const char* name = NULL;
@@ -55,6 +55,7 @@ SEXP knng_r_stats(SEXP graph) {
     knng_stat_name(i, &name, NULL, NULL);
     SET_STRING_ELT(names, i, Rf_mkChar(name));
     knng_graph_stat(knng_r_graph(graph), name, &REAL(numbers)[i], &error);
+    if (ISNAN(REAL(numbers)[i])) REAL(numbers)[i] = NA_REAL;
   }
   Rf_setAttrib(numbers, R_NamesSymbol, names);
   SEXP answer = knng_r_answer(numbers, &error, NULL);

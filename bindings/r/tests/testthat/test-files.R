@@ -65,6 +65,14 @@ test_that("what a graph becomes is the same after a file", {
   expect_identical(unname(read_knng(file)$id), unname(g$id))
 })
 
+test_that("nobody looks for equal points among queries", {
+  g <- knng(x, 5, query = unname(x[1:9, ]))
+  expect_identical(g$info$stats[["duplicates"]], NA_real_)
+  expect_identical(g$info$stats[["proved"]], 9)
+  expect_output(print(summary(g)), "made by +cpu")
+  expect_false(any(grepl("duplicates", capture.output(print(summary(g))))))
+})
+
 test_that("a graph of another program: no metric, and shorter lists", {
   g <- knng(x, 3)
   g$id[2, 3] <- 0L
@@ -82,6 +90,10 @@ test_that("a graph of another program: no metric, and shorter lists", {
   back <- read_knng(file)
   expect_identical(back$metric, "unknown")
   expect_identical(unname(back$id), unname(g$id))
+  known <- back$info$stats[!is.na(back$info$stats)]
+  expect_identical(known, c(rows = 120, columns = 120))
+  expect_null(back$info$ties)
+  expect_identical(read_knng({write_knng(back, file); file}), back)
   expect_output(print(back), "3 nearest neighbours of 120 points, distance of a metric that is not known", fixed = TRUE)
   expect_output(print(back), "2 .* -\n")
   expect_output(print(summary(back)), "made by +another program")

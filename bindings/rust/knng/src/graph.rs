@@ -242,7 +242,7 @@ impl Graph {
     /// connected component).
     /// # Errors
     /// [`Option`](ErrorKind::Option) for another word, with those that there are; [`State`](ErrorKind::State) for
-    /// "component" of a graph of queries.
+    /// "component" of a graph of queries, and for "ties" that are not known.
     ///
     /// ```
     /// # use knng::Dataset;
@@ -267,14 +267,15 @@ impl Graph {
         }
     }
 
-    /// A statistic of the build, by its name; [`statistics`](crate::statistics) lists them.
+    /// A statistic of the build, by its name; [`statistics`](crate::statistics) lists them. `None` if it is not known: all
+    /// but rows and columns of a graph from elsewhere, duplicates of a graph of queries.
     /// # Errors
     /// [`Option`](ErrorKind::Option) for an unknown name, with those that there are.
-    pub fn statistic(&self, name: &str) -> Result<f64> {
+    pub fn statistic(&self, name: &str) -> Result<Option<f64>> {
         let name = text::to_c("name", name)?;
         let mut number = 0.0;
         call(|error| unsafe { sys::knng_graph_stat(self.raw, name.as_ptr(), &mut number, error) })?;
-        Ok(number)
+        Ok(Some(number).filter(|number| !number.is_nan()))
     }
 
     /// A text of the build: "metric", "p", "precision", "engine", "selector", "device", "version", "fingerprint", "value",

@@ -154,6 +154,8 @@ fn imports() {
     is(import(&ids, &values[..4], 3).unwrap_err(), ErrorKind::Argument, &["2", "3"]);
     assert_eq!(line(3).check(&graph, 0, &mut Control::new()).unwrap(), Some(0));
     assert_eq!(graph.text("metric").unwrap(), "unknown");
+    assert_eq!((graph.statistic("rows").unwrap(), graph.statistic("duplicates").unwrap()), (Some(3.0), None));
+    is(graph.row_numbers("ties").unwrap_err(), ErrorKind::State, &["ties"]);
     assert_eq!(graph.with_metric("cityblock").unwrap().text("metric").unwrap(), "manhattan");
     let named = |metric: &str| import(&ids, &values, 3)?.with_metric(metric);
     is(named("round").unwrap_err(), ErrorKind::Option, &["metric=round: it takes"]);
@@ -178,7 +180,7 @@ fn files() {
     let loaded = Graph::load(&path).unwrap();
     assert_eq!((loaded.ids(), loaded.values()), (graph.ids(), graph.values()));
     assert_eq!(loaded.text("fingerprint").unwrap(), graph.text("fingerprint").unwrap());
-    assert_eq!(loaded.statistic("rows").unwrap(), 50.0);
+    assert_eq!(loaded.statistic("rows").unwrap(), Some(50.0));
     assert_eq!(data.check(&loaded, 10, &mut Control::new()).unwrap(), None);
     assert_eq!(data.with("metric", "dot").unwrap().check(&loaded, 0, &mut Control::new()).unwrap(), Some(0));
     std::fs::write(&empty, "").unwrap();
