@@ -125,7 +125,9 @@ KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, doub
 KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char *buf, int64_t cap, int64_t *needed,
                                      knng_error *error);
 
-/** Writes the graph to a file, beside its target first, then renamed: an interrupted call leaves no half file.
+/** Writes the graph to a file, beside its target first, then renamed: an interrupted call leaves no half file. A file
+ * that is there is replaced if it is a graph, of any of these formats, or empty; of "ivecs" and "ibin" if both files are
+ * there, with the same counts. Any other may be data and stays: KNNG_ERR_IO.
  * @param g      the graph
  * @param path   file name
  * @param format "knng" (keeps everything, with a checksum); "npz" (NumPy archive: indices int64, distances; needs the

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "io/file.h"
 #include "io/graph_facts.h"
+#include "io/replaced_graph.h"
 
 namespace libknng {
 namespace {
@@ -124,16 +125,16 @@ class GraphFileReader {
                    {"proof", g.proof.data()},
                    {"facts", facts.data()}});
     file_.require_unchanged();
-    g.stats[Stat::rows] = static_cast<double>(g.rows);
     g.stats = Stats::unknown();
+    g.stats[Stat::rows] = static_cast<double>(g.rows);
     Objection objection{
         read_file_facts({reinterpret_cast<const char*>(facts.data()), static_cast<std::size_t>(facts.size())}, g)};
     if (objection.text.empty() && (g.columns != header_.columns || g.square != ((header_.flags & kSquare) != 0) ||
                                    g.self_first != ((header_.flags & kSelfFirst) != 0)))
       objection.text = "its header and its facts contradict each other";
     if (objection.text.empty()) objection = graph_objection(g, work_);
-    if (!objection.text.empty()) refuse(objection.text.c_str(), objection.where);
     if (objection.text.empty()) count_marks(g);
+    if (!objection.text.empty()) refuse(objection.text.c_str(), objection.where);
     return g;
   }
 
@@ -243,6 +244,7 @@ class GraphFileReader {
 
 void save_knng(const Graph& g, const std::string& path, const Work& work) {
   OutputFile file(path);  // whether it can be written is known before anything is done
+  require_graph_in_place(file);
   const std::string facts = write_facts(g);
   const std::vector<Part> parts = {
       {"ids", KNNG_I64, g.ids.data(), g.ids.bytes()},

@@ -5,25 +5,28 @@
 
 #include "io/edge_lines.h"
 #include "io/file.h"
+#include "io/replaced_graph.h"
 
 namespace libknng {
 namespace {
 
-// Lines of the format have at most 1,024 characters; texts of a graph from a file may be longer.
-std::string comment(const Graph& g) {
-  constexpr std::size_t kLongest = 200;
-  std::string line = "% metric " + (g.text.metric.empty() ? "unknown" : g.text.metric);
-  if (!g.text.p.empty()) line += ", p " + g.text.p;
-  if (!g.text.value.empty()) line += ", value " + g.text.value;
-  return line.size() > kLongest ? "" : line + "\n";
+// The rest of the comment. Lines of the format have at most 1,024 characters; texts of a graph from a file may be
+// longer.
+std::string about_metric(const Graph& g) {
+  constexpr std::size_t kLongest = 190;
+  std::string words = g.text.metric.empty() ? "unknown" : g.text.metric;
+  if (!g.text.p.empty()) words += ", p " + g.text.p;
+  if (!g.text.value.empty()) words += ", value " + g.text.value;
+  return words.size() > kLongest ? "unknown" : words;
 }
 
 }  // namespace
 
 void save_mtx(const Graph& g, const std::string& path, const Work& work) {
   OutputFile file(path);
+  require_graph_in_place(file);
   const auto entries = std::count_if(g.ids.begin(), g.ids.end(), [](std::int64_t id) { return id >= 0; });
-  std::string head = "%%MatrixMarket matrix coordinate real general\n" + comment(g);
+  std::string head = std::string(kMtxHead) + about_metric(g) + "\n";
   head += std::to_string(g.rows) + " " + std::to_string(g.columns) + " " + std::to_string(entries) + "\n";
   write_edges(file, head, {' ', 1}, g, work);
   file.commit();

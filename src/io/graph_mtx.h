@@ -3,11 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/work.h"
 #include "graph/graph.h"
 
 namespace libknng {
+
+// What such a file of ours begins with.
+inline constexpr std::string_view kMtxHead = "%%MatrixMarket matrix coordinate real general\n% metric ";
 
 // Rows and columns count from 1, as the format wants. Throws KNNG_ERR_IO, KNNG_ERR_BUDGET, KNNG_ERR_CANCELLED.
 void save_mtx(const Graph& g, const std::string& path, const Work& work);

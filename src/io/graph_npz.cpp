@@ -13,13 +13,14 @@
 #include "io/file.h"
 #include "io/graph_facts.h"
 #include "io/npy.h"
+#include "io/replaced_graph.h"
 #include "io/zip.h"
 
 namespace libknng {
 namespace {
 
-constexpr char kIndices[] = "indices.npy", kDistances[] = "distances.npy", kTies[] = "ties.npy", kProof[] = "proof.npy",
-               kText[] = "knng_text.npy";
+constexpr const char *kIndices = kNpzIndices.data(), *kDistances = kNpzDistances.data(), *kTies = "ties.npy",
+                     *kProof = "proof.npy", *kText = "knng_text.npy";
 constexpr NpyType kIdTypes[] = {{8, KNNG_I64, 'i'}, {4, KNNG_I32, 'i'}};
 constexpr NpyType kValueTypes[] = {{4, KNNG_F32, 'f'}, {8, KNNG_F64, 'f'}};
 
@@ -128,6 +129,7 @@ void save_npz(const Graph& g, const std::string& path, const Work& work) {
       {kText, pieces(text_header, facts.data(), static_cast<std::int64_t>(facts.size()))},
   };
   OutputFile file(path);
+  require_graph_in_place(file);
   std::int64_t bytes = 0;
   for (const ZipMember& m : members)
     for (const knng_formats_piece& piece : m.pieces) bytes += piece.bytes;
@@ -151,8 +153,8 @@ Graph load_npz(const std::string& path, const Work& work) {
   if (!objection.text.empty())
     fail(KNNG_ERR_FORMAT, "path", objection.where, "%s holds no graph: %s", shown(path).c_str(),
          objection.text.c_str());
+  count_marks(g);
   return g;
 }
-  count_marks(g);
 
 }  // namespace libknng

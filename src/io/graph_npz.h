@@ -3,11 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/work.h"
 #include "graph/graph.h"
 
 namespace libknng {
+
+// Members that every such archive has.
+inline constexpr std::string_view kNpzIndices = "indices.npy", kNpzDistances = "distances.npy";
 
 // Throws KNNG_ERR_IO, KNNG_ERR_UNSUPPORTED without the formats library.
 void save_npz(const Graph& g, const std::string& path, const Work& work);

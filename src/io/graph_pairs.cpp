@@ -10,6 +10,7 @@
 #include "core/letter_case.h"
 #include "graph/narrow.h"
 #include "io/file.h"
+#include "io/replaced_graph.h"
 
 namespace libknng {
 namespace {
@@ -103,11 +104,7 @@ void save_pair(const Graph& g, const std::string& path, const PairFormat& format
   if (values.shares_place(ids))
     fail(KNNG_ERR_IO, "path", "cannot write %s beside %s: they are links to one file", shown(values.path()).c_str(),
          shown(path).c_str());
-  if (values.replaces() && !ids.replaces())
-    fail(KNNG_ERR_IO, "path",
-         "cannot write %s beside %s, which is not there yet: it may be a file of points; move it away, or take another "
-         "name",
-         shown(values.path()).c_str(), shown(path).c_str());
+  require_pair_in_place(ids, values, format.counted ? 4 : 8);
   const std::int64_t words = g.rows * g.width + (format.counted ? g.rows : 0);
   work.begin("write", 2 * 4 * words);
   write_rows(ids, g, format, work, [&](std::int64_t e) { return static_cast<std::int32_t>(g.ids[e]); });

@@ -14,7 +14,7 @@ namespace libknng {
 // path: NAME.ivecs, or NAME.ibin; values go to NAME.fvecs, or NAME.fbin. Both files get their names, or neither does.
 // Values of float64 are rounded once, to the nearest float32, as value_type=f32 rounds them. Throws KNNG_ERR_OPTION for
 // another path; KNNG_ERR_RANGE for more columns than int32 ids can name, or a finite value that float32 cannot hold;
-// KNNG_ERR_IO, also where there is a file under the values' name alone: it may be data; KNNG_ERR_BUDGET,
+// KNNG_ERR_IO, also where other files than such a pair are there: they may be data; KNNG_ERR_BUDGET,
 // KNNG_ERR_CANCELLED.
 void save_vecs(const Graph& g, const std::string& path, const Work& work);
 void save_bins(const Graph& g, const std::string& path, const Work& work);

@@ -2,12 +2,14 @@
 
 #include "io/edge_lines.h"
 #include "io/file.h"
+#include "io/replaced_graph.h"
 
 namespace libknng {
 
 void save_tsv(const Graph& g, const std::string& path, const Work& work) {
   OutputFile file(path);
-  write_edges(file, "source\ttarget\tweight\n", {'\t', 0}, g, work);
+  require_graph_in_place(file);
+  write_edges(file, kTsvHead, {'\t', 0}, g, work);
   file.commit();
 }
 

@@ -228,16 +228,20 @@ static void failed_writes_leave_the_old_file(void** state) {
   knng* h = HANDLE(&rows, "device", "cpu");
   knng_graph* g = built(h, 9);
   static const char* const targets[] = {"target.knng", "target.npz"};
+  /* What a graph begins with: nothing else is replaced. */
+  static const char* const olds[] = {"\x89KNNG\r\n\x1a, then something else",
+                                     "PK\x03\x04 and 25 bytes of a header indices.npy"};
   for (int t = 0; t < 2; ++t) {
-    write_file(targets[t], "old", 3);
+    const size_t old_bytes = strlen(olds[t]);
+    write_file(targets[t], olds[t], old_bytes);
     const int before = entries_of(".");
     const full_disk space = fill_disk();
     const knng_status status = knng_graph_save(g, targets[t], NULL, NULL, NULL);
     free_disk(&space);
     EXPECT_ERROR(status, KNNG_ERR_IO, targets[t]);
-    unsigned char content[8];
-    assert_int_equal(read_whole(targets[t], content, sizeof content), 3);
-    assert_memory_equal(content, "old", 3);
+    unsigned char content[64];
+    assert_int_equal(read_whole(targets[t], content, sizeof content), old_bytes);
+    assert_memory_equal(content, olds[t], old_bytes);
     assert_int_equal(entries_of("."), before);
     expect_ok(knng_graph_save(g, targets[t], NULL, NULL, NULL), "with space again");
     assert_int_equal(entries_of("."), before);

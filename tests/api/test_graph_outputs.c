@@ -89,21 +89,57 @@ static void failed_writes_leave_the_old_files(void** state) {
   (void)state;
   knng_graph* g = large_graph();
   for (int f = 0; f < kFormats; ++f) {
-    write_text(files[f], "old");
-    if (seconds[f]) write_text(seconds[f], "old values");
+    /* What a graph of the format begins with: nothing else is replaced. */
+    const char* const old = f == 0   ? "%%MatrixMarket matrix coordinate real general\n% metric old"
+                            : f == 1 ? "source\ttarget\tweight\n"
+                                     : "counts and old ids";
+    write_text(files[f], old);
+    if (seconds[f]) write_text(seconds[f], "counts and old far");
     const int before = entries_of(".");
     const full_disk space = fill_disk();
     const knng_status status = knng_graph_save(g, files[f], NULL, NULL, NULL);
     free_disk(&space);
     EXPECT_ERROR(status, KNNG_ERR_IO, files[f]);
-    expect_text(files[f], "old");
-    if (seconds[f]) expect_text(seconds[f], "old values");
+    expect_text(files[f], old);
+    if (seconds[f]) expect_text(seconds[f], "counts and old far");
     assert_int_equal(entries_of("."), before);
     expect_ok(knng_graph_save(g, files[f], NULL, NULL, NULL), "with space again");
     assert_int_equal(entries_of("."), before);
     remove(files[f]);
     if (seconds[f]) remove(seconds[f]);
   }
+  knng_graph_destroy(g);
+}
+
+/* A file that may be data stays: what is replaced is a graph, or empty. */
+static void data_is_not_replaced(void** state) {
+  (void)state;
+  knng_graph* g = large_graph();
+  static const char* const all[] = {"a.knng", "a.npz", "a.mtx", "a.tsv", "a.ivecs", "a.ibin"};
+  for (size_t f = 0; f < sizeof all / sizeof *all; ++f) {
+    write_text(all[f], "1\t2\n3\t4\n");
+    const int before = entries_of(".");
+    EXPECT_ERROR(knng_graph_save(g, all[f], NULL, NULL, &reported), KNNG_ERR_IO, all[f], "it may be data");
+    assert_string_equal(reported.argument, "path");
+    expect_text(all[f], "1\t2\n3\t4\n");
+    assert_int_equal(entries_of("."), before);
+    write_text(all[f], "");
+    expect_ok(knng_graph_save(g, all[f], NULL, NULL, NULL), "over an empty file");
+    expect_ok(knng_graph_save(g, all[f], NULL, NULL, NULL), "over a graph");
+    if (f < 4) expect_ok(knng_graph_save(g, all[f], all[3 - f] + 2, NULL, NULL), "over a graph of another format");
+  }
+  static const char* const pairs[][2] = {{"a.ivecs", "a.fvecs"}, {"a.ibin", "a.fbin"}};
+  for (size_t p = 0; p < 2; ++p) {
+    write_text(pairs[p][1], "points, not distances");
+    EXPECT_ERROR(knng_graph_save(g, pairs[p][0], NULL, NULL, &reported), KNNG_ERR_IO, pairs[p][1], "other counts");
+    assert_int_equal(remove(pairs[p][1]), 0);
+    EXPECT_ERROR(knng_graph_save(g, pairs[p][0], NULL, NULL, &reported), KNNG_ERR_IO, pairs[p][0], "not there yet");
+    assert_int_equal(remove(pairs[p][0]), 0);
+    write_text(pairs[p][1], "points, not distances");
+    EXPECT_ERROR(knng_graph_save(g, pairs[p][0], NULL, NULL, &reported), KNNG_ERR_IO, pairs[p][1], "not there yet");
+    assert_int_equal(remove(pairs[p][1]), 0);
+  }
+  for (size_t f = 0; f < 4; ++f) remove(all[f]);
   knng_graph_destroy(g);
 }
 
@@ -167,11 +203,9 @@ static void points_where_the_locale_has_commas(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(under_a_control),
-      cmocka_unit_test(failed_writes_leave_the_old_files),
-      cmocka_unit_test(values_that_do_not_fit),
-      cmocka_unit_test(values_of_a_build),
-      cmocka_unit_test(points_where_the_locale_has_commas),
+      cmocka_unit_test(under_a_control),      cmocka_unit_test(failed_writes_leave_the_old_files),
+      cmocka_unit_test(data_is_not_replaced), cmocka_unit_test(values_that_do_not_fit),
+      cmocka_unit_test(values_of_a_build),    cmocka_unit_test(points_where_the_locale_has_commas),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

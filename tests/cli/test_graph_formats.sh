@@ -126,6 +126,40 @@ for file in full.tsv full.fvecs; do
   refused 4 'a device' "$knng" build missing.npy -k 3 -o "$(echo $file | sed 's/fvecs/ivecs/')"
 done
 
+# What is replaced is a graph, or empty; a pair is replaced as such.
+"$python" - <<'E'
+import numpy as np
+np.savez("data.npz", x=np.load("x.npy"))
+np.savez("near.npz", distances=np.ones((2, 1), "f4"), indices=[[1], [0]])
+E
+printf 'a\tb\n1\t2\n' >data.tsv
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n' >data.mtx
+echo words >data.knng
+cp x.npy data.ibin
+cp base.fvecs apart.ivecs
+for file in data.npz data.tsv data.mtx data.knng data.ibin apart.ivecs; do
+  cp $file before
+  for command in "build missing.npy -k 3" "convert short.npz"; do
+    # shellcheck disable=SC2086 # words
+    refused 4 "it may be data; move it away, or take another name" "$knng" $command -o $file
+  done
+  cmp -s $file before || die "$file was replaced"
+done
+expect 0 "$knng" convert short.npz -q -o pair.ivecs
+expect 0 "$knng" build x.npy -k 3 -q -o pair.ivecs # over the pair that is there
+cp pair.ivecs other.ivecs
+cp base.fvecs other.fvecs
+refused 4 "cannot write 'other.fvecs' beside 'other.ivecs', which has other counts" "$knng" build missing.npy -k 3 -o other.ivecs
+cp x.npy other.ibin
+: >other.fbin
+refused 4 "cannot write 'other.ibin' beside 'other.fbin', which is not there yet" "$knng" convert short.npz -o other.ibin
+: >other.ibin
+expect 0 "$knng" convert short.npz -q -o other.ibin # nothing is lost
+: >empty.tsv
+for file in near.npz short.tsv far.mtx empty.tsv; do
+  expect 0 "$knng" build x.npy -k 3 -q -o $file
+done
+
 # A disk that is full: what was there stays.
 cp short.tsv old.tsv
 for file in old.tsv GT.IVECS; do

@@ -73,7 +73,7 @@ void texts_to_the_byte(void**) {
   expect_file(dir / "other", head + "% metric unknown\n2 9 4\n1 8 0.5\n1 1 inf\n2 2 -3\n2 8 1.0000000000000002\n");
   g.text.metric = std::string(5000, 'x');
   save_graph(g, dir / "other", "mtx");
-  expect_file(dir / "other", head + "2 9 4\n1 8 0.5\n1 1 inf\n2 2 -3\n2 8 1.0000000000000002\n");
+  expect_file(dir / "other", head + "% metric unknown\n2 9 4\n1 8 0.5\n1 1 inf\n2 2 -3\n2 8 1.0000000000000002\n");
 }
 
 // Of any bits, also through a program that has doubles only.
@@ -214,27 +214,40 @@ void not_read_back(void**) {
     save_graph(sample(KNNG_F32), dir / name, nullptr);
     const Outcome o = outcome([&] { load_graph(dir / name); });
     assert_true(o.code == KNNG_ERR_UNSUPPORTED && o.says(name) && o.says(".knng, .npz keep"));
-    // What is a graph is read under any name.
+    // What is a graph is read under any name; over the file of ids alone it is not written.
+    ::remove((dir / name).c_str());
     save_graph(sample(KNNG_F32), dir / name, "knng");
     assert_int_equal(load_graph(dir / name).rows, 3);
   }
   assert_int_equal(outcome([&] { load_graph(dir / "missing.mtx"); }).code, KNNG_ERR_IO);
 }
 
-// Values under the name of the pair without ids there: more likely points than values of an older graph.
+// Beside what is no pair of a graph: one file alone, or two that do not belong together.
 void data_is_not_replaced(void**) {
   const scratch::Directory dir;
   for (const char* name : {"base.ivecs", "base.ibin"}) {
     const std::string points = name_of_values(name);
     scratch::write(dir / points, "points");
-    const Outcome o = outcome([&] { save_graph(sample(KNNG_F32), dir / name, nullptr); });
-    assert_true(o.code == KNNG_ERR_IO && o.says(points.c_str()) && o.says(name));
+    const auto refused = [&](const char* why) {
+      const Outcome o = outcome([&] { save_graph(sample(KNNG_F32), dir / name, nullptr); });
+      assert_true(o.code == KNNG_ERR_IO && o.says(points.c_str()) && o.says(name) && o.says(why));
+    };
+    refused("which is not there yet");
     expect_file(dir / points, "points");
-    scratch::write(dir / name, "ids");  // of an older graph
-    save_graph(sample(KNNG_F32), dir / name, nullptr);
-    assert_true(scratch::read(dir / points) != "points" && scratch::read(dir / name) != "ids");
+    scratch::write(dir / name, "ids");
+    refused("which has other counts");
+    scratch::write(dir / name, "points, but others");
+    refused("which has other counts");
+    scratch::write(dir / name, "POINTS");  // as long, with other counts in front
+    refused("which has other counts");
+    expect_file(dir / points, "points");
+    expect_file(dir / name, "POINTS");
     ::remove((dir / points).c_str());
-    save_graph(sample(KNNG_F32), dir / name, nullptr);  // what is missing comes back
+    refused("which is not there yet");
+    expect_file(dir / name, "POINTS");
+    scratch::write(dir / points, "POINTS");  // of an older graph, for all that can be seen
+    save_graph(sample(KNNG_F32), dir / name, nullptr);
+    assert_true(scratch::read(dir / points) != "POINTS" && scratch::read(dir / name) != "POINTS");
     assert_int_equal(dir.names().size(), 2);
     for (const std::string& left : dir.names()) ::remove((dir / left).c_str());
   }
