@@ -23,6 +23,7 @@ int run_convert(const Arguments& a) {
   }
   progress.note(count(rows) + " rows, " + count(width) + " neighbours each, metric " +
                 (metric.empty() ? "unknown" : metric) + "; saved as " + saved_as(a.out));
+  mind_unread();
   check_interrupt();  // what is saved is said to be saved, even so
   return kDone;
 }

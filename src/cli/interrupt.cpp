@@ -12,10 +12,15 @@ namespace {
 
 static_assert(std::is_same_v<std::int32_t, sig_atomic_t>, "the stop flag is written by a signal handler");
 volatile std::int32_t received = 0;  // the first signal, and the library's stop flag
+volatile sig_atomic_t works_unread = 0, unread = 0;
 volatile sig_atomic_t manner_now = static_cast<sig_atomic_t>(OnSignal::leave_at_once);
 
 // The library's threads have signals blocked: this runs on the main thread.
 extern "C" void take_signal(int number) {
+  if (number == SIGPIPE && works_unread != 0) {
+    unread = 1;
+    return;
+  }
   const auto manner = static_cast<OnSignal>(manner_now);
   if (manner == OnSignal::finish || (manner == OnSignal::stop && received == 0)) {
     if (received == 0) received = number;
@@ -42,6 +47,13 @@ void catch_signals() {
     sigaction(number, &action, nullptr);
   }
   signal(SIGXFSZ, SIG_IGN);
+}
+
+void keep_working_unread() noexcept { works_unread = 1; }
+
+void mind_unread() noexcept {
+  works_unread = 0;
+  if (unread != 0 && received == 0) received = SIGPIPE;
 }
 
 const volatile std::int32_t* stop_flag() noexcept { return &received; }

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   try {
     cli::catch_signals();
     const auto arguments = cli::parse(argc, argv);
+    if (arguments && !arguments->out.empty()) cli::keep_working_unread();
     knng_use_matrix_tiles(nullptr);  // where there are none builds run without
     const int code = arguments ? run(*arguments) : cli::kDone;
     // A result that did not reach a full disk is no result.

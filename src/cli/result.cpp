@@ -21,6 +21,7 @@ void deliver(const knng_graph* g, const Arguments& a, const Shape& data, Progres
                      ", " + text(g, "metric") + ": " + seconds(stat(g, "seconds_total")) + " on " + text(g, "device");
   if (!a.out.empty()) line += "; saved as " + saved_as(a.out);
   progress.note(line);
+  mind_unread();
   check_interrupt();  // what is saved is said to be saved, even so
 }
 

@@ -72,6 +72,19 @@ for command in commands:
     nothing_left("q.npz")
 os.unlink("q.npz")
 
+# The same with a graph to be saved, whose report nobody reads from the first line on, nor what is said on standard error:
+# it is saved, and whole.
+for command in (["build", "x.npy", "-k", "3", "--report"], ["query", "x.npy", "x.npy", "-k", "3", "--report"], ["convert", "g.npz"]):
+    for name in ("read.npz", "read.knng"):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        p = start(command + ["-o", name], stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        assert p.wait(timeout=60) == 141, (command, p.returncode)
+        subprocess.run([knng, "info", name], check=True, stdout=subprocess.DEVNULL)
+        os.unlink(name)
+        nothing_left()
+
 # While a graph is being saved, however often: an output is the old file or a whole new one. The trial of the output has
 # a part as well, which stays empty.
 def part_of(p):
