@@ -95,10 +95,11 @@ KNNG_API void knng_destroy(knng *h);
  * refused by the call that needs them.
  * @param h     the handle
  * @param key   name, e.g. "metric"
- * @param value text, e.g. "cosine", "4GiB", "0.5"; numbers as in the C locale whatever the locale is
+ * @param value text, e.g. "cosine", "4GiB", "0.5"; numbers as in the C locale whatever the locale is, units of bytes in
+ * capitals or not
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for an unknown key (the known ones are listed) or a value outside the range (which
- * is named); KNNG_ERR_ARGUMENT for NULL. On failure the setting keeps its value. @since 0.1 */
+ * is named), with the word that may have been meant; KNNG_ERR_ARGUMENT for NULL. On failure the setting keeps its value. @since 0.1 */
 KNNG_API knng_status knng_set(knng *h, const char *key, const char *value, knng_error *error);
 
 /** Reads a setting back as text that knng_set() takes.

@@ -232,7 +232,8 @@ Arguments finish(Raw& raw) {
   a.k = whole_number("-k", raw.k, 0);
   a.sample = whole_number("--rows", raw.sample, 0);
   a.query_rows = whole_number("--queries", raw.query_rows, 0);
-  if (a.sample < 0) throw Failure(kUsage, "--rows=" + raw.sample + ": it takes 0 (all) or more");
+  if (!raw.sample.empty() && a.sample < 1)
+    throw Failure(kUsage, "--rows=" + raw.sample + ": it takes 1 or more; without it all rows are checked");
   if (!raw.query_rows.empty() && a.query_rows < 1)
     throw Failure(kUsage, "--queries=" + raw.query_rows + ": it takes 1 or more");
   for (const std::string& row : raw.rows) a.rows.push_back(whole_number("--row", row, 0));

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "failure.h"
-#include "nearest.h"
 
 namespace cli {
 namespace {
@@ -23,36 +22,7 @@ std::string fetch(Get get) {
   return value;
 }
 
-// The words that a setting takes; not what it says of numbers and the like.
-std::vector<std::string> words_of(std::string_view range) {
-  std::vector<std::string> words;
-  while (!range.empty()) {
-    const std::size_t end = std::min(range.find(", "), range.size());
-    const std::string_view word = range.substr(0, end);
-    if (word.find_first_of(" :.") == std::string_view::npos) words.emplace_back(word);
-    range.remove_prefix(std::min(end + 2, range.size()));
-  }
-  return words;
-}
-
-// Of a setting that the library refused: what may have been meant.
-std::string suggestion(const Given& refused) {
-  std::vector<std::string> names;
-  knng_option o{};
-  o.struct_size = sizeof o;
-  for (std::int32_t i = 0; knng_option_get(i, &o, nullptr) == KNNG_OK; ++i) {
-    if (refused.key == o.name) return did_you_mean(refused.value, words_of(o.range));
-    names.emplace_back(o.name);
-  }
-  return did_you_mean(refused.key, names);
-}
-
-void set(knng* h, const Given& given) {
-  const knng_status status = knng_set(h, given.key.c_str(), given.value.c_str(), error());
-  if (status == KNNG_OK) return;
-  const Failure why = last_failure(status);
-  throw Failure(why.exit_code(), why.what() + suggestion(given), why.setting());
-}
+void set(knng* h, const Given& given) { check(knng_set(h, given.key.c_str(), given.value.c_str(), error())); }
 
 // What the library says of a value has its variable; here it comes behind those that the command says itself.
 std::string with_variable(std::string line, const std::string& setting) {

@@ -28,7 +28,7 @@ using Settings = std::vector<Given>;
 std::string as_typed(const std::string& line, const std::string& setting, const Settings& given);
 
 // A handle without rows, with what a graph says of itself and then what the user gave, each in its order. A metric that
-// the user gave comes without the graph's exponent. A misspelt name is reported with the nearest that exists.
+// the user gave comes without the graph's exponent.
 Handle make_handle(const Settings& given, const Settings& from_graph = {});
 
 struct Shape {

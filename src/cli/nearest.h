@@ -1,4 +1,4 @@
-// The word that somebody may have meant. Pure.
+// The word of the command line that somebody may have meant; for settings and their values the library says it. Pure.
 #pragma once
 
 #include <string>

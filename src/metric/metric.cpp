@@ -4,9 +4,11 @@
 #include <cfloat>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/letter_case.h"
+#include "core/nearest_word.h"
 #include "metric/elementary.h"
 #include "metric/ops.h"
 #include "metric/report.h"
@@ -78,8 +80,13 @@ const char* metric_named(std::string_view name) noexcept {
 std::string unknown_metric(std::string_view name) {
   std::string text = std::string("it takes ") + metric_names();
   for (const Elsewhere& m : kElsewhere)
-    if (is_listed(m.names, name)) text.append("; ").append(m.here);
-  return text;
+    if (is_listed(m.names, name)) return text.append("; ").append(m.here);
+  std::vector<std::string_view> words;
+  for (const Metric& m : kMetrics) {
+    words.emplace_back(m.name);
+    add_listed_words(m.aliases, words);
+  }
+  return text + did_you_mean(name, words);
 }
 
 Metric find_metric(std::string_view name, double p) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/letter_case.h"
+#include "core/nearest_word.h"
 #include "metric/metric.h"
 
 namespace libknng {
@@ -70,9 +72,13 @@ const Option& find(std::string_view key) {
   for (const Option& o : kOptions)
     if (key == o.name) return o;
   std::string known;
-  for (const Option& o : kOptions) known.append(known.empty() ? "" : ", ").append(o.name);
-  fail(KNNG_ERR_OPTION, "key", "unknown setting '%.*s'; the settings are %s", static_cast<int>(key.size()), key.data(),
-       known.c_str());
+  std::vector<std::string_view> names;
+  for (const Option& o : kOptions) {
+    known.append(known.empty() ? "" : ", ").append(o.name);
+    names.emplace_back(o.name);
+  }
+  fail(KNNG_ERR_OPTION, "key", "unknown setting '%.*s'; the settings are %s%s", static_cast<int>(key.size()),
+       key.data(), known.c_str(), did_you_mean(key, names).c_str());
 }
 
 // The metric table has the metrics' names.
@@ -81,9 +87,17 @@ const char* range_of(const Option& o) { return o.range ? o.range : metric_names(
 // For %.*s.
 int shown_length(std::string_view value) { return static_cast<int>(std::min<std::size_t>(value.size(), 80)); }
 
+// Of a setting that takes words.
+std::string word_near(const Option& o, std::string_view value) {
+  std::vector<std::string_view> words;
+  if (o.kind == Kind::word || o.kind == Kind::device) add_listed_words(o.range, words);
+  std::erase_if(words, [](std::string_view word) { return word.find_first_of(":.") != std::string_view::npos; });
+  return did_you_mean(value, words);
+}
+
 // source: what stands behind the value, where it came from; or "".
 [[noreturn]] void refuse(const Option& o, std::string_view value, const std::string& source, const Where& where = {}) {
-  const std::string wanted = o.range ? std::string("it takes ") + o.range : unknown_metric(value);
+  const std::string wanted = o.range ? std::string("it takes ") + o.range + word_near(o, value) : unknown_metric(value);
   fail(KNNG_ERR_OPTION, o.name, where, "%s=%.*s%s: %s", o.name, shown_length(value), value.data(), source.c_str(),
        wanted.c_str());
 }
@@ -164,7 +178,7 @@ std::string normalise(const Option& o, std::string_view value, const std::string
       std::string_view unit(end, static_cast<std::size_t>(value.data() + value.size() - end));
       while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
       for (const Unit& u : kUnits) {
-        if (u.name != unit) continue;
+        if (!same_word(u.name, unit)) continue;
         const double bytes = std::floor(number * u.bytes);
         if (!(number >= 0 && bytes <= o.high)) refuse(o, value, source);
         if (number > 0 && bytes == 0)  // 0 has a meaning of its own

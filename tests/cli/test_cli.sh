@@ -504,6 +504,8 @@ refused 2 'jensenshannon; of bools braycurtis has the same neighbours' "$knng" b
 refused 2 "did you mean 'cosine'?" "$knng" build x.npy -k 3 -m Cosin
 refused 2 "metric=cosin: it takes" "$knng" build x.npy -k 3 --set metric=cosin
 grep -q "did you mean 'cosine'?" err || die 'cosin is near cosine'
+"$knng" build x.npy -k 3 -m Cosin 2>&1 | grep -o 'did you mean' | wc -l | grep -qx 1 || die 'a suggestion is made twice'
+refused 2 "did you mean 'pearson'?" "$knng" build x.npy -k 3 -m pearsn
 refused 2 "did you mean 'metric'?" "$knng" build x.npy -k 3 --set metrik=cosine
 refused 2 '--value similarity goes with metric=cosine' "$knng" build x.npy -k 3 --value similarity
 # A short option with its value behind =, as a long one has it.
@@ -536,6 +538,7 @@ refused 2 '--max-memory 0.5 is less than 1 byte' "$knng" build x.npy -k 3 --max-
 expect 0 "$knng" build x.npy -k 3 --max-memory 0 -q
 refused 2 'max_host_bytes=0.5 is less than 1 byte' "$knng" build x.npy -k 3 --set max_host_bytes=0.5
 refused 2 '--max-device-memory lots: it takes' "$knng" build x.npy -k 3 --max-device-memory lots
+refused 2 '--rows=0: it takes 1 or more; without it all rows are checked' "$knng" check g.npz x.npy --rows 0
 refused 2 '--rows=-1' "$knng" check g.npz x.npy --rows -1
 refused 2 '--queries=0' "$knng" estimate x.npy -k 3 --queries 0
 refused 2 'QUERIES' "$knng" query x.npy -k 3 -o never.npz
