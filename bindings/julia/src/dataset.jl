@@ -39,6 +39,8 @@ function empty_dataset(settings)
 end
 
 function Dataset(x; progress = nothing, stop = nothing, settings...)
+    haskey(settings, :file_points) && string(settings[:file_points]) != "rows" && throw(ArgumentError(
+        "file_points is for files; the points of a matrix are its columns, those of x' the rows of x"))
     data = empty_dataset(settings)
     data.points = points(x)
     GC.@preserve data begin

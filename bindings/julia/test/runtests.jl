@@ -114,11 +114,12 @@ end
     named = import_graph(indices(g), distances(g); metric = "minkowski", p = 3)
     @test graph_text(named, "metric") == "minkowski" && graph_text(named, "p") == "3"
     @test_throws KnngError import_graph(indices(g), distances(g); metric = "nearness")
+    @test_throws ArgumentError Dataset(zeros(3, 5); file_points = "columns")
     @test minimum(row_numbers(g, "component")) == 1
     @test sum(row_numbers(g, "indegree")) == 200
     @test statistic(g, "rows") == 50
-    @test estimate(data, 4).smallest_host > 0
     @test ismissing(statistic(import_graph(indices(g), distances(g)), "duplicates"))
+    @test estimate(data, 4).smallest_host > 0
     @test any(m.name == "euclidean" for m in Knng.metrics()) && any(s.name == "metric" for s in Knng.settings())
     @test startswith(Knng.devices()[1].name, "cpu") && Knng.version() >= v"0.9"
 end

@@ -38,6 +38,10 @@ _ELSEWHERE = {"n_jobs": "the number of threads is threads=", "num_threads": "the
               "radius": "lists have k entries, whatever their distance", "metric_params": "an exponent is p="}
 
 
+def _is_file(x: Any) -> bool:
+    return isinstance(x, (str, os.PathLike))
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a graph or query would take, from DataSet.estimate(). Bytes are peaks."""
@@ -60,7 +64,8 @@ class DataSet:
             one dtype, are not copied, and **must not change** until the data set is closed. Sparse matrices of
             SciPy are made dense, in blocks, in memory of the library: n x d values. Of AnnData obsm["X_pca"] is taken,
             or X where there is none. A str or a path names a file of rows (.npy, .csv, .h5ad, IDX, ...), which is
-            read.
+            read. file_points="columns" is for files alone, those of queries too: of an array whose points are columns
+            give x.T.
         progress: None, True (a bar of tqdm, where there is one), a class like tqdm.tqdm, or a function of (stage, done,
             total) that stops the call by returning something true.
         **settings: metric="cosine", threads=2, device="cpu", ...: see knng.settings(). They hold for all calls;
@@ -73,12 +78,15 @@ class DataSet:
     """
 
     def __init__(self, x: Any, /, *, progress: Progress = None, **settings: Any) -> None:
+        if not _is_file(x) and settings.get("file_points") not in (None, "rows"):  # nothing would change
+            raise ValueError(f"file_points={settings['file_points']!r} is for files, and x is none: of an array whose "
+                             "points are columns give x.T")
         self._handle = Handle("knng_destroy", "data set")
         x = _rows.of_anndata(x)
         with self._handle as h:
             call("knng_create", self._handle.out(), 0, 0)
             self._set(settings)
-            if isinstance(x, (str, os.PathLike)):
+            if _is_file(x):
                 run("knng_add_file", h, os.fsencode(x), CONTROL, progress=progress, names={"path": "x"})
             elif _rows.is_sparse(x):
                 if 0 in x.shape:
@@ -165,7 +173,7 @@ class DataSet:
         graph = Handle("knng_graph_destroy", "graph")
         k = integer(k, "k")
         with self._handle as h:
-            if isinstance(query, (str, os.PathLike)):
+            if _is_file(query):
                 if leave_out is not None:
                     raise TypeError("leave_out goes with queries in memory, not with those of a file")
                 run("knng_query_file", h, os.fsencode(query), k, CONTROL, graph.out(), progress=progress,
@@ -280,7 +288,11 @@ def graph(x: Any, k: int, *, metric: str = "euclidean", query: Any = None, leave
         raise TypeError("leave_out goes with query")
     if query is not None and settings.get("self") == "first":
         raise TypeError("self='first' goes with a graph of the rows of x: a query is not one of them")
+    of_queries = {}
+    if _is_file(query) and not _is_file(x) and "file_points" in settings:
+        of_queries["file_points"] = settings.pop("file_points")
     with DataSet(x, metric=metric, progress=progress, **settings) as rows:
+        rows._set(of_queries)
         if query is None:
             return rows.graph(k, progress=progress)
         return rows.query(query, k, leave_out=leave_out, progress=progress)

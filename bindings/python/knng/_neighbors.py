@@ -90,6 +90,8 @@ def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", me
         raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
     if include_self not in (True, False, "auto"):
         raise ValueError(f"include_self must be True, False or 'auto', not {include_self!r}")
+    if "self" in settings:
+        raise TypeError("self is no setting here: include_self says whether a row is in its own list")
     n_neighbors = integer(n_neighbors, "n_neighbors")
     itself = mode == "connectivity" if include_self == "auto" else bool(include_self)
     settings.update(metric=metric, self="first" if itself else "exclude")

@@ -112,6 +112,8 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
         for name in ("metric", "p"):
             if name in given:
                 raise ValueError(f"settings has {name!r}, which is a parameter of its own: {name}={given[name]!r}")
+        if "self" in given:
+            raise ValueError("settings has 'self', which mode and the method that is called decide")
         return data_set(X, self.n_jobs, metric=self.metric, p=self.p, **{**given, **settings})
 
     def _neighbors(self, X: Any, n_neighbors: int, itself: bool) -> Graph:

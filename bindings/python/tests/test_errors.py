@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -126,9 +127,26 @@ class BadInput(unittest.TestCase):
         self.refused(TypeError, "leave_out goes with query", knng.graph, X, 1, leave_out=np.zeros(20, int))
         self.refused(TypeError, "a query is not one of them", lambda: knng.graph(X, 1, query=X, self="first"))
 
+    def test_file_points_of_arrays(self):
+        """What would change nothing is refused; of a file of queries it does."""
+        for call in [lambda: knng.graph(X.T, 3, file_points="columns"), lambda: knng.DataSet(X, file_points="columns"),
+                     lambda: knng.kneighbors_graph(X, 3, file_points="columns")]:
+            self.refused(ValueError, "file_points='columns' is for files, and x is none", call)
+        self.refused(TypeError, "include_self", lambda: knng.kneighbors_graph(X, 3, self="first"))
+        self.assertEqual(len(knng.graph(X, 3, file_points="rows")), 20)
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/x.npy", X.T)
+            columns = knng.graph(f"{folder}/x.npy", 3, file_points="columns")
+            self.assertTrue(columns.equals(knng.graph(X, 3)))
+            queries = knng.graph(X, 3, query=f"{folder}/x.npy", file_points="columns")
+            np.testing.assert_array_equal(queries.indices, knng.graph(X, 3, query=X).indices)
+
     def test_settings(self):
         error = self.refused(ValueError, "metric.*euclidian", knng.graph, X, 3, metric="euclidian")
         self.assertIsInstance(error, knng.OptionError)
+        self.assertIn("did you mean 'euclidean'?", str(error))
+        self.refused(ValueError, "did you mean 'threads'", knng.graph, X, 3, thread=2)
+        self.refused(ValueError, "did you mean 'similarity'", knng.graph, X, 3, value="similarty")
         self.refused(ValueError, "colour", knng.graph, X, 3, colour="red")
         self.refused(TypeError, "knng.metrics", knng.graph, X, 3, metric=lambda a, b: 0)
         self.refused(ValueError, "threads", knng.graph, X, 3, threads=True)

@@ -88,6 +88,8 @@ class ScikitLearn(unittest.TestCase):
         for name, value in [("metric", "cosine"), ("p", 3)]:
             with self.assertRaisesRegex(ValueError, f"settings has '{name}', which is a parameter of its own"):
                 KNeighborsTransformer(settings={name: value}).fit(points(30, 4))
+        with self.assertRaisesRegex(ValueError, "settings has 'self', which mode and the method"):
+            KNeighborsTransformer(settings={"self": "first"}).fit(points(30, 4))
         with self.assertRaisesRegex(ValueError, "n_neighbors=30 must be at most 29, as there are 30 rows"):
             KNeighborsTransformer(n_neighbors=30).fit_transform(points(30, 4))
 

@@ -37,6 +37,7 @@ other_packages <- function(given) {
 run_query <- function(handle, q, left, k, watcher) {
   if (q$kind == "file") {
     if (!is.null(left)) refuse("leave_out goes with a query matrix, not with a file")
+    turn_file(handle, q)
     return(done(watcher$after(.Call(knng_r_query_file, handle, q$value, k, watcher$show)), "query"))
   }
   done(watcher$after(.Call(knng_r_query, handle, q$value, q$by_columns, left, k, watcher$show)), "query", q$by_columns)
@@ -72,6 +73,8 @@ new_handle <- function(named, more) {
   settings <- c(named, more)
   # Numbers of R are doubles: nothing is rounded unless the caller says so.
   if (is.null(settings$value_type)) settings$value_type <- "f64"
+  if (!is.null(settings$file_points))
+    refuse("file_points is the argument points here, of files too: points = \"columns\"", argument = "file_points")
   for (key in names(settings)) done(.Call(knng_r_set, handle, key, setting_text(key, settings[[key]])))
   handle
 }

@@ -48,10 +48,13 @@ frame_matrix <- function(x, argument) {
   x
 }
 
+# Messages count points and coordinates then, whatever the points are in the file: by_columns is of matrices.
 points_in_file <- function(x, points, argument) {
-  if (points == "columns") refuse(sprintf("%s is a file, whose points are rows", argument))
-  list(kind = "file", value = enc2native(path.expand(x)), by_columns = FALSE, names = NULL, n = NA)
+  list(kind = "file", value = enc2native(path.expand(x)), by_columns = FALSE, turned = points == "columns", names = NULL, n = NA)
 }
+
+# What the library has to know before it reads the file.
+turn_file <- function(handle, p) if (isTRUE(p$turned)) done(.Call(knng_r_set, handle, "file_points", "columns"))
 
 # A dgCMatrix whose columns are the points.
 points_sparse <- function(x, points, argument) {
@@ -69,6 +72,7 @@ points_sparse <- function(x, points, argument) {
 
 # Gives points to a handle.
 show_points <- function(handle, p, watcher) {
+  turn_file(handle, p)
   done(watcher$after(switch(p$kind,
     matrix = .Call(knng_r_borrow, handle, p$value, p$by_columns, watcher$show),
     sparse = .Call(knng_r_add_sparse, handle, p$value@p, p$value@i, p$value@x, nrow(p$value), watcher$show),

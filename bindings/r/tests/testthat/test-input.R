@@ -72,6 +72,13 @@ test_that("a file is read by the library", {
   close(to)
   expect_identical(knng(file, 3)$dist, knng(unname(small), 3)$dist)
   expect_identical(unname(knng(small, 3, query = file)$id), unname(knng(small, 3, query = small)$id))
+  # Its columns, where points are columns: 4 of them, with as many values as the file has rows.
+  columns <- knng(file, 2, points = "columns")
+  expect_identical(unname(columns$id), unname(knng(unname(small), 2, points = "columns")$id))
+  asked <- knng(unname(small), 2, points = "columns", query = file)
+  expect_identical(unname(asked$id), unname(knng(unname(small), 2, points = "columns", query = unname(small))$id))
+  expect_identical(knng_check(columns, file, points = "columns"), 0)
+  expect_error(knng(small, 3, file_points = "columns"), "the argument points", class = "knng_error")
 })
 
 test_that("self, settings and values", {
