@@ -32,16 +32,19 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& words) {
-  if (given.size() > kLongest) return "";
-  constexpr std::size_t kEnough = 3;  // letters by which the beginning of a word is known
+std::string did_you_mean(std::string_view given, std::string_view list) {
+  constexpr std::size_t kEnough = 3;  // letters by which a word, or its beginning, is known
+  if (given.size() < kEnough || given.size() > kLongest) return "";
   const std::string wanted = plain(given);
   std::size_t fewest = (wanted.size() + 1) / 3 + 1;  // more are another word
   std::string_view found, begun;
-  for (const std::string_view word : words) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(", "), list.size());
+    const std::string_view word = list.substr(0, end);
+    list.remove_prefix(std::min(end + 2, list.size()));
     if (word.size() > kLongest) continue;
     const std::string candidate = plain(word);
-    if (wanted.size() >= kEnough && begun.empty() && candidate.starts_with(wanted)) begun = word;
+    if (begun.empty() && candidate.starts_with(wanted)) begun = word;
     const std::size_t distance = edits(wanted, candidate);
     if (distance >= fewest) continue;
     fewest = distance;
@@ -49,14 +52,6 @@ std::string did_you_mean(std::string_view given, const std::vector<std::string_v
   }
   if (found.empty()) found = begun;
   return found.empty() ? "" : "; did you mean '" + std::string(found) + "'?";
-}
-
-void add_listed_words(std::string_view list, std::vector<std::string_view>& words) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(", "), list.size());
-    words.push_back(list.substr(0, end));
-    list.remove_prefix(std::min(end + 2, list.size()));
-  }
 }
 
 }  // namespace libknng

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/nearest_word.h"
 
 namespace libknng {
 namespace {
@@ -36,7 +37,8 @@ const std::string& graph_text(const Graph& g, const char* name) {
     if (std::string_view(name) == t.name) return g.text.*t.text;
     known.append(known.empty() ? "" : ", ").append(t.name);
   }
-  fail(KNNG_ERR_OPTION, "name", "unknown text '%.40s'; there are %s", name, known.c_str());
+  fail(KNNG_ERR_OPTION, "name", "unknown text '%.40s'; there are %s%s", name, known.c_str(),
+       did_you_mean(name, known).c_str());
 }
 
 }  // namespace libknng

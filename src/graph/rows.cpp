@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/nearest_word.h"
 #include "graph/components.h"
 #include "graph/integers.h"
 
@@ -74,8 +75,9 @@ void graph_rows(const Graph& g, std::string_view what, const MutableMatrixView& 
     }
     known.append(known.empty() ? "" : ", ").append(r.name);
   }
-  fail(KNNG_ERR_OPTION, "what", "unknown what '%.*s'; there are %s",
-       static_cast<int>(std::min<std::size_t>(what.size(), 40)), what.data(), known.c_str());
+  fail(KNNG_ERR_OPTION, "what", "unknown what '%.*s'; there are %s%s",
+       static_cast<int>(std::min<std::size_t>(what.size(), 40)), what.data(), known.c_str(),
+       did_you_mean(what, known).c_str());
 }
 
 }  // namespace libknng

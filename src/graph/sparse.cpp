@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/nearest_word.h"
 #include "graph/shared_neighbours.h"
 #include "graph/symmetrise.h"
 
@@ -104,8 +105,9 @@ Sparse make_sparse(const Graph& g, std::string_view rule, const Work& work) {
     }
     known.append(known.empty() ? "" : ", ").append(r.name);
   }
-  fail(KNNG_ERR_OPTION, "rule", "unknown rule '%.*s'; there are %s",
-       static_cast<int>(std::min<std::size_t>(rule.size(), 40)), rule.data(), known.c_str());
+  fail(KNNG_ERR_OPTION, "rule", "unknown rule '%.*s'; there are %s%s",
+       static_cast<int>(std::min<std::size_t>(rule.size(), 40)), rule.data(), known.c_str(),
+       did_you_mean(rule, known).c_str());
 }
 
 }  // namespace libknng

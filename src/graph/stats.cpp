@@ -1,8 +1,10 @@
 #include "graph/stats.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.h"
+#include "core/nearest_word.h"
 
 namespace libknng {
 namespace {
@@ -48,8 +50,9 @@ Stat find_stat(std::string_view name) {
     if (name == candidate) return static_cast<Stat>(i);
     known.append(i ? ", " : "").append(candidate);
   }
-  fail(KNNG_ERR_OPTION, "name", "unknown statistic '%.*s'; there are %s", static_cast<int>(name.size()), name.data(),
-       known.c_str());
+  fail(KNNG_ERR_OPTION, "name", "unknown statistic '%.*s'; there are %s%s",
+       static_cast<int>(std::min<std::size_t>(name.size(), 40)), name.data(), known.c_str(),
+       did_you_mean(name, known).c_str());
 }
 
 }  // namespace libknng

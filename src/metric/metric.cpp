@@ -4,7 +4,6 @@
 #include <cfloat>
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "core/error.h"
 #include "core/letter_case.h"
@@ -81,11 +80,9 @@ std::string unknown_metric(std::string_view name) {
   std::string text = std::string("it takes ") + metric_names();
   for (const Elsewhere& m : kElsewhere)
     if (is_listed(m.names, name)) return text.append("; ").append(m.here);
-  std::vector<std::string_view> words;
-  for (const Metric& m : kMetrics) {
-    words.emplace_back(m.name);
-    add_listed_words(m.aliases, words);
-  }
+  std::string words = metric_names();
+  for (const Metric& m : kMetrics)
+    if (*m.aliases) words.append(", ").append(m.aliases);
   return text + did_you_mean(name, words);
 }
 

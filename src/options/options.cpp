@@ -72,13 +72,9 @@ const Option& find(std::string_view key) {
   for (const Option& o : kOptions)
     if (key == o.name) return o;
   std::string known;
-  std::vector<std::string_view> names;
-  for (const Option& o : kOptions) {
-    known.append(known.empty() ? "" : ", ").append(o.name);
-    names.emplace_back(o.name);
-  }
+  for (const Option& o : kOptions) known.append(known.empty() ? "" : ", ").append(o.name);
   fail(KNNG_ERR_OPTION, "key", "unknown setting '%.*s'; the settings are %s%s", static_cast<int>(key.size()),
-       key.data(), known.c_str(), did_you_mean(key, names).c_str());
+       key.data(), known.c_str(), did_you_mean(key, known).c_str());
 }
 
 // The metric table has the metrics' names.
@@ -89,10 +85,9 @@ int shown_length(std::string_view value) { return static_cast<int>(std::min<std:
 
 // Of a setting that takes words.
 std::string word_near(const Option& o, std::string_view value) {
-  std::vector<std::string_view> words;
-  if (o.kind == Kind::word || o.kind == Kind::device) add_listed_words(o.range, words);
-  std::erase_if(words, [](std::string_view word) { return word.find_first_of(":.") != std::string_view::npos; });
-  return did_you_mean(value, words);
+  if (o.kind == Kind::device)
+    return did_you_mean(same_word(value.substr(0, 3), "gpu") ? "cuda" : value, "auto, cpu, cuda");
+  return o.kind == Kind::word ? did_you_mean(value, o.range) : "";
 }
 
 // source: what stands behind the value, where it came from; or "".

@@ -343,6 +343,9 @@ static void words(void** state) {
   unsigned char bytes[40];
   knng_matrix out = knng_packed(KNNG_U8, 40, 1, bytes);
   knng_sparse* s = NULL;
+  EXPECT_ERROR(knng_graph_stat(f->g, "duplicate", &number, &reported), KNNG_ERR_OPTION,
+               "seconds_total; did you mean 'duplicates'?");
+  EXPECT_ERROR(knng_graph_text(f->g, "engin", NULL, 0, NULL, &reported), KNNG_ERR_OPTION, "did you mean 'engine'?");
   EXPECT_ERROR(knng_graph_stat(f->g, "speed", &number, &reported), KNNG_ERR_OPTION, "speed", "ties_at_k",
                "seconds_total");
   EXPECT_ERROR(knng_graph_text(f->g, "colour", buf, sizeof buf, NULL, &reported), KNNG_ERR_OPTION, "colour",

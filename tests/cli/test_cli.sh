@@ -507,6 +507,10 @@ grep -q "did you mean 'cosine'?" err || die 'cosin is near cosine'
 "$knng" build x.npy -k 3 -m Cosin 2>&1 | grep -o 'did you mean' | wc -l | grep -qx 1 || die 'a suggestion is made twice'
 refused 2 "did you mean 'pearson'?" "$knng" build x.npy -k 3 -m pearsn
 refused 2 "did you mean 'metric'?" "$knng" build x.npy -k 3 --set metrik=cosine
+refused 2 "did you mean 'cuda'?" "$knng" build x.npy -k 3 --device gpu
+refused 2 "did you mean 'cpu'?" "$knng" build x.npy -k 3 --device CPU
+refused 2 '--metric l3: it takes' "$knng" build x.npy -k 3 -m l3
+! grep -q 'did you mean' err || die 'l3 is as near to l1 as to l2'
 refused 2 '--value similarity goes with metric=cosine' "$knng" build x.npy -k 3 --value similarity
 # A short option with its value behind =, as a long one has it.
 expect 0 "$knng" build x.npy -k=7 -m=minkowski -p=3 -o=equals.npz -q
