@@ -215,7 +215,8 @@ contains
   end subroutine
 
   !> Writes the graph to a file: "knng" keeps everything, "npz" is NumPy's; "mtx", "tsv", "ivecs" and "ibin" are for other
-  !> programs and not loaded again; without format the suffix tells.
+  !> programs and not loaded again; without format the suffix tells. A file that is there is replaced if it is a graph, or
+  !> empty; any other may be data and stays.
   subroutine save_graph(self, path, format, control, stat, errmsg, error)
     class(knng_graph), intent(in) :: self
     character(*), intent(in) :: path

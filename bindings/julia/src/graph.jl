@@ -187,7 +187,8 @@ end
     save(g::Graph, path; format = nothing, progress, stop, max_bytes)
 
 Writes the graph to a file: `.knng`, which keeps everything, or `.npz` for NumPy; `.mtx`, `.tsv`, `.ivecs` (values go to `.fvecs`) and `.ibin`
-(values go to `.fbin`) for other programs, which `load_graph` does not read. An interrupted call leaves no half file.
+(values go to `.fbin`) for other programs, which `load_graph` does not read. An interrupted call leaves no half file. A file
+that is there is replaced if it is a graph, or empty; any other may be data and stays (`:io`).
 """
 function save(g::Graph, path::AbstractString; format::Union{Nothing,AbstractString} = nothing, control...)
     kind = format === nothing ? C_NULL : String(format)

@@ -366,7 +366,8 @@ class Graph:
     # ---- Files
 
     def save(self, path: Any, format: Optional[str] = None, *, progress: Progress = None) -> None:
-        """Writes the graph to a file, beside its target first, then renamed.
+        """Writes the graph to a file, beside its target first, then renamed. A file that is there is replaced if it is a
+        graph, or empty; any other may be data and stays (knng.FileError).
 
         Args:
             path: a name ending in .knng (keeps everything, with a checksum) or .npz (indices, distances); or, for other

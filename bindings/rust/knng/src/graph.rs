@@ -125,9 +125,9 @@ impl Graph {
 
     /// Writes the graph to a file, whose suffix tells the format: `.knng`, which keeps everything, or `.npz` for NumPy;
     /// `.mtx`, `.tsv`, `.ivecs` (values go to `.fvecs`) and `.ibin` (values go to `.fbin`) for other programs, which are not
-    /// loaded again. An interrupted call leaves no half file.
+    /// loaded again. An interrupted call leaves no half file. A file that is there is replaced if it is a graph, or empty.
     /// # Errors
-    /// [`Io`](ErrorKind::Io); [`Option`](ErrorKind::Option) for a suffix that tells no format;
+    /// [`Io`](ErrorKind::Io), also for a file that is there and may be data; [`Option`](ErrorKind::Option) for a suffix that tells no format;
     /// [`Range`](ErrorKind::Range) for what a format cannot hold;
     /// [`Unsupported`](ErrorKind::Unsupported) with what to install.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
