@@ -44,6 +44,9 @@ std::string kind_of(const knng_graph* g) {
 }
 
 void describe_graph(const Arguments& a) {
+  for (const Given& given : a.settings)
+    if (given.option == "--transpose")
+      throw Failure(kUsage, "--transpose: '" + plain(a.graph) + "' is no data file, whose points could be its columns");
   Progress progress(false);
   const Graph g = read_graph(a, progress);
   knng_matrix ids = knng_packed(KNNG_I64, 0, 0, nullptr), values = ids;
@@ -71,7 +74,9 @@ void describe_graph(const Arguments& a) {
 }
 
 void describe_data(const Arguments& a) {
-  if (!a.rows.empty()) throw Failure(kUsage, "--row: '" + plain(a.graph) + "' is no graph; it takes .npz or .knng");
+  if (!a.rows.empty() || a.report)
+    throw Failure(kUsage,
+                  (a.report ? "--report: '" : "--row: '") + plain(a.graph) + "' is no graph; it takes .npz or .knng");
   const Handle h = make_handle(a.settings);
   Progress progress(false);
   read_files(h.get(), {a.graph}, progress);

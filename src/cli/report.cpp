@@ -83,8 +83,8 @@ knng_plan report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
   line("graph", "k = " + count(k) + ", " + metric + ", precision " + setting(h, "precision"));
   std::fflush(stdout);
   require_fit(h, p);
-  line("plan", count(p.tiles) + " tiles of " + count(p.tile_rows) + " x " + count(p.tile_cols) + " rows, " +
-                   count(p.devices) + (p.devices == 1 ? " device" : " devices"));
+  line("plan", count(p.tiles) + (p.tiles == 1 ? " tile of " : " tiles of ") + count(p.tile_rows) + " x " +
+                   count(p.tile_cols) + " rows, " + count(p.devices) + (p.devices == 1 ? " device" : " devices"));
   line("memory", bytes(static_cast<double>(p.host_bytes)) + " planned, --max-memory " +
                      std::to_string(p.smallest_host) + " would do" +
                      (query_rows > 0 ? ", beside the queries' own rows" : ""));

@@ -145,7 +145,9 @@ done
 refused 2 '--row=300: the graph has rows 0 to 299' "$knng" info g.knng --row 0 --row 300
 refused 2 '--row=-1: ' "$knng" info g.knng --row=-1
 refused 2 '--row=x: it takes a whole number' "$knng" info g.knng --row x
-refused 2 "'x.npy' is no graph" "$knng" info x.npy --row 0
+refused 2 "--row: 'x.npy' is no graph" "$knng" info x.npy --row 0
+refused 2 "--report: 'x.npy' is no graph" "$knng" info x.npy --report
+refused 2 "--transpose: 'g.npz' is no data file" "$knng" info g.npz --transpose
 refused 2 '--row and --report' "$knng" info g.knng --row 0 --report
 
 # Within a limit: of the file, then of the report, whose in-degrees take as much as the graph says it has columns.
@@ -414,7 +416,7 @@ cmp -s g.npz there.npz || die "a refused conversion changed its output"
 
 # estimate, devices, settings, version
 expect 0 "$knng" estimate x.npy -k 7
-out_has '^plan  *[0-9,]+ tiles of'
+out_has '^plan  *[0-9,]+ tiles? of'
 out_has '^memory  *[0-9]'
 least=$(sed -n 's/^memory.* --max-memory \([0-9]*\) would do$/\1/p' out)
 expect 0 "$knng" build x.npy -k 7 --device cpu --max-memory "$least" -q -o least.npz
@@ -505,12 +507,12 @@ refused 2 "did you mean 'cosine'?" "$knng" build x.npy -k 3 -m Cosin
 refused 2 "metric=cosin: it takes" "$knng" build x.npy -k 3 --set metric=cosin
 grep -q "did you mean 'cosine'?" err || die 'cosin is near cosine'
 "$knng" build x.npy -k 3 -m Cosin 2>&1 | grep -o 'did you mean' | wc -l | grep -qx 1 || die 'a suggestion is made twice'
-refused 2 "did you mean 'pearson'?" "$knng" build x.npy -k 3 -m pearsn
-refused 2 "did you mean 'metric'?" "$knng" build x.npy -k 3 --set metrik=cosine
 refused 2 "did you mean 'cuda'?" "$knng" build x.npy -k 3 --device gpu
 refused 2 "did you mean 'cpu'?" "$knng" build x.npy -k 3 --device CPU
 refused 2 '--metric l3: it takes' "$knng" build x.npy -k 3 -m l3
 ! grep -q 'did you mean' err || die 'l3 is as near to l1 as to l2'
+refused 2 "did you mean 'pearson'?" "$knng" build x.npy -k 3 -m pearsn
+refused 2 "did you mean 'metric'?" "$knng" build x.npy -k 3 --set metrik=cosine
 refused 2 '--value similarity goes with metric=cosine' "$knng" build x.npy -k 3 --value similarity
 # A short option with its value behind =, as a long one has it.
 expect 0 "$knng" build x.npy -k=7 -m=minkowski -p=3 -o=equals.npz -q
