@@ -348,10 +348,16 @@ std::string unexpected(const CLI::App& app) {
   return command + " has no option '" + word + "'" + (setting.empty() ? did_you_mean(word, names) : setting);
 }
 
+// The parser's own words, on one line. "--row: 1 required N missing" is what it says of an option without its value.
 std::string one_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+  constexpr std::string_view kRequired = ": 1 required ", kMissing = " missing";
+  const std::size_t at = text.find(kRequired);
+  if (at == std::string::npos || !text.ends_with(kMissing)) return text;
+  const std::size_t value = at + kRequired.size();
+  return text.substr(0, at) + " takes a value, " + text.substr(value, text.size() - kMissing.size() - value) +
+         ": there is none";
 }
 
 }  // namespace

@@ -578,6 +578,8 @@ ln -s /dev/null null.npz
 refused 4 'a device' "$knng" build missing.npy -k 3 -o null.npz
 refused 2 'tells no format' "$knng" build missing.npy -k 3 -o /dev/null
 refused 2 '--output: the name of the file is empty' "$knng" build x.npy -k 3 -o ''
+refused 2 '--output takes a value, OUT: there is none' "$knng" build x.npy -k 3 -o
+refused 2 '--row takes a value, N: there is none' "$knng" info g.npz --row
 refused 2 '--output: the name of the file is empty' "$knng" query x.npy q.npy -k 3 --output ''
 # An output that is an input by another name: through a link of either kind.
 cp x.npy input.npy
