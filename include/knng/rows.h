@@ -48,8 +48,9 @@ KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_co
  * The suffix of the name says the format: .npy (NumPy, C or Fortran order, also big-endian), -ubyte, .idx (IDX of
  * unsigned bytes; more than two dimensions are flattened to points x the rest), .csv, .tsv, .tab (text tables, perhaps
  * with a header and names of rows, read as float64), each also with .gz behind it (needs the formats library); .fvecs,
- * .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin; .h5, .hdf5 and .h5ad (HDF5, AnnData; needs the HDF5 library), with a
- * path in the file behind a colon, as in x.h5:a/b. Suffixes may be in capitals. docs/guide/files.md has the formats.
+ * .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin; .h5, .hdf5, .h5ad, .h5mu and .loom (HDF5, AnnData, MuData, Loom; needs
+ * the HDF5 library), with a path in the file behind a colon, as in x.h5:a/b. Suffixes may be in capitals. docs/guide/files.md
+ * has the formats.
  * The rows of the file are the points, or its columns under file_points=columns.
  * @param h    the handle
  * @param path file name

@@ -102,7 +102,7 @@ endif()
 if(KNNG_HAVE_HDF5)
   knng_package(hdf5 libknng-hdf5 libs "HDF5 files"
     "${about}This package has what libknng loads to read rows from HDF5 and AnnData
-files: .h5, .hdf5 and .h5ad."
+files: .h5, .hdf5, .h5ad, .h5mu and .loom."
     COMPONENTS runtime)
 endif()
 

@@ -31,14 +31,14 @@ auto naming_file(const std::string& path, F&& f) {
   }
 }
 
-// The data set that a file holds: its rows are the points, or its columns.
+// The data set that a file holds: its rows, as the reader has them, are the points, or its columns.
 struct FilePoints {
   bool columns;
   std::int64_t n, dim;
 };
 
 FilePoints points_of(const RowReader& reader, const Settings& settings) {
-  const bool columns = settings.is(Setting::file_points, "columns");
+  const bool columns = settings.is(Setting::file_points, "columns") != reader.turned();
   return {columns, columns ? reader.cols() : reader.rows(), columns ? reader.rows() : reader.cols()};
 }
 

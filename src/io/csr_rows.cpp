@@ -29,10 +29,12 @@ class CsrReader final : public RowReader {
     dtype_ = matrix_->shape().array[KNNG_HDF5_VALUES].dtype;
     rows_ = matrix_->shape().rows;
     cols_ = matrix_->shape().cols;
+    turned_ = matrix_->shape().form == KNNG_HDF5_CSC;
   }
 
   void read(std::int64_t count, std::byte* dst) override;
   void finish() override;
+  RowsTaken taken() const override { return matrix_->taken(); }
   std::int64_t bytes_beside() const override {
     const std::int64_t piece = piece_values() * (dtype_bytes(dtype_) + kIndex) + piece_rows() * kIndex;
     std::int64_t all = checked_add(piece, checked_mul(cols_, kIndex, "path"), "path");
@@ -51,6 +53,8 @@ class CsrReader final : public RowReader {
   void fetch();
   template <class Item>
   void read_row(std::byte* row, std::int64_t count);
+  // For messages: what a row has one value of at most, as the file has it.
+  std::string place(std::int64_t number) const { return (turned_ ? "row " : "column ") + text(number); }
   [[noreturn]] void fail_format(const std::string& what, std::int64_t given, std::int64_t limit);
 
   const std::unique_ptr<Hdf5Matrix> matrix_;
@@ -101,8 +105,8 @@ void CsrReader::read_row(std::byte* row, std::int64_t count) {
     for (std::int64_t i = 0; i < now; ++i, value += sizeof(Item)) {
       const std::int64_t column = column_piece_[served_ + i];
       if (column < 0 || column >= cols_)
-        fail_format("a value is in column " + text(column) + " of " + text(cols_), column, cols_);
-      if (last_row_[column] == row_ + 1) fail_format("two values are in column " + text(column), column, 1);
+        fail_format("a value is in " + place(column) + " of " + text(cols_), column, cols_);
+      if (last_row_[column] == row_ + 1) fail_format("two values are in " + place(column), column, 1);
       last_row_[column] = row_ + 1;
       std::memcpy(row + column * static_cast<std::int64_t>(sizeof(Item)), value, sizeof(Item));
     }

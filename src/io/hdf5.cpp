@@ -16,7 +16,7 @@ struct Suffix {
   std::string_view text;
   bool anndata;
 };
-constexpr Suffix kSuffixes[] = {{".h5", false}, {".hdf5", false}, {".h5ad", true}};
+constexpr Suffix kSuffixes[] = {{".h5", false}, {".hdf5", false}, {".h5ad", true}, {".h5mu", false}, {".loom", false}};
 
 class DenseReader final : public RowReader {
  public:
@@ -28,6 +28,7 @@ class DenseReader final : public RowReader {
   }
   void read(std::int64_t count, std::byte* dst) override { stream_.read(count, dst); }
   void finish() override { source_->require_unchanged(); }
+  RowsTaken taken() const override { return matrix_->taken(); }
   std::int64_t bytes_beside() const override { return stream_.bytes_beside(); }
   std::unique_ptr<const RowFile> stay() const override {
     const std::int64_t at = matrix_->shape().array[KNNG_HDF5_VALUES].at;
@@ -62,7 +63,8 @@ std::unique_ptr<RowReader> open_hdf5(const Hdf5Name& name, Young young, Monitor*
     fail(KNNG_ERR_ARGUMENT, "path", "%s: no data set is named behind the colon", shown(name.file + ":").c_str());
   auto matrix = std::make_unique<Hdf5Matrix>(source->file(), name.path ? name.path->c_str() : nullptr,
                                              name.anndata ? KNNG_HDF5_ANNDATA : KNNG_HDF5_ONLY);
-  if (matrix->shape().sparse) return csr_rows(std::move(matrix));
+  const std::int32_t form = matrix->shape().form;
+  if (form != KNNG_HDF5_DENSE && form != KNNG_HDF5_RECORDS) return csr_rows(std::move(matrix));
   return std::make_unique<DenseReader>(std::move(source), std::move(matrix));
 }
 

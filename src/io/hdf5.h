@@ -18,7 +18,7 @@ struct Hdf5Name {
   std::optional<std::string> path;  // in the file
   bool anndata = false;
 };
-inline constexpr char kHdf5Suffixes[] = ".h5 .hdf5 .h5ad";
+inline constexpr char kHdf5Suffixes[] = ".h5 .hdf5 .h5ad .h5mu .loom";
 // Nothing if the name is none of such a file. The first suffix with a colon behind it ends the file's name.
 std::optional<Hdf5Name> hdf5_name(std::string_view name);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "core/checked.h"
@@ -43,6 +44,12 @@ Hdf5Matrix::Hdf5Matrix(std::shared_ptr<const File> file, const char* path, std::
     fail_with(file_.file().path(), error);
   matrix_.reset(matrix);
   name_ = file_.file().path() + ":" + shape_.path;
+}
+
+RowsTaken Hdf5Matrix::taken() const {
+  constexpr const char* kForms[] = {"dense", "records", "csr", "csc", "10x"};
+  static_assert(std::size(kForms) == KNNG_HDF5_10X + 1);
+  return {.matrix = shape_.path, .form = kForms[shape_.form]};
 }
 
 void Hdf5Matrix::read(std::int32_t array, std::int64_t first, std::int64_t count, std::byte* dst) {

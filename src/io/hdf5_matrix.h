@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "io/formats.h"
 #include "io/hdf5_seam.h"
+#include "io/rows_taken.h"
 
 namespace libknng {
 
@@ -23,6 +24,7 @@ class Hdf5Matrix {
   const knng_hdf5_shape& shape() const noexcept { return shape_; }
   // For messages: file and path.
   const std::string& name() const noexcept { return name_; }
+  RowsTaken taken() const;
   void read(std::int32_t array, std::int64_t first, std::int64_t count, std::byte* dst);
   void require_unchanged() const { file_.file().require_unchanged(); }
 

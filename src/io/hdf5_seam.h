@@ -8,7 +8,7 @@
 
 #include "io/formats_seam.h"
 
-#define KNNG_HDF5_SEAM_VERSION 1u
+#define KNNG_HDF5_SEAM_VERSION 2u
 #define KNNG_HDF5_FILE "libknng_hdf5.so"
 #define KNNG_HDF5_ENTRY "knng_hdf5_entry"
 
@@ -26,16 +26,21 @@ typedef struct knng_hdf5_array {
   int64_t unpack_bytes; /* that libhdf5 takes to unpack a chunk */
 } knng_hdf5_array;
 
-/* Of a dense matrix rows_of is all. Of a sparse one by rows (CSR) values, columns and firsts have one dimension: row i
- * has the values firsts[i] to firsts[i + 1] - 1. */
+/* Of a sparse matrix by rows values, columns and firsts have one dimension: row i has the values firsts[i] to
+ * firsts[i + 1] - 1. Of others VALUES is all. */
 enum { KNNG_HDF5_VALUES = 0, KNNG_HDF5_COLUMNS = 1, KNNG_HDF5_FIRSTS = 2 };
+
+/* How a matrix is in the file: as a data set; as a member of records; sparse, by rows (CSR), by columns (CSC: what
+ * comes through the seam is its transpose, by rows), or as 10x Genomics writes it: genes x barcodes by columns, of
+ * which the barcodes are the rows here. */
+enum { KNNG_HDF5_DENSE = 0, KNNG_HDF5_RECORDS = 1, KNNG_HDF5_CSR = 2, KNNG_HDF5_CSC = 3, KNNG_HDF5_10X = 4 };
 
 typedef struct knng_hdf5_shape {
   const char* path; /* in the file; owned by the matrix */
   int64_t rows;
   int64_t cols;
-  int32_t sparse;
-  knng_hdf5_array array[3]; /* a dense matrix has VALUES alone */
+  int32_t form;
+  knng_hdf5_array array[3];
 } knng_hdf5_shape;
 
 /* Which one is wanted where no path is given: the only one there is, or what AnnData has first. */

@@ -103,10 +103,12 @@ std::unique_ptr<RowReader> open_by_name(const std::string& path, Young young, Mo
 
 std::unique_ptr<RowReader> open_reader(const std::string& path, Young young, Monitor* monitor) {
   std::unique_ptr<RowReader> reader = open_by_name(path, young, monitor);
-  if (reader->rows() < 1 || reader->cols() < 1)
-    fail(KNNG_ERR_RANGE, "path", {.given = reader->rows() < 1 ? reader->rows() : reader->cols(), .limit = 1},
-         "%s has %lld rows of %lld columns; both must be at least 1", shown(path).c_str(),
-         static_cast<long long>(reader->rows()), static_cast<long long>(reader->cols()));
+  std::int64_t rows = reader->rows(), cols = reader->cols();
+  if (reader->turned()) std::swap(rows, cols);
+  if (rows < 1 || cols < 1)
+    fail(KNNG_ERR_RANGE, "path", {.given = rows < 1 ? rows : cols, .limit = 1},
+         "%s has %lld rows of %lld columns; both must be at least 1", shown(path).c_str(), static_cast<long long>(rows),
+         static_cast<long long>(cols));
   return reader;
 }
 

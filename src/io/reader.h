@@ -8,6 +8,7 @@
 #include <string>
 
 #include "dataset/row_file.h"
+#include "io/rows_taken.h"
 #include "io/source.h"
 
 namespace libknng {
@@ -19,6 +20,10 @@ class RowReader {
   std::int32_t dtype() const noexcept { return dtype_; }
   std::int64_t rows() const noexcept { return rows_; }
   std::int64_t cols() const noexcept { return cols_; }
+  // Whether the matrix is read as its transpose: these rows are its columns, as its form has them in a file.
+  bool turned() const noexcept { return turned_; }
+  // What was taken of a file whose name leaves that open.
+  virtual RowsTaken taken() const { return {}; }
 
   // The next `count` rows, packed row-major in native byte order, into dst. Throws KNNG_ERR_IO or KNNG_ERR_FORMAT.
   virtual void read(std::int64_t count, std::byte* dst) = 0;
@@ -33,6 +38,7 @@ class RowReader {
   std::int32_t dtype_ = 0;
   std::int64_t rows_ = 0;
   std::int64_t cols_ = 0;
+  bool turned_ = false;
 };
 
 // Throws KNNG_ERR_IO, KNNG_ERR_FORMAT, KNNG_ERR_UNSUPPORTED (with the package to install where that helps). monitor:

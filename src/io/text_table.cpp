@@ -42,6 +42,12 @@ class TextTable final : public RowReader {
       if (!line.empty()) fail_changed();
     lines_.source().finish();
   }
+  RowsTaken taken() const override {
+    const auto word = [](bool taken) { return taken ? "yes" : "no"; };
+    return {.header = word(layout_.header),
+            .row_names = word(layout_.row_names),
+            .separator = separator_name(layout_.separator)};
+  }
   std::int64_t bytes_beside() const override {
     return lines_.buffer_bytes() + static_cast<std::int64_t>(layout_.header_line.size());
   }

@@ -44,30 +44,31 @@ static void write_attribute(hid_t group, const char* name, hid_t type, hid_t spa
   H5Aclose(a);
 }
 
-static void write_sparse(const char* path, const test_rows* rows) {
+static void write_sparse_as(const char* path, const test_rows* rows, int by_columns) {
   const hid_t file = create(path), group = good(H5Gcreate2(file, "X", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   const size_t most = (size_t)(rows->n * rows->d);
   double* const data = malloc(most * sizeof *data);
-  int64_t *const columns = malloc(most * sizeof *columns), *const firsts =
-                                                               malloc((size_t)(rows->n + 1) * sizeof *firsts);
+  const int64_t lines = by_columns ? rows->d : rows->n, across = by_columns ? rows->n : rows->d;
+  int64_t *const columns = malloc(most * sizeof *columns), *const firsts = malloc((size_t)(lines + 1) * sizeof *firsts);
   hsize_t count = 0;
   firsts[0] = 0;
-  for (int64_t i = 0; i < rows->n; ++i) {
-    for (int64_t c = 0; c < rows->d; ++c) {
-      if (rows->x[i * rows->d + c] == 0) continue;
-      data[count] = rows->x[i * rows->d + c];
+  for (int64_t i = 0; i < lines; ++i) {
+    for (int64_t c = 0; c < across; ++c) {
+      const double value = rows->x[by_columns ? c * rows->d + i : i * rows->d + c];
+      if (value == 0) continue;
+      data[count] = value;
       columns[count++] = c;
     }
     firsts[i + 1] = (int64_t)count;
   }
-  const hsize_t chunk = 64, two = 2, ends = (hsize_t)rows->n + 1;
+  const hsize_t chunk = count < 64 ? count : 64, two = 2, ends = (hsize_t)lines + 1;
   write_set(file, "X/data", H5T_IEEE_F64LE, 1, &count, &chunk, data);
   write_set(file, "X/indices", H5T_STD_I64LE, 1, &count, &chunk, columns);
   write_set(file, "X/indptr", H5T_STD_I64LE, 1, &ends, NULL, firsts);
   const hid_t text = good(H5Tcopy(H5T_C_S1)), one = good(H5Screate(H5S_SCALAR)),
               pair = good(H5Screate_simple(1, &two, NULL));
   good(H5Tset_size(text, H5T_VARIABLE));
-  const char* const encoding = "csr_matrix";
+  const char* const encoding = by_columns ? "csc_matrix" : "csr_matrix";
   const int64_t shape[2] = {rows->n, rows->d};
   write_attribute(group, "encoding-type", text, one, &encoding);
   write_attribute(group, "shape", H5T_STD_I64LE, pair, shape);
@@ -80,6 +81,8 @@ static void write_sparse(const char* path, const test_rows* rows) {
   free(columns);
   free(firsts);
 }
+
+static void write_sparse(const char* path, const test_rows* rows) { write_sparse_as(path, rows, 0); }
 
 static void expect_rows(const knng* h, int64_t rows) {
   int64_t n = -1;
@@ -97,6 +100,7 @@ static void graphs_are_those_of_npy(void** state) {
   write_dense("x.h5", &rows, NULL);
   write_dense("packed.hdf5", &rows, chunk);
   write_sparse("x.h5ad", &rows);
+  write_sparse_as("columns.h5ad", &rows, 1);
   write_sparse("q.h5ad", &queries);
   knng* npy = HANDLE(NULL, "device", "cpu");
   expect_ok(knng_add_file(npy, "x.npy", NULL, NULL), "x.npy");
@@ -105,7 +109,7 @@ static void graphs_are_those_of_npy(void** state) {
   static const struct {
     const char* name;
     int can_stay;
-  } files[] = {{"x.h5", 1}, {"x.h5:x", 1}, {"packed.hdf5:/x", 0}, {"x.h5ad", 0}, {"x.h5ad:X", 0}};
+  } files[] = {{"x.h5", 1}, {"x.h5:x", 1}, {"packed.hdf5:/x", 0}, {"x.h5ad", 0}, {"x.h5ad:X", 0}, {"columns.h5ad", 0}};
   for (size_t f = 0; f < sizeof files / sizeof *files; ++f)
     for (int stays = 0; stays < 2; ++stays) {
       knng* h = HANDLE(NULL, "device", "cpu");
@@ -156,10 +160,11 @@ static void columns_are_points(void** state) {
   const hsize_t chunk[2] = {4, 30};
   write_dense("turned.h5", &turned, chunk);
   write_sparse("turned.h5ad", &turned);
+  write_sparse_as("columns.h5ad", &turned, 1);
   knng* direct = HANDLE(&points, "device", "cpu");
   knng_graph* expected = built(direct, 5);
-  static const char* const names[] = {"turned.h5", "turned.h5ad"};
-  for (int f = 0; f < 2; ++f) {
+  static const char* const names[] = {"turned.h5", "turned.h5ad", "columns.h5ad"};
+  for (int f = 0; f < 3; ++f) {
     knng* h = HANDLE(NULL, "device", "cpu", "file_points", "columns");
     expect_ok(knng_add_file(h, names[f], NULL, NULL), names[f]);
     knng_graph* g = built(h, 5);
@@ -201,6 +206,18 @@ static void within_a_limit(void** state) {
 
 static void refusals_point(void** state) {
   (void)state;
+  /* The place in the data set, whose rows a file by columns has across. */
+  double sparse_values[12] = {1, 0, 0, 0, 0, NAN, 0, 0, 0, 0, 0, 2};
+  test_rows sparse = rows_from(KNNG_F64, 4, 3, sparse_values);
+  for (int by_columns = 0; by_columns < 2; ++by_columns) {
+    write_sparse_as("nan.h5ad", &sparse, by_columns);
+    knng* h = HANDLE(NULL, "device", "cpu");
+    EXPECT_ERROR(knng_add_file(h, "nan.h5ad", NULL, &reported), KNNG_ERR_DATA, "nan.h5ad");
+    assert_int_equal(reported.row, 1);
+    assert_int_equal(reported.col, 2);
+    knng_destroy(h);
+  }
+  rows_free(&sparse);
   double values[12] = {1, 2, 3, 4, 5, 6, 7, NAN, 9, 10, 11, 12};
   const hsize_t shape[2] = {4, 3};
   const hid_t file = create("nan.h5");

@@ -65,7 +65,8 @@ constexpr std::array kFormats = {
     Format{"x.tsv", false, false},
 #ifdef KNNG_FUZZ_HDF5
     Format{"x.h5", false, false},       Format{"y.h5", false, false},     Format{"x.h5ad", false, false},
-    Format{"y.h5ad", false, false},
+    Format{"y.h5ad", false, false},     Format{"z.h5ad", false, false},   Format{"z.h5", false, false},
+    Format{"u.h5ad", false, false},     Format{"v.h5ad", false, false},
 #endif
 };
 
@@ -78,7 +79,8 @@ void require(bool holds, const char* what) {
 void read_all_rows(const std::string& path) {
   const auto reader = open_reader(path);
   // Of sparse rows nothing tells how many columns of zeros are too many.
-  if (path.ends_with(".h5ad") && reader->cols() > 10000) return;
+  const std::string form = reader->taken().form;
+  if ((form == "csr" || form == "csc" || form == "10x") && reader->cols() > 10000) return;
   const std::int64_t row_bytes = checked_mul(reader->cols(), checked_dtype_bytes(reader->dtype(), "dtype"), "cols");
   // What a small file claims must have been refused before this memory is asked for: deflate makes at most 1032 of 1.
   require(checked_mul(row_bytes, reader->rows(), "rows") < std::int64_t{64} << 20, "a size that cannot be true");
@@ -170,23 +172,55 @@ std::string content(const std::string& path) {
 #include "fuzz/packed_seeds.inc"
 
 #ifdef KNNG_FUZZ_HDF5
-std::string hdf5_file(hdf5::Writer::Version version, bool sparse) {
-  const std::string path = directory() + "/seed.h5", items(60 * sizeof(float), '\x3f');
+using Version = hdf5::Writer::Version;
+const std::string kItems(60 * sizeof(float), '\x3f');
+
+template <class Fill>
+std::string hdf5_file(Version version, Fill&& fill) {
+  const std::string path = directory() + "/seed.h5";
   {
     const hdf5::Writer file(path, version);
-    if (sparse) {
-      file.group("X");
-      file.text("X", "encoding-type", "csr_matrix");
-      file.integers("X", "shape", {3, 4});
-      file.add("X/data", {4}, H5T_IEEE_F32LE, items);
-      file.add("X/indices", {4}, H5T_STD_I32BE, std::string("\0\0\0\1\0\0\0\3\0\0\0\2\0\0\0\1", 16), {.chunk = {2}});
-      file.add("X/indptr", {4}, H5T_STD_U8LE, std::string("\0\2\3\4", 4));
-    } else {
-      file.add("a/x", {20, 3}, H5T_IEEE_F32LE, items, {.chunk = {6, 2}, .gzip = 6, .shuffle = true});
-      file.add("line", {60}, H5T_IEEE_F32LE, items);
-    }
+    fill(file);
   }
   return content(path);
+}
+
+std::string dense_file(Version version) {
+  return hdf5_file(version, [](const hdf5::Writer& file) {
+    file.add("a/x", {20, 3}, H5T_IEEE_F32LE, kItems, {.chunk = {6, 2}, .gzip = 6, .shuffle = true});
+    file.add("line", {60}, H5T_IEEE_F32LE, kItems);
+  });
+}
+
+// Without an encoding it is a matrix as 10x Genomics has it.
+std::string sparse_file(Version version, const char* encoding) {
+  return hdf5_file(version, [&](const hdf5::Writer& file) {
+    const std::string group = encoding ? "X" : "matrix";
+    file.group(group);
+    if (encoding) {
+      file.text(group, "encoding-type", encoding);
+      file.integers(group, "shape", {3, 3});
+    } else {
+      file.add(group + "/shape", {2}, H5T_STD_I32LE, bytes_of(std::int32_t{3}) + bytes_of(std::int32_t{3}));
+      file.add(group + "/barcodes", {3}, H5T_STD_U8LE, "abc");
+    }
+    file.add(group + "/data", {4}, H5T_IEEE_F32LE, kItems);
+    file.add(group + "/indices", {4}, H5T_STD_I32BE, std::string("\0\0\0\1\0\0\0\2\0\0\0\2\0\0\0\1", 16),
+             {.chunk = {2}});
+    file.add(group + "/indptr", {4}, H5T_STD_U8LE, std::string("\0\2\3\4", 4));
+  });
+}
+
+// Records, as AnnData before 0.7 has them.
+std::string record_file(Version version, const hdf5::Storage& storage) {
+  return hdf5_file(version, [&](const hdf5::Writer& file) {
+    const hsize_t items = 3;
+    const hid_t type = hdf5::good(H5Tcreate(H5T_COMPOUND, 16));
+    hdf5::must(H5Tinsert(type, "n", 0, H5T_STD_I32LE));
+    hdf5::must(H5Tinsert(type, "X_pca", 4, hdf5::good(H5Tarray_create2(H5T_IEEE_F32LE, 1, &items))));
+    file.add("obsm", {15}, type, kItems, storage);
+    file.add("X", {20, 3}, H5T_IEEE_F32LE, kItems);
+  });
 }
 #endif
 
@@ -225,10 +259,14 @@ std::vector<std::string> seeds() {
       "\xef\xbb\xbf,a,\"b, c\"\r\nr1,1.5,-2e3\r\n\"r \"\"2\"\"\", +3 ,\"4\"\r\n\r\n",
       "1\t2.25\n-3\t4e-320\n5\t6",
 #ifdef KNNG_FUZZ_HDF5
-      hdf5_file(hdf5::Writer::Version::earliest, false),
-      hdf5_file(hdf5::Writer::Version::latest, false),
-      hdf5_file(hdf5::Writer::Version::latest, true),
-      hdf5_file(hdf5::Writer::Version::earliest, true),
+      dense_file(Version::earliest),
+      dense_file(Version::latest),
+      sparse_file(Version::latest, "csr_matrix"),
+      sparse_file(Version::earliest, "csr_matrix"),
+      sparse_file(Version::earliest, "csc_matrix"),
+      sparse_file(Version::earliest, nullptr),
+      record_file(Version::earliest, {}),
+      record_file(Version::latest, {.chunk = {4}, .gzip = 6}),
 #endif
   };
 }

@@ -95,8 +95,6 @@ void shapes(void**) {
     must(H5Lcreate_soft("/to itself", file.file(), "to itself", H5P_DEFAULT, H5P_DEFAULT));
     file.group("frame");
     file.text("frame", "encoding-type", "dataframe");
-    file.group("columns");
-    file.text("columns", "encoding-type", "csc_matrix");
   }
   {
     const Writer file(dir / "y.h5");
@@ -110,9 +108,8 @@ void shapes(void**) {
   require_refused(x + "no rows", KNNG_ERR_RANGE, "no rows", "0 rows of 2 columns");
   require_refused(x + "no columns", KNNG_ERR_RANGE, "no columns", "2 rows of 0 columns");
   require_refused(x + "type", KNNG_ERR_FORMAT, "'type'", "is a type, and no data set");
-  require_refused(x + "group", KNNG_ERR_FORMAT, "'group'", "is a group, and no csr_matrix");
+  require_refused(x + "group", KNNG_ERR_FORMAT, "'group'", "is a group, and no sparse matrix");
   require_refused(x + "frame", KNNG_ERR_UNSUPPORTED, "'frame'", "encoding-type 'dataframe'");
-  require_refused(x + "columns", KNNG_ERR_UNSUPPORTED, "'columns'", "sparse by columns (CSC)");
   require_refused(x + "outside", KNNG_ERR_UNSUPPORTED, "'outside'", "a link into another file");
   require_refused(x + "outside/x", KNNG_ERR_UNSUPPORTED, "'outside'", "a link into another file");
   require_refused(x + "to outside", KNNG_ERR_FORMAT, "'to outside'", "has no");

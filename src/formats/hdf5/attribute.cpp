@@ -190,7 +190,8 @@ Found find(const Id& object, const char* name, const knng_formats_input& input) 
   Found found{Bytes(input, base), std::nullopt};
   if (address_bytes != 8 || size_bytes != 8) return found;
   H5O_info_t info;
-  checked(::H5Oget_info(object.get(), &info), what);
+  // Not all of it: sizes of a group's index are found by reading it, damaged ones too.
+  checked(::H5Oget_info2(object.get(), &info, H5O_INFO_BASIC), what);
   if (info.addr > INT64_MAX) return found;
   if (const auto header = header_at(found.file, info.addr)) found.attribute = find_attribute(found.file, *header, name);
   return found;

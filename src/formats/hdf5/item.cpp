@@ -115,6 +115,11 @@ std::string type_name(const Id& type) {
   }
 }
 
+void refuse_type(const std::string& name, const Id& type) {
+  fail(KNNG_ERR_UNSUPPORTED, "%s holds %s; floats of 16 to 64 bits, integers of 8 to 64 and bools are read: convert it",
+       name.c_str(), type_name(type).c_str());
+}
+
 void to_native(void* items, std::int64_t count, const Item& item) noexcept {
   if (!item.swapped) return;
   auto* const data = static_cast<std::byte*>(items);

@@ -18,6 +18,8 @@ struct Item {
 Item item_of(const Id& type);
 // For messages: "text", "floats of 16 bits that are not IEEE 754's", ...
 std::string type_name(const Id& type);
+// Throws KNNG_ERR_UNSUPPORTED for what rows cannot be of. name: of the data set.
+[[noreturn]] void refuse_type(const std::string& name, const Id& type);
 
 // In place.
 void to_native(void* items, std::int64_t count, const Item& item) noexcept;

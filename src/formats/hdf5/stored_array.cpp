@@ -21,22 +21,29 @@ std::int64_t product(std::int64_t a, std::int64_t b, const std::string& name) {
 
 }  // namespace
 
-StoredArray::StoredArray(Id dataset, const std::string& name, int dimensions, Access& file, bool as_int64)
-    : file_(file), name_(name), dataset_(std::move(dataset)), as_int64_(as_int64) {
+StoredArray::StoredArray(Id dataset, const std::string& name, int dimensions, Access& file, Deliver deliver)
+    : file_(file), name_(name), dataset_(std::move(dataset)), deliver_(deliver) {
   type_ = owned(::H5Dget_type(dataset_.get()), name_ + ": its type cannot be read");
   space_ = owned(::H5Dget_space(dataset_.get()), name_ + ": its shape cannot be read");
   item_ = item_of(type_);
-  if (as_int64_ && !item_.integer)
+  const bool as_int64 = deliver_ == Deliver::int64, records = deliver_ == Deliver::records;
+  if (records) {
+    item_ = {.bytes = item_.bytes};
+    // What libhdf5 makes of a damaged size may be anything.
+    if (item_.bytes < 1 || item_.bytes > INT32_MAX)
+      fail(KNNG_ERR_FORMAT, "%s is in records of a size that none can have", name_.c_str());
+  }
+  if (as_int64 && !item_.integer)
     fail(KNNG_ERR_UNSUPPORTED, "%s holds %s; integers are needed", name_.c_str(),
          item_.dtype ? "no integers" : type_name(type_).c_str());
-  if (item_.dtype == 0)
-    fail(KNNG_ERR_UNSUPPORTED, "%s holds %s; floats of 16 to 64 bits, integers of 8 to 64 and bools are read",
-         name_.c_str(), type_name(type_).c_str());
+  if (item_.dtype == 0 && !records) refuse_type(name_, type_);
   find_shape(dimensions);
   bytes_ = product(product(facts_.rows, facts_.cols, name_), item_.bytes, name_);
   find_storage();
-  facts_.dtype = as_int64_ ? KNNG_I64 : item_.dtype;
-  if (item_.swapped || (as_int64_ && item_.bytes != 8)) facts_.at = -1;
+  facts_.dtype = as_int64 ? KNNG_I64 : item_.dtype;
+  if (item_.swapped || (as_int64 && item_.bytes != 8)) facts_.at = -1;
+  if (records && bytes_ > 0 && facts_.at < 0 && !unpacker_)
+    fail(KNNG_ERR_UNSUPPORTED, "%s: its records are stored in a way that is not read", name_.c_str());
 }
 
 void StoredArray::find_shape(int dimensions) {
@@ -127,10 +134,15 @@ void StoredArray::read(std::int64_t first, std::int64_t count, void* dst) const 
   const std::int64_t items = count * facts_.cols;
   auto* const to = static_cast<std::byte*>(dst);
   std::byte* const place =
-      as_int64_ ? to + items * (static_cast<std::int64_t>(sizeof(std::int64_t)) - item_.bytes) : to;
-  unpacker_ ? read_chunks(first, count, place) : read_by_library(first, count, place);
+      deliver_ == Deliver::int64 ? to + items * (static_cast<std::int64_t>(sizeof(std::int64_t)) - item_.bytes) : to;
+  if (unpacker_)
+    read_chunks(first, count, place);
+  else if (deliver_ == Deliver::records)
+    read_in_one_piece(first, count, place);
+  else
+    read_by_library(first, count, place);
   to_native(place, items, item_);
-  if (as_int64_) widen(to, items, item_);
+  if (deliver_ == Deliver::int64) widen(to, items, item_);
 }
 
 // In the file's own type: nothing is converted on the way.
@@ -142,6 +154,14 @@ void StoredArray::read_by_library(std::int64_t first, std::int64_t count, std::b
   const Id memory = owned(::H5Screate_simple(dimensions, extent.data(), nullptr), what);
   checked(::H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr), what);
   checked(::H5Dread(dataset_.get(), type_.get(), memory.get(), space_.get(), H5P_DEFAULT, dst), what);
+}
+
+// libhdf5 would look at each record, for texts of variable length, and believe what the file says of these.
+void StoredArray::read_in_one_piece(std::int64_t first, std::int64_t count, std::byte* dst) const {
+  const std::int64_t row_bytes = facts_.cols * item_.bytes, wanted = count * row_bytes;
+  const knng_formats_input& input = *file_.input;
+  if (input.read_at(input.user, facts_.at + first * row_bytes, dst, wanted) != wanted)
+    fail(KNNG_ERR_FORMAT, "%s cannot be read", name_.c_str());
 }
 
 void StoredArray::read_chunks(std::int64_t first, std::int64_t count, std::byte* dst) const {

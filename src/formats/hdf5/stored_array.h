@@ -16,9 +16,12 @@ namespace knng_hdf5 {
 
 class StoredArray {
  public:
+  // How items are delivered: as they are stored, integers as int64, or records (compound types), bytes of any kind, as
+  // they are stored; of these facts().dtype is 0.
+  enum class Deliver { items, int64, records };
   // Throws KNNG_ERR_UNSUPPORTED or KNNG_ERR_FORMAT with `name` where it is not read. dimensions: that it must have.
-  // file: lives longer. as_int64: integers, delivered as int64.
-  StoredArray(Id dataset, const std::string& name, int dimensions, Access& file, bool as_int64 = false);
+  // file: lives longer.
+  StoredArray(Id dataset, const std::string& name, int dimensions, Access& file, Deliver deliver = Deliver::items);
 
   const knng_hdf5_array& facts() const noexcept { return facts_; }
   void read(std::int64_t first, std::int64_t count, void* dst) const;
@@ -29,6 +32,7 @@ class StoredArray {
   void find_chunks(const Id& creation);
   void read_chunks(std::int64_t first, std::int64_t count, std::byte* dst) const;
   void read_by_library(std::int64_t first, std::int64_t count, std::byte* dst) const;
+  void read_in_one_piece(std::int64_t first, std::int64_t count, std::byte* dst) const;
   const std::byte* read_chunk(std::int64_t row, std::int64_t column) const;
   void require_written(bool all, std::int64_t stored) const;
 
@@ -36,7 +40,7 @@ class StoredArray {
   std::string name_;
   Id dataset_, type_, space_;
   Item item_;
-  bool as_int64_;
+  Deliver deliver_;
   std::int64_t bytes_ = 0;  // of all items
   knng_hdf5_array facts_ = {};
   std::int64_t chunk_rows_ = 0, chunk_cols_ = 0;
