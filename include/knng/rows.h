@@ -60,6 +60,20 @@ KNNG_API knng_status knng_borrow(knng *h, const knng_matrix *rows, const knng_co
  * this build does not read, with what to install where that helps. @since 0.1 */
 KNNG_API knng_status knng_add_file(knng *h, const char *path, const knng_control *control, knng_error *error);
 
+/** Tells what was taken of a file whose name leaves that open, for people to look over: "file" (the name that was
+ * given); of an HDF5 file "matrix" (its path there) and "form" (how it is stored: "dense", "records", "csr", "csc",
+ * "10x"); of a text table "header" and "row_names" (whether the first line and the first column were taken as such:
+ * "yes" or "no") and "separator" ("commas", "semicolons", "tabs"). A text is "" where it goes without saying.
+ * @param h    the handle
+ * @param i    which file, from 0, in the order in which knng_add_file() added them
+ * @param name which text
+ * @param buf, cap, needed as in knng_get(); needed becomes 0 past the last file
+ * @param error NULL, or filled in
+ * @return KNNG_OK; KNNG_ERR_RANGE if cap is too small, or past the last file (argument is then "i", limit their
+ * number); KNNG_ERR_OPTION for an unknown name (the known ones are listed); KNNG_ERR_ARGUMENT. @since 0.9 */
+KNNG_API knng_status knng_file_text(const knng *h, int32_t i, const char *name, char *buf, int64_t cap,
+                                    int64_t *needed, knng_error *error);
+
 /** Size and type of the data set.
  * @param h the handle
  * @param[out] rows  number of rows; may be NULL

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <mutex>
+#include <vector>
 
 #include "core/work.h"
 #include "dataset/dataset.h"
 #include "graph/graph.h"
 #include "graph/sparse.h"
+#include "io/rows_taken.h"
 #include "knng/types.h"
 #include "options/options.h"
 
 struct knng {
   libknng::Dataset data;
   libknng::Settings settings;
+  std::vector<libknng::RowsTaken> files{};
 };
 
 struct knng_graph {

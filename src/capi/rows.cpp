@@ -2,6 +2,9 @@
 #include "knng/rows.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
 
 #include "capi/guard.h"
 #include "capi/objects.h"
@@ -48,7 +51,34 @@ knng_status knng_add_file(knng* h, const char* path, const knng_control* c, knng
   return guard(error, h, [&](const FloatEnv& env) {
     Dataset& data = require(h, "h").data;
     Monitor monitor(read_control(c), env);
-    add_file(data, h->settings, &require(path, "path"), monitor);
+    h->files.emplace_back();  // now: nothing may fail once the rows are there
+    try {
+      h->files.back() = add_file(data, h->settings, &require(path, "path"), monitor);
+    } catch (...) {
+      h->files.pop_back();
+      throw;
+    }
+  });
+}
+
+knng_status knng_file_text(const knng* h, int32_t i, const char* name, char* buf, int64_t cap, int64_t* needed,
+                           knng_error* error) {
+  return guard(error, [&](const FloatEnv&) {
+    const std::vector<RowsTaken>& files = require(h, "h").files;
+    require(name, "name");
+    const auto count = static_cast<std::int64_t>(files.size());
+    if (i < 0 || i >= count) {
+      if (needed) *needed = 0;
+      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = count}, "i=%d: there are %lld files", i,
+           static_cast<long long>(count));
+    }
+    std::string known;
+    for (const RowsTakenText& text : kRowsTakenTexts) {
+      if (std::strcmp(name, text.name) == 0)
+        return copy_text((files[static_cast<std::size_t>(i)].*text.text).c_str(), buf, cap, needed);
+      known.append(known.empty() ? "" : ", ").append(text.name);
+    }
+    fail(KNNG_ERR_OPTION, "name", "name=%s: no such text of a file; there are %s", name, known.c_str());
   });
 }
 

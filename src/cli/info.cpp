@@ -83,6 +83,8 @@ void describe_data(const Arguments& a) {
   const Shape s = shape(h.get());
   line("file", plain(a.graph));
   line("kind", "data");
+  for (const Taken& file : taken(h.get()))
+    for (const auto& [name, value] : file.facts) line(name.c_str(), plain(value));
   line("rows", s.rows);
   line("dimension", s.dim);
   line("type", dtype_name(s.dtype));

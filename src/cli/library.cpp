@@ -83,6 +83,24 @@ const char* dtype_name(std::int32_t dtype) {
   }
 }
 
+std::vector<Taken> taken(const knng* h) {
+  std::vector<Taken> files;
+  for (std::int32_t i = 0;; ++i) {
+    std::int64_t needed = 0;
+    knng_file_text(h, i, "file", nullptr, 0, &needed, nullptr);
+    if (needed == 0) return files;
+    const auto text = [&](const char* name) {
+      return fetch([&](char* buf, std::int64_t cap, std::int64_t* size) {
+        return knng_file_text(h, i, name, buf, cap, size, error());
+      });
+    };
+    Taken one{text("file"), {}};
+    for (const char* name : {"matrix", "form", "header", "row_names", "separator"})
+      if (std::string value = text(name); !value.empty()) one.facts.emplace_back(name, std::move(value));
+    files.push_back(std::move(one));
+  }
+}
+
 std::string setting(const knng* h, const char* name) {
   return fetch(
       [&](char* buf, std::int64_t cap, std::int64_t* needed) { return knng_get(h, name, buf, cap, needed, error()); });

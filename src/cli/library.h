@@ -39,6 +39,13 @@ struct Shape {
 Shape shape(const knng* h);
 const char* dtype_name(std::int32_t dtype);
 
+// What the library took of a file of rows.
+struct Taken {
+  std::string file;
+  std::vector<std::pair<std::string, std::string>> facts;  // name and value; none where it goes without saying
+};
+std::vector<Taken> taken(const knng* h);
+
 std::string setting(const knng* h, const char* name);
 // A limit of memory in bytes; 0: none.
 std::int64_t limit_of(const knng* h, const char* name);

@@ -10,6 +10,7 @@
 
 #include "budget.h"
 #include "distribution.h"
+#include "library.h"
 #include "words.h"
 
 namespace cli {
@@ -71,12 +72,27 @@ void report_distances(const knng_graph* g) {
   line("k-th value", quantiles);
 }
 
+// What the names of files leave open, once for files that follow each other and are alike.
+void report_files(const knng* h) {
+  const std::vector<Taken> files = taken(h);
+  for (std::size_t first = 0, end = 0; first < files.size(); first = end) {
+    while (end < files.size() && files[end].facts == files[first].facts) ++end;
+    std::string said;
+    for (const auto& [name, value] : files[first].facts) said += (said.empty() ? "" : ", ") + name + " " + plain(value);
+    if (said.empty()) continue;
+    const std::size_t more = end - first - 1;
+    line("read", plain(files[first].file) +
+                     (more > 0 ? " and " + count(static_cast<std::int64_t>(more)) + " more: " : ": ") + said);
+  }
+}
+
 }  // namespace
 
 knng_plan report_plan(const knng* h, std::int64_t query_rows, std::int64_t k) {
   const Shape s = shape(h);
   const knng_plan p = plan(h, query_rows, k);
   line("data", count(s.rows) + " rows x " + count(s.dim) + ", " + dtype_name(s.dtype));
+  report_files(h);
   if (query_rows > 0) line("queries", count(query_rows) + " rows");
   std::string metric = setting(h, "metric");
   if (const std::string exponent = setting(h, "p"); exponent != "auto") metric += ", p = " + exponent;

@@ -84,12 +84,15 @@ std::shared_ptr<const Chunk> read_points(RowReader& reader, const FilePoints& po
 }
 
 // Adds them.
-void append_file(Dataset& to, const Dataset& beside, const Settings& settings, const std::string& path,
-                 Monitor& monitor) {
+RowsTaken append_file(Dataset& to, const Dataset& beside, const Settings& settings, const std::string& path,
+                      Monitor& monitor) {
   const auto reader = open_reader(path, Young::wait, &monitor);
   const FilePoints points = points_of(*reader, settings);
   to.require_fits(reader->dtype(), points.dim, points.n, "path");
+  RowsTaken taken = reader->taken();
+  taken.file = path;
   to.append(read_points(*reader, points, beside, settings, monitor));
+  return taken;
 }
 
 }  // namespace
@@ -99,8 +102,8 @@ Budget budget_for(const Settings& settings, const Dataset& data) {
   return Budget(limit ? limit : Budget::kUnlimited, data.held_bytes());
 }
 
-void add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
-  naming_file(path, [&] { append_file(data, data, settings, path, monitor); });
+RowsTaken add_file(Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {
+  return naming_file(path, [&] { return append_file(data, data, settings, path, monitor); });
 }
 
 Dataset load_queries(const Dataset& data, const Settings& settings, const std::string& path, Monitor& monitor) {

@@ -54,6 +54,8 @@ static void null_pointers(void** state) {
   EXPECT_ERROR(knng_borrow(f->h, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "rows", "NULL");
   EXPECT_ERROR(knng_add_file(f->h, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "path", "NULL");
   EXPECT_ERROR(knng_add_file(NULL, "x.npy", NULL, &reported), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_file_text(NULL, 0, "file", NULL, 0, &id, &reported), KNNG_ERR_ARGUMENT, "h", "NULL");
+  EXPECT_ERROR(knng_file_text(f->h, 0, NULL, NULL, 0, &id, &reported), KNNG_ERR_ARGUMENT, "name", "NULL");
   EXPECT_ERROR(knng_shape(NULL, &id, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "h", "NULL");
   EXPECT_ERROR(knng_estimate(f->h, 0, 3, NULL, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");
   EXPECT_ERROR(knng_build(f->h, 3, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "out", "NULL");

@@ -109,7 +109,9 @@ static void graphs_are_those_of_npy(void** state) {
   static const struct {
     const char* name;
     int can_stay;
-  } files[] = {{"x.h5", 1}, {"x.h5:x", 1}, {"packed.hdf5:/x", 0}, {"x.h5ad", 0}, {"x.h5ad:X", 0}, {"columns.h5ad", 0}};
+    const char *matrix, *form;
+  } files[] = {{"x.h5", 1, "x", "dense"}, {"x.h5:x", 1, "x", "dense"}, {"packed.hdf5:/x", 0, "/x", "dense"},
+               {"x.h5ad", 0, "X", "csr"}, {"x.h5ad:X", 0, "X", "csr"}, {"columns.h5ad", 0, "X", "csc"}};
   for (size_t f = 0; f < sizeof files / sizeof *files; ++f)
     for (int stays = 0; stays < 2; ++stays) {
       knng* h = HANDLE(NULL, "device", "cpu");
@@ -120,6 +122,13 @@ static void graphs_are_those_of_npy(void** state) {
         assert_int_equal(status, KNNG_ERR_BUDGET);
       } else {
         expect_ok(status, files[f].name);
+        char text[32];
+        expect_ok(knng_file_text(h, 0, "file", text, sizeof text, NULL, NULL), "file");
+        assert_string_equal(text, files[f].name);
+        expect_ok(knng_file_text(h, 0, "matrix", text, sizeof text, NULL, NULL), "matrix");
+        assert_string_equal(text, files[f].matrix);
+        expect_ok(knng_file_text(h, 0, "form", text, sizeof text, NULL, NULL), "form");
+        assert_string_equal(text, files[f].form);
         set_bytes(h, "max_host_bytes", 0);
         knng_graph *g = built(h, width), *q = NULL;
         expect_same_graph(expected, g, files[f].name);

@@ -268,6 +268,71 @@ static void reading_can_be_stopped(void** state) {
   rows_free(&rows);
 }
 
+static void expect_text(const knng* h, int32_t i, const char* name, const char* expected) {
+  char text[64] = "";
+  int64_t needed = -1;
+  expect_ok(knng_file_text(h, i, name, text, sizeof text, &needed, NULL), name);
+  assert_string_equal(text, expected);
+  assert_int_equal(needed, strlen(expected) + 1);
+}
+
+/* What the first two lines were taken for, of each file that was added. */
+static void what_was_taken(void** state) {
+  (void)state;
+  static const struct {
+    const char *file, *text, *header, *row_names, *separator;
+  } tables[] = {{"a.csv", ",x,y\nr,1,2\n", "yes", "yes", "commas"},
+                {"b.csv", "x;y\n3;4\n", "yes", "no", "semicolons"},
+                {"c.csv", "r\t5\t8\ns\t7\t9\n", "no", "yes", "tabs"},
+                {"d.tsv", "7\t8\n9\t3\n", "no", "no", "tabs"}};
+  enum { count = sizeof tables / sizeof *tables };
+  knng* h = HANDLE(NULL, "device", "cpu");
+  int64_t needed = -1;
+  char text[64] = "as it was";
+  EXPECT_ERROR(knng_file_text(h, 0, "file", text, sizeof text, &needed, &reported), KNNG_ERR_RANGE,
+               "there are 0 files");
+  assert_int_equal(needed, 0);
+  for (int32_t t = 0; t < count; ++t) {
+    write_text(tables[t].file, tables[t].text);
+    expect_ok(knng_add_file(h, tables[t].file, NULL, NULL), tables[t].file);
+    /* A file that is refused is none of them. */
+    assert_int_equal(knng_add_file(h, "missing.csv", NULL, NULL), KNNG_ERR_IO);
+  }
+  test_rows rows = rows_grid(KNNG_F64, 3, 2, 3, 407);
+  write_rows("e.npy", &rows);
+  expect_ok(knng_add_file(h, "e.npy", NULL, NULL), "e.npy");
+  knng* shared = NULL;
+  expect_ok(knng_share(&shared, h, NULL), "knng_share");
+  for (int turn = 0; turn < 2; ++turn) {
+    const knng* const of = turn ? shared : h;
+    for (int32_t t = 0; t < count; ++t) {
+      expect_text(of, t, "file", tables[t].file);
+      expect_text(of, t, "header", tables[t].header);
+      expect_text(of, t, "row_names", tables[t].row_names);
+      expect_text(of, t, "separator", tables[t].separator);
+      expect_text(of, t, "matrix", "");
+      expect_text(of, t, "form", "");
+    }
+    expect_text(of, count, "file", "e.npy");
+    expect_text(of, count, "header", "");
+    expect_text(of, count, "matrix", "");
+  }
+  for (int32_t i = -1; i <= count + 1; i += count + 2) {
+    EXPECT_ERROR(knng_file_text(h, i, "file", text, sizeof text, &needed, &reported), KNNG_ERR_RANGE,
+                 "there are 5 files");
+    assert_string_equal(reported.argument, "i");
+    assert_true(reported.given == i && reported.limit == count + 1 && needed == 0);
+  }
+  EXPECT_ERROR(knng_file_text(h, 0, "title", text, sizeof text, &needed, &reported), KNNG_ERR_OPTION, "name=title",
+               "file, matrix, form, header, row_names, separator");
+  assert_int_equal(knng_file_text(h, 0, "file", text, 5, &needed, NULL), KNNG_ERR_RANGE);
+  assert_int_equal(needed, 6);
+  assert_string_equal(text, "as it was");
+  knng_destroy(shared);
+  knng_destroy(h);
+  rows_free(&rows);
+}
+
 static void locales_have_no_say(void** state) {
   (void)state;
   write_text("x.csv", "1.5,2.25\n-3e-1,4\n");
@@ -288,15 +353,11 @@ static void locales_have_no_say(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_are_those_of_npy),
-      cmocka_unit_test(one_data_set),
-      cmocka_unit_test(refusals_point),
-      cmocka_unit_test(within_a_limit),
-      cmocka_unit_test(reading_can_be_stopped),
-      cmocka_unit_test(locales_have_no_say),
-      cmocka_unit_test(columns_are_points),
-      cmocka_unit_test(columns_over_blocks),
-      cmocka_unit_test(refusals_point_at_columns),
+      cmocka_unit_test(graphs_are_those_of_npy), cmocka_unit_test(one_data_set),
+      cmocka_unit_test(refusals_point),          cmocka_unit_test(within_a_limit),
+      cmocka_unit_test(reading_can_be_stopped),  cmocka_unit_test(what_was_taken),
+      cmocka_unit_test(locales_have_no_say),     cmocka_unit_test(columns_are_points),
+      cmocka_unit_test(columns_over_blocks),     cmocka_unit_test(refusals_point_at_columns),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

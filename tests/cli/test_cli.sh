@@ -246,7 +246,20 @@ for table in x.csv x.csv.gz genes.tsv; do
 a, b = np.load("g.npz"), np.load("table.npz")
 sys.exit(not all(a[m].tobytes() == b[m].tobytes() for m in ("indices", "distances")))' || die "$table gives another graph than x.npy"
 done
-expect 0 "$knng" query x.csv q.npy -k 4 -o never.npz -q
+expect 0 "$knng" query x.csv q.npy -k 4 -o never.npz -q --report
+out_has '^read  *x.csv: header [a-z]*, row_names [a-z]*, separator commas$'
+printf 'name,a,b\nr,1,2\ns,3,4\n' >named.csv
+printf '1\t2\n3\t5\n' >plain.tsv
+expect 0 "$knng" info named.csv
+out_has '^header  *yes$'
+out_has '^row_names  *yes$'
+out_has '^separator  *commas$'
+expect 0 "$knng" info plain.tsv
+out_has '^header  *no$'
+out_has '^row_names  *no$'
+expect 0 "$knng" estimate named.csv named.csv plain.tsv -k 1
+out_has '^read  *named.csv and 1 more: header yes, row_names yes, separator commas$'
+out_has '^read  *plain.tsv: header no, row_names no, separator tabs$'
 rm never.npz
 if has_hdf5; then
   "$python" - <<'PY'
@@ -271,6 +284,9 @@ PY
 a, b = np.load("npy.npz"), np.load("table.npz")
 sys.exit(not all(a[m].tobytes() == b[m].tobytes() for m in ("indices", "distances")))' || die "${pair% *} gives another graph"
   done
+  expect 0 "$knng" info x.h5
+  out_has '^matrix  *x$'
+  out_has '^form  *dense$'
   expect 0 "$knng" info many.hdf5:turned --transpose
   out_has '^rows  *300$'
   expect 0 "$knng" query x.h5 x.h5:x -k 4 -o never.npz -q
@@ -293,7 +309,11 @@ PY
     expect 0 "$knng" build counts_f4.npy -k 3 -o sparse.npz -q
     expect 0 "$knng" check sparse.npz sparse.h5ad
     expect 0 "$knng" check sparse.npz pca.h5ad:X
-    expect 0 "$knng" build pca.h5ad -k 3 -o pca.npz -q
+    expect 0 "$knng" build pca.h5ad -k 3 -o pca.npz -q --report
+    out_has '^read  *pca.h5ad: matrix obsm/X_pca, form dense$'
+    expect 0 "$knng" info sparse.h5ad
+    out_has '^matrix  *X$'
+    out_has '^form  *csr$'
     expect 0 "$knng" check pca.npz a.npy
     expect 0 "$knng" check sparse.npz pca.h5ad:layers/columns
     "$python" -c 'import numpy as np; np.save("genes.npy", np.load("counts_f4.npy").T.copy())'

@@ -228,6 +228,16 @@ module knng_c
       type(knng_error), intent(inout), optional :: error
       integer(c_int32_t) :: status
     end function
+    function knng_file_text(h, i, name, buf, cap, needed, error) bind(c) result(status)
+      import
+      type(c_ptr), value :: h, buf
+      integer(c_int32_t), value :: i
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: cap
+      integer(c_int64_t), intent(out), optional :: needed
+      type(knng_error), intent(inout), optional :: error
+      integer(c_int32_t) :: status
+    end function
     function knng_shape(h, rows, dim, dtype, error) bind(c) result(status)
       import
       type(c_ptr), value :: h

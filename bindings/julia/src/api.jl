@@ -157,6 +157,10 @@ knng_borrow(h, rows, control, error) =
 knng_add_file(h, path, control, error) =
     ccall(symbol(:knng_add_file), Int32, (Ptr{Cvoid}, Cstring, Ptr{CControl}, Ptr{CError}), h, path, control, error)
 
+knng_file_text(h, i, name, buf, cap, needed, error) =
+    ccall(symbol(:knng_file_text), Int32, (Ptr{Cvoid}, Int32, Cstring, Ptr{UInt8}, Int64, Ptr{Int64}, Ptr{CError}),
+          h, i, name, buf, cap, needed, error)
+
 knng_shape(h, rows, dim, dtype, error) =
     ccall(symbol(:knng_shape), Int32, (Ptr{Cvoid}, Ptr{Int64}, Ptr{Int64}, Ptr{Int32}, Ptr{CError}),
           h, rows, dim, dtype, error)

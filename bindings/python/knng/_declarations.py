@@ -145,6 +145,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "knng_add": (c_int32, [_handle, _matrix, _control, _error]),
     "knng_borrow": (c_int32, [_handle, _matrix, _control, _error]),
     "knng_add_file": (c_int32, [_handle, _text, _control, _error]),
+    "knng_file_text": (c_int32, [_handle, c_int32, _text, c_char_p, c_int64, _i64, _error]),
     "knng_shape": (c_int32, [_handle, _i64, _i64, POINTER(c_int32), _error]),
     "knng_read": (c_int32, [_handle, c_int64, _matrix, _error]),
     "knng_estimate": (c_int32, [_handle, c_int64, c_int64, POINTER(Plan), _error]),

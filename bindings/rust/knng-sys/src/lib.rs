@@ -357,6 +357,16 @@ extern "C" {
         control: *const knng_control,
         error: *mut knng_error,
     ) -> knng_status;
+    /// Tells what was taken of the i-th file.
+    pub fn knng_file_text(
+        h: *const knng,
+        i: i32,
+        name: *const c_char,
+        buf: *mut c_char,
+        cap: i64,
+        needed: *mut i64,
+        error: *mut knng_error,
+    ) -> knng_status;
     /// Size and type of the data set.
     pub fn knng_shape(
         h: *const knng,
