@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/dtype.h"
+#include "core/host_memory.h"
 #include "core/thread_team.h"
 #include "exec/file_columns.h"
 #include "exec/rows/file_rows.h"
@@ -56,6 +59,21 @@ void read_all(RowReader& reader, const FilePoints& points, std::int64_t block, s
   reader.finish();
 }
 
+// needed: bytes, of the rows and what reading them takes; room: what there is for them.
+[[noreturn]] void fail_without_room(const RowReader& reader, std::int64_t needed, std::int64_t room) {
+  const std::string form = reader.taken().form;
+  const bool sparse = form == "csr" || form == "csc" || form == "10x";
+  std::int64_t rows = reader.rows(), cols = reader.cols();
+  if (reader.turned()) std::swap(rows, cols);
+  const std::string there =
+      room < INT64_MAX ? "the machine has " + std::to_string(room) : std::string("the system does not give them");
+  fail(KNNG_ERR_MEMORY, "path", {.given = room < INT64_MAX ? room : -1, .limit = needed},
+       "path: %lld rows of %lld columns take %lld bytes of memory, %s; %s", static_cast<long long>(rows),
+       static_cast<long long>(cols), static_cast<long long>(needed), there.c_str(),
+       sparse ? "sparse rows are made dense: name a matrix of fewer columns, as obsm/X_pca, or make one"
+              : "rows of a .npy in C order can stay in their file");
+}
+
 // Beside rows of `data`.
 std::shared_ptr<const Chunk> read_points(RowReader& reader, const FilePoints& points, const Dataset& data,
                                          const Settings& settings, Monitor& monitor) {
@@ -72,9 +90,19 @@ std::shared_ptr<const Chunk> read_points(RowReader& reader, const FilePoints& po
   const std::int64_t block = std::clamp<std::int64_t>(kBlockBytes / row_bytes, 1, reader.rows());
   const std::int64_t reader_bytes = reader.bytes_beside();
   const std::int64_t beside = checked_add(reader_bytes, points.columns ? block * row_bytes : 0, "path");
-  { const Charge all(&budget, checked_add(bytes, beside, "path")); }  // the failure says how much would do
+  const std::int64_t needed = checked_add(bytes, beside, "path");
+  { const Charge all(&budget, needed); }  // the failure says how much would do
+  // The system may give memory that there is not, and end the process when it is used.
+  const std::int64_t machine = host_memory();
+  if (settings.integer(Setting::max_host_bytes) == 0 && needed > machine - std::min(data.held_bytes(), machine))
+    fail_without_room(reader, needed, machine);
   const Charge held(&budget, reader_bytes);
-  Buffer<std::byte> rows(bytes, &budget);
+  Buffer<std::byte> rows;
+  try {
+    rows = Buffer<std::byte>(bytes, &budget);
+  } catch (const std::bad_alloc&) {
+    fail_without_room(reader, needed, INT64_MAX);
+  }
   read_all(reader, points, block, row_bytes, budget, monitor, rows.data());
   rows.release_from_budget();
   auto chunk = std::make_shared<Chunk>(std::move(rows), reader.dtype(), points.n, points.dim);

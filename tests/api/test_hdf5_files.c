@@ -3,8 +3,11 @@
  * How files are read is tested with the reader. */
 #include <hdf5.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "harness/cmocka.h"
 #include "harness/compare.h"
@@ -44,8 +47,23 @@ static void write_attribute(hid_t group, const char* name, hid_t type, hid_t spa
   H5Aclose(a);
 }
 
+/* What AnnData says of a sparse group X. */
+static void describe_sparse(hid_t file, const char* encoding, const int64_t* shape) {
+  const hsize_t two = 2;
+  const hid_t text = good(H5Tcopy(H5T_C_S1)), one = good(H5Screate(H5S_SCALAR)),
+              pair = good(H5Screate_simple(1, &two, NULL)), group = good(H5Gopen2(file, "X", H5P_DEFAULT));
+  good(H5Tset_size(text, H5T_VARIABLE));
+  write_attribute(group, "encoding-type", text, one, &encoding);
+  write_attribute(group, "shape", H5T_STD_I64LE, pair, shape);
+  H5Tclose(text);
+  H5Sclose(one);
+  H5Sclose(pair);
+  H5Gclose(group);
+}
+
 static void write_sparse_as(const char* path, const test_rows* rows, int by_columns) {
-  const hid_t file = create(path), group = good(H5Gcreate2(file, "X", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  const hid_t file = create(path);
+  good(H5Gclose(good(H5Gcreate2(file, "X", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
   const size_t most = (size_t)(rows->n * rows->d);
   double* const data = malloc(most * sizeof *data);
   const int64_t lines = by_columns ? rows->d : rows->n, across = by_columns ? rows->n : rows->d;
@@ -61,21 +79,12 @@ static void write_sparse_as(const char* path, const test_rows* rows, int by_colu
     }
     firsts[i + 1] = (int64_t)count;
   }
-  const hsize_t chunk = count < 64 ? count : 64, two = 2, ends = (hsize_t)lines + 1;
+  const hsize_t chunk = count < 64 ? count : 64, ends = (hsize_t)lines + 1;
   write_set(file, "X/data", H5T_IEEE_F64LE, 1, &count, &chunk, data);
   write_set(file, "X/indices", H5T_STD_I64LE, 1, &count, &chunk, columns);
   write_set(file, "X/indptr", H5T_STD_I64LE, 1, &ends, NULL, firsts);
-  const hid_t text = good(H5Tcopy(H5T_C_S1)), one = good(H5Screate(H5S_SCALAR)),
-              pair = good(H5Screate_simple(1, &two, NULL));
-  good(H5Tset_size(text, H5T_VARIABLE));
-  const char* const encoding = by_columns ? "csc_matrix" : "csr_matrix";
   const int64_t shape[2] = {rows->n, rows->d};
-  write_attribute(group, "encoding-type", text, one, &encoding);
-  write_attribute(group, "shape", H5T_STD_I64LE, pair, shape);
-  H5Tclose(text);
-  H5Sclose(one);
-  H5Sclose(pair);
-  H5Gclose(group);
+  describe_sparse(file, by_columns ? "csc_matrix" : "csr_matrix", shape);
   H5Fclose(file);
   free(data);
   free(columns);
@@ -213,6 +222,66 @@ static void within_a_limit(void** state) {
   rows_free(&rows);
 }
 
+/* The first lines of a sparse matrix have a value each, the others have none. */
+static void write_nearly_empty(const char* path, const char* encoding, int64_t lines, int64_t rows, int64_t cols) {
+  const hid_t file = create(path);
+  good(H5Gclose(good(H5Gcreate2(file, "X", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
+  const double data[2] = {1, 2};
+  const int64_t across[2] = {0, 1}, shape[2] = {rows, cols};
+  int64_t* const firsts = malloc((size_t)(lines + 1) * sizeof *firsts);
+  for (int64_t i = 0; i <= lines; ++i) firsts[i] = i < 2 ? i : 2;
+  const hsize_t two = 2, ends = (hsize_t)lines + 1;
+  write_set(file, "X/data", H5T_IEEE_F64LE, 1, &two, NULL, data);
+  write_set(file, "X/indices", H5T_STD_I64LE, 1, &two, NULL, across);
+  write_set(file, "X/indptr", H5T_STD_I64LE, 1, &ends, NULL, firsts);
+  describe_sparse(file, encoding, shape);
+  H5Fclose(file);
+  free(firsts);
+}
+
+/* Rows that are a small file and take more memory than there is: no byte of it is asked for, as the system might give
+ * it, and end the process. */
+static void more_than_there_is(void** state) {
+  (void)state;
+  const int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGE_SIZE);
+  write_nearly_empty("rows.h5ad", "csr_matrix", 10, 10, INT64_C(1) << 40);
+  write_nearly_empty("columns.h5ad", "csc_matrix", 10, INT64_C(1) << 40, 10);
+  static const struct {
+    const char *name, *shape;
+  } files[] = {{"rows.h5ad", "10 rows of 1099511627776 columns"}, {"columns.h5ad", "1099511627776 rows of 10 columns"}};
+  for (int f = 0; f < 2; ++f) {
+    knng* h = HANDLE(NULL, "device", "cpu");
+    EXPECT_ERROR(knng_add_file(h, files[f].name, NULL, &reported), KNNG_ERR_MEMORY, files[f].name, files[f].shape,
+                 "the machine has", "sparse rows are made dense: name a matrix of fewer columns");
+    assert_true(reported.given == machine && reported.limit >= INT64_C(80) << 40);
+    char bytes[32];
+    snprintf(bytes, sizeof bytes, "take %lld bytes", (long long)reported.limit);
+    assert_non_null(strstr(reported.message, bytes));
+    /* A limit is told of as ever. */
+    set_bytes(h, "max_host_bytes", INT64_C(1) << 30);
+    EXPECT_ERROR(knng_add_file(h, files[f].name, NULL, &reported), KNNG_ERR_BUDGET, "max_host_bytes=1073741824");
+    expect_rows(h, 0);
+    knng_destroy(h);
+  }
+#ifndef __SANITIZE_ADDRESS__
+  /* What the machine would have, and the system does not give. */
+  const int64_t all = INT64_C(4) << 30;
+  if (machine < 2 * all) return;
+  write_nearly_empty("rows.h5ad", "csr_matrix", 512, 512, all / 512 / 8);
+  struct rlimit before;
+  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+  const struct rlimit narrow = {.rlim_cur = (rlim_t)1 << 31, .rlim_max = before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
+  knng* h = HANDLE(NULL, "device", "cpu");
+  EXPECT_ERROR(knng_add_file(h, "rows.h5ad", NULL, &reported), KNNG_ERR_MEMORY, "rows.h5ad",
+               "512 rows of 1048576 columns", "the system does not give them", "sparse rows are made dense");
+  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+  assert_true(reported.given == -1 && reported.limit > all);
+  expect_rows(h, 0);
+  knng_destroy(h);
+#endif
+}
+
 static void refusals_point(void** state) {
   (void)state;
   /* The place in the data set, whose rows a file by columns has across. */
@@ -255,10 +324,8 @@ static void refusals_point(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graphs_are_those_of_npy),
-      cmocka_unit_test(columns_are_points),
-      cmocka_unit_test(within_a_limit),
-      cmocka_unit_test(refusals_point),
+      cmocka_unit_test(graphs_are_those_of_npy), cmocka_unit_test(columns_are_points), cmocka_unit_test(within_a_limit),
+      cmocka_unit_test(more_than_there_is),      cmocka_unit_test(refusals_point),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
