@@ -7,72 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/hdf5/object_header.h"
+
 namespace knng_hdf5 {
 namespace {
 
 constexpr std::uint64_t kLongest = 1024;
 // More than any file has; a damaged one may go round in circles.
-constexpr int kMostBlocks = 64, kMostMessages = 4096, kMostTexts = 65536;
+constexpr int kMostTexts = 65536;
 
 constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
-
-// The file from its superblock on.
-class Bytes {
- public:
-  Bytes(const knng_formats_input& input, std::uint64_t base) : input_(input), base_(base) {}
-
-  // Whether all of them are there.
-  bool read(std::uint64_t at, void* dst, std::uint64_t count) const {
-    const auto size = static_cast<std::uint64_t>(input_.size);
-    if (base_ > size || at > size - base_ || count > size - base_ - at) return false;
-    const auto wanted = static_cast<std::int64_t>(count);
-    return input_.read_at(input_.user, static_cast<std::int64_t>(base_ + at), dst, wanted) == wanted;
-  }
-  template <class Number>
-  std::optional<Number> number(std::uint64_t at) const {
-    Number value;
-    if (!read(at, &value, sizeof value)) return std::nullopt;
-    return value;
-  }
-
- private:
-  const knng_formats_input& input_;
-  std::uint64_t base_;
-};
-
-// Messages from `begin` to `end`, their headers included.
-struct Block {
-  std::uint64_t begin, end;
-};
-
-// The parts of an object's header, of version 1 or 2.
-struct Header {
-  bool second = false;            // version 2
-  std::uint64_t order_bytes = 0;  // of a message's number
-  std::vector<Block> blocks;
-};
-
-std::optional<Header> header_at(const Bytes& file, std::uint64_t at) {
-  constexpr unsigned kTimes = 0x20, kPhases = 0x10, kOrder = 0x04;
-  unsigned char start[6];
-  if (!file.read(at, start, sizeof start)) return std::nullopt;
-  Header header;
-  if (std::memcmp(start, "OHDR", 4) != 0) {
-    const auto size = file.number<std::uint32_t>(at + 8);
-    if (start[0] != 1 || !size) return std::nullopt;
-    header.blocks.push_back({at + 16, at + 16 + *size});
-    return header;
-  }
-  const unsigned flags = start[5];
-  header.second = true;
-  header.order_bytes = flags & kOrder ? 2 : 0;
-  at += 6 + (flags & kTimes ? 16 : 0) + (flags & kPhases ? 4 : 0);
-  const std::uint64_t width = std::uint64_t{1} << (flags & 3);
-  std::uint64_t size = 0;
-  if (!file.read(at, &size, width) || size > INT64_MAX) return std::nullopt;
-  header.blocks.push_back({at + width, at + width + size});
-  return header;
-}
 
 // An attribute's message in its parts.
 struct Attribute {
@@ -114,37 +58,14 @@ std::uint64_t value_count(const Attribute& a) {
   return count <= kMost ? count : 0;
 }
 
-std::optional<Attribute> find_attribute(const Bytes& file, Header header, std::string_view name) {
-  constexpr unsigned kAttribute = 0x0c, kContinuation = 0x10, kShared = 0x02;
-  int messages = 0;
-  for (std::size_t b = 0; b < header.blocks.size() && b < kMostBlocks; ++b) {
-    const Block block = header.blocks[b];
-    const std::uint64_t head = header.second ? 4 + header.order_bytes : 8;
-    for (std::uint64_t at = block.begin; at < block.end && block.end - at >= head && messages < kMostMessages;
-         ++messages) {
-      unsigned char start[5];
-      if (!file.read(at, start, sizeof start)) return std::nullopt;
-      const std::size_t rest = header.second ? 1 : 2;  // behind the type
-      const std::uint64_t size = start[rest] | static_cast<std::uint64_t>(start[rest + 1]) << 8;
-      const unsigned type = header.second ? start[0] : start[0] | static_cast<unsigned>(start[1]) << 8;
-      const unsigned flags = start[rest + 2];
-      at += head;
-      if (type == kAttribute && !(flags & kShared)) {
-        Attribute attribute;
-        attribute.message.resize(size);
-        if (!file.read(at, attribute.message.data(), size)) return std::nullopt;
-        if (take_apart(attribute, name)) return attribute;
-      } else if (type == kContinuation && size >= 16) {
-        const auto to = file.number<std::uint64_t>(at), length = file.number<std::uint64_t>(at + 8);
-        if (!to || !length || *to > INT64_MAX || *length > INT64_MAX) return std::nullopt;
-        // Version 2 has a signature before the messages and a checksum behind them.
-        if (!header.second)
-          header.blocks.push_back({*to, *to + *length});
-        else if (*length > 8)
-          header.blocks.push_back({*to + 4, *to + *length - 4});
-      }
-      at += size;
-    }
+std::optional<Attribute> find_attribute(const Bytes& file, std::uint64_t address, std::string_view name) {
+  constexpr unsigned kAttribute = 0x0c;
+  for (const Message& message : messages_at(file, address)) {
+    if (message.type != kAttribute || message.shared) continue;
+    Attribute attribute;
+    attribute.message.resize(message.size);
+    if (!file.read(message.at, attribute.message.data(), message.size)) return std::nullopt;
+    if (take_apart(attribute, name)) return attribute;
   }
   return std::nullopt;
 }
@@ -175,25 +96,19 @@ std::string text_in_heap(const Bytes& file, const Attribute& a) {
 
 // Of the object, and the file that it is in.
 struct Found {
-  Bytes file;
+  std::optional<Bytes> file;
   std::optional<Attribute> attribute;
 };
 
 Found find(const Id& object, const char* name, const knng_formats_input& input) {
   const std::string what = std::string("attribute ") + name + " cannot be read";
   const Id file = owned(::H5Iget_file_id(object.get()), what);
-  const Id creation = owned(::H5Fget_create_plist(file.get()), what);
-  hsize_t base = 0;
-  std::size_t address_bytes = 0, size_bytes = 0;
-  checked(::H5Pget_userblock(creation.get(), &base), what);
-  checked(::H5Pget_sizes(creation.get(), &address_bytes, &size_bytes), what);
-  Found found{Bytes(input, base), std::nullopt};
-  if (address_bytes != 8 || size_bytes != 8) return found;
+  Found found{bytes_of(file.get(), input), std::nullopt};
+  if (!found.file) return found;
   H5O_info_t info;
   // Not all of it: sizes of a group's index are found by reading it, damaged ones too.
   checked(::H5Oget_info2(object.get(), &info, H5O_INFO_BASIC), what);
-  if (info.addr > INT64_MAX) return found;
-  if (const auto header = header_at(found.file, info.addr)) found.attribute = find_attribute(found.file, *header, name);
+  found.attribute = find_attribute(*found.file, info.addr, name);
   return found;
 }
 
@@ -206,7 +121,7 @@ std::string text_attribute(const Id& object, const char* name, const knng_format
   const Attribute& a = *found.attribute;
   std::string text;
   if (class_of(a) == kVariable && (a.number<std::uint8_t>(a.type + 1) & 15) == kString)
-    text = text_in_heap(found.file, a);
+    text = text_in_heap(*found.file, a);
   else if (class_of(a) == kText && item_bytes(a) <= std::min<std::uint64_t>(kLongest, a.message.size() - a.value))
     text.assign(reinterpret_cast<const char*>(a.message.data() + a.value), item_bytes(a));
   text.resize(std::min(text.size(), text.find('\0')));

@@ -19,11 +19,11 @@ std::vector<std::int64_t> shape_of(const Id& group, const knng_formats_input& in
 knng_hdf5_matrix::knng_hdf5_matrix(const knng_formats_input& input, const char* path, std::int32_t otherwise)
     : input_(input), file_(input), path_(choose_matrix(file_.get(), input, path, otherwise)) {
   shape_.path = path_.c_str();
-  if (!is_there(file_.get(), path_)) {
+  if (!is_there(file_.get(), path_, input_)) {
     open_member();
     return;
   }
-  Id object = open_object(file_.get(), path_);
+  Id object = open_object(file_.get(), path_, input_);
   if (is_group(object))
     open_group(object);
   else if (::H5Iget_type(object.get()) == H5I_DATASET)
@@ -42,8 +42,8 @@ void knng_hdf5_matrix::open_dense(Id dataset) {
 }
 
 void knng_hdf5_matrix::open_member() {
-  const MemberPath parts = member_path(file_.get(), path_);
-  member_.emplace(open_object(file_.get(), parts.records), quoted(path_), parts.member, file_.access());
+  const MemberPath parts = member_path(file_.get(), input_, path_);
+  member_.emplace(open_object(file_.get(), parts.records, input_), quoted(path_), parts.member, file_.access());
   const knng_hdf5_array& facts = member_->facts();
   shape_.form = KNNG_HDF5_RECORDS;
   shape_.array[KNNG_HDF5_VALUES] = facts;
@@ -67,7 +67,7 @@ void knng_hdf5_matrix::open_group(const Id& group) {
   if (is_10x(group)) {
     const std::string name = quoted(path_ + "/shape");
     std::int64_t shape[2] = {-1, -1};  // genes, barcodes
-    const StoredArray stored(open_object(file_.get(), path_ + "/shape"), name, 1, file_.access(),
+    const StoredArray stored(open_object(file_.get(), path_ + "/shape", input_), name, 1, file_.access(),
                              StoredArray::Deliver::int64);
     if (stored.facts().rows == 2) stored.read(0, 2, shape);
     if (shape[0] < 0 || shape[1] < 0) fail(KNNG_ERR_FORMAT, "%s is not two counts, genes and barcodes", name.c_str());
@@ -99,8 +99,8 @@ void knng_hdf5_matrix::open_sparse(std::int32_t form, const std::vector<std::int
 
 void knng_hdf5_matrix::add_array(std::int32_t which, const char* member) {
   const std::string path = path_ + "/" + member;
-  if (!is_there(file_.get(), path)) fail(KNNG_ERR_FORMAT, "has no %s", quoted(path).c_str());
-  Id dataset = open_object(file_.get(), path);
+  if (!is_there(file_.get(), path, input_)) fail(KNNG_ERR_FORMAT, "has no %s", quoted(path).c_str());
+  Id dataset = open_object(file_.get(), path, input_);
   if (::H5Iget_type(dataset.get()) != H5I_DATASET) fail(KNNG_ERR_FORMAT, "%s is no data set", quoted(path).c_str());
   using Deliver = StoredArray::Deliver;
   arrays_[which].emplace(std::move(dataset), quoted(path), 1, file_.access(),

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "formats/hdf5/sound_object.h"
+
 namespace knng_hdf5 {
 namespace {
 
@@ -35,7 +37,8 @@ std::vector<std::string> members(const Id& group, const std::string& name) {
 
 }  // namespace
 
-bool is_there(hid_t file, const std::string& path) {
+bool is_there(hid_t file, const std::string& path, const knng_formats_input& input) {
+  require_sound(file, "/", input);
   for (std::size_t end = path.find_first_not_of('/'); end != std::string::npos;) {
     end = path.find('/', end);
     const std::string part = path.substr(0, end);
@@ -45,16 +48,20 @@ bool is_there(hid_t file, const std::string& path) {
     if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT)
       fail(KNNG_ERR_UNSUPPORTED, "%s is a link into another file; give that file", quoted(part).c_str());
     if (::H5Oexists_by_name(file, part.c_str(), H5P_DEFAULT) <= 0) return false;
-    if (end != std::string::npos) end = path.find_first_not_of('/', end);
+    if (end == std::string::npos) break;
+    require_sound(file, part, input);
+    end = path.find_first_not_of('/', end);
   }
   return true;
 }
 
-Id open_object(hid_t file, const std::string& path) {
+Id open_object(hid_t file, const std::string& path, const knng_formats_input& input) {
+  require_sound(file, path, input);
   return owned(::H5Oopen(file, path.c_str(), H5P_DEFAULT), quoted(path) + " cannot be opened");
 }
 
-std::vector<std::string> find_objects(hid_t file, const std::function<bool(const Id&)>& fits) {
+std::vector<std::string> find_objects(hid_t file, const knng_formats_input& input,
+                                      const std::function<bool(const Id&)>& fits) {
   struct Place {
     std::string path;
     std::size_t depth;
@@ -65,7 +72,7 @@ std::vector<std::string> find_objects(hid_t file, const std::function<bool(const
   while (!left.empty()) {
     const Place place = std::move(left.back());
     left.pop_back();
-    const Id object = open_object(file, place.path.empty() ? "/" : place.path);
+    const Id object = open_object(file, place.path.empty() ? "/" : place.path, input);
     if (!place.path.empty() && fits(object)) {
       found.push_back(place.path);
       continue;

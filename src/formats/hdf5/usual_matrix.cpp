@@ -11,22 +11,22 @@ namespace {
 bool has(const Id& group, const char* name) { return ::H5Lexists(group.get(), name, H5P_DEFAULT) > 0; }
 
 std::vector<std::string> matrices(hid_t file, const knng_formats_input& input) {
-  return find_objects(file, [&](const Id& object) {
+  return find_objects(file, input, [&](const Id& object) {
     if (!is_group(object)) return ::H5Iget_type(object.get()) == H5I_DATASET && is_array(object, 2);
     const std::string encoding = encoding_of(object, input);
     return encoding == "csr_matrix" || encoding == "csc_matrix" || (encoding.empty() && is_10x(object));
   });
 }
 
-bool leads_to_something(hid_t file, const std::string& path) {
-  return is_there(file, path) || !member_path(file, path).member.empty();
+bool leads_to_something(hid_t file, const knng_formats_input& input, const std::string& path) {
+  return is_there(file, path, input) || !member_path(file, input, path).member.empty();
 }
 
 // place: of the object, "" or a group with a slash behind it.
 std::string matrix_of_anndata(hid_t file, const knng_formats_input& input, const std::string& place) {
   for (const char* usual : {"obsm/X_pca", "X"}) {
     std::string path = place + usual;
-    if (leads_to_something(file, path)) return path;
+    if (leads_to_something(file, input, path)) return path;
     // No reason to take another matrix.
     if (::H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0)
       fail(KNNG_ERR_FORMAT, "%s is a link that leads nowhere", quoted(path).c_str());
@@ -40,14 +40,14 @@ std::string matrix_of_anndata(hid_t file, const knng_formats_input& input, const
 
 // Files of which no matrix can be taken without a word from the user.
 void refuse_others(hid_t file, const knng_formats_input& input) {
-  const Id root = open_object(file, "/");
+  const Id root = open_object(file, "/", input);
   if (has(root, "matrix") && has(root, "row_attrs") && has(root, "col_attrs"))
     fail(KNNG_ERR_UNSUPPORTED,
          "is a Loom file, with genes as rows of its matrix and cells as columns: give FILE:matrix, with --transpose "
          "(file_points=columns) if cells are the points");
   if (!has(root, "mod") || has(root, "X")) return;
   const std::vector<std::string> modalities =
-      find_objects(file, [&](const Id& object) { return is_group(object) && is_anndata(object, input); });
+      find_objects(file, input, [&](const Id& object) { return is_group(object) && is_anndata(object, input); });
   if (!modalities.empty())
     fail(KNNG_ERR_UNSUPPORTED, "is a MuData file, with several AnnData objects: give one of them, as in FILE:%s: %s",
          modalities.front().c_str(), listed(modalities).c_str());
@@ -75,12 +75,12 @@ bool is_anndata(const Id& group, const knng_formats_input& input) {
   return encoding_of(group, input) == "anndata" || (has(group, "obs") && has(group, "var"));
 }
 
-MemberPath member_path(hid_t file, const std::string& path) {
+MemberPath member_path(hid_t file, const knng_formats_input& input, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {};
   MemberPath parts{path.substr(0, slash), path.substr(slash + 1)};
-  if (parts.records.find_first_not_of('/') == std::string::npos || !is_there(file, parts.records) ||
-      !RecordMember::is_in(open_object(file, parts.records), parts.member))
+  if (parts.records.find_first_not_of('/') == std::string::npos || !is_there(file, parts.records, input) ||
+      !RecordMember::is_in(open_object(file, parts.records, input), parts.member))
     return {};
   return parts;
 }
@@ -90,11 +90,11 @@ std::string listed_matrices(hid_t file, const knng_formats_input& input) { retur
 std::string choose_matrix(hid_t file, const knng_formats_input& input, const char* path, std::int32_t otherwise) {
   if (path) {
     std::string chosen = path;
-    if (!leads_to_something(file, chosen))
+    if (!leads_to_something(file, input, chosen))
       fail(KNNG_ERR_FORMAT, "has no %s; matrices in it: %s", quoted(chosen).c_str(),
            listed_matrices(file, input).c_str());
-    if (!is_there(file, chosen)) return chosen;
-    const Id object = open_object(file, chosen);
+    if (!is_there(file, chosen, input)) return chosen;
+    const Id object = open_object(file, chosen, input);
     if (!is_group(object) || !is_anndata(object, input)) return chosen;
     return matrix_of_anndata(file, input, chosen + (chosen.ends_with('/') ? "" : "/"));
   }

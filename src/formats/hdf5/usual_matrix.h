@@ -31,6 +31,6 @@ std::string listed_matrices(hid_t file, const knng_formats_input& input);
 struct MemberPath {
   std::string records, member;
 };
-MemberPath member_path(hid_t file, const std::string& path);
+MemberPath member_path(hid_t file, const knng_formats_input& input, const std::string& path);
 
 }  // namespace knng_hdf5
