@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 #include <new>
 
@@ -237,6 +238,16 @@ void hdf5_rows(void** state) {
     file.add("sparse/data", {1}, H5T_IEEE_F32LE, items);
     file.add("sparse/indices", {1}, H5T_STD_I32LE, items);
     file.add("sparse/indptr", {kRows + 1}, H5T_STD_U8LE, std::string(kRows, '\0') + '\1');
+    file.group("columns");
+    file.text("columns", "encoding-type", "csc_matrix");
+    file.integers("columns", "shape", {kRows, kDim});
+    file.add("columns/data", {1}, H5T_IEEE_F32LE, items);
+    file.add("columns/indices", {1}, H5T_STD_I32LE, items);
+    file.add("columns/indptr", {kDim + 1}, H5T_STD_U8LE, std::string(kDim, '\0') + '\1');
+    const hsize_t dim = kDim;
+    const hid_t record = hdf5::good(H5Tcreate(H5T_COMPOUND, kDim * sizeof(float)));
+    hdf5::must(H5Tinsert(record, "x", 0, hdf5::good(H5Tarray_create2(H5T_IEEE_F32LE, 1, &dim))));
+    file.add("records", {kRows}, record, items);
   }
   const auto add = [](const char* path, knng_status refused) {
     const std::int64_t armed = countdown.exchange(-1);  // the handle itself is not what is tested
@@ -248,11 +259,17 @@ void hdf5_rows(void** state) {
     std::int64_t n = -1;
     require(knng_shape(h, &n, nullptr, nullptr, nullptr), "shape");
     assert_int_equal(n, status == KNNG_OK ? kRows : 0);
+    // Told of are files that were added, and no others.
+    std::int64_t needed = -1;
+    knng_file_text(h, 0, "file", nullptr, 0, &needed, nullptr);
+    assert_int_equal(needed, status == KNNG_OK ? static_cast<std::int64_t>(std::strlen(path) + 1) : 0);
     knng_destroy(h);
     return status == refused ? KNNG_OK : status;
   };
   every_allocation_fails("knng_add_file, HDF5", world, 8, [&] { return add("fault-rows.h5:dense", KNNG_OK); });
   every_allocation_fails("knng_add_file, sparse", world, 8, [&] { return add("fault-rows.h5:sparse", KNNG_OK); });
+  every_allocation_fails("knng_add_file, columns", world, 8, [&] { return add("fault-rows.h5:columns", KNNG_OK); });
+  every_allocation_fails("knng_add_file, records", world, 8, [&] { return add("fault-rows.h5:records/x", KNNG_OK); });
   every_allocation_fails("knng_add_file, which", world, 8, [&] { return add("fault-rows.h5", KNNG_ERR_FORMAT); });
 }
 #endif

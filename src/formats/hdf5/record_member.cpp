@@ -59,7 +59,8 @@ RecordMember::RecordMember(Id dataset, const std::string& name, const std::strin
   facts_.at = -1;
   facts_.rows_at_once = stored.rows_at_once;
   // No product is beyond 63 bits: the records, or a chunk of them, are so long.
-  facts_.unpack_bytes = stored.unpack_bytes + std::max(kTogether, stored.rows_at_once * record_bytes_);
+  facts_.unpack_bytes = stored.unpack_bytes +
+                        std::max(std::min(kTogether, stored.rows * record_bytes_), stored.rows_at_once * record_bytes_);
 }
 
 void RecordMember::find_member(const std::string& member) {
