@@ -28,10 +28,9 @@ constexpr int kMostShared = 227 * 1024;
 constexpr int kHelperRegisters = 72, kConsumerRegisters = 216;
 static_assert(128 * (kHelperRegisters + kConsumers * kConsumerRegisters) <= 65536 / kThreads / 8 * 8 * kThreads);
 
-// A packet has a lane's products under 32 columns (fewer were slower). Packets of a letter: the more, the sooner many
-// are opened. Where rows come with columns four stages need the room.
-constexpr int kPacketProducts = 32;
-constexpr int letter_room(bool rows_stay) { return rows_stay ? 16 : 11; }
+// Packets of a letter: the more, the sooner many are opened. Where rows come with columns four stages need the room.
+constexpr int kPacketProducts = 16;
+constexpr int letter_room(bool rows_stay) { return rows_stay ? 32 : 20; }
 
 // Behind operands, which are aligned to 1024.
 template <class Number, bool kRowsStay>

@@ -8,7 +8,8 @@
 
 namespace libknng::cuda::fused {
 
-inline constexpr int kLetters = 2;
+inline constexpr unsigned kLetters = 2;  // a power of two
+inline constexpr unsigned kNanosecondsIdle = 64;
 
 // kProducts: of a packet. kRoom: packets that a letter holds.
 template <class Number, int kProducts, int kRoom>
@@ -16,7 +17,7 @@ struct Letter {
   PacketSpace<Number, kProducts, kRoom> packets;
   int count;
   WarpPlace place;  // of all its packets
-  bool last;        // none comes behind it
+  bool last;        // none comes behind it in this place
 };
 
 // Between two warps. All lanes of one arrive and all lanes of the other wait, so that what a lane wrote is seen by all.
@@ -35,54 +36,57 @@ struct Mailbox {
 };
 
 // All lanes call everything.
-template <class Number, int kProducts, int kRoom>
+template <class Number, int kProducts, int kPackets>
 class Sender {
  public:
-  __device__ explicit Sender(Mailbox<Number, kProducts, kRoom>& box) : box_(box) {}
+  __device__ explicit Sender(Mailbox<Number, kProducts, kPackets>& box) : box_(box) {}
 
   // Before the first product of a unit, and behind its last.
   __device__ void begin(const WarpPlace& place) { place_ = place; }
   __device__ void end() {
-    if (count_ > 0) flush();
+    if (count > 0) flush();
   }
-  __device__ void close() { send(false); }
-
-  // Packets of lanes in `all`.
-  __device__ void add(unsigned all, const Packet<Number, kProducts>& packet) {
-    added_ += __popc(all);
-    while (all != 0) {
-      Packets packets(box_.letters[turn_.at].packets, count_);
-      all = packets.add(all, packet);
-      count_ = packets.count();
-      if (count_ == kRoom) flush();
+  __device__ void close() {
+    for (int i = 0; i < kLetters; ++i) {
+      open();
+      send(false);
     }
+  }
+
+  // Packets of the groups of which the lane's `mine` has a bit.
+  template <int kGroups, class PacketOf>
+  __device__ __forceinline__ void add(unsigned mine, const PacketOf& packet_of) {
+    added_ += put_aside<kGroups>(*this, mine, packet_of);
   }
   // Packets since it was told to count anew.
   __device__ int added() const { return added_; }
   __device__ void count_anew() { added_ = 0; }
 
+  // For put_aside().
+  static constexpr int kRoom = kPackets;
+  int count = 0;  // packets in the letter
+  __device__ auto& space() { return letter().packets; }
+  // Returns when the letter is empty.
+  __device__ void open() { wait(&box_.read[sent_ % kLetters], (sent_ / kLetters & 1) ^ 1); }
+  __device__ void flush() { send(true); }
+
  private:
-  // Returns when there is an empty letter.
-  __device__ void flush() {
-    send(true);
-    wait(&box_.read[turn_.at], turn_.parity ^ 1);
-  }
+  __device__ auto& letter() { return box_.letters[sent_ % kLetters]; }
   __device__ void send(bool goes_on) {
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
-      box_.letters[turn_.at].count = count_;
-      box_.letters[turn_.at].place = place_;
-      box_.letters[turn_.at].last = !goes_on;
+      letter().count = count;
+      letter().place = place_;
+      letter().last = !goes_on;
     }
-    arrive(&box_.sent[turn_.at]);
-    turn_.next(kLetters);
-    count_ = 0;
+    arrive(&box_.sent[sent_ % kLetters]);
+    ++sent_;
+    count = 0;
   }
 
-  Mailbox<Number, kProducts, kRoom>& box_;
-  Turn turn_;
+  Mailbox<Number, kProducts, kPackets>& box_;
+  unsigned sent_ = 0;  // letters
   WarpPlace place_{};
-  int count_ = 0;  // packets in the letter
   int added_ = 0;
 };
 
@@ -93,26 +97,27 @@ struct DrainSpace {
   std::uint16_t near[kRoom * kProducts];
 };
 
-// Opens the letters of boxes first, first + kStep, ..., below kBoxes, until all are closed; all lanes of a warp. P: the
-// products that packets are of.
+// Opens letters first, first + kStep, ..., of those of all boxes side by side, until all are closed; all lanes of a warp.
+// P: the products that packets are of.
 template <bool kBoth, class P, int kBoxes, int kStep, class Number, int kRoom>
 __device__ __forceinline__ void open_letters(Mailbox<Number, P::kOfPacket, kRoom>* boxes, int first,
                                              DrainSpace<P::kOfPacket, kRoom>& space, const FusedJob<Number>& job) {
-  static_assert(kLetters == 2 && kBoxes <= 32);
+  constexpr int kAll = kBoxes * kLetters;
+  static_assert(kAll <= 32);
   Survivors survivors(space.survivors);
   int first_row = 0, first_column = 0;  // of the unit whose survivors there are
-  unsigned open = 0;                    // a bit a box
-  for (int box = first; box < kBoxes; box += kStep) open |= 1U << box;
-  unsigned turns = 0, parities = 0;  // likewise: the letter that comes next, and its parity
+  unsigned open = 0, parities = 0;      // a bit a letter
+  for (int i = first; i < kAll; i += kStep) open |= 1U << i;
   while (open != 0) {
+    bool idle = true;
 #pragma unroll 1
-    for (int i = first; i < kBoxes; i += kStep) {
+    for (int i = first; i < kAll; i += kStep) {
       const unsigned bit = 1U << i;
       if ((open & bit) == 0) continue;
-      auto& box = boxes[i];
-      const int at = (turns & bit) != 0 ? 1 : 0;
-      const bool is_there = is_over(&box.sent[at], (parities & bit) != 0 ? 1 : 0);
-      if (!__all_sync(0xffffffffU, is_there)) continue;
+      auto& box = boxes[i / kLetters];
+      const int at = i % kLetters;
+      if (!__all_sync(0xffffffffU, is_over(&box.sent[at], (parities & bit) != 0 ? 1 : 0))) continue;
+      idle = false;
       auto& letter = box.letters[at];
       const WarpPlace place = letter.place;
       if (place.first_row != first_row || place.first_column != first_column) {
@@ -120,12 +125,12 @@ __device__ __forceinline__ void open_letters(Mailbox<Number, P::kOfPacket, kRoom
         first_row = place.first_row;
         first_column = place.first_column;
       }
-      open_packets<kBoth, P>(Packets(letter.packets, letter.count), space.near, survivors, job, place);
+      open_packets<kBoth, 2, P>(Packets(letter.packets, letter.count), space.near, survivors, job, place);
       if (letter.last) open &= ~bit;
       arrive(&box.read[at]);
-      turns ^= bit;
-      if (at == kLetters - 1) parities ^= bit;
+      parities ^= bit;
     }
+    if (idle) __nanosleep(kNanosecondsIdle);  // who multiplies needs the instructions
   }
   survivors.deliver(job, first_row, first_column);
 }

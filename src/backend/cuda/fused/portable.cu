@@ -120,26 +120,28 @@ class Finds {
     survivors_.deliver(job_, place_.first_row, place_.first_column);
   }
 
-  // Packets of lanes in `all`.
-  __device__ void add(unsigned all, const Packet<Number, kPacketProducts>& packet) {
-    added_ += __popc(all);
-    while (all != 0) {
-      all = packets_.add(all, packet);
-      if (packets_.count() == kPacketsRoom) flush();
-    }
+  // Packets of the groups of which the lane's `mine` has a bit.
+  template <int kGroups, class PacketOf>
+  __device__ __forceinline__ void add(unsigned mine, const PacketOf& packet_of) {
+    added_ += put_aside<kGroups>(*this, mine, packet_of);
   }
 
   // Packets since it was told to count anew.
   __device__ int added() const { return added_; }
   __device__ void count_anew() { added_ = 0; }
 
- private:
+  // For put_aside().
+  static constexpr int kRoom = kPacketsRoom;
+  int count = 0;
+  __device__ auto& space() { return packets_; }
+  __device__ void open() {}
   __device__ __noinline__ void flush() {
-    open_packets<kBoth, Found<Number>>(packets_, near_, survivors_, job_, place_);
-    packets_.clear();
+    open_packets<kBoth, 1, Found<Number>>(Packets(packets_, count), near_, survivors_, job_, place_);
+    count = 0;
   }
 
-  Packets<Number, kPacketProducts, kPacketsRoom> packets_;
+ private:
+  PacketSpace<Number, kPacketProducts, kPacketsRoom>& packets_;
   std::uint16_t* near_;
   int added_ = 0;
   Survivors survivors_;

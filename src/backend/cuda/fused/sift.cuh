@@ -20,6 +20,7 @@ struct Products {
   static constexpr int kGroups = kSlabs * kEights * 4 / kTogether;
   static constexpr int kStripes = kEights / 4;  // of 32 columns
   static constexpr int kGroupsEach = kGroups / kStripes, kEightsTogether = 4 / kGroupsEach;
+  static constexpr int kOfSlab = kTogether / kSlabs;  // of a group
   static_assert(kEights % 4 == 0 && kEightsTogether * kSlabs * 4 == kTogether);
   Number values[kSlabs][kEights * 4];
 
@@ -41,27 +42,38 @@ struct WarpPlace {
   int row_base, first_row, first_column;
 };
 
-// Looks through packets of products of this kind; all lanes. near: room for the numbers of all products.
-template <bool kBoth, class P, class Number, int kRoom>
+// Looks through packets of products of this kind; all lanes. near: room for the numbers of all products. kOfLane: whose
+// limits, which are far away, are under way together.
+template <bool kBoth, int kOfLane, class P, class Number, int kRoom>
 __device__ __forceinline__ void open_packets(const Packets<Number, P::kOfPacket, kRoom>& packets, std::uint16_t* near,
                                              Survivors& survivors, const FusedJob<Number>& job, const WarpPlace& at) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   __syncwarp();
   const int count = packets.find_near(near);
 #pragma unroll 1
-  for (int start = 0; start < count; start += 32) {
-    const typename Packets<Number, P::kOfPacket, kRoom>::Product x =
-        packets.product(near[min(start + lane, count - 1)]);
-    const typename P::Place p = P::place(x.group, x.e);
-    const int row = at.row_base + P::row_of(p, x.lane), column = x.column + P::column_of(p, x.lane);
-    const ListLimit<Number> of_row = job.row_limits[at.first_row + row];
-    const ListLimit<Number> of_column = job.column_limits[at.first_column + column];
-    const bool there = start + lane < count;
-    const bool for_row = there && wants(of_row, x.value, of_column.term);
-    const bool for_column = kBoth && there && wants(of_column, x.value, of_row.term);
-    survivors.add(for_row || for_column,
-                  {pair_low(x.value, of_row.term, of_column.term), place_of(row, column, for_row, for_column)}, job,
-                  at.first_row, at.first_column);
+  for (int start = 0; start < count; start += 32 * kOfLane) {
+    typename Packets<Number, P::kOfPacket, kRoom>::Product x[kOfLane];
+    int rows[kOfLane], columns[kOfLane];
+    ListLimit<Number> of_rows[kOfLane], of_columns[kOfLane];
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      x[i] = packets.product(near[min(start + 32 * i + lane, count - 1)]);
+      const typename P::Place p = P::place(x[i].group, x[i].e);
+      rows[i] = at.row_base + P::row_of(p, x[i].lane);
+      columns[i] = x[i].column + P::column_of(p, x[i].lane);
+      of_rows[i] = job.row_limits[at.first_row + rows[i]];
+      of_columns[i] = job.column_limits[at.first_column + columns[i]];
+    }
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      const bool there = start + 32 * i + lane < count;
+      const bool for_row = there && wants(of_rows[i], x[i].value, of_columns[i].term);
+      const bool for_column = kBoth && there && wants(of_columns[i], x[i].value, of_rows[i].term);
+      survivors.add(for_row || for_column,
+                    {pair_low(x[i].value, of_rows[i].term, of_columns[i].term),
+                     place_of(rows[i], columns[i], for_row, for_column)},
+                    job, at.first_row, at.first_column);
+    }
   }
   __syncwarp();
 }
@@ -111,14 +123,15 @@ __device__ __forceinline__ Packet<Number, P::kOfPacket> packet_of(const P& produ
   return packet;
 }
 
-// The highest of a lane's products under 32 columns, or 0 if all are negative.
+// The highest of a group of a lane's products, or 0 if all are negative.
 template <class P>
-__device__ __forceinline__ auto highest_of(const P& products, int stripe) {
+__device__ __forceinline__ auto highest_of(const P& products, int group) {
   int highest = 0;
 #pragma unroll
   for (const auto& slab : products.values)
 #pragma unroll
-    for (int i = 0; i < 16; i += 2) highest = higher(slab[stripe * 16 + i], slab[stripe * 16 + i + 1], highest);
+    for (int i = 0; i < P::kOfSlab; i += 2)
+      highest = higher(slab[group * P::kOfSlab + i], slab[group * P::kOfSlab + i + 1], highest);
   return from_highest<typename P::Value>(highest);
 }
 
@@ -143,16 +156,15 @@ struct WarpLimits {
   }
 };
 
-// Each pair with both of its lists: puts aside the groups of which some pair is wanted. column_base: of the warp's
-// first in the unit. finds: takes packets (add()). All lanes.
-template <bool kBoth, class P, class Number, class Row, class Finds>
-__device__ __forceinline__ void compare(const P& products, const WarpLimits<Number, Row>& limits, int column_base,
-                                        Finds& finds) {
+// Each pair with both of its lists: a bit for each group of the lane's products in which some pair is wanted. All lanes.
+template <bool kBoth, class P, class Number, class Row>
+__device__ __forceinline__ unsigned compare(const P& products, const WarpLimits<Number, Row>& limits) {
   constexpr int kChains = 4;
   struct alignas(16) Two {
     ListLimit<Number> limits[2];
   };
   const auto* const pairs = reinterpret_cast<const Two*>(limits.columns);
+  unsigned near = 0;
 #pragma unroll
   for (int g = 0; g < P::kGroups; ++g) {
     bool any[kChains] = {};  // each waits for no other
@@ -165,43 +177,34 @@ __device__ __forceinline__ void compare(const P& products, const WarpLimits<Numb
       any[e % kChains] |= excess(product, column.term) >= row.threshold;
       if (kBoth) any[(e + kChains / 2) % kChains] |= excess(product, row.term) >= column.threshold;
     }
-    const unsigned all = __ballot_sync(0xffffffffU, (any[0] | any[1]) | (any[2] | any[3]));
-    if (all != 0)
-      finds.add(all, packet_of(products, g, limits.template needed<kBoth>(g / P::kGroupsEach), column_base));
+    if ((any[0] | any[1]) | (any[2] | any[3])) near |= 1U << g;
+    if ((g + 1) % P::kGroupsEach == 0) __syncwarp();  // limits of all columns at a time would take too many registers
   }
+  return near;
 }
 
-// The same where rows and columns that a lane has are alike, so that one comparison tells of many pairs: of its
-// products under 32 columns the highest with what a pair would need of the lists that accept most. 2 acc <
-// RD(least threshold_i + least term_j) implies 2 acc < threshold_i + term_j for all of them, so that all pairs lie
-// above their rows' cut-offs; likewise for columns. Puts aside some groups too many: to look closer would take longer,
-// and the warps that multiply together wait for each other.
-template <bool kBoth, class P, class Number, class Row, class Finds>
-__device__ __forceinline__ void sieve(const P& products, const WarpLimits<Number, Row>& limits, int column_base,
-                                      Finds& finds) {
-  Number needed[P::kStripes];
-  bool is_near[P::kStripes], any_near = false;
+// The same where rows and columns that a lane has are alike, so that one comparison tells of many pairs: of a group the
+// highest product with what a pair would need of the lists that accept most. 2 acc < RD(least threshold_i + least
+// term_j) implies 2 acc < threshold_i + term_j for all of them, so that all pairs lie above their rows' cut-offs;
+// likewise for columns. Takes some groups too many: to look closer would take longer, and the warps that multiply
+// together wait for each other.
+template <bool kBoth, class P, class Number, class Row>
+__device__ __forceinline__ unsigned sieve(const P& products, const WarpLimits<Number, Row>& limits) {
+  unsigned near = 0;
 #pragma unroll
   for (int s = 0; s < P::kStripes; ++s) {
-    needed[s] = limits.template needed<kBoth>(s);
-    is_near[s] = highest_of(products, s) >= needed[s];
-    any_near |= is_near[s];
-  }
-  if (!__any_sync(0xffffffffU, any_near)) return;
+    const Number needed = limits.template needed<kBoth>(s);
 #pragma unroll
-  for (int s = 0; s < P::kStripes; ++s) {
-    const unsigned all = __ballot_sync(0xffffffffU, is_near[s]);
-    if (all == 0) continue;
-#pragma unroll
-    for (int i = 0; i < P::kGroupsEach; ++i)
-      finds.add(all, packet_of(products, s * P::kGroupsEach + i, needed[s], column_base));
+    for (int g = s * P::kGroupsEach; g < (s + 1) * P::kGroupsEach; ++g)
+      if (highest_of(products, g) >= needed) near |= 1U << g;
   }
+  return near;
 }
 
-// Compares the products of one tile after the other. Sieves while few groups are put aside: of clustered points rows
-// and columns are not alike, and most of what is put aside would be for nothing. A launch begins by comparing pair by
-// pair: in a short one lists are young, and much is wanted. Warps that wait for each other choose together, as one that
-// compares would hold up those that sieve.
+// Compares the products of one tile after the other, and puts aside groups in which some pair may be wanted. Sieves while
+// these are few: of clustered points rows and columns are not alike, and most of what is put aside would be for nothing.
+// A launch begins by comparing pair by pair: in a short one lists are young, and much is wanted. Warps that wait for each
+// other choose together, as one that compares would hold up those that sieve.
 class Sift {
  public:
   // arranged: whether points are in an order in which they may be alike.
@@ -211,10 +214,11 @@ class Sift {
   template <bool kBoth, class P, class Number, class Row, class Finds, class Share>
   __device__ __forceinline__ void tile(const P& products, const WarpLimits<Number, Row>& limits, int column_base,
                                        Finds& finds, const Share& share) {
-    if (sieves_)
-      sieve<kBoth>(products, limits, column_base, finds);
-    else
-      compare<kBoth>(products, limits, column_base, finds);
+    const unsigned near = sieves_ ? sieve<kBoth>(products, limits) : compare<kBoth>(products, limits);
+    if (__any_sync(0xffffffffU, near != 0))
+      finds.template add<P::kGroups>(near, [&](int g) {
+        return packet_of(products, g, limits.template needed<kBoth>(g / P::kGroupsEach), column_base);
+      });
     if (!arranged_ || --tiles_ > 0) return;
     sieves_ = !sieves_ || share(finds.added() > kTried * kMostOfTile) < 0.5F;
     tiles_ = sieves_ ? kTried : kNotTried;
@@ -224,7 +228,7 @@ class Sift {
  private:
   // Tiles after which it chooses, packets of a tile up to which it sieves, and tiles that are compared before it tries
   // again.
-  static constexpr int kTried = 16, kMostOfTile = 4, kNotTried = 512;
+  static constexpr int kTried = 16, kMostOfTile = 10, kNotTried = 512;
 
   bool arranged_, sieves_ = false;
   int tiles_ = kTried;

@@ -59,6 +59,9 @@ class Survivors {
       found[i] = at < count_ ? space_.found[at] : Survivor{infinity(), 0};
       rows[i] = point_at(job.row_order, first_row + static_cast<int>(found[i].place >> 16));
       columns[i] = point_at(job.column_order, first_column + static_cast<int>(found[i].place >> 2 & 0x3fffU));
+    }
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
       // Padding goes out by its number; what is no candidate, by its low.
       if (!(found[i].low < infinity()) || rows[i] >= job.rows.rows || columns[i] >= job.rows.columns)
         found[i].place = 0;
