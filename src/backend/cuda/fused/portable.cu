@@ -16,15 +16,15 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAcross = kColumns / kWarpColumns;
 constexpr int kSlabs = kWarpRows / 16, kEights = kWarpColumns / 8;
 constexpr int kTerms = 32;           // of a stage: 64 bytes of a point, halves or twice as many bytes
-constexpr int kPieces = kTerms / 8;  // of 16 bytes
+constexpr int kPointBytes = kTerms * 2, kPieces = kPointBytes / 16;  // of 16 bytes
 constexpr int kStages = 3;
 constexpr int kPacketProducts = 16, kPacketsRoom = 32;  // 32 products were slower
 static_assert(kBlockRows % kRows == 0 && kWarps == kRows / kWarpRows * kWarpsAcross);
 
 template <class Number>
 struct Shared {
-  __align__(128) std::byte rows[kStages][kRows * kTerms * 2];
-  __align__(128) std::byte columns[kStages][kColumns * kTerms * 2];
+  __align__(128) std::byte rows[kStages][kRows * kPointBytes];
+  __align__(128) std::byte columns[kStages][kColumns * kPointBytes];
   __align__(16) ListLimit<Number> limits[2][kColumns];
   ListLimit<Number> least[2][kColumns / kLaneColumns];
   ListLimit<Number> row_limits[kRows];
@@ -33,19 +33,21 @@ struct Shared {
   std::uint16_t near[kWarps][kPacketsRoom * kPacketProducts];
 };
 
-// Pieces of 16 bytes are swizzled, so that eight points' pieces lie in eight banks of 16 bytes.
-__device__ int piece_at(int point, int piece) { return (point * kPieces + (piece ^ (point >> 1 & 3))) * 16; }
+// Pieces of 16 bytes are swizzled, so that eight points' pieces lie in eight banks of 16 bytes. Eight points on it is the
+// same for the next: what a lane reads of all of them lies at fixed distances, and takes one register.
+__device__ int piece_at(int point, int piece) { return point * kPointBytes + (piece ^ (point >> 1 & 3)) * 16; }
 
 // Terms [first, first + kTerms) of kRows or kColumns points; zeros where there are none.
 __device__ void bring(std::byte* to, const std::byte* operands, std::int64_t stride, std::int64_t terms, int point,
                       int points, int first) {
-  static_assert(kRows == kColumns && kRows * kPieces % kThreads == 0);
+  constexpr int kAtATime = kThreads / kPieces;
+  static_assert(kRows == kColumns && kRows % kAtATime == 0 && kAtATime % 8 == 0);
+  const int thread = static_cast<int>(threadIdx.x), p = thread / kPieces, piece = thread % kPieces;
 #pragma unroll
-  for (int i = static_cast<int>(threadIdx.x); i < kRows * kPieces; i += kThreads) {
-    const int p = i / kPieces, piece = i % kPieces;
-    const bool there = point + p < points && first + piece * 8 < terms;
-    const std::int64_t at = there ? (point + p) * stride + first + piece * 8 : 0;
-    copy_async_or_zero(to + piece_at(p, piece), operands + at * 2, there);
+  for (int next = 0; next < kRows; next += kAtATime) {
+    const bool there = point + next + p < points && first + piece * 8 < terms;
+    const std::int64_t at = there ? (point + next + p) * stride + first + piece * 8 : 0;
+    copy_async_or_zero(to + piece_at(p, piece) + next * kPointBytes, operands + at * 2, there);
   }
 }
 
@@ -91,12 +93,13 @@ __device__ void multiply_stage(Found<Number>& found, const std::byte* rows, cons
     unsigned a[kSlabs][4], b[kEights / 2][4];
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab)
-      load_matrices(a[slab], rows + piece_at(warp_row + slab * 16 + lane % 16, step * 2 + lane / 16));
+      load_matrices(a[slab],
+                    rows + (warp_row + slab * 16) * kPointBytes + piece_at(lane % 16, step * 2 + lane / 16));
       // Two eights at once: points 0 to 7 and 8 to 15, the first and the second eight terms of each.
 #pragma unroll
     for (int two = 0; two < kEights / 2; ++two)
-      load_matrices(b[two],
-                    columns + piece_at(warp_column + two * 16 + lane / 16 * 8 + lane % 8, step * 2 + lane / 8 % 2));
+      load_matrices(b[two], columns + (warp_column + two * 16) * kPointBytes +
+                                piece_at(lane / 16 * 8 + lane % 8, step * 2 + lane / 8 % 2));
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab)
 #pragma unroll
