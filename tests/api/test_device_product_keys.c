@@ -7,7 +7,7 @@
 #include "harness/cmocka.h"
 #include "harness/devices.h"
 
-/* Just enough coordinates of candidates (kCoordinatesOfProductKeys in src/backend/cuda/engines/engine.h). */
+/* Enough coordinates of candidates (kCoordinatesOfProductKeys in src/backend/cuda/engines/engine.h). */
 enum { points = 1500, dim = 512, neighbours = 300 };
 
 static int has_fast_doubles(void) {

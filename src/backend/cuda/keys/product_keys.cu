@@ -168,15 +168,20 @@ __global__ void __launch_bounds__(kThreads, 5)
   for (std::int64_t j = threadIdx.x; known && j < l.count; j += kThreads)
     if (space.ids[j] != kNoId) cells.add(cell_of(space.keys[j]));
   __syncthreads();
+  bool any_open = false;
   for (std::int64_t j = threadIdx.x; j < l.count; j += kThreads) {
     double key = space.keys[j];
     if (space.ids[j] != kNoId && (!known || cells.is_crowded(cell_of(key)) ||
-                                  is_doubtful(b, metric, table.similarity, l, l.candidates[j], key, error)))
+                                  is_doubtful(b, metric, table.similarity, l, l.candidates[j], key, error))) {
       key = NAN;
+      any_open = true;
+    }
     b.entries.keys[blockIdx.x * b.entries.slots + j] = key;
     b.entries.ids[blockIdx.x * b.entries.slots + j] = space.ids[j];
   }
+  any_open = __syncthreads_or(any_open) != 0;
   if (threadIdx.x != 0) return;
+  b.open[blockIdx.x] = any_open;
   b.entries.filled[blockIdx.x] = static_cast<std::int32_t>(l.count);
   atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[l.list]));
 }
@@ -187,7 +192,7 @@ __global__ void __launch_bounds__(kThreads) settle_doubts(Source points, Refined
   constexpr int kPairs = kPairsTogether<T>;
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kCanonicalLanes;
-  if (i >= b.count) return;
+  if (i >= b.count || b.open[i] == 0) return;  // few are open
   const Listed l = listed(b, i);
   double* const keys = b.entries.keys + i * b.entries.slots;
   const std::uint32_t* const ids = b.entries.ids + i * b.entries.slots;

@@ -134,11 +134,12 @@ std::int64_t slots(const RefineJob& job) {
 }
 
 // The arrays of a batch; returns their bytes.
-std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries& entries) {
+std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries& entries, std::uint8_t*& open) {
   const std::int64_t rows = job.rows_at_a_time;
   Workspace space(memory);
   u = space.take<double>(job.keys_known ? 0 : rows * job.columns.rows.dim);
   entries = take_entries(space, rows, slots(job), wants_self_keys(job.metric, job.k, job.result.width));
+  open = space.take<std::uint8_t>(rows);
   return space.used();
 }
 
@@ -160,13 +161,14 @@ void launch_keys(const RefineJob& job, const RefinedBatch& batch, cudaStream_t s
 std::int64_t refine_workspace_bytes(const RefineJob& job) {
   double* u;
   RowEntries entries;
-  return lay_out(job, nullptr, u, entries);
+  std::uint8_t* open;
+  return lay_out(job, nullptr, u, entries, open);
 }
 
 void refine(const RefineJob& job, cudaStream_t stream) {
   double* u;
   RefinedBatch batch{};
-  lay_out(job, job.workspace, u, batch.entries);
+  lay_out(job, job.workspace, u, batch.entries, batch.open);
   batch.u = u;
   batch.terms = {job.columns.rows.dim, job.metric.p, job.metric.scale};
   batch.k = job.k;

@@ -25,6 +25,7 @@ struct RefinedBatch {
   const std::uint32_t* directionless;
   std::int64_t directionless_count;
   RowEntries entries;
+  std::uint8_t* open;  // of keys from products: whether some of the row's are left open
   ResultFindings* findings;
 };
 
