@@ -97,8 +97,8 @@ struct DrainSpace {
   std::uint16_t near[kRoom * kProducts];
 };
 
-// Opens letters first, first + kStep, ..., of those of all boxes side by side, until all are closed; all lanes of a warp.
-// P: the products that packets are of.
+// Opens letters first, first + kStep, ..., of those of all boxes side by side, until all are closed; all lanes of a
+// warp. P: the products that packets are of.
 template <bool kBoth, class P, int kBoxes, int kStep, class Number, int kRoom>
 __device__ __forceinline__ void open_letters(Mailbox<Number, P::kOfPacket, kRoom>* boxes, int first,
                                              DrainSpace<P::kOfPacket, kRoom>& space, const FusedJob<Number>& job) {

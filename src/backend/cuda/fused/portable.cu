@@ -15,7 +15,7 @@ constexpr int kRows = 128, kColumns = kBlockColumns;
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAcross = kColumns / kWarpColumns;
 constexpr int kSlabs = kWarpRows / 16, kEights = kWarpColumns / 8;
-constexpr int kTerms = 32;           // of a stage: 64 bytes of a point, halves or twice as many bytes
+constexpr int kTerms = 32;  // of a stage: 64 bytes of a point, halves or twice as many bytes
 constexpr int kPointBytes = kTerms * 2, kPieces = kPointBytes / 16;  // of 16 bytes
 constexpr int kStages = 3;
 constexpr int kPacketProducts = 16, kPacketsRoom = 32;  // 32 products were slower
@@ -33,8 +33,8 @@ struct Shared {
   std::uint16_t near[kWarps][kPacketsRoom * kPacketProducts];
 };
 
-// Pieces of 16 bytes are swizzled, so that eight points' pieces lie in eight banks of 16 bytes. Eight points on it is the
-// same for the next: what a lane reads of all of them lies at fixed distances, and takes one register.
+// Pieces of 16 bytes are swizzled, so that eight points' pieces lie in eight banks of 16 bytes. Eight points on it is
+// the same for the next: what a lane reads of all of them lies at fixed distances, and takes one register.
 __device__ int piece_at(int point, int piece) { return point * kPointBytes + (piece ^ (point >> 1 & 3)) * 16; }
 
 // Terms [first, first + kTerms) of kRows or kColumns points; zeros where there are none.
@@ -93,8 +93,7 @@ __device__ void multiply_stage(Found<Number>& found, const std::byte* rows, cons
     unsigned a[kSlabs][4], b[kEights / 2][4];
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab)
-      load_matrices(a[slab],
-                    rows + (warp_row + slab * 16) * kPointBytes + piece_at(lane % 16, step * 2 + lane / 16));
+      load_matrices(a[slab], rows + (warp_row + slab * 16) * kPointBytes + piece_at(lane % 16, step * 2 + lane / 16));
       // Two eights at once: points 0 to 7 and 8 to 15, the first and the second eight terms of each.
 #pragma unroll
     for (int two = 0; two < kEights / 2; ++two)

@@ -156,7 +156,8 @@ struct WarpLimits {
   }
 };
 
-// Each pair with both of its lists: a bit for each group of the lane's products in which some pair is wanted. All lanes.
+// Each pair with both of its lists: a bit for each group of the lane's products in which some pair is wanted. All
+// lanes.
 template <bool kBoth, class P, class Number, class Row>
 __device__ __forceinline__ unsigned compare(const P& products, const WarpLimits<Number, Row>& limits) {
   constexpr int kChains = 4;
@@ -201,10 +202,10 @@ __device__ __forceinline__ unsigned sieve(const P& products, const WarpLimits<Nu
   return near;
 }
 
-// Compares the products of one tile after the other, and puts aside groups in which some pair may be wanted. Sieves while
-// these are few: of clustered points rows and columns are not alike, and most of what is put aside would be for nothing.
-// A launch begins by comparing pair by pair: in a short one lists are young, and much is wanted. Warps that wait for each
-// other choose together, as one that compares would hold up those that sieve.
+// Compares the products of one tile after the other, and puts aside groups in which some pair may be wanted. Sieves
+// while these are few: of clustered points rows and columns are not alike, and most of what is put aside would be for
+// nothing. A launch begins by comparing pair by pair: in a short one lists are young, and much is wanted. Warps that
+// wait for each other choose together, as one that compares would hold up those that sieve.
 class Sift {
  public:
   // arranged: whether points are in an order in which they may be alike.
