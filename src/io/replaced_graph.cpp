@@ -10,6 +10,7 @@
 #include "io/graph_mtx.h"
 #include "io/graph_npz.h"
 #include "io/graph_tsv.h"
+#include "io/zip.h"
 
 namespace libknng {
 namespace {
@@ -30,28 +31,30 @@ struct Head {
   std::string_view text() const noexcept { return {bytes.data(), bytes.size()}; }
 };
 
-// Of an archive the name of its first member is looked at.
-struct Signature {
-  std::size_t at;
-  std::string_view bytes;
-};
-constexpr std::size_t kMemberName = 30;
-constexpr Signature kGraphs[] = {{0, {kGraphFileMagic, kGraphFileMagicBytes}},
-                                 {kMemberName, kNpzIndices},
-                                 {kMemberName, kNpzDistances},
-                                 {0, kMtxHead},
-                                 {0, kTsvHead}};
+constexpr std::string_view kZip = "PK\3\4";
+constexpr std::string_view kHeads[] = {{kGraphFileMagic, kGraphFileMagicBytes}, kMtxHead, kTsvHead};
 
-bool is_graph(const Head& head) {
-  return std::any_of(std::begin(kGraphs), std::end(kGraphs),
-                     [&](const Signature& s) { return head.text().substr(s.at).starts_with(s.bytes); });
+// Matrices that SciPy saves have an array "indices", too. An archive that cannot be looked into is none.
+bool is_graph_archive(const std::string& path) {
+  try {
+    const ZipReader zip(path);
+    return zip.has(std::string(kNpzIndices)) && zip.has(std::string(kNpzDistances));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_graph(const Head& head, const std::string& path) {
+  if (head.text().starts_with(kZip)) return is_graph_archive(path);
+  return std::any_of(std::begin(kHeads), std::end(kHeads),
+                     [&](std::string_view bytes) { return head.text().starts_with(bytes); });
 }
 
 }  // namespace
 
 void require_graph_in_place(const OutputFile& file) {
   const Head old(file);
-  if (!old.there() || is_graph(old)) return;
+  if (!old.there() || is_graph(old, file.path())) return;
   fail(KNNG_ERR_IO, "path", "cannot write %s: the file that is there is no graph, it may be data; %s",
        shown(file.path()).c_str(), kMend);
 }
@@ -63,7 +66,8 @@ void require_pair_in_place(const OutputFile& ids, const OutputFile& values, std:
          shown(other.path()).c_str(), why, kMend);
   };
   if (old_ids.there() != old_values.there())
-    old_values.there() ? refuse(values, ids, "which is not there yet") : refuse(ids, values, "which is not there yet");
+    old_values.there() ? refuse(values, ids, "which is not there, or empty")
+                       : refuse(ids, values, "which is not there, or empty");
   const auto front = static_cast<std::size_t>(count_bytes);
   if (old_ids.file_bytes != old_values.file_bytes ||
       old_ids.text().substr(0, front) != old_values.text().substr(0, front))

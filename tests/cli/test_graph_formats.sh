@@ -117,7 +117,7 @@ for words in "build base.fvecs" "query x.npy base.fvecs" "query base.fvecs q.npy
   refused 2 "--output base.ivecs: its values would replace the file 'base.fvecs', which is to be read" \
     "$knng" $words -k 3 -o base.ivecs
 done
-refused 4 "cannot write 'base.fvecs' beside 'base.ivecs', which is not there yet" "$knng" build missing.npy -k 3 -o base.ivecs
+refused 4 "cannot write 'base.fvecs' beside 'base.ivecs', which is not there, or empty" "$knng" build missing.npy -k 3 -o base.ivecs
 cmp -s base.fvecs kept || die "points were replaced"
 mkdir folder.fvecs
 refused 4 'folder.fvecs' "$knng" build missing.npy -k 3 -o folder.ivecs
@@ -128,16 +128,17 @@ done
 
 # What is replaced is a graph, or empty; a pair is replaced as such.
 "$python" - <<'E'
-import numpy as np
+import numpy as np, scipy.sparse
 np.savez("data.npz", x=np.load("x.npy"))
-np.savez("near.npz", distances=np.ones((2, 1), "f4"), indices=[[1], [0]])
+np.savez("near.npz", note=1, distances=np.ones((2, 1), "f4"), indices=[[1], [0]])
+scipy.sparse.save_npz("sparse.npz", scipy.sparse.eye(3, format="csr"))
 E
 printf 'a\tb\n1\t2\n' >data.tsv
 printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n' >data.mtx
 echo words >data.knng
 cp x.npy data.ibin
 cp base.fvecs apart.ivecs
-for file in data.npz data.tsv data.mtx data.knng data.ibin apart.ivecs; do
+for file in data.npz sparse.npz data.tsv data.mtx data.knng data.ibin apart.ivecs; do
   cp $file before
   for command in "build missing.npy -k 3" "convert short.npz"; do
     # shellcheck disable=SC2086 # words
@@ -152,7 +153,7 @@ cp base.fvecs other.fvecs
 refused 4 "cannot write 'other.fvecs' beside 'other.ivecs', which has other counts" "$knng" build missing.npy -k 3 -o other.ivecs
 cp x.npy other.ibin
 : >other.fbin
-refused 4 "cannot write 'other.ibin' beside 'other.fbin', which is not there yet" "$knng" convert short.npz -o other.ibin
+refused 4 "cannot write 'other.ibin' beside 'other.fbin', which is not there, or empty" "$knng" convert short.npz -o other.ibin
 : >other.ibin
 expect 0 "$knng" convert short.npz -q -o other.ibin # nothing is lost
 : >empty.tsv

@@ -232,7 +232,7 @@ void data_is_not_replaced(void**) {
       const Outcome o = outcome([&] { save_graph(sample(KNNG_F32), dir / name, nullptr); });
       assert_true(o.code == KNNG_ERR_IO && o.says(points.c_str()) && o.says(name) && o.says(why));
     };
-    refused("which is not there yet");
+    refused("which is not there, or empty");
     expect_file(dir / points, "points");
     scratch::write(dir / name, "ids");
     refused("which has other counts");
@@ -243,7 +243,7 @@ void data_is_not_replaced(void**) {
     expect_file(dir / points, "points");
     expect_file(dir / name, "POINTS");
     ::remove((dir / points).c_str());
-    refused("which is not there yet");
+    refused("which is not there, or empty");
     expect_file(dir / name, "POINTS");
     scratch::write(dir / points, "POINTS");  // of an older graph, for all that can be seen
     save_graph(sample(KNNG_F32), dir / name, nullptr);
