@@ -148,8 +148,10 @@ std::int64_t count_proved(const Graph& g) {
 std::int64_t count_tied(const Graph& g) { return std::count(g.ties.begin(), g.ties.end(), std::uint8_t{1}); }
 
 // Older versions of libknng wrote these zeros for a graph that came from elsewhere, which no build has all at once.
+// They wrote a line for every statistic; newer ones write those that are known.
 bool is_without_build(const Graph& g) {
   if (g.text.version != "unknown" && !g.text.version.empty()) return false;
+  if (!g.stats.knows(Stat::seconds_total)) return false;
   return std::all_of(stat_table().begin(), stat_table().end(), [&](const StatInfo& info) {
     const Stat s = find_stat(info.name);
     return s == Stat::rows || s == Stat::columns || !g.stats.knows(s) || g.stats[s] == 0;

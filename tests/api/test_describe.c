@@ -134,6 +134,29 @@ static void what_is_not_told_stays_unknown(void** state) {
   knng_graph_destroy(g);
 }
 
+static void a_known_zero_is_kept(void** state) {
+  (void)state;
+  const int32_t ids[] = {1, 2, /**/ 0, 2, /**/ 0, 1};
+  const knng_matrix im = knng_packed(KNNG_I32, 3, 2, (void*)ids);
+  unsigned char none[3] = {0};
+  const knng_matrix ties = knng_packed(KNNG_U8, 3, 1, none);
+  static const char* const files[] = {"zero.knng", "zero.npz"};
+  for (size_t f = 0; f < sizeof files / sizeof *files; ++f) {
+    knng_graph *g = NULL, *again = NULL;
+    expect_ok(knng_graph_import(&g, &im, NULL, 0, 3, 1, NULL), "import");
+    expect_ok(knng_graph_describe(g, "", &ties, NULL, NULL), "no ties");
+    expect_ok(knng_graph_save(g, files[f], NULL, NULL, NULL), files[f]);
+    expect_ok(knng_graph_load(&again, files[f], NULL, NULL), files[f]);
+    assert_true(stat_of(again, "ties_at_k") == 0 && isnan(stat_of(again, "proved")));
+    int64_t marks[3] = {9, 9, 9};
+    knng_matrix out = knng_packed(KNNG_I64, 3, 1, marks);
+    expect_ok(knng_graph_rows(again, "ties", &out, NULL), "ties");
+    assert_true(marks[0] == 0 && marks[1] == 0 && marks[2] == 0);
+    knng_graph_destroy(again);
+    knng_graph_destroy(g);
+  }
+}
+
 static void what_it_cannot_be_is_refused(void** state) {
   (void)state;
   const int32_t ids[] = {1, 2, /**/ 0, 2, /**/ 0, 1};
@@ -199,6 +222,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_graph_becomes_what_it_was),
       cmocka_unit_test(what_is_not_told_stays_unknown),
+      cmocka_unit_test(a_known_zero_is_kept),
       cmocka_unit_test(what_it_cannot_be_is_refused),
   };
   return cmocka_run_group_tests(tests, enter_folder, leave_folder);

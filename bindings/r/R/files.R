@@ -31,12 +31,13 @@ describe <- function(graph, g) {
   whole <- identical(as.integer(info$k), as.integer(g$k)) # shorter lists end at other ties
   stats <- info$stats
   if (!whole) stats[["ties_at_k"]] <- NA
-  if (is.null(info$proof)) stats[["proved"]] <- NA
+  proof <- if (!is.na(stats["proved"])) info$proof # zeros where nobody knows
+  if (is.null(proof)) stats[["proved"]] <- NA
   stats <- stats[!is.na(stats)]
   line <- function(kind, values) if (length(values) > 0L) sprintf("%s.%s=%s\n", kind, names(values), values)
   plain <- gsub("\n", "\\n", gsub("\\", "\\\\", info$texts, fixed = TRUE), fixed = TRUE)
   plain <- plain[!(plain == "unknown" | (names(plain) == "p" & plain == ""))]
   number <- vapply(stats, function(x) sprintf("%.17g", x), "")
   done(.Call(knng_r_describe, graph, paste(c(line("text", plain), line("stat", number)), collapse = ""),
-             if (whole && !is.null(info$ties)) as.raw(info$ties), info$proof), "g")
+             if (whole && !is.null(info$ties)) as.raw(info$ties), proof), "g")
 }
