@@ -45,8 +45,9 @@ std::string kind_of(const knng_graph* g) {
 
 void describe_graph(const Arguments& a) {
   for (const Given& given : a.settings)
-    if (given.option == "--transpose")
-      throw Failure(kUsage, "--transpose: '" + plain(a.graph) + "' is no data file, whose points could be its columns");
+    if (given.key == "file_points")
+      throw Failure(kUsage,
+                    given.option + ": '" + plain(a.graph) + "' is no data file, whose points could be its columns");
   Progress progress(false);
   const Graph g = read_graph(a, progress);
   knng_matrix ids = knng_packed(KNNG_I64, 0, 0, nullptr), values = ids;

@@ -55,7 +55,11 @@ class CsrReader final : public RowReader {
   void read_row(std::byte* row, std::int64_t count);
   // For messages: what a row has one value of at most, as the file has it.
   std::string place(std::int64_t number) const { return (turned_ ? "row " : "column ") + text(number); }
+  // number: as place() has it. A file by columns has columns where others have rows.
+  [[noreturn]] void fail_value(const std::string& what, std::int64_t number, std::int64_t given, std::int64_t limit);
   [[noreturn]] void fail_format(const std::string& what, std::int64_t given, std::int64_t limit);
+  [[noreturn]] void fail_at(std::int64_t row, std::int64_t col, const std::string& what, std::int64_t given,
+                            std::int64_t limit);
 
   const std::unique_ptr<Hdf5Matrix> matrix_;
   Hdf5Stream values_, columns_, firsts_;
@@ -105,8 +109,8 @@ void CsrReader::read_row(std::byte* row, std::int64_t count) {
     for (std::int64_t i = 0; i < now; ++i, value += sizeof(Item)) {
       const std::int64_t column = column_piece_[served_ + i];
       if (column < 0 || column >= cols_)
-        fail_format("a value is in " + place(column) + " of " + text(cols_), column, cols_);
-      if (last_row_[column] == row_ + 1) fail_format("two values are in " + place(column), column, 1);
+        fail_value("a value is in " + place(column) + " of " + text(cols_), column, column, cols_);
+      if (last_row_[column] == row_ + 1) fail_value("two values are in " + place(column), column, column, 1);
       last_row_[column] = row_ + 1;
       std::memcpy(row + column * static_cast<std::int64_t>(sizeof(Item)), value, sizeof(Item));
     }
@@ -135,10 +139,19 @@ void CsrReader::finish() {
   matrix_->require_unchanged();
 }
 
+void CsrReader::fail_value(const std::string& what, std::int64_t number, std::int64_t given, std::int64_t limit) {
+  turned_ ? fail_at(number, row_, what, given, limit) : fail_at(row_, number, what, given, limit);
+}
+
 void CsrReader::fail_format(const std::string& what, std::int64_t given, std::int64_t limit) {
+  turned_ ? fail_at(-1, row_, what, given, limit) : fail_at(row_, -1, what, given, limit);
+}
+
+void CsrReader::fail_at(std::int64_t row, std::int64_t col, const std::string& what, std::int64_t given,
+                        std::int64_t limit) {
   matrix_->require_unchanged();
-  fail(KNNG_ERR_FORMAT, "path", {.row = row_, .given = given, .limit = limit}, "%s: %s", shown(matrix_->name()).c_str(),
-       what.c_str());
+  fail(KNNG_ERR_FORMAT, "path", {.row = row, .col = col, .given = given, .limit = limit}, "%s: %s",
+       shown(matrix_->name()).c_str(), what.c_str());
 }
 
 }  // namespace

@@ -246,6 +246,8 @@ void sparse_by_columns(void**) {
   m.indices = {1, 2, 2, 2};
   write(m);
   require_refused(dir / "x.h5ad", KNNG_ERR_FORMAT, "two values are in row 2");
+  const Outcome twice = outcome([&] { read_rows(dir / "x.h5ad"); });
+  assert_true(twice.row == 2 && twice.col == 1);
   m.shape = {3, 5};
   write(m);
   require_refused(dir / "x.h5ad", KNNG_ERR_FORMAT, "shape has 5 columns, its indptr 5 values; one more than columns");
@@ -322,7 +324,7 @@ void mudata(void**) {
     file.group("var");
   }
   require_refused(dir / "x.h5mu", KNNG_ERR_UNSUPPORTED,
-                  "is a MuData file, with several AnnData objects: give one of them, as in FILE:mod/prot: 'mod/prot', "
+                  "is a MuData file, of AnnData objects: give one of them, as in FILE:PATH: 'mod/prot', "
                   "'mod/rna'");
   assert_true(read_rows(dir / "x.h5mu:mod/rna").items == numbers<float>(20, 3));
   assert_true(read_rows(dir / "x.h5mu:mod/rna/").items == numbers<float>(20, 3));

@@ -112,7 +112,7 @@ void shapes(void**) {
   require_refused(x + "frame", KNNG_ERR_UNSUPPORTED, "'frame'", "encoding-type 'dataframe'");
   require_refused(x + "outside", KNNG_ERR_UNSUPPORTED, "'outside'", "a link into another file");
   require_refused(x + "outside/x", KNNG_ERR_UNSUPPORTED, "'outside'", "a link into another file");
-  require_refused(x + "to outside", KNNG_ERR_FORMAT, "'to outside'", "has no");
+  require_refused(x + "to outside", KNNG_ERR_UNSUPPORTED, "'/outside'", "is a link into another file");
   require_refused(x + "to nothing", KNNG_ERR_FORMAT, "'to nothing'", "has no");
   require_refused(x + "to itself", KNNG_ERR_FORMAT, "'to itself'", "has no");
   require_refused(x + "one/x", KNNG_ERR_FORMAT, "'one/x'", "has no");
@@ -293,12 +293,12 @@ void sparse(void**) {
   m.shape = {INT64_MAX, 4};
   check(m, -1, "'X'", "its indptr 4 values");
   m.shape = {3, 3};
-  check(m, 0, "x.h5ad:X'", "a value is in column 3 of 3 (row 0)");
+  check(m, 0, "x.h5ad:X'", "a value is in column 3 of 3 (row 0, column 3)");
   m = Sparse();
   m.columns = {0, 3, -1, 2};
   check(m, 1, "x.h5ad:X'", "a value is in column -1 of 4 (row 1)");
   m.columns = {2, 2, 1, 2};
-  check(m, 0, "x.h5ad:X'", "two values are in column 2 (row 0)");
+  check(m, 0, "x.h5ad:X'", "two values are in column 2 (row 0, column 2)");
   m.columns = {0, 3, 1};
   check(m, -1, "'X'", "it has 4 data and 3 indices");
   m = Sparse();

@@ -12,6 +12,7 @@ namespace {
 // A group that contains itself ends there, too.
 constexpr std::size_t kMostObjects = 10000;
 constexpr std::size_t kDeepest = 32;
+constexpr int kMostLinks = 16;  // libhdf5 follows as many
 
 // Names of what lies in a group itself.
 std::vector<std::string> members(const Id& group, const std::string& name) {
@@ -35,9 +36,17 @@ std::vector<std::string> members(const Id& group, const std::string& name) {
   return std::move(found.names);
 }
 
-}  // namespace
+// Where a soft link that lies at `path` leads to.
+std::string target_of(hid_t file, const std::string& path, const H5L_info_t& link) {
+  std::vector<char> value(link.u.val_size + 1);
+  checked(::H5Lget_val(file, path.c_str(), value.data(), link.u.val_size, H5P_DEFAULT),
+          quoted(path) + " cannot be looked up");
+  const std::string target = value.data();
+  return target.starts_with('/') ? target : path.substr(0, path.rfind('/') + 1) + target;
+}
 
-bool is_there(hid_t file, const std::string& path, const knng_formats_input& input) {
+// links: soft ones that may still be on the way. What they lead through is looked at before libhdf5 follows them.
+bool is_there(hid_t file, const std::string& path, const knng_formats_input& input, int links) {
   require_sound(file, "/", input);
   for (std::size_t end = path.find_first_not_of('/'); end != std::string::npos;) {
     end = path.find('/', end);
@@ -47,12 +56,20 @@ bool is_there(hid_t file, const std::string& path, const knng_formats_input& inp
     checked(::H5Lget_info(file, part.c_str(), &link, H5P_DEFAULT), quoted(part) + " cannot be looked up");
     if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT)
       fail(KNNG_ERR_UNSUPPORTED, "%s is a link into another file; give that file", quoted(part).c_str());
+    if (link.type == H5L_TYPE_SOFT && (links == 0 || !is_there(file, target_of(file, part, link), input, links - 1)))
+      return false;
     if (::H5Oexists_by_name(file, part.c_str(), H5P_DEFAULT) <= 0) return false;
     if (end == std::string::npos) break;
     require_sound(file, part, input);
     end = path.find_first_not_of('/', end);
   }
   return true;
+}
+
+}  // namespace
+
+bool is_there(hid_t file, const std::string& path, const knng_formats_input& input) {
+  return is_there(file, path, input, kMostLinks);
 }
 
 Id open_object(hid_t file, const std::string& path, const knng_formats_input& input) {

@@ -49,8 +49,8 @@ void refuse_others(hid_t file, const knng_formats_input& input) {
   const std::vector<std::string> modalities =
       find_objects(file, input, [&](const Id& object) { return is_group(object) && is_anndata(object, input); });
   if (!modalities.empty())
-    fail(KNNG_ERR_UNSUPPORTED, "is a MuData file, with several AnnData objects: give one of them, as in FILE:%s: %s",
-         modalities.front().c_str(), listed(modalities).c_str());
+    fail(KNNG_ERR_UNSUPPORTED, "is a MuData file, of AnnData objects: give one of them, as in FILE:PATH: %s",
+         listed(modalities).c_str());
 }
 
 }  // namespace
