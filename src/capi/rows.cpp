@@ -10,6 +10,7 @@
 #include "capi/objects.h"
 #include "capi/structs.h"
 #include "core/monitor.h"
+#include "core/nearest_word.h"
 #include "dataset/convert.h"
 #include "exec/load.h"
 #include "exec/rows/host_rows.h"
@@ -78,7 +79,8 @@ knng_status knng_file_text(const knng* h, int32_t i, const char* name, char* buf
         return copy_text((files[static_cast<std::size_t>(i)].*text.text).c_str(), buf, cap, needed);
       known.append(known.empty() ? "" : ", ").append(text.name);
     }
-    fail(KNNG_ERR_OPTION, "name", "name=%s: no such text of a file; there are %s", name, known.c_str());
+    fail(KNNG_ERR_OPTION, "name", "unknown text '%.40s'; there are %s%s", name, known.c_str(),
+         did_you_mean(name, known).c_str());
   });
 }
 

@@ -165,7 +165,9 @@ void describe(CLI::App& app, Raw& raw) {
   app.require_subcommand(0, 1);
 
   constexpr const char* data_doc =
-      "data files (.npy, .csv, .tsv, IDX, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin, .h5, .h5:PATH, .h5ad); "
+      "data files (.npy, .csv, .tsv, IDX, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin, .h5, .h5:PATH, .h5ad, "
+      ".h5mu, "
+      ".loom, .hdf5); "
       "several are one data set";
   CLI::App* build = add_command(app, raw, Command::build, "build", "the exact k-nearest-neighbour graph of all rows");
   add_data(build, raw, data_doc);

@@ -59,14 +59,16 @@ void read_all(RowReader& reader, const FilePoints& points, std::int64_t block, s
   reader.finish();
 }
 
-// needed: bytes, of the rows and what reading them takes; room: what there is for them.
-[[noreturn]] void fail_without_room(const RowReader& reader, std::int64_t needed, std::int64_t room) {
+// needed: bytes, of the rows and what reading them takes; room: what there is for them beside `held`.
+[[noreturn]] void fail_without_room(const RowReader& reader, std::int64_t needed, std::int64_t room,
+                                    std::int64_t held) {
   const std::string form = reader.taken().form;
   const bool sparse = form == "csr" || form == "csc" || form == "10x";
   std::int64_t rows = reader.rows(), cols = reader.cols();
   if (reader.turned()) std::swap(rows, cols);
   const std::string there =
-      room < INT64_MAX ? "the machine has " + std::to_string(room) : std::string("the system does not give them");
+      room == INT64_MAX ? "the system does not give them"
+                        : "the machine has " + std::to_string(room) + (held > 0 ? " beside the rows before them" : "");
   fail(KNNG_ERR_MEMORY, "path", {.given = room < INT64_MAX ? room : -1, .limit = needed},
        "path: %lld rows of %lld columns take %lld bytes of memory, %s; %s", static_cast<long long>(rows),
        static_cast<long long>(cols), static_cast<long long>(needed), there.c_str(),
@@ -93,15 +95,14 @@ std::shared_ptr<const Chunk> read_points(RowReader& reader, const FilePoints& po
   const std::int64_t needed = checked_add(bytes, beside, "path");
   { const Charge all(&budget, needed); }  // the failure says how much would do
   // The system may give memory that there is not, and end the process when it is used.
-  const std::int64_t machine = host_memory();
-  if (settings.integer(Setting::max_host_bytes) == 0 && needed > machine - std::min(data.held_bytes(), machine))
-    fail_without_room(reader, needed, machine);
+  const std::int64_t there = std::min(data.held_bytes(), host_memory()), room = host_memory() - there;
+  if (settings.integer(Setting::max_host_bytes) == 0 && needed > room) fail_without_room(reader, needed, room, there);
   const Charge held(&budget, reader_bytes);
   Buffer<std::byte> rows;
   try {
     rows = Buffer<std::byte>(bytes, &budget);
   } catch (const std::bad_alloc&) {
-    fail_without_room(reader, needed, INT64_MAX);
+    fail_without_room(reader, needed, INT64_MAX, there);
   }
   read_all(reader, points, block, row_bytes, budget, monitor, rows.data());
   rows.release_from_budget();

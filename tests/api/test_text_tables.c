@@ -323,8 +323,8 @@ static void what_was_taken(void** state) {
     assert_string_equal(reported.argument, "i");
     assert_true(reported.given == i && reported.limit == count + 1 && needed == 0);
   }
-  EXPECT_ERROR(knng_file_text(h, 0, "title", text, sizeof text, &needed, &reported), KNNG_ERR_OPTION, "name=title",
-               "file, matrix, form, header, row_names, separator");
+  EXPECT_ERROR(knng_file_text(h, 0, "title", text, sizeof text, &needed, &reported), KNNG_ERR_OPTION,
+               "unknown text 'title'", "file, matrix, form, header, row_names, separator");
   assert_int_equal(knng_file_text(h, 0, "file", text, 5, &needed, NULL), KNNG_ERR_RANGE);
   assert_int_equal(needed, 6);
   assert_string_equal(text, "as it was");

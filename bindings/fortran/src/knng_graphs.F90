@@ -50,7 +50,8 @@ module knng_graphs
     procedure :: width         !< entries of a list: k, or k + 1 under self=first
     procedure :: points        !< points that could be neighbours
     procedure :: same_points   !< .true.: list i is that of point i; .false.: of query i
-    !> call graph%rows("indegree", numbers): a number for each point: ties, proof, indegree, component (from 1)
+    !> call graph%rows("indegree", numbers): a number for each point: ties (refused where nobody knows
+    !> them), proof, indegree, component (from 1)
     generic :: rows => rows_i32, rows_i64
     procedure :: stat => statistic !< seconds = graph%stat("seconds_total"); a NaN if it is not known (ieee_is_nan)
     procedure :: text          !< metric = graph%text("metric")

@@ -64,8 +64,8 @@ class DataSet:
             one dtype, are not copied, and **must not change** until the data set is closed. Sparse matrices of
             SciPy are made dense, in blocks, in memory of the library: n x d values. Of AnnData obsm["X_pca"] is taken,
             or X where there is none. A str or a path names a file of rows (.npy, .csv, .h5ad, IDX, ...), which is
-            read. file_points="columns" is for files alone, those of queries too: of an array whose points are columns
-            give x.T.
+            read. file_points="columns" is for files alone: of an array whose points are columns give x.T. For
+            queries from files beside an array take with_settings(file_points="columns").
         progress: None, True (a bar of tqdm, where there is one), a class like tqdm.tqdm, or a function of (stage, done,
             total) that stops the call by returning something true.
         **settings: metric="cosine", threads=2, device="cpu", ...: see knng.settings(). They hold for all calls;
@@ -80,7 +80,8 @@ class DataSet:
     def __init__(self, x: Any, /, *, progress: Progress = None, **settings: Any) -> None:
         if not _is_file(x) and settings.get("file_points") not in (None, "rows"):  # nothing would change
             raise ValueError(f"file_points={settings['file_points']!r} is for files, and x is none: of an array whose "
-                             "points are columns give x.T")
+                             "points are columns give x.T; for queries from files take "
+                             "with_settings(file_points='columns')")
         self._handle = Handle("knng_destroy", "data set")
         x = _rows.of_anndata(x)
         with self._handle as h:
