@@ -39,7 +39,8 @@ bool is_graph_archive(const std::string& path) {
   try {
     const ZipReader zip(path);
     return zip.has(std::string(kNpzIndices)) && zip.has(std::string(kNpzDistances));
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() != KNNG_ERR_FORMAT && error.code() != KNNG_ERR_UNSUPPORTED) throw;
     return false;
   }
 }
