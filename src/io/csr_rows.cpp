@@ -56,7 +56,7 @@ class CsrReader final : public RowReader {
   // For messages: what a row has one value of at most, as the file has it.
   std::string place(std::int64_t number) const { return (turned_ ? "row " : "column ") + text(number); }
   // number: as place() has it. A file by columns has columns where others have rows.
-  [[noreturn]] void fail_value(const std::string& what, std::int64_t number, std::int64_t given, std::int64_t limit);
+  [[noreturn]] void fail_value(const std::string& what, std::int64_t number, std::int64_t limit);
   [[noreturn]] void fail_format(const std::string& what, std::int64_t given, std::int64_t limit);
   [[noreturn]] void fail_at(std::int64_t row, std::int64_t col, const std::string& what, std::int64_t given,
                             std::int64_t limit);
@@ -109,8 +109,8 @@ void CsrReader::read_row(std::byte* row, std::int64_t count) {
     for (std::int64_t i = 0; i < now; ++i, value += sizeof(Item)) {
       const std::int64_t column = column_piece_[served_ + i];
       if (column < 0 || column >= cols_)
-        fail_value("a value is in " + place(column) + " of " + text(cols_), column, column, cols_);
-      if (last_row_[column] == row_ + 1) fail_value("two values are in " + place(column), column, column, 1);
+        fail_value("a value is in " + place(column) + " of " + text(cols_), column, cols_);
+      if (last_row_[column] == row_ + 1) fail_value("two values are in " + place(column), column, 1);
       last_row_[column] = row_ + 1;
       std::memcpy(row + column * static_cast<std::int64_t>(sizeof(Item)), value, sizeof(Item));
     }
@@ -139,8 +139,8 @@ void CsrReader::finish() {
   matrix_->require_unchanged();
 }
 
-void CsrReader::fail_value(const std::string& what, std::int64_t number, std::int64_t given, std::int64_t limit) {
-  turned_ ? fail_at(number, row_, what, given, limit) : fail_at(row_, number, what, given, limit);
+void CsrReader::fail_value(const std::string& what, std::int64_t number, std::int64_t limit) {
+  turned_ ? fail_at(number, row_, what, number, limit) : fail_at(row_, number, what, number, limit);
 }
 
 void CsrReader::fail_format(const std::string& what, std::int64_t given, std::int64_t limit) {

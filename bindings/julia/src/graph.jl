@@ -131,7 +131,8 @@ distances(g::Graph, ::Type{T} = value_type(g)) where {T} = last(copyto!(nothing,
 """
     row_numbers(g::Graph, what) -> Vector{Int}
 
-One number for each point: "ties" (an error where nobody knows them), "proof", "indegree" (in how many other lists it is) or "component" (from 1).
+One number for each point: "ties" (an error where nobody knows them), "proof", "indegree" (in how many other lists it
+is) or "component" (from 1).
 """
 function row_numbers(g::Graph, what::AbstractString)
     s = shape(g)
