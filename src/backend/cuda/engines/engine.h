@@ -408,7 +408,7 @@ inline bool multiplies_bytes(const knng_backend_problem& p) {
 // of candidates (keys/product_keys.cuh), from so many coordinates of candidates on. An H200 multiplies 16 times as many
 // coordinates as it evaluates, of half of the pairs, and to look up a key takes as long as to evaluate some.
 inline constexpr double kCoordinatesOfProductKeys = 1.5e8;
-inline constexpr std::int64_t kMultipliedMeanwhile = 2 * 16, kCoordinatesOfLookUp = 24, kLongestOfProductKeys = 8192;
+inline constexpr std::int64_t kMultipliedMeanwhile = 2 * 16, kCoordinatesOfLookUp = 32, kLongestOfProductKeys = 8192;
 inline bool product_keys_pay(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, dim = p.columns.dim;
   constexpr std::int64_t kMostElements = std::int64_t{1} << 31;

@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(kThreads) find_keys(Source columns, Batch b, P
     std::uint32_t together[kPairs];
 #pragma unroll
     for (int j = 0; j < kPairs; ++j) together[j] = b.ids[at + min(base + j, end - 1)];
-    double key = keys_of<T, kPairs>(columns, u, together, part.terms);
+    double key = keys_of<T>(columns, u, together, part.terms);
     const std::int64_t j = base + lane / kLanes;
     if (lane % kLanes != 0 || j >= end) continue;
     if constexpr (Source::kDirections)
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kThreads) find_keys(Source columns, Batch b, P
   if constexpr (std::is_same_v<T, Product>) {
     if (b.self_keys == nullptr || part.first != 0 || warp != 0) return;
     const auto self = static_cast<std::uint32_t>(b.admission.of(row).excluded);
-    const double key = keys_of<T, 1>(columns, u, {self}, part.terms);
+    const double key = keys_of<T>(columns, u, {self}, part.terms);
     if (lane == 0) b.self_keys[place] = key;
   }
 }

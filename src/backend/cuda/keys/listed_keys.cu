@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads)
         together[j] = static_cast<std::uint32_t>(__shfl_sync(kWarp, static_cast<int>(column), from));
         left &= left - 1;
       }
-      const double folded = keys_of<T, kPairs>(columns, u, together, terms);
+      const double folded = keys_of<T>(columns, u, together, terms);
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) {
         const double key = __shfl_sync(kWarp, folded, lane_of_pair<kPairs>(j));
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   if constexpr (std::is_same_v<T, Product>) {
     if (job.self_keys == nullptr) return;
-    const double key = keys_of<T, 1>(rows, u, {static_cast<std::uint32_t>(job.first + i)}, terms);
+    const double key = keys_of<T>(rows, u, {static_cast<std::uint32_t>(job.first + i)}, terms);
     if (lane == 0) job.self_keys[i] = key;
   }
 }

@@ -15,18 +15,24 @@ struct PairTerms {
   double p, scale;  // of the metric
 };
 
+// Roots of values that single precision holds, which take fp64 longer than what is made of them.
+template <class Source>
+inline constexpr bool kTakesRoots = Source::kTransform == Transform::square_root &&
+                                    sizeof(typename Source::Element) <= 4;
+
 // Pairs that a warp evaluates together: of the few candidates that a block of points has, and of a whole list. Rows
-// with constants, or of fp64, take more registers.
+// with constants, or of fp64, take more registers; where roots are taken more warps do better than more pairs.
 template <class T>
 inline constexpr int kPairsTogether = T::kHeavy ? 1 : 4;
 template <class T, class Source>
-inline constexpr int kPairsOfList = T::kHeavy                                                    ? 1
-                                    : Source::kConstants || sizeof(typename Source::Element) > 4 ? 4
-                                                                                                 : 8;
+inline constexpr int kPairsOfList = T::kHeavy ? 1
+                                    : Source::kConstants || kTakesRoots<Source> || sizeof(typename Source::Element) > 4
+                                        ? 4
+                                        : 8;
 
 // Steps of 32 coordinates that are on their way together.
-template <class Element, int kColumns>
-inline constexpr int kStepsTogether = kColumns * sizeof(Element) <= 32 ? 4 : 2;
+template <class Source, int kColumns>
+inline constexpr int kStepsTogether = !kTakesRoots<Source> && kColumns * sizeof(typename Source::Element) <= 32 ? 4 : 2;
 
 // Adds the terms of coordinates from the lane's own `t` on, some steps of them, to s; kWhole: none is beyond the last.
 template <class T, int kSteps, bool kWhole, int kRows, int kColumns, class Row, class Column>
@@ -71,10 +77,11 @@ __device__ __forceinline__ void add_last_terms(double (&s)[kRows * kColumns][T::
 // Keys of rows u[r] with columns ids[j], all of the warp: lane_of_pair<kRows kColumns>(r kColumns + j) gets that of
 // these two. A value serves all pairs that it is in. Rows of candidates lie anywhere: as much of them as registers hold
 // is on its way while other warps work.
-template <class T, int kRows, int kColumns, class Row, class Source>
+template <class T, int kStepsGiven = 0, int kRows, int kColumns, class Row, class Source>
 __device__ double keys_of(const Source& columns, const Row (&u)[kRows], const std::uint32_t (&ids)[kColumns],
                           const PairTerms& terms) {
-  constexpr int kPairs = kRows * kColumns, kSteps = kStepsTogether<typename Source::Element, kColumns>;
+  constexpr int kPairs = kRows * kColumns;
+  constexpr int kSteps = kStepsGiven > 0 ? kStepsGiven : kStepsTogether<Source, kColumns>;
   double s[kPairs][T::kSums] = {};
   const std::int64_t lane = threadIdx.x % kCanonicalLanes;
   const auto add_all = [&](const auto& others) {
@@ -139,11 +146,11 @@ __device__ double keys_of_few_dims(const Source& columns, const Row& u, std::uin
 }
 
 // Of one row.
-template <class T, int kPairs, class Row, class Source>
+template <class T, int kStepsGiven = 0, int kPairs, class Row, class Source>
 __device__ double keys_of(const Source& columns, const Row& u, const std::uint32_t (&ids)[kPairs],
                           const PairTerms& terms) {
   const Row rows[1] = {u};
-  return keys_of<T>(columns, rows, ids, terms);
+  return keys_of<T, kStepsGiven>(columns, rows, ids, terms);
 }
 
 // Calls f with the RowSource of the view and the metric's term, where they occur together.

@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(kThreads) settle_doubts(Source points, Refined
         together[pair] = __shfl_sync(kWarp, id, place[pair]);
         if (pair + 1 == kPairs || (doubtful & (doubtful - 1)) != 0) doubtful &= doubtful - 1;
       }
-      const double key = keys_of<T, kPairs>(points, u, together, b.terms);
+      const double key = keys_of<T>(points, u, together, b.terms);
 #pragma unroll
       for (int pair = 0; pair < kPairs; ++pair) {
         if (lane != lane_of_pair<kPairs>(pair) || (pair > 0 && place[pair] == place[pair - 1])) continue;

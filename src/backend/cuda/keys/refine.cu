@@ -41,16 +41,25 @@ struct NearestLimit {
   }
 };
 
-// As many as registers for the loads in flight allow: 16 warps with 32 loads each take less time than 24 with 16 (W2
-// with k = 1,000 1.13 s for 1.17 and 1.18).
-template <class T>
-constexpr int kBlocksResident = T::kHeavy ? 1 : 2;
+// How long rows are. Few coordinates take half a warp (keys_of_few_dims()), and up to one for each lane a single step,
+// so that there are registers for twice as many pairs.
+enum class Length { few, a_step, any };
+template <class T, class Source>
+constexpr bool kHasStep = !T::kHeavy && Source::kTransform == Transform::identity;
 
-// One warp a row: entries of its candidates and of columns without direction. kFew: rows have up to kFewDims
-// coordinates.
-template <bool kFew, class Source, class T>
-__global__ void __launch_bounds__(kThreads, kBlocksResident<T>) candidate_keys(Source columns, RefinedBatch b) {
-  constexpr int kPairs = kPairsOfList<T, Source>;
+// Blocks of a multiprocessor. As many as registers for the loads in flight allow: 16 warps with 32 loads each take less
+// time than 24 with 16 (W2 with k = 1,000 1.13 s for 1.17 and 1.18), but where roots are taken 32 warps with 8 loads
+// each take less than these (80,000 x 256 under Hellinger 3.8 ms for 4.7).
+template <class T, class Source>
+constexpr int kBlocksResident = T::kHeavy             ? 1
+                                : kTakesRoots<Source> ? 4
+                                                      : 2;
+
+// One warp a row: entries of its candidates and of columns without direction.
+template <Length kLength, class Source, class T>
+__global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidate_keys(Source columns, RefinedBatch b) {
+  constexpr bool kFew = kLength == Length::few, kStep = kLength == Length::a_step;
+  constexpr int kPairs = kPairsOfList<T, Source> * (kStep ? 2 : 1), kSteps = kStep ? 1 : 0;
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kCanonicalLanes;
   if (i >= b.count) return;
@@ -103,7 +112,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T>) candidate_keys(S
       std::uint32_t together[kPairs];
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, id, group + j);
-      const double folded = keys_of<T, kPairs>(columns, u, together, b.terms);
+      const double folded = keys_of<T, kSteps>(columns, u, together, b.terms);
       const double given = __shfl_sync(kWarp, folded, lane_of_pair<kPairs>(lane - group));
       if (lane >= group && lane < group + kPairs) key = given;
     }
@@ -123,7 +132,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T>) candidate_keys(S
   }
   if (b.entries.self_keys) {
     const auto self = static_cast<std::uint32_t>(admission.excluded);
-    const double key = b.keys ? b.self_keys[i] : keys_of<T, 1>(columns, u, {self}, b.terms);
+    const double key = b.keys ? b.self_keys[i] : keys_of<T>(columns, u, {self}, b.terms);
     if (lane == 0) b.entries.self_keys[i] = key;
   }
   if (lane == 0) b.entries.filled[i] = static_cast<std::int32_t>(n + b.directionless_count);
@@ -148,10 +157,14 @@ void launch_keys(const RefineJob& job, const RefinedBatch& batch, cudaStream_t s
     const auto blocks = static_cast<unsigned>((batch.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
     using Source = std::remove_cvref_t<decltype(source)>;
     using Term = decltype(term);
-    if (batch.terms.dim <= kFewDims)
-      candidate_keys<true, Source, Term><<<blocks, kThreads, 0, stream>>>(source, batch);
+    const std::int64_t dim = batch.terms.dim;
+    if (dim <= kFewDims)
+      candidate_keys<Length::few, Source, Term><<<blocks, kThreads, 0, stream>>>(source, batch);
+    else if (kHasStep<Term, Source> && dim <= kCanonicalLanes)
+      candidate_keys<kHasStep<Term, Source> ? Length::a_step : Length::any, Source, Term>
+          <<<blocks, kThreads, 0, stream>>>(source, batch);
     else
-      candidate_keys<false, Source, Term><<<blocks, kThreads, 0, stream>>>(source, batch);
+      candidate_keys<Length::any, Source, Term><<<blocks, kThreads, 0, stream>>>(source, batch);
     check_launch();
   });
 }
