@@ -367,10 +367,13 @@ void Session::tile(std::int64_t first_row, std::int64_t rows, std::int64_t first
   in_flight_.add(context_.stream);
 }
 
-// Where points are scattered, what a list has met tells about where its k-th key of all columns will be. Of rows that
-// have met different numbers of columns the highest rank is high enough for all.
+// Long lists that meet all columns at once need no cut-off: they will meet no more, and are in no order that would show
+// refinement where to end. Where points are scattered, what a list has met tells about where its k-th key of all
+// columns will be. Of rows that have met different numbers of columns the highest rank is high enough for all.
 Session::Ranks Session::ranks_after(const TilePart& part, bool both) {
   Ranks ranks{depth_.k, depth_.k};
+  constexpr int kNoRank = std::numeric_limits<int>::max();
+  if (!both && part.columns() == problem_.columns.count && depth_.capacity > kLongestSorted) ranks.rows = kNoRank;
   if (!seen_) return ranks;
   const TileArea& area = part.area;
   const auto rank = [&](std::int64_t first, std::int64_t count, std::int64_t columns) {
