@@ -70,8 +70,9 @@ knng_status knng_file_text(const knng* h, int32_t i, const char* name, char* buf
     const auto count = static_cast<std::int64_t>(files.size());
     if (i < 0 || i >= count) {
       if (needed) *needed = 0;
-      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = count}, "i=%d: there are %lld files", i,
-           static_cast<long long>(count));
+      if (count == 0) fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = 0}, "i=%d: no rows were added from a file", i);
+      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = count}, "i=%d must be from 0 to %lld, the last of the files", i,
+           static_cast<long long>(count - 1));
     }
     std::string known;
     for (const RowsTakenText& text : kRowsTakenTexts) {

@@ -290,7 +290,7 @@ static void what_was_taken(void** state) {
   int64_t needed = -1;
   char text[64] = "as it was";
   EXPECT_ERROR(knng_file_text(h, 0, "file", text, sizeof text, &needed, &reported), KNNG_ERR_RANGE,
-               "there are 0 files");
+               "i=0: no rows were added from a file");
   assert_int_equal(needed, 0);
   for (int32_t t = 0; t < count; ++t) {
     write_text(tables[t].file, tables[t].text);
@@ -319,7 +319,7 @@ static void what_was_taken(void** state) {
   }
   for (int32_t i = -1; i <= count + 1; i += count + 2) {
     EXPECT_ERROR(knng_file_text(h, i, "file", text, sizeof text, &needed, &reported), KNNG_ERR_RANGE,
-                 "there are 5 files");
+                 "must be from 0 to 4, the last of the files");
     assert_string_equal(reported.argument, "i");
     assert_true(reported.given == i && reported.limit == count + 1 && needed == 0);
   }

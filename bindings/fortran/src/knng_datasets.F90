@@ -5,6 +5,7 @@ module knng_datasets
   use knng_c, only: knng_matrix, knng_plan, c_error => knng_error, knng_ok, knng_err_argument, knng_err_range, &
     knng_err_option, knng_err_state, c_create => knng_create, c_share => knng_share, c_destroy => knng_destroy, &
     c_set => knng_set, c_get => knng_get, c_add => knng_add, c_borrow => knng_borrow, c_add_file => knng_add_file, &
+    c_file_text => knng_file_text, &
     c_shape => knng_shape, c_read => knng_read, c_estimate => knng_estimate
   use knng_support
   implicit none
@@ -30,6 +31,7 @@ module knng_datasets
     generic :: borrow => borrow_f32, borrow_f64, borrow_i8, borrow_i16, borrow_i32, borrow_i64, borrow_bool, &
       borrow_matrix
     procedure :: add_file      !< call data%add_file("points.npy")
+    procedure :: file_text     !< text = data%file_text(1, "matrix"): what was taken of the first file, as "obsm/X_pca"
     !> call data%read(x, first): copies points back
     generic :: read => read_f32, read_f64, read_i8, read_i16, read_i32, read_i64, read_bool
     procedure :: points        !< how many there are
@@ -201,6 +203,43 @@ contains
     if (e%code == knng_ok) text = text_of(buffer)
     call settle(e, stat, errmsg, error)
   end function
+
+  !> What was taken of a file whose name leaves that open: "file", the name that was given; of an HDF5 file "matrix", its
+  !> path there, and "form"; of a text table "header", "row_names" and "separator". Empty where it goes without saying.
+  !> Files count from 1, as add_file() was called.
+  function file_text(self, file, name, stat, errmsg, error) result(text)
+    class(knng_dataset), intent(inout) :: self
+    integer, intent(in) :: file
+    character(*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    character(:), allocatable :: text
+    character(kind=c_char), target :: buffer(4096)
+    type(c_error) :: e
+
+    text = ""
+    call ready(self, e)
+    if (e%code == knng_ok) e%code = c_file_text(self%handle, int(file - 1, int32), c_text(name), c_loc(buffer), &
+      size(buffer, kind=int64), error=e)
+    if (text_of(e%argument) == "i") call refuse_file(e, file)
+    if (e%code == knng_ok) text = text_of(buffer)
+    call settle(e, stat, errmsg, error)
+  end function
+
+  !> Counted from 1.
+  subroutine refuse_file(e, file)
+    type(c_error), intent(inout) :: e
+    integer, intent(in) :: file
+    character(80) :: reason
+
+    if (e%limit == 0) then
+      write (reason, "(a, i0, a)") "file=", file, ": no points were added from a file"
+    else
+      write (reason, "(a, i0, a, i0, a)") "file=", file, " must be from 1 to ", e%limit, ", the last of the files"
+    end if
+    call refuse(e, knng_err_range, "file", trim(reason), int(file, int64), e%limit)
+  end subroutine
 
   pure function points(self)
     class(knng_dataset), intent(in) :: self

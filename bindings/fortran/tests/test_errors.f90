@@ -228,6 +228,8 @@ contains
     call failed(knng_err_io, "no-such-file.npy")
     call data%add_file("no-such-format.jpeg", error=error)
     call check(error%code < 0, "a format that there is not")
+    message = data%file_text(1, "file", error=error)
+    call failed(knng_err_range, "file=1: no points were added")
     call graph%load("no-such-file.knng   ", error=error)
     call failed(knng_err_io, "no-such-file.knng")
     call graph%load("no-such"//c_null_char//".knng", error=error)

@@ -221,7 +221,19 @@ contains
     call made%query_file(data, "test_forms.fvecs", 1)
     call made%copy(ids, distances)
     call check(all(distances == 0), "queries of a file")
+    call check(data%file_text(1, "file") == "test_forms.fvecs", "the name of a file")
+    call check(data%file_text(1, "matrix") == "", "what goes without saying")
     call remove("test_forms.fvecs")
+    call data%close()
+    open (newunit=unit, file="test_forms.csv", status="replace")
+    write (unit, "(a)") "gene;a;b", "x;1;2", "y;3;4"
+    close (unit)
+    call data%add_file("test_forms.csv")
+    call check(data%points() == 2, "points of a table")
+    call check(data%file_text(1, "header") == "yes", "the header of a table")
+    call check(data%file_text(1, "row_names") == "yes", "the names of a table's rows")
+    call check(data%file_text(1, "separator") == "semicolons", "what separates a table's cells")
+    call remove("test_forms.csv")
   end subroutine
 
   subroutine remove(path)

@@ -16,7 +16,7 @@ import SparseArrays: sparse
 
 export Dataset, Graph, KnngError, Stop
 export allknn, allknn!, graph, knn, knn!, sparse
-export check, distances, estimate, graph_text, import_graph, indices, load_graph, row_numbers, save, share, statistic, stop!
+export check, distances, estimate, file_text, graph_text, import_graph, indices, load_graph, row_numbers, save, share, statistic, stop!
 
 include("library.jl")
 include("api.jl")

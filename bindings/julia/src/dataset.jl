@@ -87,6 +87,16 @@ end
 Base.getindex(data::Dataset, key::AbstractString) =
     GC.@preserve data text_of((buf, cap, needed, e) -> knng_get(data.handle, key, buf, cap, needed, e))
 
+"""
+    file_text(data::Dataset, name) -> String
+
+What was taken of the file that the points come from, where its name leaves that open: `"file"`, the name that was given;
+of an HDF5 file `"matrix"`, its path there, and `"form"`; of a text table `"header"`, `"row_names"` and `"separator"`. Empty
+where it goes without saying. Throws `KnngError`: `:range` for points that come from no file, `:option` for another name.
+"""
+file_text(data::Dataset, name::AbstractString) =
+    GC.@preserve data text_of((buf, cap, needed, e) -> knng_file_text(data.handle, 0, name, buf, cap, needed, e))
+
 # Text that a function writes to a buffer whose size it says.
 function text_of(call)
     buffer, needed = zeros(UInt8, 128), Ref{Int64}(0)

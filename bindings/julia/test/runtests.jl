@@ -109,6 +109,15 @@ end
         @test indices(loaded) == indices(g) && distances(loaded) == distances(g)
         @test graph_text(loaded, "fingerprint") == graph_text(g, "fingerprint")
     end
+    mktempdir() do folder
+        path = joinpath(folder, "table.csv")
+        write(path, "gene;a;b\nx;1;2\ny;3;4\n")
+        table = Dataset(path)
+        @test size(table) == (2, 2) && endswith(file_text(table, "file"), "table.csv")
+        @test file_text(table, "header") == "yes" && file_text(table, "separator") == "semicolons"
+        @test_throws KnngError file_text(table, "heading")
+    end
+    @test_throws KnngError file_text(data, "file")
     again = import_graph(indices(g), distances(g))
     @test indices(again, Int32) == indices(g)
     named = import_graph(indices(g), distances(g); metric = "minkowski", p = 3)

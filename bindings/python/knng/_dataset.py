@@ -38,6 +38,9 @@ _ELSEWHERE = {"n_jobs": "the number of threads is threads=", "num_threads": "the
               "radius": "lists have k entries, whatever their distance", "metric_params": "an exponent is p="}
 
 
+_FILE_TEXTS = ("file", "matrix", "form", "header", "row_names", "separator")  # of knng_file_text()
+
+
 def _is_file(x: Any) -> bool:
     return isinstance(x, (str, os.PathLike))
 
@@ -83,6 +86,7 @@ class DataSet:
                              "points are columns give x.T; for queries from files take "
                              "with_settings(file_points='columns')")
         self._handle = Handle("knng_destroy", "data set")
+        self._from_file = _is_file(x)
         x = _rows.of_anndata(x)
         with self._handle as h:
             call("knng_create", self._handle.out(), 0, 0)
@@ -141,11 +145,21 @@ class DataSet:
         with self._handle as h:
             return {option.name: text("knng_get", h, option.name) for option in settings()}
 
+    @property
+    def file(self) -> Dict[str, str]:
+        """What was taken of the file that x names, where its name leaves that open: {"file": "cells.h5ad", "matrix":
+        "obsm/X_pca", "form": "dense"}, or of a text table "header", "row_names" and "separator". Empty without a file."""
+        if not self._from_file:
+            return {}
+        with self._handle as h:
+            texts = {name: text("knng_file_text", h, 0, name) for name in _FILE_TEXTS}
+        return {name: value for name, value in texts.items() if value}
+
     def with_settings(self, /, **settings: Any) -> DataSet:
         """The same rows, not copied, with some settings changed."""
         other = object.__new__(DataSet)
         other._handle = Handle("knng_destroy", "data set")
-        other._shape = self._shape
+        other._shape, other._from_file = self._shape, self._from_file
         with self._handle as h:
             other._handle.owners = list(self._handle.owners)
             call("knng_share", other._handle.out(), h)

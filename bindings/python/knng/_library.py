@@ -81,16 +81,16 @@ def call(name: str, *arguments: Any, names: Mapping[str, str] | None = None) -> 
         raise_for(error, names)
 
 
-def text(function: str, handle: Any, name: str) -> str:
-    """What knng_get() or knng_graph_text() has under a name."""
+def text(function: str, *of: Any) -> str:
+    """What knng_get(), knng_file_text() or knng_graph_text() has of `of`, the last of which is a name."""
     needed = ctypes.c_int64()
     buffer = ctypes.create_string_buffer(256)
-    key = name.encode()
+    of = (*of[:-1], of[-1].encode())
     error = c.Error()
-    status = getattr(lib, function)(handle, key, buffer, len(buffer), ctypes.byref(needed), ctypes.byref(error))
+    status = getattr(lib, function)(*of, buffer, len(buffer), ctypes.byref(needed), ctypes.byref(error))
     if status and needed.value > len(buffer):
         buffer = ctypes.create_string_buffer(needed.value)
-        status = getattr(lib, function)(handle, key, buffer, len(buffer), None, ctypes.byref(error))
+        status = getattr(lib, function)(*of, buffer, len(buffer), None, ctypes.byref(error))
     if status:
         raise_for(error)
     return buffer.value.decode()

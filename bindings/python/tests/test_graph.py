@@ -255,6 +255,14 @@ class Objects(unittest.TestCase):
                 np.testing.assert_array_equal(h.distances, g.distances)
             self.assertEqual(knng.load(f"{folder}/g.knng").info, g.info)
             np.save(f"{folder}/x.npy", points(60, 5))
+            rows = knng.DataSet(f"{folder}/x.npy")
+            self.assertEqual(rows.with_settings(metric="cosine").file, {"file": f"{folder}/x.npy"})
+            with open(f"{folder}/table.csv", "w", encoding="ascii") as table:
+                table.write("gene;a;b\nx;1;2\ny;3;4\n")
+            self.assertEqual(knng.DataSet(f"{folder}/table.csv").file,
+                             {"file": f"{folder}/table.csv", "header": "yes", "row_names": "yes",
+                              "separator": "semicolons"})
+            self.assertEqual(knng.DataSet(points(60, 5)).file, {})
             h = knng.graph(f"{folder}/x.npy", 4, metric="cosine")
             np.testing.assert_array_equal(h.indices, g.indices)
             h = knng.graph(points(60, 5), 4, metric="cosine", query=f"{folder}/x.npy")

@@ -202,6 +202,20 @@ impl<'a> Dataset<'a> {
         Ok(self)
     }
 
+    /// What was taken of a file whose name leaves that open: `file`, the name that was given; of an HDF5 file `matrix`,
+    /// its path there, and `form`; of a text table `header`, `row_names` and `separator`. Empty where it goes without
+    /// saying. `file` counts [`add_file`](Self::add_file)'s calls from 0.
+    /// # Errors
+    /// [`Range`](crate::ErrorKind::Range) past the last file; [`Option`](crate::ErrorKind::Option) for an unknown name,
+    /// with the known ones.
+    pub fn file_text(&self, file: usize, name: &str) -> Result<String> {
+        let name = text::to_c("name", name)?;
+        let file = i32::try_from(file).unwrap_or(i32::MAX);
+        text::of_buffer(|buffer, capacity, needed, error| unsafe {
+            sys::knng_file_text(self.raw, file, name.as_ptr(), buffer, capacity, needed, error)
+        })
+    }
+
     /// A second data set on the same rows, not copied, with a copy of the settings. Each may be changed, used and dropped
     /// beside the other, from any thread.
     /// # Errors

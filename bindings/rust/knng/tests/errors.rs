@@ -194,6 +194,17 @@ fn files() {
     let data = Dataset::from_file(&points).unwrap();
     assert_eq!(data.build(1).unwrap().ids(), [1, 2, 1]);
     assert_eq!(data.query_file(&points, 1, &mut Control::new()).unwrap().ids(), [0, 1, 2]);
+
+    let table = folder.join("table.csv");
+    std::fs::write(&table, "gene;a;b\nx;1;2\ny;3;4\n").unwrap();
+    let data = Dataset::from_file(&table).unwrap();
+    let text = |name| data.file_text(0, name).unwrap();
+    assert!(text("file").ends_with("table.csv") && text("matrix").is_empty());
+    assert_eq!((text("header"), text("row_names"), text("separator")), ("yes".into(), "yes".into(), "semicolons".into()));
+    is(data.file_text(1, "file").unwrap_err(), ErrorKind::Range, &["i=1", "0 to 0"]);
+    is(data.file_text(usize::MAX, "file").unwrap_err(), ErrorKind::Range, &["i=2147483647"]);
+    is(data.file_text(0, "matrixes").unwrap_err(), ErrorKind::Option, &["matrixes", "matrix"]);
+    is(line(3).file_text(0, "file").unwrap_err(), ErrorKind::Range, &["no rows were added from a file"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
