@@ -14,7 +14,7 @@
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, List
 
 from ._control import Progress
 from ._dataset import DataSet, Plan, graph, use_matrix_tiles
@@ -42,6 +42,10 @@ __all__ = [
     "OutOfMemoryError", "Plan", "Progress", "RangeError", "Setting", "Shared", "Sparse", "StateError",
     "UnsupportedError", "devices", "graph", "kneighbors_graph", "library_version", "load", "metrics", "settings",
     "statistics", "use_matrix_tiles", "__version__"]
+
+
+def __dir__() -> List[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

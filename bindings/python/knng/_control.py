@@ -18,7 +18,7 @@ from typing import Any, Callable, Mapping, Optional, Protocol, Union
 
 from . import _declarations as c
 from ._errors import raise_for
-from ._library import lib
+from ._library import lib, path_of
 
 #: Stands for the call's knng_control among the arguments of run().
 CONTROL = object()
@@ -202,4 +202,4 @@ def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 
         finally:
             raised.clear()  # else a cycle keeps the rows: the exception holds this frame, and the frame the exception
     if status:
-        raise_for(error, names, first_row)
+        raise_for(error, names, first_row, path_of(arguments))

@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -16,18 +15,7 @@ from ._dtypes import numpy_dtype
 from ._graph import Graph
 from ._handle import Handle
 from ._library import call, lib, text
-from ._settings import setting_text, settings
-
-
-def integer(value: Any, name: str) -> int:
-    """value as a number that int64 holds."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
-    if not -(1 << 63) <= number < 1 << 63:
-        raise ValueError(f"{name}={number} is no 64-bit number")
-    return number
+from ._settings import integer, setting_text, settings
 
 
 #: What other packages call a setting, or have as an argument that nothing here answers to.
@@ -35,14 +23,23 @@ _ELSEWHERE = {"n_jobs": "the number of threads is threads=", "num_threads": "the
               "n_neighbors": "the number of neighbours is k", "n": "the number of neighbours is k",
               "include_self": "each row itself comes first by self='first'",
               "algorithm": "how the lists are found changes nothing in them",
+              "use_rep": "give the matrix itself, as adata.obsm['X_umap']",
               "radius": "lists have k entries, whatever their distance", "metric_params": "an exponent is p="}
 
 
-_FILE_TEXTS = ("file", "matrix", "form", "header", "row_names", "separator")  # of knng_file_text()
+#: As of knng_file_text().
+_FILE_TEXTS = ("file", "matrix", "form", "header", "row_names", "separator")
 
 
 def _is_file(x: Any) -> bool:
     return isinstance(x, (str, os.PathLike))
+
+
+def _files(x: Any) -> List[Any]:
+    """The names of files that x is, of one or of several; [] for anything else."""
+    if _is_file(x):
+        return [x]
+    return list(x) if isinstance(x, (list, tuple)) and x and all(map(_is_file, x)) else []
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class DataSet:
             one dtype, are not copied, and **must not change** until the data set is closed. Sparse matrices of
             SciPy are made dense, in blocks, in memory of the library: n x d values. Of AnnData obsm["X_pca"] is taken,
             or X where there is none. A str or a path names a file of rows (.npy, .csv, .h5ad, IDX, ...), which is
-            read. file_points="columns" is for files alone: of an array whose points are columns give x.T. For
+            read; a list of such names several, one after the other. `sources` tells what was taken. file_points="columns" is for files alone: of an array whose points are columns give x.T. For
             queries from files beside an array take with_settings(file_points="columns").
         progress: None, True (a bar of tqdm, where there is one), a class like tqdm.tqdm, or a function of (stage, done,
             total) that stops the call by returning something true.
@@ -81,29 +78,32 @@ class DataSet:
     """
 
     def __init__(self, x: Any, /, *, progress: Progress = None, **settings: Any) -> None:
-        if not _is_file(x) and settings.get("file_points") not in (None, "rows"):  # nothing would change
+        files = _files(x)
+        if not files and settings.get("file_points") not in (None, "rows"):  # nothing would change
             raise ValueError(f"file_points={settings['file_points']!r} is for files, and x is none: of an array whose "
                              "points are columns give x.T; for queries from files take "
                              "with_settings(file_points='columns')")
         self._handle = Handle("knng_destroy", "data set")
-        self._from_file = _is_file(x)
-        x = _rows.of_anndata(x)
+        self._files = len(files)
+        x, self._matrix = _rows.of_anndata(x)
+        names = {"rows": f"{self._matrix} of x" if self._matrix else "x"}
         with self._handle as h:
             call("knng_create", self._handle.out(), 0, 0)
             self._set(settings)
-            if _is_file(x):
-                run("knng_add_file", h, os.fsencode(x), CONTROL, progress=progress, names={"path": "x"})
+            if files:
+                for file in files:
+                    run("knng_add_file", h, os.fsencode(file), CONTROL, progress=progress, names={"path": "x"})
             elif _rows.is_sparse(x):
                 if 0 in x.shape:
                     raise ValueError(f"x needs at least one row and one column, it has shape {x.shape}")
                 first = 0
                 for block in _rows.dense_blocks(x):
                     run("knng_add", h, ctypes.byref(_rows.view(block).matrix), CONTROL, progress=progress,
-                        names={"rows": "x"}, first_row=first)
+                        names=names, first_row=first)
                     first += len(block)
             else:
                 view = _rows.view(x)
-                run("knng_borrow", h, ctypes.byref(view.matrix), CONTROL, progress=progress, names={"rows": "x"})
+                run("knng_borrow", h, ctypes.byref(view.matrix), CONTROL, progress=progress, names=names)
                 self._handle.owners.append(view.owner)
         self._shape = self._read_shape()
 
@@ -112,7 +112,7 @@ class DataSet:
             if key in _ELSEWHERE:
                 raise TypeError(f"{key} is no setting: {_ELSEWHERE[key]}")
             if value is not None:
-                call("knng_set", self._handle.pointer, key.encode(), setting_text(key, value))
+                call("knng_set", self._handle.pointer, key.encode(), setting_text(key, value), names={"key": key})
 
     def _read_shape(self) -> Tuple[int, int, int]:
         rows, dim, dtype = ctypes.c_int64(), ctypes.c_int64(), ctypes.c_int32()
@@ -146,20 +146,20 @@ class DataSet:
             return {option.name: text("knng_get", h, option.name) for option in settings()}
 
     @property
-    def file(self) -> Dict[str, str]:
-        """What was taken of the file that x names, where its name leaves that open: {"file": "cells.h5ad", "matrix":
-        "obsm/X_pca", "form": "dense"}, or of a text table "header", "row_names" and "separator". Empty without a file."""
-        if not self._from_file:
-            return {}
+    def sources(self) -> List[Dict[str, str]]:
+        """What was taken of files whose names leave that open, and of AnnData: of each {"file": "cells.h5ad", "matrix":
+        "obsm/X_pca", "form": "dense"}; of a text table "header", "row_names" and "separator". [] for other rows."""
+        if self._matrix:
+            return [{"matrix": self._matrix}]
         with self._handle as h:
-            texts = {name: text("knng_file_text", h, 0, name) for name in _FILE_TEXTS}
-        return {name: value for name, value in texts.items() if value}
+            texts = [{name: text("knng_file_text", h, i, name) for name in _FILE_TEXTS} for i in range(self._files)]
+        return [{name: value for name, value in source.items() if value} for source in texts]
 
     def with_settings(self, /, **settings: Any) -> DataSet:
         """The same rows, not copied, with some settings changed."""
         other = object.__new__(DataSet)
         other._handle = Handle("knng_destroy", "data set")
-        other._shape, other._from_file = self._shape, self._from_file
+        other._shape, other._files, other._matrix = self._shape, self._files, self._matrix
         with self._handle as h:
             other._handle.owners = list(self._handle.owners)
             call("knng_share", other._handle.out(), h)
@@ -194,7 +194,7 @@ class DataSet:
                 run("knng_query_file", h, os.fsencode(query), k, CONTROL, graph.out(), progress=progress,
                     names={"path": "query", "rows": "x"})
             else:
-                query = _rows.of_anndata(query)
+                query, _ = _rows.of_anndata(query)
                 rows = _rows.view(query.toarray() if _rows.is_sparse(query) else query, "query")
                 ids = None if leave_out is None else _rows.column(leave_out, "leave_out", rows.matrix.rows)
                 run("knng_query", h, ctypes.byref(rows.matrix), ids and ctypes.byref(ids.matrix), 0, k, CONTROL,
@@ -210,7 +210,8 @@ class DataSet:
         return Plan(**{name: getattr(plan, name) for name in Plan.__dataclass_fields__})
 
     def check(self, graph: Graph, sample: int = 0, *, progress: Progress = None) -> Optional[int]:
-        """Compares a graph of all rows, from anywhere, with the definition of its distances, ids and bits.
+        """Compares a graph of all rows, from anywhere, with the definition of its distances, ids and bits: under the
+        graph's own metric, value and self, as its info has them, and this data set's where that says nothing.
 
         Args:
             sample: how many rows to compare, spread evenly; 0: all
@@ -218,7 +219,9 @@ class DataSet:
             The first row that differs, which may be 0, or None: ask `check(graph) is None`.
         """
         wrong = ctypes.c_int64()
-        with self._handle as h, graph._handle as g:
+        told = {name: said for name, said in graph.info.items()
+                if name in ("metric", "p", "value", "self") and said not in ("", "unknown")}
+        with self.with_settings(**told) as own, own._handle as h, graph._handle as g:
             run("knng_check", h, g, integer(sample, "sample"), CONTROL, ctypes.byref(wrong), progress=progress,
                 names={"g": "graph", "rows": "x"})
         return None if wrong.value < 0 else wrong.value
@@ -304,7 +307,7 @@ def graph(x: Any, k: int, *, metric: str = "euclidean", query: Any = None, leave
     if query is not None and settings.get("self") == "first":
         raise TypeError("self='first' goes with a graph of the rows of x: a query is not one of them")
     of_queries = {}
-    if _is_file(query) and not _is_file(x) and "file_points" in settings:
+    if _is_file(query) and not _files(x) and "file_points" in settings:
         of_queries["file_points"] = settings.pop("file_points")
     with DataSet(x, metric=metric, progress=progress, **settings) as rows:
         rows._set(of_queries)

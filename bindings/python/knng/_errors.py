@@ -1,8 +1,10 @@
 """What can go wrong, as exceptions: each is a kind of knng.Error and of the built-in one that Python has for it."""
 from __future__ import annotations
 
+import errno
+import os
 import re
-from typing import Any, Mapping, NoReturn
+from typing import Any, Dict, Mapping, NoReturn, Type
 
 
 class Error(Exception):
@@ -70,8 +72,33 @@ class CancelledError(Error, RuntimeError):
 
 
 class FileError(Error, OSError):
-    """A file could not be opened, read or written."""
+    """A file could not be opened, read or written. Also a FileNotFoundError, PermissionError or
+    IsADirectoryError, with `errno`, where the system says so; `filename` is the one that was given."""
     code = -9
+
+    def __reduce__(self) -> Any:  # what OSError keeps of its own is in no __dict__
+        return type(self), self.args, {**self.__dict__, "errno": self.errno, "filename": self.filename}
+
+
+class _NotFound(FileError, FileNotFoundError):
+    pass
+
+
+class _NotPermitted(FileError, PermissionError):
+    pass
+
+
+class _IsDirectory(FileError, IsADirectoryError):
+    pass
+
+
+#: What the system says, in the words that messages end with.
+_OF_SYSTEM: Dict[int, Type[FileError]] = {errno.ENOENT: _NotFound, errno.EACCES: _NotPermitted, errno.EPERM: _NotPermitted,
+                                          errno.EISDIR: _IsDirectory}
+
+
+def _of_system(message: str) -> int | None:
+    return next((number for number in errno.errorcode if message.endswith(os.strerror(number))), None)
 
 
 class FormatError(Error, ValueError):
@@ -116,11 +143,13 @@ def _renamed(message: str, names: Mapping[str, str]) -> str:
     return re.sub(r"^(\w+): (?=\1=)", "", message)  # "k: k=3", where a struct of C and its member have become one
 
 
-def raise_for(error: Any, names: Mapping[str, str] | None = None, first_row: int = 0) -> NoReturn:
+def raise_for(error: Any, names: Mapping[str, str] | None = None, first_row: int = 0,
+              path: bytes | None = None) -> NoReturn:
     """Raises what a knng_error says. Codes that are not known here, of a later library, are plain knng.Error.
 
     names: of the parameters of C that Python calls otherwise, Python's
-    first_row: where the rows that C was given begin in those that Python was given"""
+    first_row: where the rows that C was given begin in those that Python was given
+    path: of the file that C was given"""
 
     def number(value: int) -> int | None:
         return None if value == -1 else value
@@ -133,7 +162,14 @@ def raise_for(error: Any, names: Mapping[str, str] | None = None, first_row: int
     dtype = _DTYPE.search(message)
     given = dtype.group(1) if dtype else number(error.given)
     kind = KINDS.get(error.code, Error)
+    system = _of_system(message) if kind is FileError else None
+    if system is not None:
+        kind = _OF_SYSTEM.get(system, FileError)
     failure = kind(_renamed(_DTYPE.sub(r"dtype \1", message), names), argument=names.get(argument, argument),
                    row=number(error.row), col=number(error.col), given=given, limit=number(error.limit))
     failure.code = error.code
+    if isinstance(failure, FileError):
+        failure.filename = None if path is None else os.fsdecode(path)
+        if system is not None:
+            failure.errno = system
     raise failure

@@ -16,7 +16,7 @@ from ._dtypes import HOST, numpy_dtype
 from ._errors import BudgetError, RangeError, StateError, UnsupportedError
 from ._handle import Handle
 from ._library import call, text
-from ._settings import setting_text, statistics
+from ._settings import integer, setting_text, statistics
 from ._shared import Shared, shown
 from ._sparse import Sparse
 
@@ -78,14 +78,14 @@ class Graph:
         """A graph from another package's result, which is copied. Lists stay in the order in which they are given.
 
         Args:
-            indices: n x k ids, int32 or int64; base - 1 where a row is shorter
+            indices: n x k ids of any integers; base - 1 where a row is shorter
             distances: n x k, float32 or float64, +inf where there is no neighbour; None: 0 everywhere
             columns: number of points that could be neighbours, if rows are queries; None: rows and columns are the same
             base: 0 or 1: what ids count from
             metric, p, value: what the distances are, as for knng.graph(); None: unknown. Files of the graph name them,
                 and `knng check` goes by them
         """
-        ids = _rows.view(indices, "indices")
+        ids = _rows.view_of_ids(indices, "indices")
         values = None if distances is None else _rows.view(distances, "distances")
         handle = Handle("knng_graph_destroy", "graph")
         call("knng_graph_import", handle.out(), ctypes.byref(ids.matrix), values and ctypes.byref(values.matrix), base,
@@ -279,7 +279,8 @@ class Graph:
         """
         handle = Handle("knng_sparse_destroy", "sparse matrix")
         with self._handle as g:
-            run("knng_graph_sparse", g, rule.encode(), CONTROL, handle.out(), progress=progress, max_bytes=max_bytes,
+            run("knng_graph_sparse", g, rule.encode(), CONTROL, handle.out(), progress=progress,
+                max_bytes=integer(max_bytes, "max_bytes"),
                 names={"control": "max_bytes"})
         return Sparse._of(handle)
 
@@ -299,6 +300,7 @@ class Graph:
 
         entries = self.shape[0] * self.width
         index = np.dtype(_index_dtype(max(self.shape[1], entries)))
+        max_bytes = integer(max_bytes, "max_bytes")
         needed = (entries + self.shape[0] + 1) * index.itemsize + entries * np.dtype(self._value_dtype).itemsize
         if max_bytes < 0:
             raise RangeError(f"max_bytes={max_bytes} must be at least 0", argument="max_bytes", given=max_bytes,

@@ -6,7 +6,7 @@ import os
 import pathlib
 import sys
 import sysconfig
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional, Sequence
 
 from . import _declarations as c
 from ._errors import raise_for
@@ -78,7 +78,12 @@ def call(name: str, *arguments: Any, names: Mapping[str, str] | None = None) -> 
     `names` of parameters."""
     error = c.Error()
     if getattr(lib, name)(*arguments, ctypes.byref(error)):
-        raise_for(error, names)
+        raise_for(error, names, path=path_of(arguments))
+
+
+def path_of(arguments: Sequence[Any]) -> Optional[bytes]:
+    """The file name among them: it is the first text of every function that takes one."""
+    return next((argument for argument in arguments if isinstance(argument, bytes)), None)
 
 
 def text(function: str, *of: Any) -> str:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
-from ._dataset import DataSet, integer
+from ._dataset import DataSet
 from ._errors import ArgumentError, Error, RangeError
 from ._graph import Graph
+from ._settings import integer
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -73,14 +74,14 @@ def nearest(rows: DataSet, width: int, itself: bool, typed: int, query: Any = No
                          argument="n_neighbors", given=typed, limit=most) from None
 
 
-def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", metric: str = "euclidean",
+def kneighbors_graph(X: Any, n_neighbors: int, *, mode: str = "connectivity", metric: str = "euclidean",
                      include_self: Union[bool, str] = False, n_jobs: Optional[int] = None,
                      **settings: Any) -> scipy.sparse.csr_matrix:
     """The graph as a CSR matrix with n_neighbors entries a row, nearest first, as sklearn.neighbors.kneighbors_graph()
     gives it.
 
     Args:
-        x: n x d: see knng.DataSet
+        X: n x d: see knng.DataSet
         mode: "connectivity": entries are 1; "distance"
         include_self: whether the row itself is the first of its n_neighbors; "auto": in mode "connectivity"
         n_jobs: threads; None and -1: as many as there are processors, -2: one less, and so on
@@ -95,7 +96,7 @@ def kneighbors_graph(x: Any, n_neighbors: int, *, mode: str = "connectivity", me
     n_neighbors = integer(n_neighbors, "n_neighbors")
     itself = mode == "connectivity" if include_self == "auto" else bool(include_self)
     settings.update(metric=metric, self="first" if itself else "exclude")
-    with data_set(x, n_jobs, **settings) as rows:
+    with data_set(X, n_jobs, **settings) as rows:
         if itself and n_neighbors == 1:
             return diagonal(len(rows), mode)
         csr = nearest(rows, n_neighbors, itself, n_neighbors).to_scipy()

@@ -2,13 +2,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Iterator
+from typing import Any, Iterator, Tuple
 
 import numpy as np
 
 from . import _declarations as c
 from ._dtypes import HOST, dtype_code
 from ._foreign import View, view_of_foreign
+
+
+# AnnData of a file shows its matrix as an object of its own, which is not in memory.
+def _advice(x: Any) -> str:
+    if type(x).__module__.partition(".")[0] != "anndata":
+        return ""
+    return ": give the name of the file, or adata.to_memory()" if hasattr(x, "to_memory") else ": give its X"
 
 
 def _as_numpy(x: Any, name: str) -> np.ndarray[Any, Any]:
@@ -20,6 +27,8 @@ def _as_numpy(x: Any, name: str) -> np.ndarray[Any, Any]:
         array = np.asarray(x)
     except ValueError as error:  # rows of different lengths
         raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise TypeError(f"{name} must be an array of numbers, not {type(x).__name__}{_advice(x)}")
     if array.dtype.kind == "O" and array.ndim == 1 and array.size and all(np.ndim(row) == 1 for row in array):
         raise ValueError(f"{name} must be a rectangular array of numbers; its rows have different lengths")
     return array
@@ -58,6 +67,21 @@ def view(x: Any, name: str = "x") -> View:
     return view_of_foreign(x, name) or view_of_array(_as_numpy(x, name), name)
 
 
+def _signed(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
+    """Ids of any integers as int32 or int64."""
+    if array.dtype.kind not in "iu" or array.dtype in (np.int32, np.int64):
+        return array
+    wide = array.astype(np.int64)
+    if array.dtype.kind == "u" and (wide < 0).any():
+        raise ValueError(f"{name} has ids beyond int64")
+    return wide
+
+
+def view_of_ids(x: Any, name: str) -> View:
+    """Lists of ids as a matrix of the library's."""
+    return view_of_foreign(x, name) or view_of_array(_signed(_as_numpy(x, name), name), name)
+
+
 def column(values: Any, name: str, rows: int) -> View:
     """A vector of ids as rows x 1, int32 or int64."""
     seen = view_of_foreign(values, name, column=True)
@@ -68,12 +92,7 @@ def column(values: Any, name: str, rows: int) -> View:
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if array.shape != (rows,):
         raise ValueError(f"{name} must have {rows} entries, one for each query, not shape {array.shape}")
-    if array.dtype not in (np.int32, np.int64):
-        wide = array.astype(np.int64)
-        if (wide < 0).any() and array.dtype.kind == "u":
-            raise ValueError(f"{name} has ids beyond int64")
-        array = wide
-    return view_of_array(array.reshape(rows, 1), name)
+    return view_of_array(_signed(array, name).reshape(rows, 1), name)
 
 
 def writable(array: np.ndarray[Any, Any]) -> c.Matrix:
@@ -101,12 +120,13 @@ def _frame_values(frame: Any, name: str) -> np.ndarray[Any, Any]:
     return values
 
 
-def of_anndata(x: Any) -> Any:
-    """The rows of an AnnData object: its principal components, obsm["X_pca"], or X where there are none."""
+def of_anndata(x: Any) -> Tuple[Any, str]:
+    """The rows of an AnnData object, and where they are: its principal components, obsm["X_pca"], or X where there are
+    none. Of anything else x itself, and ""."""
     module = sys.modules.get("anndata")
     if module is None or not isinstance(x, module.AnnData):
-        return x
-    return x.obsm["X_pca"] if "X_pca" in x.obsm else x.X
+        return x, ""
+    return (x.obsm["X_pca"], "obsm/X_pca") if "X_pca" in x.obsm else (x.X, "X")
 
 
 #: Sparse rows are made dense in blocks of so many bytes.

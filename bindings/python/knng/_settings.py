@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Dict, List, Optional, Tuple
@@ -30,6 +31,17 @@ class Device:
     why_not: str
     memory: Optional[int]
     memory_free: Optional[int]
+
+
+def integer(value: Any, name: str) -> int:
+    """value as a number that int64 holds."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"{name}={number} is no 64-bit number")
+    return number
 
 
 def setting_text(key: str, value: Any) -> bytes:

@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._dataset import DataSet, integer
+from ._dataset import DataSet
 from ._graph import Graph
 from ._neighbors import data_set, diagonal, nearest
+from ._settings import integer
 
 try:  # scikit-learn 1.6
     from sklearn.utils.validation import validate_data

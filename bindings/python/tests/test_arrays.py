@@ -252,6 +252,7 @@ class AnnData(unittest.TestCase):
             adata = anndata.AnnData(X)
             np.testing.assert_array_equal(knng.graph(adata, 4).indices, WANT.indices)
             np.testing.assert_array_equal(knng.graph(anndata.AnnData(sparse.csr_matrix(X)), 4).indices, WANT.indices)
+            self.assertEqual(knng.DataSet(adata).with_settings(metric="cosine").sources, [{"matrix": "X"}])
             adata.obsm["X_pca"] = points(60, 3, seed=9)
             np.testing.assert_array_equal(knng.graph(adata, 4).indices, knng.graph(points(60, 3, seed=9), 4).indices)
             g = knng.graph(X, 4, query=adata[:5].obsm["X_pca"] @ np.ones((3, 6), np.float32))

@@ -1,5 +1,6 @@
 """Bad input: the kind of exception that Python has for it, with argument, value and limit, and nothing leaked."""
 import copy
+import errno
 import os
 import pickle
 import subprocess
@@ -76,9 +77,30 @@ class BadInput(unittest.TestCase):
         with self.assertRaisesRegex(OSError, "nowhere.npy") as caught:
             knng.graph(X, 3, query="nowhere.npy")
         self.assertEqual(caught.exception.argument, "query")
+        self.assertEqual(self.refused(ValueError, "unknown setting 'thread'", knng.graph, X, 3, thread=2).argument, "thread")
         with self.assertRaises(MemoryError) as caught:
             g.sparse("snn", max_bytes=1)
         self.assertEqual(caught.exception.argument, "max_bytes")
+
+    def test_files_as_the_system_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            g = knng.graph(X, 3)
+            missing = f"{folder}/none/g.knng"
+            for use in [lambda: knng.graph(missing + ".npy", 3), lambda: knng.load(missing), lambda: g.save(missing)]:
+                with self.assertRaises(FileNotFoundError) as caught:
+                    use()
+                self.assertIsInstance(caught.exception, knng.FileError)
+                self.assertEqual(caught.exception.errno, errno.ENOENT)
+                self.assertIn(missing, caught.exception.filename)
+                again = pickle.loads(pickle.dumps(caught.exception))
+                self.assertEqual((str(again), again.errno, again.filename),
+                                 (str(caught.exception), errno.ENOENT, caught.exception.filename))
+
+    def test_what_is_no_array(self):
+        for x in [None, {}, (row for row in X)]:
+            self.refused(TypeError, f"x must be an array of numbers, not {type(x).__name__}", knng.graph, x, 3)
+        self.refused(TypeError, "max_bytes must be an integer, not str", knng.graph(X, 3).to_scipy, max_bytes="1GiB")
+        self.refused(TypeError, "adata.obsm", knng.graph, X, 3, use_rep="X_umap")
 
     def test_numbers_of_dtypes_are_names(self):
         error = self.refused(ValueError, "dtype float64 is no type", knng.Graph.from_arrays, np.ones((3, 1)))

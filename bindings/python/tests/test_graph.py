@@ -216,6 +216,25 @@ class Objects(unittest.TestCase):
         ids[33, [0, 1]] = ids[33, [1, 0]]
         self.assertEqual(rows.check(knng.Graph.from_arrays(ids, distances)), 33)
 
+    def test_check_by_the_graph_s_own_metric(self):
+        rows = knng.DataSet(points(60, 5))
+        for settings in [{"metric": "cosine"}, {"metric": "minkowski", "p": 1.5}, {"self": "first"},
+                         {"metric": "cosine", "value": "similarity"}]:
+            g = rows.with_settings(**settings).graph(4)
+            self.assertIsNone(rows.check(g), settings)
+            ids, values = g.copy()
+            ids[7, -2:] = ids[7, -2:][::-1]
+            told = {name: settings[name] for name in settings if name != "self"}
+            self.assertEqual(rows.check(knng.Graph.from_arrays(ids, values, **{"metric": "euclidean", **told})), 7)
+
+    def test_ids_of_any_integers(self):
+        g = knng.graph(points(60, 5), 4)
+        for dtype in [np.uint8, np.int16, np.uint32, np.uint64]:
+            made = knng.Graph.from_arrays(g.indices.astype(dtype), g.distances)
+            np.testing.assert_array_equal(made.indices, g.indices)
+        with self.assertRaisesRegex(ValueError, "indices has ids beyond int64"):
+            knng.Graph.from_arrays(np.full((3, 1), 1 << 63, np.uint64))
+
     def test_arrays_that_name_their_metric(self):
         rows = knng.DataSet(points(60, 5), metric="minkowski", p=3)
         ids, distances = rows.graph(4).copy()
@@ -256,13 +275,14 @@ class Objects(unittest.TestCase):
             self.assertEqual(knng.load(f"{folder}/g.knng").info, g.info)
             np.save(f"{folder}/x.npy", points(60, 5))
             rows = knng.DataSet(f"{folder}/x.npy")
-            self.assertEqual(rows.with_settings(metric="cosine").file, {"file": f"{folder}/x.npy"})
+            self.assertEqual(rows.with_settings(metric="cosine").sources, [{"file": f"{folder}/x.npy"}])
             with open(f"{folder}/table.csv", "w", encoding="ascii") as table:
                 table.write("gene;a;b\nx;1;2\ny;3;4\n")
-            self.assertEqual(knng.DataSet(f"{folder}/table.csv").file,
-                             {"file": f"{folder}/table.csv", "header": "yes", "row_names": "yes",
-                              "separator": "semicolons"})
-            self.assertEqual(knng.DataSet(points(60, 5)).file, {})
+            table = {"file": f"{folder}/table.csv", "header": "yes", "row_names": "yes", "separator": "semicolons"}
+            self.assertEqual(knng.DataSet(f"{folder}/table.csv").sources, [table])
+            two = knng.DataSet([f"{folder}/table.csv", f"{folder}/table.csv"])
+            self.assertEqual((two.shape, two.sources), ((4, 2), [table, table]))
+            self.assertEqual(knng.DataSet(points(60, 5)).sources, [])
             h = knng.graph(f"{folder}/x.npy", 4, metric="cosine")
             np.testing.assert_array_equal(h.indices, g.indices)
             h = knng.graph(points(60, 5), 4, metric="cosine", query=f"{folder}/x.npy")
