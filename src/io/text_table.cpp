@@ -185,8 +185,9 @@ void TextTable::fail_value(std::string_view line, const Cell& cell, CellValue::K
     fail(KNNG_ERR_FORMAT, "path", where,
          "%s: %s: %s has a comma: numbers are read with a decimal point, without separators of thousands",
          name_.c_str(), at.c_str(), text.c_str());
-  fail(KNNG_ERR_FORMAT, "path", where, "%s: %s: %s is no number; %s separate cells", name_.c_str(), at.c_str(),
-       text.c_str(), separator_name(layout_.separator));
+  const bool spaced = cell.text.find(' ') != std::string_view::npos;
+  fail(KNNG_ERR_FORMAT, "path", where, "%s: %s: %s is no number; %s separate cells%s", name_.c_str(), at.c_str(),
+       text.c_str(), separator_name(layout_.separator), spaced ? ", spaces do not" : "");
 }
 
 // A column of numbers with one that could not be read in line 2, say "-", looks like names as well.

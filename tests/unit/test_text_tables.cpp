@@ -351,7 +351,7 @@ void refused_values(void**) {
       {"x.csv", "1,5;2,5\n3,5;4,5\n", KNNG_ERR_FORMAT, 0, 0, {"'1,5' has a comma"}},
       {"x.csv", "a;b\n3,5;4,5\n", KNNG_ERR_FORMAT, 0, 0, {"column 'a': '3,5' has a comma"}},
       {"x.csv", "\"1,234.5\",2\n", KNNG_ERR_FORMAT, 0, 0, {"has a comma", "thousands"}},
-      {"x.csv", "1 2\n3 4\n", KNNG_ERR_FORMAT, 0, 0, {"'3 4' is no number; commas separate cells"}},
+      {"x.csv", "1 2\n3 4\n", KNNG_ERR_FORMAT, 0, 0, {"'3 4' is no number; commas separate cells, spaces do not"}},
       {"x.tsv", "1\t2\n3\t4;\n", KNNG_ERR_FORMAT, 1, 1, {"tabs separate cells"}},
       {"x.csv", "1\n2\nx\x1b[31m\xff\n", KNNG_ERR_FORMAT, 2, 0, {"'x?[31m?' is no number"}},
       {"x.csv", "1\n2\n" + std::string(5000, 'x') + "\n", KNNG_ERR_FORMAT, 2, 0, {"xxxxxxxx...' is no number"}},

@@ -101,7 +101,8 @@ void StoredArray::find_chunks(const Id& creation) {
   Unpacker unpacker(creation, chunk_bytes, name_);
   if (unpacker.missing())
     fail(KNNG_ERR_UNSUPPORTED,
-         "%s is packed by %s, which libhdf5 does not have here; write it with gzip, or install the plugin",
+         "%s is packed by %s, which libhdf5 does not have here; write it with gzip, or let HDF5_PLUGIN_PATH name the "
+         "plugin's folder",
          name_.c_str(), unpacker.missing());
   const auto number = [](std::int64_t all, std::int64_t each) { return all / each + (all % each != 0 ? 1 : 0); };
   const std::int64_t wanted = product(number(facts_.rows, chunk_rows_), number(facts_.cols, chunk_cols_), name_);
