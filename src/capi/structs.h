@@ -31,6 +31,13 @@ std::size_t struct_size(const T* in, std::size_t least, const char* argument) {
   return size;
 }
 
+// Bytes of members that are there as a whole, which have no more than the struct's alignment. Arrays of characters are
+// in output structs alone.
+template <class T>
+std::size_t whole_members(std::size_t size, std::size_t least) noexcept {
+  return std::max(std::min(size, sizeof(T)) / alignof(T) * alignof(T), least);
+}
+
 // The library's copy of an input struct: what an older caller does not have is 0, what a newer caller has beyond it
 // must be.
 template <class T>
@@ -44,7 +51,7 @@ T read_struct(const T* in, std::size_t least, const char* argument) {
            "%s: byte %zu of the struct is set, this library knows %zu bytes of it: use a newer library", argument, i,
            sizeof(T));
   T out{};
-  std::memcpy(&out, in, std::min(size, sizeof(T)));
+  std::memcpy(&out, in, whole_members<T>(size, least));
   out.struct_size = sizeof(T);
   return out;
 }
@@ -54,7 +61,7 @@ template <class T>
 void write_struct(const T& from, T* out, std::size_t least, const char* argument) {
   const std::size_t size = struct_size(out, least, argument);
   const auto callers = out->struct_size;
-  std::memcpy(out, &from, std::min(size, sizeof(T)));
+  std::memcpy(out, &from, whole_members<T>(size, least));
   out->struct_size = callers;
 }
 

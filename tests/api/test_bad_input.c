@@ -99,6 +99,11 @@ static void expect_matrix_error(const fixture* f, const knng_matrix* m, knng_sta
   assert_null(g);
 }
 
+static void released_never(void* owner) {
+  (void)owner;
+  fail();
+}
+
 static void matrices(void** state) {
   const fixture* f = *state;
   const knng_matrix good = matrix_of(&f->rows);
@@ -107,6 +112,28 @@ static void matrices(void** state) {
   expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "struct_size", "0");
   m.struct_size = 16;
   expect_matrix_error(f, &m, KNNG_ERR_ARGUMENT, "struct_size", "16");
+  m = good;
+  /* A member that ends behind the struct is none: half a pointer would be called. */
+  m.struct_size = offsetof(knng_matrix, release) + 4;
+  m.release = released_never;
+  knng* other = HANDLE(NULL, "device", "cpu");
+  expect_ok(knng_borrow(other, &m, NULL, NULL), "a struct that ends within release");
+  knng_destroy(other);
+  for (size_t size = offsetof(knng_error, row); size < sizeof(knng_error); ++size) {
+    knng_error cut;
+    memset(&cut, 'x', sizeof cut);
+    cut.struct_size = (uint32_t)size;
+    m = good;
+    m.rows = 0;
+    other = HANDLE(NULL, "device", "cpu");
+    assert_int_equal(knng_add(other, &m, NULL, &cut), KNNG_ERR_RANGE);
+    knng_destroy(other);
+    const char* const bytes = (const char*)&cut;
+    for (size_t i = size; i < sizeof cut; ++i) assert_int_equal(bytes[i], 'x');
+    /* A text is there as a whole, or not at all. */
+    if (size < offsetof(knng_error, reason)) assert_int_equal(cut.message[0], 'x');
+    if (size < offsetof(knng_error, message)) assert_int_equal(cut.argument[0], 'x');
+  }
   m = good;
   m.rows = 0;
   expect_matrix_error(f, &m, KNNG_ERR_RANGE, "rows", "0");
