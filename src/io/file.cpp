@@ -36,9 +36,15 @@ bool same_content(const struct stat& a, const struct stat& b) noexcept {
   return a.st_size == b.st_size && same_time(a.st_mtim, b.st_mtim);
 }
 
-// Whether nobody touched the file at all, be it to give it another name: nobody can put that time back.
+// Whether another number of names, another mode or another owner explains that the file was touched. One that is
+// replaced by rename loses its name.
+bool has_other_names(const struct stat& a, const struct stat& b) noexcept {
+  return a.st_nlink != b.st_nlink || a.st_mode != b.st_mode || a.st_uid != b.st_uid || a.st_gid != b.st_gid;
+}
+
+// Whether nobody touched the file at all, but for that: nobody can put that time back.
 bool same_state(const struct stat& a, const struct stat& b) noexcept {
-  return same_content(a, b) && same_time(a.st_ctim, b.st_ctim);
+  return same_content(a, b) && (same_time(a.st_ctim, b.st_ctim) || has_other_names(a, b));
 }
 
 // Another name for every call of every process that writes here.

@@ -59,7 +59,7 @@ class File {
   // All of them: KNNG_ERR_FORMAT where the file ends too early.
   void read(std::int64_t offset, std::byte* dst, std::int64_t bytes) const;
   // Throws KNNG_ERR_IO if size or times are not those at opening; the time of the last change of any kind is one of
-  // them.
+  // them, unless the file has another number of names, mode or owner, as when another takes its place.
   void require_unchanged() const;
   // The same without that time, for who can tell otherwise that bytes are the same: the file may have got another name.
   void require_not_written() const;

@@ -124,7 +124,7 @@ class GraphFileReader {
                    {"ties", g.ties.data()},
                    {"proof", g.proof.data()},
                    {"facts", facts.data()}});
-    file_.require_unchanged();
+    file_.require_not_written();
     g.stats = Stats::unknown();
     g.stats[Stat::rows] = static_cast<double>(g.rows);
     Objection objection{

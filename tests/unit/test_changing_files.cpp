@@ -94,12 +94,37 @@ void written_without_end(void**) {
   assert_true(o.says("is being written"));
 }
 
+// Another file may take its place while it is read, as when libknng writes it anew: the rows of the old one come out.
+// So may its mode change, and it may get other names.
+void replaced_while_it_is_read(void**) {
+  const scratch::Directory dir;
+  const std::string path = dir / "x.u8bin", other = dir / "y.u8bin";
+  const auto file = [](char c) { return bytes_of(2u) + bytes_of(3u) + std::string(6, c); };
+  enum { renamed, removed, linked, changed_mode, kWays };
+  for (int way = 0; way < kWays; ++way) {
+    scratch::write(path, file('a'));
+    const auto reader = open_reader(path, Young::wait);
+    std::string rows(6, 0);
+    reader->read(1, reinterpret_cast<std::byte*>(rows.data()));
+    scratch::write(other, file('b'));
+    if (way == renamed) assert_int_equal(::rename(other.c_str(), path.c_str()), 0);
+    if (way == removed) assert_int_equal(::unlink(path.c_str()), 0);
+    if (way == linked) assert_int_equal(::link(path.c_str(), (dir / "z.u8bin").c_str()), 0);
+    if (way == changed_mode) assert_int_equal(::chmod(path.c_str(), 0600), 0);
+    reader->read(1, reinterpret_cast<std::byte*>(rows.data()) + 3);
+    assert_int_equal(outcome([&] { reader->finish(); }).code, KNNG_OK);
+    assert_true(rows == std::string(6, 'a'));
+    ::unlink(path.c_str());
+  }
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(written_while_it_is_read),
       cmocka_unit_test(written_without_end),
+      cmocka_unit_test(replaced_while_it_is_read),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
