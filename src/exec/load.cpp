@@ -120,7 +120,10 @@ RowsTaken append_file(Dataset& to, const Dataset& beside, const Settings& settin
   to.require_fits(reader->dtype(), points.dim, points.n, "path");
   RowsTaken taken = reader->taken();
   taken.file = path;
-  to.append(read_points(*reader, points, beside, settings, monitor));
+  std::shared_ptr<const Chunk> rows = read_points(*reader, points, beside, settings, monitor);
+  if (const std::string doubt = reader->doubt(); !doubt.empty()) monitor.log(1, doubt.c_str());
+  monitor.poll();
+  to.append(std::move(rows));
   return taken;
 }
 

@@ -27,6 +27,8 @@ class RowReader {
 
   // The next `count` rows, packed row-major in native byte order, into dst. Throws KNNG_ERR_IO or KNNG_ERR_FORMAT.
   virtual void read(std::int64_t count, std::byte* dst) = 0;
+  // Of rows that were read: what may have been meant in another way; "" for nothing. For people.
+  virtual std::string doubt() const { return {}; }
   // After the last row: checks that nothing is left over and that the file did not change meanwhile.
   virtual void finish() = 0;
   // Memory that it holds beside the rows while it reads.

@@ -17,6 +17,8 @@ struct LineFacts {
   bool first_is_quoted = false;
   bool others_have_text = false;
   bool has_measures = false;                         // numbers that are no whole ones from 0 on
+  bool has_counts = false;                           // whole numbers from 0 on
+  bool has_scrawls = false;                          // text that begins like no name, as ? and 4O do
   std::int64_t first_count = -1, second_count = -1;  // cells that are whole numbers
   bool others_count_on = true;                       // from the second cell on each is one more than the one before
 };
@@ -26,6 +28,12 @@ std::int64_t count_of(std::string_view text) noexcept {
   std::int64_t count = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   return error == std::errc() && end == text.data() + text.size() && count >= 0 ? count : -1;
+}
+
+// With a letter of any alphabet, or as names of a program do.
+bool begins_name(std::string_view text) noexcept {
+  const auto c = static_cast<unsigned char>(text.front());
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80 || c == '_' || c == '#';
 }
 
 LineFacts facts_of(std::string_view line, char separator) noexcept {
@@ -38,6 +46,8 @@ LineFacts facts_of(std::string_view line, char separator) noexcept {
     const bool text = kind == CellValue::Kind::text;
     const std::int64_t count = count_of(cell.text);
     facts.has_measures = facts.has_measures || (kind == CellValue::Kind::number && count < 0);
+    facts.has_counts = facts.has_counts || count >= 0;
+    facts.has_scrawls = facts.has_scrawls || (text && cell.form == Cell::Form::plain && !begins_name(cell.text));
     if (facts.cells == 0) {
       facts.first_is_empty = cell.text.empty();
       facts.first_is_text = text;
@@ -121,7 +131,7 @@ TextLayout layout_of(std::string_view first, const std::string_view* second, boo
            "%s: line 1 may be a row or a header, as each of its numbers is one more than the one before: put a line of "
            "names before it or in its place",
            name.c_str());
-    if (layout.header && a.has_measures)
+    if (layout.header && (a.has_measures || (a.has_counts && a.has_scrawls)))
       fail(KNNG_ERR_FORMAT, "path",
            "%s: line 1 may be a row or a header, as it has text and numbers such as rows have: mend its text or its "
            "numbers",

@@ -34,8 +34,13 @@ class TextTable final : public RowReader {
       std::string_view line;
       next_line(line);
       read_row(line, dst);
+      double first = 0;
+      std::memcpy(&first, dst, sizeof first);
+      if (row_ == 0) first_ = first;
+      counts_ = counts_ && first == first_ + static_cast<double>(row_);
     }
   }
+  std::string doubt() const override;
   void finish() override {
     std::string_view line;
     while (lines_.next(line))
@@ -73,6 +78,8 @@ class TextTable final : public RowReader {
   const std::string name_;  // as shown
   TextLayout layout_;
   std::int64_t row_ = 0;  // that is read next
+  double first_ = 0;      // value of the first row and column
+  bool counts_ = true;    // whether each value of the first column is one more than the one before
 };
 
 void TextTable::find_layout(bool tabs) {
@@ -128,6 +135,17 @@ void TextTable::read_row(std::string_view line, std::byte* dst) const {
     std::memcpy(dst, &value, sizeof value);
   }
   if (at) fail_ragged(line);
+}
+
+// Numbers of rows under a name, as of a frame's index, are a column like others.
+std::string TextTable::doubt() const {
+  constexpr std::int64_t kFewest = 10;
+  if (!counts_ || layout_.row_names || cols_ < 2 || row_ < kFewest || first_ != std::floor(first_)) return {};
+  const auto from = static_cast<long long>(first_);
+  return name_ + ": " + (layout_.header ? "column " + layout_.column_name(0) : "the first column") + " counts " +
+         std::to_string(from) + ", " + std::to_string(from + 1) +
+         ", ..., and is taken for data; if these are names of rows, " +
+         (layout_.header ? "make the first cell of the header empty" : "leave them out");
 }
 
 // Any other cell. Returns where the next one begins, nullptr if there is none.
