@@ -43,8 +43,9 @@
  * - After fork() the child may use the library, on CPUs only: CUDA does not survive it (KNNG_ERR_DEVICE).
  * - Names differ in more than case, and constants are int: languages without case or unsigned numbers can mirror them.
  * - Nothing is printed, no signal handler is installed, no thread outlives the call that made it.
- * - A thread must not end within a call: pthread_cancel() of a thread that is in one, and pthread_exit(), longjmp() or an
- *   exception out of a callback, abort the process. knng_control.stop is how a call is ended.
+ * - A thread must not end within a call: pthread_cancel() of a thread that is in one, and pthread_exit() or longjmp() out
+ *   of a callback, abort the process or leave what the call held. No exception may leave a callback: the process is
+ *   aborted, or the call fails with KNNG_ERR_INTERNAL. knng_control.stop is how a call is ended.
  */
 #ifndef KNNG_H
 #define KNNG_H

@@ -19,11 +19,13 @@ decltype(auto) visit_integer_dtype(std::int32_t code, const char* argument, F&& 
     case KNNG_I32: return f(static_cast<std::int32_t*>(nullptr));
     case KNNG_I16: return f(static_cast<std::int16_t*>(nullptr));
     case KNNG_I8: return f(static_cast<std::int8_t*>(nullptr));
+    case KNNG_U64: return f(static_cast<std::uint64_t*>(nullptr));
+    case KNNG_U32: return f(static_cast<std::uint32_t*>(nullptr));
     case KNNG_U16: return f(static_cast<std::uint16_t*>(nullptr));
     case KNNG_U8: return f(static_cast<std::uint8_t*>(nullptr));
     default:
       fail(KNNG_ERR_ARGUMENT, argument, {.given = code},
-           "%s: dtype 0x%03x (%s) is no integer type: int64, int32, int16, int8, uint16 and uint8 are", argument,
+           "%s: dtype 0x%03x (%s) is no integer type: those of 8 to 64 bits are, with sign and without", argument,
            static_cast<unsigned>(code), dtype_name(code));
   }
 }
@@ -31,7 +33,9 @@ decltype(auto) visit_integer_dtype(std::int32_t code, const char* argument, F&& 
 // The limit of T that `number` breaks.
 template <class T>
 constexpr std::int64_t broken_limit(std::int64_t number) noexcept {
-  return number < 0 ? std::int64_t{std::numeric_limits<T>::min()} : std::int64_t{std::numeric_limits<T>::max()};
+  using Limits = std::numeric_limits<T>;
+  if (number < 0) return static_cast<std::int64_t>(Limits::min());
+  return std::in_range<std::int64_t>(Limits::max()) ? static_cast<std::int64_t>(Limits::max()) : INT64_MAX;
 }
 
 }  // namespace libknng

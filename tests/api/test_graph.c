@@ -145,10 +145,12 @@ static void numbers_per_row(void** state) {
   }
   for (int64_t i = 0; i < n; ++i) component[i] = root(parent, i) == i ? number++ : component[root(parent, i)];
   assert_true(number >= 2);
-  static const int32_t types[] = {KNNG_I64, KNNG_I32, KNNG_I16, KNNG_U16, KNNG_U8, KNNG_I8};
-  for (int t = 0; t < 6; ++t) {
+  static const int32_t types[] = {KNNG_I64, KNNG_I32, KNNG_I16, KNNG_U16, KNNG_U8, KNNG_I8, KNNG_U32, KNNG_U64};
+  for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
     union {
       int64_t i64[n];
+      uint64_t u64[n];
+      uint32_t u32[n];
       int32_t i32[n];
       int16_t i16[n];
       uint16_t u16[n];
@@ -163,6 +165,8 @@ static void numbers_per_row(void** state) {
                             : types[t] == KNNG_I32 ? out.i32[i]
                             : types[t] == KNNG_I16 ? out.i16[i]
                             : types[t] == KNNG_U16 ? out.u16[i]
+                            : types[t] == KNNG_U64 ? (int64_t)out.u64[i]
+                            : types[t] == KNNG_U32 ? (int64_t)out.u32[i]
                             : types[t] == KNNG_U8  ? out.u8[i]
                                                    : out.i8[i];
         assert_int_equal(got, what ? component[i] : degree[i]);
