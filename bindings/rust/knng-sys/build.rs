@@ -23,7 +23,13 @@ fn main() {
         return; // documentation is made without linking
     }
     let folders = match env::var("KNNG_LIB_DIR") {
-        Ok(folder) if !folder.is_empty() => vec![folder],
+        Ok(folder) if !folder.is_empty() => {
+            if !has_library(&folder) {
+                eprintln!("libknng: KNNG_LIB_DIR names {folder}, which has no libknng");
+                process::exit(1);
+            }
+            vec![folder]
+        }
         _ => pkg_config().unwrap_or_else(|reason| {
             eprintln!("{reason}");
             process::exit(1);
@@ -37,6 +43,15 @@ fn main() {
     if let Some(folder) = folders.first() {
         println!("cargo:libdir={folder}");
     }
+}
+
+/// Whether there is a file that the linker may take, whatever the system calls it.
+fn has_library(folder: &str) -> bool {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|file| {
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with("libknng.") || name.starts_with("knng.")
+    })
 }
 
 /// The folders that pkg-config names for the linker, none for those that it searches anyway.

@@ -108,7 +108,9 @@ case $part in
     PKG_CONFIG=no-such-tool
     export PKG_CONFIG
     refused "there is no pkg-config" "no-such-tool cannot be run"
-    # The override needs no pkg-config.
+    # The override needs no pkg-config, but a library.
+    export KNNG_LIB_DIR="$work"
+    refused "a folder has no library" "KNNG_LIB_DIR names $work, which has no libknng"
     export KNNG_LIB_DIR="$library"
     build || { cat "$work/log"; exit 1; }
     ;;
