@@ -203,7 +203,7 @@ typedef struct knng_device {
   int32_t usable;       /**< 1: can be chosen, 0: why_not says why not */
   int64_t memory;       /**< bytes of memory, -1 unknown */
   int64_t memory_free;  /**< bytes free now, -1 unknown */
-  char name[96];        /**< e.g. "cpu: AMD EPYC 9654, AVX3, 2 threads"; AVX3 is AVX-512 */
+  char name[96];        /**< e.g. "cpu: AMD EPYC 9654, AVX-512, 2 threads" */
   char why_not[256];    /**< "" if usable */
 } knng_device;
 

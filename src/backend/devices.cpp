@@ -11,7 +11,7 @@
 #include <numeric>
 #include <string>
 
-#include "backend/cpu/direct_tile.h"
+#include "backend/cpu/engine.h"
 #include "backend/registry.h"
 #include "core/error.h"
 #include "core/thread_team.h"
@@ -43,8 +43,8 @@ knng_device describe_cpu() {
   d.memory_free = page * sysconf(_SC_AVPHYS_PAGES);
   char name[64];
   read_cpu_name(name, sizeof name);
-  std::snprintf(d.name, sizeof d.name, "cpu: %.50s%s%s, %d threads", name, name[0] ? ", " : "",
-                direct_tiles().front()->target, default_threads());
+  std::snprintf(d.name, sizeof d.name, "cpu: %.50s%s%s, %d threads", name, name[0] ? ", " : "", cpu_target(),
+                default_threads());
   return d;
 }
 

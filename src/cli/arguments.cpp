@@ -352,6 +352,9 @@ std::string unexpected(const CLI::App& app) {
 std::string one_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
+  constexpr std::string_view kOnce = ": At Most 1 required but received ";
+  if (const std::size_t at = text.find(kOnce); at != std::string::npos)
+    return text.substr(0, at) + " is given " + text.substr(at + kOnce.size()) + " times: once is enough";
   constexpr std::string_view kRequired = ": 1 required ", kMissing = " missing";
   const std::size_t at = text.find(kRequired);
   if (at == std::string::npos || !text.ends_with(kMissing)) return text;

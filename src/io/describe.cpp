@@ -14,8 +14,8 @@ namespace {
 
 using ll = long long;
 
-// One mark for each row: those that are given, else those that the graph has.
-Buffer<std::uint8_t> marks(const MatrixView* stated, const Buffer<std::uint8_t>& had, const char* argument) {
+// One mark for each row: those that are given, which are at most `most`, else those that the graph has.
+Buffer<std::uint8_t> marks(const MatrixView* stated, const Buffer<std::uint8_t>& had, int most, const char* argument) {
   const std::int64_t rows = had.size();
   Buffer<std::uint8_t> to(rows);
   if (!stated) {
@@ -31,7 +31,12 @@ Buffer<std::uint8_t> marks(const MatrixView* stated, const Buffer<std::uint8_t>&
          {.given = stated->rows != rows ? stated->rows : stated->cols, .limit = stated->rows != rows ? rows : 1},
          "%s: %lld x %lld, but the graph has %lld rows, with one mark each", argument, static_cast<ll>(stated->rows),
          static_cast<ll>(stated->cols), static_cast<ll>(rows));
-  for (std::int64_t i = 0; i < rows; ++i) to[i] = static_cast<std::uint8_t>(stated->data[i * stated->row_stride]);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    to[i] = static_cast<std::uint8_t>(stated->data[i * stated->row_stride]);
+    if (to[i] > most)
+      fail(KNNG_ERR_DATA, argument, {.row = i, .col = 0, .given = to[i], .limit = most},
+           "%s: %d is no mark, the last is %d", argument, to[i], most);
+  }
   return to;
 }
 
@@ -88,8 +93,8 @@ void describe_graph(Graph& g, const char* facts, const MatrixView* ties, const M
   stated.value_dtype = g.value_dtype;
   stated.stats = g.stats;
   stated.text = g.text;
-  stated.ties = marks(ties, g.ties, "ties");
-  stated.proof = marks(proof, g.proof, "proof");
+  stated.ties = marks(ties, g.ties, 1, "ties");
+  stated.proof = marks(proof, g.proof, static_cast<int>(Proof::fp64), "proof");
   // Marks that are told are counted anew, unless the facts say how many there are.
   if (ties) stated.stats.forget(Stat::ties_at_k);
   if (proof) stated.stats.forget(Stat::proved);

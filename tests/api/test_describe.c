@@ -199,9 +199,11 @@ static void what_it_cannot_be_is_refused(void** state) {
   }
   unsigned char mark[] = {0, 5, 2};
   knng_matrix marks = knng_packed(KNNG_U8, 3, 1, mark);
-  EXPECT_ERROR(knng_graph_describe(g, "", &marks, NULL, &reported), KNNG_ERR_DATA, "row 1", "ties");
+  EXPECT_ERROR(knng_graph_describe(g, "", &marks, NULL, &reported), KNNG_ERR_DATA, "ties: 5 is no mark, the last is 1",
+               "row 1");
   assert_int_equal(reported.row, 1);
-  EXPECT_ERROR(knng_graph_describe(g, "", NULL, &marks, &reported), KNNG_ERR_DATA, "row 1", "proof");
+  EXPECT_ERROR(knng_graph_describe(g, "", NULL, &marks, &reported), KNNG_ERR_DATA, "proof: 5 is no mark, the last is 4",
+               "row 1");
   assert_int_equal(reported.row, 1);
   mark[1] = 1;
   EXPECT_ERROR(knng_graph_describe(g, "stat.proved=1\n", NULL, &marks, &reported), KNNG_ERR_DATA, "proved");

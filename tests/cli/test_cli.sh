@@ -143,6 +143,7 @@ assert [(int(i), int(j), g["distances"].dtype.type(d)) for i, j, d in seen] == w
 PY
 done
 refused 2 '--row=300: the graph has rows 0 to 299' "$knng" info g.knng --row 0 --row 300
+refused 2 '-k is given 2 times: once is enough' "$knng" build x.npy -k 3 -k 4 -o never.knng
 refused 2 '--row=-1: ' "$knng" info g.knng --row=-1
 refused 2 '--row=x: it takes a whole number' "$knng" info g.knng --row x
 refused 2 "--row: 'x.npy' is no graph" "$knng" info x.npy --row 0

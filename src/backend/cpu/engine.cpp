@@ -1,5 +1,7 @@
 #include "backend/cpu/engine.h"
 
+#include <string_view>
+
 #include "backend/cpu/direct_engine.h"
 #include "backend/cpu/direct_tile.h"
 #include "backend/cpu/fused_engine.h"
@@ -50,6 +52,9 @@ constexpr CpuEngine kEngines[] = {
 
 std::span<const CpuEngine> cpu_engines() { return kEngines; }
 
-const char* cpu_target() { return direct_tiles().front()->target; }
+const char* cpu_target() {
+  const char* const target = direct_tiles().front()->target;
+  return std::string_view(target).starts_with("AVX3") ? "AVX-512" : target;  // as people call it, and not Highway
+}
 
 }  // namespace libknng

@@ -73,7 +73,7 @@ std::int64_t of_both_sides(const TileGrid& grid, F&& of_points) {
 
 std::span<const CpuEngine> cpu_engines();
 
-// The SIMD target that they run on.
+// The instructions that they run on, for people.
 const char* cpu_target();
 
 }  // namespace libknng

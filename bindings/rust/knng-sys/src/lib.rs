@@ -283,7 +283,7 @@ pub struct knng_device {
     pub memory: i64,
     /// Bytes free now, -1 unknown.
     pub memory_free: i64,
-    /// E.g. "cpu: AMD EPYC 9654, AVX3, 2 threads".
+    /// E.g. "cpu: AMD EPYC 9654, AVX-512, 2 threads".
     pub name: [c_char; 96],
     /// "" if usable.
     pub why_not: [c_char; 256],

@@ -129,7 +129,7 @@ pub fn statistics() -> Result<Vec<Statistic>> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Device {
-    /// What it is, e.g. "cpu: AMD EPYC 9654, AVX3, 2 threads".
+    /// What it is, e.g. "cpu: AMD EPYC 9654, AVX-512, 2 threads".
     pub name: String,
     /// Whether it can be chosen.
     pub usable: bool,
