@@ -43,9 +43,9 @@
  * - After fork() the child may use the library, on CPUs only: CUDA does not survive it (KNNG_ERR_DEVICE).
  * - Names differ in more than case, and constants are int: languages without case or unsigned numbers can mirror them.
  * - Nothing is printed, no signal handler is installed, no thread outlives the call that made it.
- * - A thread must not end within a call: pthread_cancel() of a thread that is in one, and pthread_exit() or longjmp() out
- *   of a callback, abort the process or leave what the call held. No exception may leave a callback: the process is
- *   aborted, or the call fails with KNNG_ERR_INTERNAL. knng_control.stop is how a call is ended.
+ * - A thread must not end within a call: neither by pthread_cancel() nor by pthread_exit() or longjmp() in a callback. The
+ *   process is aborted then, or what the call holds is lost. No exception may leave a callback: the process is aborted, or
+ *   the call fails with KNNG_ERR_INTERNAL. End a call by knng_control.stop.
  */
 #ifndef KNNG_H
 #define KNNG_H

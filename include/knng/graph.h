@@ -44,8 +44,9 @@ KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids,
  * @param proof NULL, or the same: as it gives "proof". The statistic proved is the number of rows that have one
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for a metric, p or value that the settings of these names do not take; KNNG_ERR_DATA
- * for a line that is none, a p beside another metric than minkowski, a statistic that such a graph cannot have, and marks that do not exist or contradict the
- * statistics; KNNG_ERR_STATE for a graph whose version is known; KNNG_ERR_ARGUMENT; KNNG_ERR_MEMORY. After a failure the graph is what it was. @since 0.9 */
+ * for a line that is none, a p beside another metric than minkowski, a statistic that such a graph cannot have, and
+ * marks that do not exist or contradict the statistics; KNNG_ERR_STATE for a graph whose version is known;
+ * KNNG_ERR_ARGUMENT; KNNG_ERR_MEMORY. After a failure the graph is what it was. @since 0.9 */
 KNNG_API knng_status knng_graph_describe(knng_graph *g, const char *facts, const knng_matrix *ties,
                                          const knng_matrix *proof, knng_error *error);
 
@@ -66,7 +67,8 @@ KNNG_API knng_status knng_graph_shape(const knng_graph *g, int64_t *rows, int64_
  * @param ids    NULL, or filled in: rows x k, KNNG_I64 (k + 1 columns under self=first); -1 where there is no
  * neighbour, as only imported graphs have it
  * @param values NULL, or filled in: the same shape, KNNG_F32 or KNNG_F64 (setting value_type); ascending for distances,
- * descending for similarities, and of an imported graph in the order in which they were given; +inf where there is no neighbour. Do not write to either.
+ * descending for similarities, of an imported graph in the order in which they were given; +inf where there is no
+ * neighbour. Do not write to either.
  * @param error NULL, or filled in
  * @return KNNG_OK, KNNG_ERR_ARGUMENT. @since 0.1 */
 KNNG_API knng_status knng_graph_view(const knng_graph *g, knng_matrix *ids, knng_matrix *values, knng_error *error);
@@ -118,9 +120,9 @@ KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, doub
  * of queries has none: its fingerprint is "".
  * @param g    the graph
  * @param name which
- * @param buf    as in knng_get(),
- * @param cap    as is this,
- * @param needed and this
+ * @param buf where the text goes, with its terminating 0; may be NULL if cap is 0
+ * @param cap bytes of buf
+ * @param[out] needed bytes needed, terminating 0 included; may be NULL
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE if cap is too small; KNNG_ERR_OPTION for an unknown name; KNNG_ERR_ARGUMENT.
  * @since 0.1 */

@@ -21,8 +21,8 @@ extern "C" {
  * @param control progress and stop, or NULL
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_ARGUMENT for NULL, wrong dtype, dimension or struct size; KNNG_ERR_RANGE for counts that
- * are not positive, and for counts or strides whose product is beyond 63 bits; KNNG_ERR_DATA for NaN, infinity, an integer beyond 2^53 in magnitude or a bool whose byte is
- * neither 0 nor 1, with row and column (of this matrix); KNNG_ERR_BUDGET if max_host_bytes does not hold the copy;
+ * are not positive, and for counts or strides whose product is beyond 63 bits; KNNG_ERR_DATA for NaN, infinity, an
+ * integer beyond 2^53 in magnitude or a bool whose byte is neither 0 nor 1, with row and column (of this matrix); KNNG_ERR_BUDGET if max_host_bytes does not hold the copy;
  * KNNG_ERR_UNSUPPORTED for CUDA memory or a stream where there is no CUDA device; KNNG_ERR_DEVICE; KNNG_ERR_CANCELLED;
  * KNNG_ERR_MEMORY. On failure the data set is as it was. @since 0.1 */
 KNNG_API knng_status knng_add(knng *h, const knng_matrix *rows, const knng_control *control, knng_error *error);
@@ -67,9 +67,9 @@ KNNG_API knng_status knng_add_file(knng *h, const char *path, const knng_control
  * @param h    the handle
  * @param i    which file, from 0, in the order in which knng_add_file() added them
  * @param name which text
- * @param buf    as in knng_get(),
- * @param cap    as is this,
- * @param needed and this; 0 past the last file
+ * @param buf where the text goes, with its terminating 0; may be NULL if cap is 0
+ * @param cap bytes of buf
+ * @param[out] needed bytes needed, terminating 0 included, 0 past the last file; may be NULL
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE if cap is too small, or past the last file (argument is then "i", limit their
  * number); KNNG_ERR_OPTION for an unknown name (the known ones are listed); KNNG_ERR_ARGUMENT. @since 0.9 */

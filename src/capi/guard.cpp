@@ -14,14 +14,8 @@ bool can_fill_in(const knng_error* error) noexcept {
 
 void fill_in(knng_error* error, const knng_error& from) noexcept {
   if (!error) return;
-  // Members that are there as a whole.
   const auto size = error->struct_size;
-  std::size_t known = offsetof(knng_error, row);
-  for (const std::size_t end :
-       {offsetof(knng_error, col), offsetof(knng_error, given), offsetof(knng_error, limit),
-        offsetof(knng_error, argument), offsetof(knng_error, message), offsetof(knng_error, reason), sizeof from})
-    if (end <= size) known = end;
-  std::memcpy(error, &from, known);
+  std::memcpy(error, &from, whole_members<knng_error>(size, offsetof(knng_error, row)));
   error->struct_size = size;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -31,11 +32,30 @@ std::size_t struct_size(const T* in, std::size_t least, const char* argument) {
   return size;
 }
 
-// Bytes of members that are there as a whole, which have no more than the struct's alignment. Arrays of characters are
-// in output structs alone.
+// Where a struct has texts, which are arrays of characters.
+struct TextSpan {
+  std::size_t begin, end;
+};
+template <class T>
+inline constexpr std::array<TextSpan, 0> kTexts{};
+template <>
+inline constexpr std::array kTexts<knng_error> = {
+    TextSpan{offsetof(knng_error, argument), offsetof(knng_error, message)},
+    TextSpan{offsetof(knng_error, message), offsetof(knng_error, reason)},
+    TextSpan{offsetof(knng_error, reason), sizeof(knng_error)}};
+template <>
+inline constexpr std::array kTexts<knng_device> = {
+    TextSpan{offsetof(knng_device, name), offsetof(knng_device, why_not)},
+    TextSpan{offsetof(knng_device, why_not), sizeof(knng_device)}};
+
+// Of a struct whose caller knows `size` bytes of it: those of members that it has as a whole. No other member is longer
+// than what the struct is aligned to.
 template <class T>
 std::size_t whole_members(std::size_t size, std::size_t least) noexcept {
-  return std::max(std::min(size, sizeof(T)) / alignof(T) * alignof(T), least);
+  std::size_t known = std::min(size, sizeof(T)) / alignof(T) * alignof(T);
+  for (const TextSpan& text : kTexts<T>)
+    if (text.begin < known && known < text.end) known = text.begin;
+  return std::max(known, least);
 }
 
 // The library's copy of an input struct: what an older caller does not have is 0, what a newer caller has beyond it

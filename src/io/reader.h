@@ -27,10 +27,10 @@ class RowReader {
 
   // The next `count` rows, packed row-major in native byte order, into dst. Throws KNNG_ERR_IO or KNNG_ERR_FORMAT.
   virtual void read(std::int64_t count, std::byte* dst) = 0;
-  // Of rows that were read: what may have been meant in another way; "" for nothing. For people.
-  virtual std::string doubt() const { return {}; }
   // After the last row: checks that nothing is left over and that the file did not change meanwhile.
   virtual void finish() = 0;
+  // After that: what rows were taken for, where they may have been meant to be something else, for people; "": nothing.
+  virtual std::string doubt() const { return {}; }
   // Memory that it holds beside the rows while it reads.
   virtual std::int64_t bytes_beside() const { return 0; }
   // The rows as ones that stay in the file, which is kept open; nullptr where they do not lie there as in memory.

@@ -140,10 +140,12 @@ void TextTable::read_row(std::string_view line, std::byte* dst) const {
 // Numbers of rows under a name, as of a frame's index, are a column like others.
 std::string TextTable::doubt() const {
   constexpr std::int64_t kFewest = 10;
-  if (!counts_ || layout_.row_names || cols_ < 2 || row_ < kFewest || first_ != std::floor(first_)) return {};
+  constexpr double kLargest = 0x1p53;  // beyond, one more may be the same number
+  const bool whole = first_ == std::floor(first_) && std::abs(first_) + static_cast<double>(row_) < kLargest;
+  if (!counts_ || !whole || layout_.row_names || cols_ < 2 || row_ < kFewest) return {};
   const auto from = static_cast<long long>(first_);
-  return name_ + ": " + (layout_.header ? "column " + layout_.column_name(0) : "the first column") + " counts " +
-         std::to_string(from) + ", " + std::to_string(from + 1) +
+  return name_ + ": " + (layout_.header ? "column " + shown_cell(layout_.column_name(0)) : "the first column") +
+         " counts " + std::to_string(from) + ", " + std::to_string(from + 1) +
          ", ..., and is taken for data; if these are names of rows, " +
          (layout_.header ? "make the first cell of the header empty" : "leave them out");
 }

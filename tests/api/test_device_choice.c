@@ -18,6 +18,12 @@ static void devices_are_listed_and_named(void** state) {
   d.struct_size = sizeof d;
   while (knng_device_get(count, &d, NULL) == KNNG_OK) ++count;
   assert_true(count >= usable_devices + 1);
+  /* A text is there as a whole, or not at all. */
+  knng_device cut;
+  memset(&cut, 'x', sizeof cut);
+  cut.struct_size = offsetof(knng_device, why_not) - 8;
+  expect_ok(knng_device_get(0, &cut, NULL), "a struct that ends within a name");
+  assert_true(cut.usable == 1 && cut.name[0] == 'x');
   char device[24], number[12], last[12];
   snprintf(device, sizeof device, "cuda:%d", count + 2);
   snprintf(number, sizeof number, "%d", count + 2);

@@ -336,6 +336,9 @@ expect 0 "$knng" info genes.tsv --transpose
 out_has '^rows  *12$'
 out_has '^dimension  *300$'
 expect 0 "$knng" estimate turned.npy -k 7 --transpose
+{ echo "gene_id,x"; for i in 1 2 3 4 5 6 7 8 9 10; do echo "$((1000 + i)),0.$i"; done; } >counts.csv
+expect 0 "$knng" build counts.csv -k 1 -o counts.knng
+grep -q "warning: 'counts.csv': column 'gene_id' counts 1001, 1002, ..., and is taken for data" err || die 'no warning of a column that counts'
 refused 3 "'hole.csv': line 3, column 'height': 'NA' is no finite number (row 1, column 0)" "$knng" build hole.csv -k 1
 refused 3 "'words.csv': line 3, column 'width': 'tall' is no number; commas separate cells (row 1, column 1)" \
   "$knng" build words.csv -k 1

@@ -540,6 +540,32 @@ void damaged_gz(void**) {
   assert_true(outcome([&] { open_reader(dir / "x.csv.gz"); }).says("damaged"));
 }
 
+// A first column that counts rows may be their names.
+void columns_that_count(void**) {
+  const scratch::Directory dir;
+  const std::string path = dir / "x.csv";
+  const auto doubt = [&](const std::string& header, int rows, auto&& first) {
+    std::string text = header;
+    for (int i = 0; i < rows; ++i) text += first(i) + ",0.5\n";
+    scratch::write(path, text);
+    const auto reader = open_reader(path);
+    all_of(*reader, 3);
+    return reader->doubt();
+  };
+  const auto from = [](int begin) { return [begin](int i) { return std::to_string(begin + i); }; };
+  const auto has = [](const std::string& text, const char* words) { return text.find(words) != std::string::npos; };
+  const std::string named = doubt("gene\x1b[31mid,x\n", 10, from(1000)), plain = doubt("", 12, from(-3));
+  assert_true(has(named, "column 'gene?[31mid' counts 1000, 1001, ...") && has(named, "the header empty"));
+  assert_true(has(plain, "the first column counts -3, -2, ...") && has(plain, "leave them out"));
+  assert_string_equal(doubt("id,x\n", 9, from(0)).c_str(), "");
+  assert_string_equal(doubt(",x\n", 20, from(0)).c_str(), "");
+  assert_string_equal(doubt("id,x\n", 20, [](int i) { return std::to_string(i + (i == 19)); }).c_str(), "");
+  assert_string_equal(doubt("id,x\n", 20, [](int i) { return std::to_string(i) + ".25"; }).c_str(), "");
+  // One more is the same number.
+  for (const char* large : {"1e300", "-1e300", "9007199254740992"})
+    assert_string_equal(doubt("id,x\n", 20, [&](int) { return std::string(large); }).c_str(), "");
+}
+
 }  // namespace
 
 int main() {
@@ -558,6 +584,7 @@ int main() {
       cmocka_unit_test(changed_meanwhile),
       cmocka_unit_test(stopped_while_counting),
       cmocka_unit_test(damaged_gz),
+      cmocka_unit_test(columns_that_count),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -64,8 +64,9 @@ class DataSet:
             one dtype, are not copied, and **must not change** until the data set is closed. Sparse matrices of
             SciPy are made dense, in blocks, in memory of the library: n x d values. Of AnnData obsm["X_pca"] is taken,
             or X where there is none. A str or a path names a file of rows (.npy, .csv, .h5ad, IDX, ...), which is
-            read; a list of such names several, one after the other. `sources` tells what was taken. file_points="columns" is for files alone: of an array whose points are columns give x.T. For
-            queries from files beside an array take with_settings(file_points="columns").
+            read; a list of such names is several files, one after the other. `sources` tells what was taken.
+            file_points="columns" is for files alone: of an array whose points are columns give x.T. For queries from
+            files beside an array take with_settings(file_points="columns").
         progress: None, True (a bar of tqdm, where there is one), a class like tqdm.tqdm, or a function of (stage, done,
             total) that stops the call by returning something true.
         **settings: metric="cosine", threads=2, device="cpu", ...: see knng.settings(). They hold for all calls;

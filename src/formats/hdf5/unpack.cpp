@@ -55,7 +55,7 @@ Unpacker::Unpacker(const Id& creation, std::int64_t chunk_bytes, std::string nam
     unsigned flags = 0, configuration = 0;
     std::array<unsigned, 4> values{};
     std::size_t value_count = values.size();
-    std::array<char, 48> text{};
+    std::array<char, 128> text{};
     const H5Z_filter_t filter = checked(::H5Pget_filter2(creation.get(), static_cast<unsigned>(i), &flags, &value_count,
                                                          values.data(), text.size() - 1, text.data(), &configuration),
                                         name_ + ": its filters cannot be read");
