@@ -62,18 +62,6 @@ __device__ __forceinline__ void add_terms(double (&s)[kRows * kColumns][T::kSums
   }
 }
 
-// The same for all coordinates from `first` on, no more than kSteps steps: in no more of them than it takes, since what
-// lies beyond the last is asked for in vain.
-template <class T, int kSteps, int kRows, int kColumns, class Row, class Column>
-__device__ __forceinline__ void add_last_terms(double (&s)[kRows * kColumns][T::kSums], const Row (&u)[kRows],
-                                               const Column (&others)[kColumns], std::int64_t first,
-                                               const PairTerms& terms) {
-  if constexpr (kSteps > 1)
-    if (terms.dim - first <= kSteps / 2 * kCanonicalLanes)
-      return add_last_terms<T, kSteps / 2>(s, u, others, first, terms);
-  add_terms<T, kSteps, false>(s, u, others, first + threadIdx.x % kCanonicalLanes, terms);
-}
-
 // Keys of rows u[r] with columns ids[j], all of the warp: lane_of_pair<kRows kColumns>(r kColumns + j) gets that of
 // these two. A value serves all pairs that it is in. Rows of candidates lie anywhere: as much of them as registers hold
 // is on its way while other warps work.
@@ -88,7 +76,7 @@ __device__ double keys_of(const Source& columns, const Row (&u)[kRows], const st
     std::int64_t first = 0;
     for (; first + kSteps * kCanonicalLanes <= terms.dim; first += kSteps * kCanonicalLanes)
       add_terms<T, kSteps, true>(s, u, others, first + lane, terms);
-    if (first < terms.dim) add_last_terms<T, kSteps>(s, u, others, first, terms);
+    if (first < terms.dim) add_terms<T, kSteps, false>(s, u, others, first + lane, terms);
   };
   if (columns.col_stride == 1) {  // as sessions have them
     decltype(columns.packed_row(0)) others[kColumns];
