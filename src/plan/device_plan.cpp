@@ -78,8 +78,8 @@ Sides largest_tile(const BudgetedProblem& p) {
   std::int64_t rows = p.tile_rows, cols = p.tile_cols;
   if (p.square) {
     // Half of (n / side)^2 tiles.
-    const double across = p.one_tile_will_do ? 1 : std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
-    const std::int64_t rounded_up = p.rows + (p.one_tile_will_do ? kGrain : 0);
+    const double across = p.few_tiles_will_do ? 1 : std::sqrt(static_cast<double>(2 * kTilesPerDevice * p.devices));
+    const std::int64_t rounded_up = p.rows + (p.few_tiles_will_do ? kGrain : 0);
     const double side = static_cast<double>(rounded_up) / across;
     // What is found in a small tile takes less time than its launches.
     const std::int64_t fewest = (p.devices > 1 ? 8 : 16) * kGrain;
@@ -179,7 +179,7 @@ DevicePlan paged_plan(const BudgetedProblem& p, Sides tile, std::int64_t capacit
 bool pays(const BudgetedProblem& p, Sides tile) {
   const Sides soon = that_ends_soon(p, largest_tile(p));
   // Of one tile the next smaller ones are halves.
-  const std::int64_t half = p.one_tile_will_do ? whole_grains(soon.cols / 2) : soon.cols;
+  const std::int64_t half = p.few_tiles_will_do ? whole_grains(soon.cols / 2) : soon.cols;
   return tile.cols >= std::min({kWorthwhileSide, soon.cols, half});
 }
 

@@ -36,7 +36,7 @@ struct DeviceProblem {
   std::int64_t rows_at_a_time = 0;
   std::int64_t most_pairs = std::int64_t{1} << 28;  // of a tile: larger ones do not pay
   std::int64_t candidates = 0;                      // that lists should keep where there is memory for it
-  bool one_tile_will_do = false;                    // else there are several, for the sake of those on the diagonal
+  bool few_tiles_will_do = false;                   // else there are more, for the sake of those on the diagonal
   std::int64_t pairs_at_a_time = INT64_MAX;         // of a tile of the first rung at most, when it is evaluated
   std::int64_t fewest_held = 1;                     // blocks of points, of those that come block by block
   bool wants_smallest = true;                       // also where a plan fits

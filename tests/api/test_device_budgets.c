@@ -406,19 +406,20 @@ static void tiles_that_no_device_holds(void** state) {
   rows_free(&rows);
 }
 
-/* Few points are one tile on one device, and several on two; with more coordinates together there are several again. */
-static void few_points_are_one_tile(void** state) {
+/* Few points are one tile on one device, and several on two; with more coordinates together there are several again.
+ * Of more neighbours more points are one tile, and beyond these they are in few. */
+static void few_points_are_in_few_tiles(void** state) {
   (void)state;
   const struct {
-    int64_t rows, cols;
-    int tiles; /* 1, or 0: more */
-  } cases[] = {{5000, 4, 1}, {11000, 4, 1}, {11001, 4, 0}, {5000, 10000, 1}, {5000, 12000, 0}};
+    int64_t rows, cols, k, tiles; /* 0: more than 1 */
+  } cases[] = {{5000, 4, 3, 1},      {11000, 4, 3, 1},  {11001, 4, 3, 0},  {5000, 10000, 3, 1}, {5000, 12000, 3, 0},
+               {5000, 12000, 33, 1}, {20480, 4, 33, 1}, {20481, 4, 33, 3}, {40960, 4, 33, 3},   {40961, 4, 33, 6}};
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
     test_rows rows = rows_normal(KNNG_U8, cases[c].rows, cases[c].cols, 327);
-    const question q = question_of(&rows, &metric_cases[0], 3);
+    const question q = question_of(&rows, &metric_cases[0], cases[c].k);
     knng* h = handle_for(&q, "cuda:0", "tiled", "auto", "0");
     const int64_t tiles = planned(h, 0, q.k).tiles;
-    assert_true(cases[c].tiles == 1 ? tiles == 1 : tiles > 1);
+    assert_true(cases[c].tiles == 0 ? tiles > 1 : tiles == cases[c].tiles);
     knng_destroy(h);
     if (usable_devices > 1) {
       h = handle_for(&q, "cuda:0,1", "tiled", "auto", "0");
@@ -433,12 +434,12 @@ int main(void) {
   const int status = devices_start();
   if (status != 0) return status;
   const struct CMUnitTest tests[] = {
-      DEVICE_TEST(memory_is_as_planned),       DEVICE_TEST(memory_that_others_took),
-      DEVICE_TEST(more_points_than_fit),       DEVICE_TEST(blocks_that_are_cut),
-      DEVICE_TEST(lists_that_do_not_fit),      DEVICE_TEST(rows_of_later_slices_are_named),
-      DEVICE_TEST(queries_that_do_not_fit),    DEVICE_TEST(points_far_beyond_a_sample),
-      DEVICE_TEST(tiles_that_no_device_holds), DEVICE_TEST(wider_queries_are_planned_anew),
-      DEVICE_TEST(few_points_are_one_tile),
+      DEVICE_TEST(memory_is_as_planned),        DEVICE_TEST(memory_that_others_took),
+      DEVICE_TEST(more_points_than_fit),        DEVICE_TEST(blocks_that_are_cut),
+      DEVICE_TEST(lists_that_do_not_fit),       DEVICE_TEST(rows_of_later_slices_are_named),
+      DEVICE_TEST(queries_that_do_not_fit),     DEVICE_TEST(points_far_beyond_a_sample),
+      DEVICE_TEST(tiles_that_no_device_holds),  DEVICE_TEST(wider_queries_are_planned_anew),
+      DEVICE_TEST(few_points_are_in_few_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out
   const libknng::cuda::GpuEngine* const engine = libknng::cuda::find_engine(*p, error);
   if (!engine) return error->status;
   *out = {engine->name,          engine->by_rows ? 512 : 0, engine->all_keys,
-          engine->most_pairs,    engine->pairs_alone(*p),   engine->redoes_by_lists,
+          engine->most_pairs,    engine->few_tiles_to(*p),  engine->redoes_by_lists,
           engine->candidates(*p)};
   return KNNG_OK;
 }

@@ -445,14 +445,29 @@ void libraries_of_another_build_are_told_apart(void**) {
   assert_true(backend_objection(&seam).find("another build") != std::string::npos);
 }
 
-// Where one tile does not fit there are several, of points that stay on the device.
-void few_points_are_one_tile(void**) {
-  for (const std::int64_t n : {100, 3'000, 5'000, 11'000}) {
-    Problem p = problem_of(n, n, 10, 1);
-    p.one_tile_will_do = true;
+// As few as the pairs of a tile allow, all about alike. Where one tile does not fit there are several, of points that
+// stay on the device.
+void few_tiles_where_these_will_do(void**) {
+  const struct {
+    std::int64_t points, pairs;
+    std::size_t across;
+  } cases[] = {{100, 1 << 28, 1},    {3'000, 1 << 28, 1},         {5'000, 1 << 28, 1},  {11'000, 1 << 28, 1},
+               {16'384, 1 << 28, 1}, {16'385, 1 << 28, 2},        {30'000, 1 << 28, 2}, {100'000, 1 << 28, 7},
+               {3'000, 1 << 22, 2},  {40'960, 20'480 * 20'480, 2}};
+  for (const auto& c : cases) {
+    Problem p = problem_of(c.points, c.points, 10, 1);
+    p.most_pairs = c.pairs;
+    const std::size_t several = tiles_of(make_device_plan(p).grid).size();
+    p.few_tiles_will_do = true;
     const DevicePlan plan = make_device_plan(p);
-    assert_int_equal(tiles_of(plan.grid).size(), 1);
-    if (n == 100) continue;
+    const std::vector<Tile> tiles = tiles_of(plan.grid);
+    assert_int_equal(tiles.size(), c.across * (c.across + 1) / 2);
+    assert_true(tiles.size() <= several);
+    for (const Tile& t : tiles) {
+      assert_true(t.rows * t.columns <= c.pairs);
+      assert_true(10 * std::min(t.rows, t.columns) >= 7 * plan.grid.tile_rows);
+    }
+    if (c.across > 1 || c.points == 100) continue;
     p.max_bytes = plan.bytes - 1;
     const DevicePlan smaller = make_device_plan(p);
     assert_true(tiles_of(smaller.grid).size() > 1);
@@ -466,7 +481,7 @@ void few_points_are_one_tile(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_pair_is_in_one_tile),
-      cmocka_unit_test(few_points_are_one_tile),
+      cmocka_unit_test(few_tiles_where_these_will_do),
       cmocka_unit_test(what_was_asked_for_is_kept),
       cmocka_unit_test(every_budget_that_can_be_met_is_met),
       cmocka_unit_test(lists_are_long_where_memory_is),

@@ -150,7 +150,7 @@ std::int32_t find_engine(const knng_backend_problem* p, knng_backend_engine* out
           engine->by_rows ? cuda::rows_at_a_time(*p) : 0,
           engine->all_keys,
           engine->most_pairs,
-          engine->pairs_alone(*p),
+          engine->few_tiles_to(*p),
           engine->redoes_by_lists,
           engine->candidates(*p)};
   return KNNG_OK;

@@ -164,8 +164,8 @@ class Planning final : private SessionMemory {
     p.tile_cols = task_.tile_cols;
     p.rows_at_a_time = engine_.rows_at_a_time;
     p.most_pairs = engine_.most_pairs;
-    p.one_tile_will_do = p.devices == 1 && static_cast<double>(p.rows) * static_cast<double>(p.columns) <=
-                                               static_cast<double>(engine_.pairs_alone);
+    const double pairs = static_cast<double>(p.rows) * static_cast<double>(p.columns);
+    p.few_tiles_will_do = p.devices == 1 && pairs <= static_cast<double>(engine_.few_tiles_to);
     p.candidates = engine_.candidates;
     p.pairs_at_a_time = backend().pairs_at_a_time(&problem_, KNNG_RUNG_FILTER);
     p.fewest_held = KNNG_BACKEND_FEWEST_HELD;

@@ -19,6 +19,7 @@
 #include "backend/cuda/tree/growing_term.h"
 #include "backend/seam.h"
 #include "core/dtype.h"
+#include "metric/canonical.h"
 #include "metric/metric.h"
 #include "plan/integer_products.h"
 #include "refine/bound.h"
@@ -50,8 +51,8 @@ struct GpuEngine {
   bool by_rows;             // it answers rows; else it evaluates tiles
   bool all_keys;            // it evaluates the canonical keys of all pairs
   std::int64_t most_pairs;  // of a tile: more do not pay
-  // Most pairs of a graph that is one tile on one device.
-  std::int64_t (*pairs_alone)(const knng_backend_problem& p);
+  // Most pairs of a graph that is in as few tiles as most_pairs allows on one device.
+  std::int64_t (*few_tiles_to)(const knng_backend_problem& p);
   bool redoes_by_lists;  // its lows are there for any rows (RowFilter), where all points stay on the device
   bool guesses;          // it can do with first cut-offs that are guessed (cutoff_guess.h)
   std::int32_t unit;     // KNNG_UNIT bit of kernels of its own that multiply; 0: it has none
@@ -91,23 +92,29 @@ inline constexpr std::array<knng_backend_rung, 1> kKeyRungs = {{{KNNG_RUNG_FP64,
 // does.
 inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILTER, KNNG_UNIT_BYTES, "bytes"}}};
 
-// By dimension: so many points of a graph make leaving boxes of them out faster than products of all pairs
-// (docs/internals/benchmarks.md, "Which engine on a GPU"). The more dimensions, the fewer boxes can be left out, and
-// what that saves grows with the points. Metrics that have sums in place of products take boxes up to the last
-// dimension here for any number of points, and those without a filter in any dimension.
+// By dimension: so many points of a graph make leaving boxes of them out faster than products of all pairs, for ten
+// neighbours (docs/internals/benchmarks-gpu.md, "Which engine on a GPU"). The more dimensions, the fewer boxes can be
+// left out, and what that saves grows with the points; what is not left out grows with the neighbours, and each 64 more
+// take as many points again. Metrics that have sums in place of products take boxes up to the last dimension here for
+// any number of points, and those without a filter in any dimension.
 inline constexpr std::int64_t kPointsForBoxes[] = {8'000,  8'000,   8'000,   10'000,   25'000,
                                                    70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
+inline constexpr double kNeighboursForBoxes = 10, kNeighboursOfAsMany = 64;
 // Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers. Where more than
-// a few neighbours are wanted, lists that are young accept much: among few points that costs little, and among many it
-// ends soon. Among fewer still, and where a graph is one tile, tiles in memory take fewer launches.
+// a few neighbours are wanted, lists that are young accept much: among few points that costs little, and among many,
+// the more the more neighbours, it ends soon. Among fewer still, and where a graph is one tile, tiles in memory take
+// fewer launches.
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
-inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000, kManyPoints = std::int64_t{1} << 16;
-// A graph of few points on one device is one tile in memory: it has each pair twice, but takes one product and one
-// selection, which is less than tiles on the diagonal and beside it take. With more coordinates together the product
-// counts. (Measured on an H200; such a tile takes up to 484 MB.)
-inline constexpr std::int64_t kPairsOfOneTile = 11'000 * 11'000, kCoordinatesOfOneTile = std::int64_t{1} << 38;
+inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000;
+inline constexpr std::int64_t kManyPoints = 24'000, kManyPointsOfNeighbour = 48;
+// A graph on one device is in few tiles in memory. Those on the diagonal have each pair twice, but with fewer tiles
+// there are fewer products, selections and merges. With more coordinates together the product counts: sooner where few
+// neighbours are selected and merged, never where lists have such a share of the points that their keys take longer.
+// (Measured on an H200.)
+inline constexpr std::int64_t kPairsInFewTiles = 11'000 * 11'000, kCoordinatesOfFewNeighbours = std::int64_t{1} << 38;
+inline constexpr std::int64_t kCoordinatesInFewTiles = 900'000'000'000, kLargeShare = 32;
 
 // Rows of 8-bit integers lose nothing in fp16 either. Bytes are the faster unit from so many dimensions on: a step of
 // the fused kernels has 64 dimensions of fp16 or 128 of bytes, and writing a tile costs as much as its products up to
@@ -132,7 +139,7 @@ inline constexpr double kFewPairs = 9e6, kFewCoordinates = 0x1p27;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
-inline constexpr std::int64_t kPairsInMemory = std::int64_t{1} << 28, kPairsInRegisters = std::int64_t{1} << 34;
+inline constexpr std::int64_t kPairsInMemory = 20'480 * 20'480, kPairsInRegisters = std::int64_t{1} << 34;
 
 namespace engine_lines {
 
@@ -171,19 +178,23 @@ inline bool are_many(const knng_backend_problem& p) {
   return pairs >= kFewPairs || pairs * static_cast<double>(p.columns.dim) > kFewCoordinates;
 }
 inline std::int64_t all_pairs(const knng_backend_problem&) { return std::numeric_limits<std::int64_t>::max(); }
-inline std::int64_t pairs_of_one_tile(const knng_backend_problem& p) {
-  return std::min(kPairsOfOneTile, kCoordinatesOfOneTile / std::max<std::int64_t>(p.columns.dim, 1));
+inline std::int64_t pairs_in_few_tiles(const knng_backend_problem& p) {
+  const std::int64_t dim = std::max<std::int64_t>(p.columns.dim, 1);
+  if (p.k <= kFewNeighbours) return std::min(kPairsInFewTiles, kCoordinatesOfFewNeighbours / dim);
+  return std::max(kCoordinatesInFewTiles / dim, kLargeShare * p.k >= p.rows.count ? kPairsInMemory : 0);
 }
 inline std::int64_t no_pairs(const knng_backend_problem&) { return 0; }
 inline bool is_one_tile(const knng_backend_problem& p) {
   const double points = static_cast<double>(p.rows.count);
-  return p.square != 0 && p.device_count <= 1 && points * points <= static_cast<double>(pairs_of_one_tile(p));
+  const std::int64_t most = std::min(pairs_in_few_tiles(p), kPairsInMemory);
+  return p.square != 0 && p.device_count <= 1 && points * points <= static_cast<double>(most);
 }
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
 inline bool registers_pay(const knng_backend_problem& p, std::int64_t most_dimensions) {
   if (!are_many(p) || p.columns.dim > most_dimensions || p.k > kMostInRegisters) return false;
   if (p.columns.count < kFewestPoints || is_one_tile(p)) return false;
-  return p.k <= kFewNeighbours || p.columns.count <= kFewPoints || p.columns.count >= kManyPoints;
+  return p.k <= kFewNeighbours || p.columns.count <= kFewPoints ||
+         p.columns.count >= kManyPoints + kManyPointsOfNeighbour * p.k;
 }
 inline bool registers_pay_for_bytes(const knng_backend_problem& p) { return registers_pay(p, 2 * kRegistersPay); }
 // For 20 neighbours of 1,533,876 normally distributed rows of 295 values, rounded to bytes, 99 keys a row are
@@ -225,7 +236,8 @@ inline bool boxes_pay(const knng_backend_problem& p) {
   if (!are_many(p)) return false;
   if (!has_filter(p)) return true;
   if (p.columns.dim > kBoxesPay) return false;
-  const auto points = static_cast<double>(kPointsForBoxes[p.columns.dim]);
+  const double more = std::max(static_cast<double>(p.k) - kNeighboursForBoxes, 0.0) / kNeighboursOfAsMany;
+  const double points = (1 + more) * static_cast<double>(kPointsForBoxes[p.columns.dim]);
   const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
   return !multiplies(p) || pairs >= points * points;
 }
@@ -238,7 +250,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
-     .pairs_alone = engine_lines::all_pairs,
+     .few_tiles_to = engine_lines::all_pairs,
      .redoes_by_lists = true,
      .guesses = true,
      .unit = KNNG_UNIT_FUSED,
@@ -254,7 +266,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInRegisters,
-     .pairs_alone = engine_lines::all_pairs,
+     .few_tiles_to = engine_lines::all_pairs,
      .redoes_by_lists = true,
      .guesses = true,
      .unit = KNNG_UNIT_FUSED,
@@ -270,7 +282,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = engine_lines::pairs_of_one_tile,
+     .few_tiles_to = engine_lines::pairs_in_few_tiles,
      .redoes_by_lists = true,
      .guesses = false,
      .unit = 0,
@@ -286,7 +298,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = engine_lines::pairs_of_one_tile,
+     .few_tiles_to = engine_lines::pairs_in_few_tiles,
      .redoes_by_lists = true,
      .guesses = false,
      .unit = 0,
@@ -302,7 +314,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = engine_lines::no_pairs,
+     .few_tiles_to = engine_lines::no_pairs,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
@@ -318,7 +330,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = true,
      .all_keys = false,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = engine_lines::no_pairs,
+     .few_tiles_to = engine_lines::no_pairs,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
@@ -334,7 +346,7 @@ inline constexpr std::array<GpuEngine, kEngineKinds> kGpuEngines = {{
      .by_rows = false,
      .all_keys = true,
      .most_pairs = kPairsInMemory,
-     .pairs_alone = engine_lines::no_pairs,
+     .few_tiles_to = engine_lines::no_pairs,
      .redoes_by_lists = false,
      .guesses = false,
      .unit = 0,
@@ -406,11 +418,13 @@ inline bool multiplies_bytes(const knng_backend_problem& p) {
 
 // Where lists have a large share of the points, to multiply all pairs in fp64 takes less time than to evaluate the keys
 // of candidates (keys/product_keys.cuh), from so many coordinates of candidates on. An H200 multiplies 16 times as many
-// coordinates as it evaluates, of half of the pairs, and to look up a key takes as long as to evaluate some.
+// coordinates as it evaluates, of half of the pairs, and to look up a key takes as long as to evaluate some. Short
+// rows, of one step of the lanes, are evaluated faster (keys/refine.cu).
 inline constexpr double kCoordinatesOfProductKeys = 1.5e8;
-inline constexpr std::int64_t kMultipliedMeanwhile = 2 * 16, kCoordinatesOfLookUp = 32, kLongestOfProductKeys = 8192;
+inline constexpr std::int64_t kMultipliedMeanwhile = 2 * 16, kCoordinatesOfLookUp = 24, kLongestOfProductKeys = 8192;
 inline bool product_keys_pay(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, dim = p.columns.dim;
+  if (dim <= kCanonicalLanes) return false;
   constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
   if (p.square == 0 || p.device_count > 1 || p.blocks_held > 0 || p.by_rows != 0 || p.tile_rows < n) return false;
   if (p.max_bytes != std::numeric_limits<std::int64_t>::max()) return false;  // products would take room from tiles
