@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend/cuda/base/memory_pool.cuh"
 #include "knng.h"
 #include "tests/gpu/gpu.cuh"
 #include "tests/gpu/graphs.cuh"
@@ -173,16 +174,31 @@ std::size_t too_little_for(const knng* h, const char* what, int device) {
   return static_cast<std::size_t>(std::max(half + for_the_driver - kept, for_the_driver));
 }
 
-// The plan of 600,000 rows is of more than the library keeps: 2.4 GB.
-std::int64_t dim_of_large_plan(const char* metric) { return std::strcmp(metric, "manhattan") == 0 ? 128 : 384; }
+// Rows whose plan is of more than the library keeps, on a device with enough memory for one.
+struct Large {
+  std::int64_t n, d;
+  std::vector<float> x;
+};
+Large large_rows(const char* metric, std::uint32_t seed) {
+  constexpr std::int64_t beyond = std::int64_t{256} << 20, most = 2'000'000;
+  const std::int64_t d = std::strcmp(metric, "manhattan") == 0 ? 128 : 384;
+  std::int64_t n = 400'000;
+  for (bool is_large = false; !is_large && n < most;) {
+    n += 200'000;
+    const std::vector<float> x(static_cast<std::size_t>(n * d));
+    knng* h = lent(metric, x, n, d);
+    is_large = planned(h, metric).device_bytes > libknng::cuda::MemoryPool::most_kept(0) + beyond;
+    knng_destroy(h);
+  }
+  expect(n < most, "%s: no plan is larger than what is kept", metric);
+  return {n, d, uniform_rows(n, d, seed)};
+}
 
 void a_device_nearly_full() {
   if (small_run()) return;
-  const std::int64_t n = 600'000;
   for (const char* metric : {"euclidean", "manhattan"}) {
-    const std::int64_t d = dim_of_large_plan(metric);
-    const std::vector<float> x = uniform_rows(n, d, 42u);
-    knng* h = lent(metric, x, n, d);
+    const Large rows = large_rows(metric, 42u);
+    knng* h = lent(metric, rows.x, rows.n, rows.d);
     const Result expected = built(h, kK, metric);
     const knng_plan with_room = planned(h, metric);
     {
@@ -206,11 +222,9 @@ void a_device_beside_one_that_is_not_free() {
   int devices = 0;
   check(cudaGetDeviceCount(&devices));
   if (small_run() || devices < 2) return;
-  const std::int64_t n = 600'000;
   for (const char* metric : {"euclidean", "manhattan"}) {
-    const std::int64_t d = dim_of_large_plan(metric);
-    const std::vector<float> x = uniform_rows(n, d, 44u);
-    knng* h = lent(metric, x, n, d);
+    const Large rows = large_rows(metric, 44u);
+    knng* h = lent(metric, rows.x, rows.n, rows.d);
     const Result expected = built(h, kK, metric);
     for (const char* set : {"cuda:0,1", "cuda:1,0"}) {
       expect(knng_set(h, "device", set, nullptr) == KNNG_OK, "%s", knng_last_error());
