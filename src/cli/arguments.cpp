@@ -165,8 +165,8 @@ void describe(CLI::App& app, Raw& raw) {
   app.require_subcommand(0, 1);
 
   constexpr const char* data_doc =
-      "data files (.npy, .csv, .tsv, IDX, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, .ibin, .h5, .h5:PATH, .hdf5, "
-      ".h5ad, .h5mu, .loom); several are one data set";
+      "data files (.npy, .csv, .tsv, .tab, IDX, these also with .gz, .fvecs, .bvecs, .ivecs, .fbin, .u8bin, .i8bin, "
+      ".ibin, .h5, .h5:PATH, .hdf5, .h5ad, .h5mu, .loom); several are one data set";
   CLI::App* build = add_command(app, raw, Command::build, "build", "the exact k-nearest-neighbour graph of all rows");
   add_data(build, raw, data_doc);
   add_k(build, raw);
