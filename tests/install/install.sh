@@ -29,11 +29,16 @@ if grep -rlF -e "$build" -e "$root" "$prefix/include" "$libdir/pkgconfig" "$libd
   say "a path of the build is in an installed file" >&2
   exit 1
 fi
-# Binaries may name their source files in messages, never a place to load from.
-for binary in "$libdir"/libknng.so "$prefix"/bin/*; do
+# Nor in a binary, but for what a debugger reads; and none is loaded from there.
+for binary in "$libdir"/libknng*.so "$libdir"/knng/*.so "$prefix"/bin/*; do
+  [ -f "$binary" ] || continue
   # shellcheck disable=SC2016 # the loader expands it
-  if [ -f "$binary" ] && readelf -d "$binary" | grep -E 'R(UN)?PATH' | grep -vF '$ORIGIN'; then
+  if readelf -d "$binary" | grep -E 'R(UN)?PATH' | grep -vF '$ORIGIN'; then
     say "$binary has a run path that is not its own" >&2
+    exit 1
+  fi
+  if ! readelf -SW "$binary" | grep -q '\.debug_info' && strings -a "$binary" | grep -F -e "$build/" -e "$root/"; then
+    say "$binary names a path of the build" >&2
     exit 1
   fi
 done
