@@ -91,13 +91,18 @@ std::vector<std::uint32_t> Points::first_directionless(std::int64_t most, Device
 
 std::vector<std::uint32_t> first_directionless(const RowConstants* constants, std::int64_t count, std::int64_t most,
                                                DeviceContext& context) {
-  std::vector<RowConstants> all(static_cast<std::size_t>(count));
-  check(cudaMemcpyAsync(all.data(), constants, all.size() * sizeof(RowConstants), cudaMemcpyDeviceToHost,
-                        context.stream));
-  context.stream.wait();
+  constexpr std::int64_t kTogether = std::int64_t{1} << 16;  // 2 MiB of host memory
+  std::vector<RowConstants> some(static_cast<std::size_t>(std::min(kTogether, count)));
   std::vector<std::uint32_t> first;
-  for (std::size_t i = 0; i < all.size() && static_cast<std::int64_t>(first.size()) < most; ++i)
-    if (all[i].factor == 0) first.push_back(static_cast<std::uint32_t>(i));
+  const auto is_full = [&] { return static_cast<std::int64_t>(first.size()) >= most; };
+  for (std::int64_t begin = 0; begin < count && !is_full(); begin += kTogether) {
+    const auto rows = static_cast<std::size_t>(std::min(kTogether, count - begin));
+    check(cudaMemcpyAsync(some.data(), constants + begin, rows * sizeof(RowConstants), cudaMemcpyDeviceToHost,
+                          context.stream));
+    context.stream.wait();
+    for (std::size_t i = 0; i < rows && !is_full(); ++i)
+      if (some[i].factor == 0) first.push_back(static_cast<std::uint32_t>(begin + static_cast<std::int64_t>(i)));
+  }
   return first;
 }
 
