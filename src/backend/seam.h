@@ -165,7 +165,7 @@ typedef struct knng_backend_engine {
   int64_t rows_at_a_time;
   int32_t all_keys;        /* the canonical keys of all pairs are evaluated: no filter leaves any out */
   int64_t most_pairs;      /* of a tile: larger ones do not pay */
-  int64_t few_tiles_to;    /* most pairs of a graph that should be in few tiles, if one device has it alone */
+  int64_t few_tiles_to;    /* most pairs that should be in few tiles, if one device has them alone */
   int32_t redoes_by_lists; /* redo() can do without all keys, where all points stay on the device */
   int64_t candidates;      /* that a list should keep, if there is memory for it and all points stay on the device */
 } knng_backend_engine;

@@ -178,7 +178,7 @@ DevicePlan paged_plan(const BudgetedProblem& p, Sides tile, std::int64_t capacit
 // Whether tiles are as large as pays, or as they are to be evaluated.
 bool pays(const BudgetedProblem& p, Sides tile) {
   const Sides soon = that_ends_soon(p, largest_tile(p));
-  // Of one tile the next smaller ones are halves.
+  // Where few tiles will do the next smaller ones are halves.
   const std::int64_t half = p.few_tiles_will_do ? whole_grains(soon.cols / 2) : soon.cols;
   return tile.cols >= std::min({kWorthwhileSide, soon.cols, half});
 }

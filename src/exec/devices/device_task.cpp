@@ -13,7 +13,7 @@ namespace libknng {
 namespace {
 
 // Below so many coordinates compared the CPU is done before a device is awake; and a device more, which has to get all
-// points as well, pays from so many on each, some 0.04 s of an H200 (docs/internals/benchmarks.md, "One GPU").
+// points as well, pays from so many on each, some 0.04 s of an H200 (docs/internals/benchmarks-gpu.md, "One GPU").
 constexpr double kPays = 0x1p36, kPaysOnEach = 0x1p42;
 
 // Few coordinates compared, of points with few bytes: done before a thread would be of help (Plan::brief). 2,000 x 512,

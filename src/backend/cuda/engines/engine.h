@@ -101,10 +101,10 @@ inline constexpr std::int64_t kPointsForBoxes[] = {8'000,  8'000,   8'000,   10'
                                                    70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 inline constexpr double kNeighboursForBoxes = 10, kNeighboursOfAsMany = 64;
-// Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers. Where more than
-// a few neighbours are wanted, lists that are young accept much: among few points that costs little, and among many,
-// the more the more neighbours, it ends soon. Among fewer still, and where a graph is one tile, tiles in memory take
-// fewer launches.
+// Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers. Of more than a
+// few neighbours lists that are young accept much. That ends soon enough to pay from so many columns on, and some for
+// each neighbour; among few, of queries and on several devices, it costs little. Among fewer still, and where a graph
+// is one tile, tiles in memory take fewer launches.
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
 inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000;
@@ -118,7 +118,7 @@ inline constexpr std::int64_t kCoordinatesInFewTiles = 900'000'000'000, kLargeSh
 
 // Rows of 8-bit integers lose nothing in fp16 either. Bytes are the faster unit from so many dimensions on: a step of
 // the fused kernels has 64 dimensions of fp16 or 128 of bytes, and writing a tile costs as much as its products up to
-// some hundred (docs/internals/benchmarks.md).
+// some hundred (docs/internals/benchmarks-gpu.md).
 inline constexpr std::int64_t kBytesInRegistersFrom = 65, kBytesInMemoryFrom = 2048;
 
 // Rows of other values are rounded to bytes first where products are most of the work: from so many dimensions on, and

@@ -32,8 +32,8 @@ constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return 
 std::int64_t side_in_memory(const knng_backend_problem& p) { return is_paged(p) ? kWholeSide : opening_columns(p); }
 
 // Whether operands of so many halves are put into the order of limits: with more, comparing is a small part of the work
-// (docs/internals/benchmarks.md has the kernel's rates). Points that take two pieces are clustered, and few of them are
-// alike.
+// (docs/internals/benchmarks-gpu.md has the kernel's rates). Points that take two pieces are clustered, and few of them
+// are alike.
 constexpr bool are_arranged(std::int64_t halves, Precision precision) {
   return halves <= (precision == Precision::fp16 ? 512 : 256);
 }

@@ -58,19 +58,19 @@ class Cells {
 // 2^bits slots for so many keys.
 int bits_for(std::int64_t keys) { return std::bit_width(static_cast<std::uint64_t>(2 * keys - 1)); }
 
-// What a block works in, in shared memory: keys and ids of a list, and cells. Without memory it counts.
+// What a block works in, in shared memory: keys and ids of a list, and cells.
 struct RowSpace {
-  __host__ __device__ RowSpace(std::int64_t capacity, int bits, void* memory) {
-    keys = static_cast<double*>(memory);
-    ids = reinterpret_cast<std::uint32_t*>(keys + capacity);
-    cells = ids + capacity;
-    bytes =
-        capacity * std::int64_t{sizeof *keys + sizeof *ids} + (std::int64_t{1} << bits) * std::int64_t{sizeof *cells};
+  __device__ RowSpace(std::int64_t capacity, void* memory)
+      : keys(static_cast<double*>(memory)),
+        ids(reinterpret_cast<std::uint32_t*>(keys + capacity)),
+        cells(ids + capacity) {}
+  static std::int64_t bytes(std::int64_t capacity, int bits) {
+    return capacity * std::int64_t{sizeof *keys + sizeof *ids} +
+           (std::int64_t{1} << bits) * std::int64_t{sizeof *cells};
   }
 
   double* keys;
   std::uint32_t *ids, *cells;
-  std::int64_t bytes;
 };
 
 // The largest of the block's threads. Leaves the block synchronised.
@@ -155,7 +155,7 @@ __device__ bool is_doubtful(const RefinedBatch& b, const Metric& metric, bool si
 __global__ void __launch_bounds__(kThreads, 5)
     keys_from_products(Metric metric, RefinedBatch b, ProductTable table, int bits) {
   extern __shared__ __align__(16) unsigned char memory[];
-  const RowSpace space(b.lists.capacity, bits, memory);
+  const RowSpace space(b.lists.capacity, memory);
   const Cells cells(space.cells, bits);
   const Listed l = listed(b, blockIdx.x);
   cells.clear();
@@ -231,8 +231,8 @@ __global__ void __launch_bounds__(kThreads) settle_doubts(Source points, Refined
 void product_keys(const CanonicalView& points, const Metric& metric, const RefinedBatch& batch,
                   const ProductTable& table, cudaStream_t stream) {
   const int bits = bits_for(batch.lists.capacity);
-  const auto bytes = static_cast<std::size_t>(RowSpace(batch.lists.capacity, bits, nullptr).bytes);
-  const std::int64_t most = RowSpace(kLongestOfProducts, bits_for(kLongestOfProducts), nullptr).bytes;
+  const auto bytes = static_cast<std::size_t>(RowSpace::bytes(batch.lists.capacity, bits));
+  const std::int64_t most = RowSpace::bytes(kLongestOfProducts, bits_for(kLongestOfProducts));
   check(cudaFuncSetAttribute(keys_from_products, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)));
   keys_from_products<<<static_cast<unsigned>(batch.count), kThreads, bytes, stream>>>(metric, batch, table, bits);
   check_launch();

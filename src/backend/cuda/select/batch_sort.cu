@@ -4,9 +4,11 @@
 // whole tiles.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cub/device/device_radix_sort.cuh>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/select/entries.cuh"
 #include "backend/cuda/select/group.cuh"
 #include "backend/cuda/select/lists.cuh"
@@ -22,7 +24,7 @@ struct TilePair {
 
 // Arrays have a place for every pair of the tile: how many survive is known too late. Two of each for a sort, which
 // goes from one to the other; a third where the pairs sorted by low must outlast the sort by row.
-struct Workspace {
+struct SortArrays {
   unsigned long long* survivors;       // a counter
   std::int64_t* begins;                // of each list in the sorted pairs
   std::array<std::uint32_t*, 3> keys;  // lows, then lists
@@ -47,23 +49,19 @@ std::size_t sort_bytes(std::int64_t pairs) {
   return bytes;
 }
 
-Workspace lay_out(const SelectJob& job, int sets, void* start) {
-  Workspace w{};
-  const auto take = [&](std::size_t bytes) {
-    auto* p = static_cast<unsigned char*>(start) + w.bytes;
-    w.bytes += (bytes + 255) / 256 * 256;
-    return static_cast<void*>(p);
-  };
+SortArrays lay_out(const SelectJob& job, int sets, void* start) {
+  SortArrays w{};
+  Workspace all(start);
   const std::int64_t pairs = std::int64_t{job.rows} * job.columns;
-  const auto count = static_cast<std::size_t>(pairs);
-  w.survivors = static_cast<unsigned long long*>(take(sizeof *w.survivors));
-  w.begins = static_cast<std::int64_t*>(take(static_cast<std::size_t>(std::max(job.rows, job.columns) + 1) * 8));
+  w.survivors = all.take<unsigned long long>(1);
+  w.begins = all.take<std::int64_t>(std::max(job.rows, job.columns) + 1);
   for (std::size_t i = 0; i < static_cast<std::size_t>(sets); ++i) {
-    w.keys[i] = static_cast<std::uint32_t*>(take(count * sizeof(std::uint32_t)));
-    w.values[i] = take(count * sizeof(Candidate));
+    w.keys[i] = all.take<std::uint32_t>(pairs);
+    w.values[i] = all.take<Candidate>(pairs);
   }
   w.sort_bytes = sort_bytes(pairs);
-  w.sort = take(w.sort_bytes);
+  w.sort = all.take<std::byte>(static_cast<std::int64_t>(w.sort_bytes));
+  w.bytes = static_cast<std::size_t>(all.used());
   return w;
 }
 
@@ -186,7 +184,7 @@ struct ByLow {
 };
 
 ByLow sort_by_low(const SelectJob& job, Filter rows, Filter columns, bool take_rows, bool take_columns,
-                  const Workspace& w, cudaStream_t stream) {
+                  const SortArrays& w, cudaStream_t stream) {
   check(cudaMemsetAsync(w.survivors, 0, sizeof *w.survivors, stream));
   with_low(job, [&]<class Low>(Low) {
     const dim3 grid(static_cast<unsigned>(std::clamp(job.columns / (kThreads * 8), 1, 64)),
@@ -210,7 +208,7 @@ ByLow sort_by_low(const SelectJob& job, Filter rows, Filter columns, bool take_r
 }
 
 // The lists of one side, sorted in the workspace's sets `one` and `other`; `one` is not the pairs' own, `other` may be.
-void emit(const SelectJob& job, const ByLow& by_low, int one, int other, const Workspace& w, cudaStream_t stream) {
+void emit(const SelectJob& job, const ByLow& by_low, int one, int other, const SortArrays& w, cudaStream_t stream) {
   const auto set = [](int i) { return static_cast<std::size_t>(i); };
   cub::DoubleBuffer<std::uint32_t> lists(w.keys[set(one)], w.keys[set(other)]);
   cub::DoubleBuffer<std::uint64_t> candidates(static_cast<std::uint64_t*>(w.values[set(one)]),
@@ -237,7 +235,7 @@ std::size_t batch_sort_workspace(const SelectJob& job) { return lay_out(job, 2, 
 
 void batch_sort_run(const SelectJob& job, void* workspace, cudaStream_t stream) {
   if (job.rows == 0 || job.columns == 0) return;
-  const Workspace w = lay_out(job, 2, workspace);
+  const SortArrays w = lay_out(job, 2, workspace);
   const bool rows = job.side == Side::rows;
   const ByLow by_low = sort_by_low(job, filter(job), filter(job), rows, !rows, w, stream);
   emit(job, by_low, 1 - by_low.set, by_low.set, w, stream);
@@ -249,7 +247,7 @@ std::size_t batch_sort_workspace_both(const SelectJob& rows, const SelectJob&) {
 
 void batch_sort_run_both(const SelectJob& rows, const SelectJob& columns, void* workspace, cudaStream_t stream) {
   if (rows.rows == 0 || rows.columns == 0) return;
-  const Workspace w = lay_out(rows, 3, workspace);
+  const SortArrays w = lay_out(rows, 3, workspace);
   const ByLow by_low = sort_by_low(rows, filter(rows), filter(columns), true, true, w, stream);
   emit(rows, by_low, 1 - by_low.set, 2, w, stream);
   emit(columns, by_low, 1 - by_low.set, by_low.set, w, stream);
