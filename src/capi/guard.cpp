@@ -1,11 +1,13 @@
 #include "capi/guard.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <string>
 
 #include "capi/objects.h"
 #include "capi/structs.h"
+#include "core/buffer.h"
 
 namespace libknng {
 bool can_fill_in(const knng_error* error) noexcept {
@@ -32,6 +34,11 @@ knng_error failure_at_hand() noexcept {
     throw;
   } catch (const Error& e) {
     return e.info();
+  } catch (const NoMemory& e) {
+    char text[80];
+    std::snprintf(text, sizeof text, "out of memory: the system has none for an array of %lld bytes",
+                  static_cast<long long>(e.bytes()));
+    return plain_error(KNNG_ERR_MEMORY, "", text);
   } catch (const std::bad_alloc&) {
     return plain_error(KNNG_ERR_MEMORY, "", "out of memory");
   } catch (const std::system_error&) {

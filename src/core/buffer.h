@@ -70,6 +70,16 @@ class Charge {
   std::int64_t bytes_;
 };
 
+// The system had no memory for an array of so many bytes.
+class NoMemory : public std::bad_alloc {
+ public:
+  explicit NoMemory(std::int64_t bytes) noexcept : bytes_(bytes) {}
+  std::int64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::int64_t bytes_;
+};
+
 // An array of trivial elements, 64-byte aligned, uninitialised, owned; a large one in large pages. A null budget counts
 // nothing.
 template <class T>
@@ -85,9 +95,9 @@ class Buffer {
     if (budget_) budget_->take(bytes_);
     try {
       memory_ = take(static_cast<std::size_t>(bytes_));
-    } catch (...) {
+    } catch (const std::bad_alloc&) {
       if (budget_) budget_->give(bytes_);
-      throw;
+      throw NoMemory(bytes_);
     }
     const std::size_t alignment = alignment_of(static_cast<std::size_t>(bytes_));
     const auto address = reinterpret_cast<std::uintptr_t>(memory_);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <new>
+#include <string>
 
 #include <unistd.h>
 
@@ -198,8 +199,17 @@ void rows(void** state) {
     knng_destroy(h);
     return status;
   };
-  every_allocation_fails("knng_add", world, 2,
-                         [&] { return on_new_handle([&](knng* h) { return knng_add(h, &m, nullptr, nullptr); }); });
+  // The rows' copy, which there is no memory for, is told by its size.
+  const std::string of_copy = "an array of " + std::to_string(kRows * kDim * 4) + " bytes";
+  int named = 0;
+  every_allocation_fails("knng_add", world, 2, [&] {
+    return on_new_handle([&](knng* h) {
+      const knng_status status = knng_add(h, &m, nullptr, nullptr);
+      if (status == KNNG_ERR_MEMORY && std::strstr(knng_last_error(), of_copy.c_str())) ++named;
+      return status;
+    });
+  });
+  assert_int_equal(named, 1);
   every_allocation_fails("knng_borrow", world, 1, [&] {
     released = 0;
     const knng_status status = on_new_handle([&](knng* h) { return knng_borrow(h, &borrowed, nullptr, nullptr); });
