@@ -52,6 +52,12 @@ edges <- function(g, rule) {
 # Without the row itself in front.
 neighbours_only <- function(m, g) if (g$self) m[, -1L, drop = FALSE] else m
 
+refuse_short <- function(g, package) {
+  short <- which(g$id == 0L, arr.ind = TRUE)
+  if (length(short) > 0L)
+    refuse(sprintf("%s takes lists of one length; that of row %d of g is shorter", package, short[1L]))
+}
+
 as_igraph <- function(g, rule = "directed") {
   stopifnot(inherits(g, "knng"))
   if (!requireNamespace("igraph", quietly = TRUE)) refuse("as_igraph() needs the package igraph")
@@ -72,7 +78,7 @@ as.igraph.knng <- function(x, rule = "directed", ...) as_igraph(x, rule)
 as_uwot <- function(g) {
   stopifnot(inherits(g, "knng"))
   if (g$value != "distance") refuse("uwot takes distances; g has similarities")
-  if (any(g$id == 0L)) refuse("uwot takes lists of one length; some of g are shorter")
+  refuse_short(g, "uwot")
   id <- unname(g$id)
   dist <- unname(g$dist)
   if (!g$query && !g$self) {
@@ -83,11 +89,19 @@ as_uwot <- function(g) {
   list(idx = id, dist = dist)
 }
 
-# As dbscan::kNN() returns it: the row itself is never in it.
+# As dbscan::kNN() returns it: the row itself is never in it, and lists are in order.
 as_kNN <- function(g) {
   stopifnot(inherits(g, "knng"))
+  if (g$value != "distance") refuse("dbscan takes distances; g has similarities")
+  refuse_short(g, "dbscan")
   id <- neighbours_only(g$id, g)
-  structure(list(dist = neighbours_only(g$dist, g), id = id, k = ncol(id), sort = TRUE, metric = g$metric),
+  dist <- neighbours_only(g$dist, g)
+  if (!g$sort) {
+    sorted <- order(row(id), dist, id)
+    id[] <- matrix(id[sorted], nrow(id), byrow = TRUE)
+    dist[] <- matrix(dist[sorted], nrow(id), byrow = TRUE)
+  }
+  structure(list(dist = dist, id = id, k = ncol(id), sort = TRUE, metric = g$metric),
             class = c("kNN", "NN"))
 }
 

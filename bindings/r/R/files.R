@@ -20,7 +20,7 @@ read_knng <- function(file, names = NULL, progress = getOption("knng.progress", 
   shape <- done(.Call(knng_r_shape, graph))
   names <- names_for(names, shape$columns)
   self <- done(.Call(knng_r_graph_text, graph, "self")) == "first"
-  new_knng(graph, shape$width - self, self, names, if (!shape$same_points) list(names = NULL))
+  new_knng(graph, shape$width - self, self, names, if (!shape$same_points) list(names = NULL), elsewhere = TRUE)
 }
 
 file_name <- function(file) enc2native(path.expand(one_text(file, "file")))

@@ -92,23 +92,37 @@ whole_number <- function(value, argument, least = 1) {
   as.double(value)
 }
 
-# The object: lists of class NN and kNN as dbscan has them, and beside them what the build says of itself.
-new_knng <- function(graph, k, self, names, q) {
+# The object: lists, of class NN and kNN where they are as dbscan has them, and beside them what the build says of itself.
+# elsewhere: the lists may be short, or in no order.
+new_knng <- function(graph, k, self, names, q, elsewhere = FALSE) {
   lists <- done(.Call(knng_r_lists, graph))
   labels <- list(if (is.null(q)) names else q$names, as.character(seq_len(ncol(lists$id)) - self))
   dimnames(lists$id) <- dimnames(lists$dist) <- labels
   words <- c("metric", "p", "value", "precision", "engine", "selector", "device", "version", "fingerprint")
   texts <- vapply(words, function(word) done(.Call(knng_r_graph_text, graph, word)), "")
   stats <- done(.Call(knng_r_stats, graph))
+  sort <- !elsewhere || in_order(lists, self, texts[["value"]])
+  # dbscan reads ids without looking, and takes the smallest value for the nearest.
+  as_dbscan <- sort && texts[["value"]] == "distance" && !(elsewhere && any(lists$id == 0L))
   structure(
-    list(dist = lists$dist, id = lists$id, k = as.integer(k), sort = TRUE, metric = texts[["metric"]],
+    list(dist = lists$dist, id = lists$id, k = as.integer(k), sort = sort, metric = texts[["metric"]],
          value = texts[["value"]], self = self, query = !is.null(q), columns = stats[["columns"]], names = names,
          info = list(k = as.integer(k), texts = texts, stats = stats,
                      ties = if (!is.na(stats[["ties_at_k"]])) done(.Call(knng_r_rows, graph, "ties", FALSE)) != 0L,
                      proof = as.raw(done(.Call(knng_r_rows, graph, "proof", FALSE))),
                      single = done(.Call(knng_r_shape, graph))$single)),
-    class = c("knng", "kNN", "NN")
+    class = c("knng", if (as_dbscan) c("kNN", "NN"))
   )
+}
+
+# Whether the nearest come first in every list; places without a neighbour, and the row itself in front, do not count.
+in_order <- function(lists, self, value) {
+  id <- unname(if (self) lists$id[, -1L, drop = FALSE] else lists$id)
+  dist <- unname(if (self) lists$dist[, -1L, drop = FALSE] else lists$dist)
+  if (ncol(id) < 2L) return(TRUE)
+  if (value != "distance") dist <- -dist
+  front <- -ncol(id)
+  all(id[, -1L] == 0L | id[, front] == 0L | dist[, front] <= dist[, -1L])
 }
 
 # The spellings of FNN, RANN and BiocNeighbors for the members id and dist.

@@ -26,7 +26,7 @@ as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL,
   names <- names_for(names, count, if (is.null(points)) labels)
   shape <- done(.Call(knng_r_shape, graph))
   self <- done(.Call(knng_r_graph_text, graph, "self")) == "first"
-  new_knng(graph, shape$width - self, self, names, if (!is.null(points)) list(names = labels))
+  new_knng(graph, shape$width - self, self, names, if (!is.null(points)) list(names = labels), elsewhere = TRUE)
 }
 
 # The matrix that goes by one of these names.

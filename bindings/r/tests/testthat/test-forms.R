@@ -97,6 +97,15 @@ test_that("dbscan's class", {
   expect_s3_class(k, c("kNN", "NN"), exact = TRUE)
   expect_identical(k$id, g$id)
   expect_identical(k$k, 6L)
+  # What dbscan would misread is none of its own: it reads id 0 as a place in memory, and the smallest value as the nearest.
+  short <- as_knng(list(id = matrix(c(2, 1, 0, 3, NA, 2), 3), dist = matrix(c(1, 1, 9, 2, 9, 2), 3)))
+  expect_s3_class(short, "knng", exact = TRUE)
+  for (call in list(as_kNN, function(g) as(g, "kNN"))) {
+    expect_error(call(short), "row 3 of g is shorter", class = "knng_error")
+    expect_error(call(knng(x, 2, metric = "cosine", value = "similarity")), "similarities", class = "knng_error")
+  }
+  expect_s3_class(knng(x, 2, metric = "cosine", value = "similarity"), "knng", exact = TRUE)
+  expect_identical(dim(as(knng(x, 2, metric = "cosine", value = "similarity"), "dgCMatrix")), c(120L, 120L))
 })
 
 test_that("print, format and summary", {

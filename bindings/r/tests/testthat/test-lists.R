@@ -55,6 +55,23 @@ test_that("queries, and lists that are shorter", {
   expect_identical(nrow(as.data.frame(made)), 4L)
 })
 
+test_that("lists in no order stay as they are, and are none of dbscan's", {
+  turned <- list(id = g$id[, 6:1], dist = g$dist[, 6:1])
+  made <- as_knng(turned, metric = "euclidean")
+  expect_s3_class(made, "knng", exact = TRUE)
+  expect_false(made$sort)
+  expect_identical(unname(made$id), unname(turned$id))
+  expect_identical(as_kNN(made)$id, g$id) # which puts them in order
+  expect_identical(as_kNN(made)$dist, g$dist)
+  file <- tempfile(fileext = ".knng")
+  write_knng(made, file)
+  expect_false(read_knng(file)$sort)
+  like <- knng(x, 4, metric = "cosine", value = "similarity")
+  expect_true(as_knng(list(id = like$id, dist = like$dist), "cosine", value = "similarity")$sort)
+  # Where there is no neighbour, and the row itself in front, do not count.
+  expect_true(as_knng(list(id = matrix(c(1, 2, 2, 0), 2), dist = matrix(c(5, 0, 1, 0), 2)))$sort)
+})
+
 test_that("what is no graph", {
   refused <- function(call, text) {
     e <- expect_error(call, class = "knng_error")
