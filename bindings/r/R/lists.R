@@ -1,7 +1,8 @@
 # Lists that another package found, as a graph of this one.
 
 # lists: an answer of FNN, RANN, dbscan, BiocNeighbors or uwot. points: of queries, how many points could be neighbours.
-as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL, names = NULL) {
+# self: whether lists have the row itself; NULL: as they show.
+as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL, names = NULL, self = NULL) {
   if (inherits(lists, "knng")) return(lists)
   if (!is.list(lists)) refuse(sprintf("lists is %s; it must be a list of two matrices, such as nn.index and nn.dist", kind_of(lists)))
   id <- member_of(lists, c("id", "nn.index", "nn.idx", "index", "idx"))
@@ -16,6 +17,11 @@ as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL,
   storage.mode(dist) <- "double"
   id[is.na(id)] <- 0L # RANN has 0 where there is no neighbour
   dist[id == 0L] <- Inf
+  front <- own_places(id, dist, self, points, similar = identical(value, "similarity"))
+  if (!is.null(front)) {
+    id <- to_front(id, front)
+    dist <- to_front(dist, front)
+  }
   count <- if (is.null(points)) nrow(id) else whole_number(points, "points")
   graph <- done(.Call(knng_r_import, id, dist, FALSE, count, is.null(points)), "lists")
   on.exit(.Call(knng_r_end, graph))
@@ -27,6 +33,45 @@ as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL,
   shape <- done(.Call(knng_r_shape, graph))
   self <- done(.Call(knng_r_graph_text, graph, "self")) == "first"
   new_knng(graph, shape$width - self, self, names, if (!is.null(points)) list(names = labels), elsewhere = TRUE)
+}
+
+# In which column each row has itself, if it is to be moved to the front, or NULL. Where distances are equal packages
+# order as they like, so that a duplicate may stand before the row, and many of them may leave it out.
+own_places <- function(id, dist, self, points, similar) {
+  if (!is.null(self) && (!is.logical(self) || length(self) != 1L || is.na(self))) refuse("self must be TRUE, FALSE or NULL")
+  if (!is.null(points)) {
+    if (isTRUE(self)) refuse("self = TRUE says that lists have the row itself; with points they are of queries, which are none of the points")
+    return(NULL)
+  }
+  if (identical(self, FALSE)) return(NULL)
+  own <- unname(id) == row(id)
+  place <- max.col(own, ties.method = "first")
+  has <- rowSums(own) > 0
+  lacks <- which(!has)[1L]
+  if (is.null(self)) {
+    if (!any(has)) return(NULL)
+    if (!all(has))
+      refuse(sprintf("lists: row %d has itself in its list and row %d has not; %s", which(has)[1L], lacks,
+                     "search for more neighbours than any row has duplicates, or take lists as they are by self = FALSE"))
+    if (similar) dist <- -dist
+    dist[id == 0L] <- Inf
+    nearest <- do.call(pmin, lapply(seq_len(ncol(dist)), function(j) unname(dist[, j])))
+    far <- which(place > 1L & dist[cbind(seq_along(place), place)] > nearest)
+    if (length(far) > 0L)
+      refuse(sprintf("lists: row %d has itself in its list, but others are nearer; %s", far[1L],
+                     "self = TRUE moves each row itself to the front of its list, self = FALSE takes lists as they are"))
+  } else if (!all(has)) {
+    refuse(sprintf("lists: row %d has not itself in its list, as self = TRUE says", lacks))
+  }
+  if (any(place > 1L)) place
+}
+
+# Each row's entry of this column moves to the first, those before it move on by one.
+to_front <- function(m, place) {
+  columns <- col(m)
+  from <- ifelse(columns == 1L, place, columns - (columns <= place))
+  m[] <- m[cbind(as.vector(row(m)), as.vector(from))]
+  m
 }
 
 # The matrix that goes by one of these names.

@@ -72,6 +72,45 @@ test_that("lists in no order stay as they are, and are none of dbscan's", {
   expect_true(as_knng(list(id = matrix(c(1, 2, 2, 0), 2), dist = matrix(c(5, 0, 1, 0), 2)))$sort)
 })
 
+test_that("the row itself goes to the front, where lists have it", {
+  twice <- rbind(x[1:30, ], x[1:30, ])
+  own <- knng(twice, 3, self = TRUE)
+  mixed <- list(id = own$id[, c(2, 1, 3, 4)], dist = own$dist[, c(2, 1, 3, 4)]) # the duplicate first
+  mixed$id[5, ] <- own$id[5, ]
+  for (self in list(NULL, TRUE)) {
+    made <- as_knng(mixed, metric = "euclidean", self = self)
+    expect_true(made$self)
+    expect_identical(made$k, 3L)
+    expect_identical(unname(made$id), unname(own$id))
+    expect_identical(unname(made$dist), unname(own$dist))
+  }
+  expect_false(as_knng(mixed, self = FALSE)$self)
+  expect_identical(unname(as_knng(mixed, self = FALSE)$id), unname(mixed$id))
+  some <- mixed
+  some$id[7, 2] <- 1L
+  e <- expect_error(as_knng(some), "row 1 has itself in its list and row 7 has not", class = "knng_error")
+  expect_match(conditionMessage(e), "self = FALSE")
+  expect_error(as_knng(some, self = TRUE), "row 7 has not itself", class = "knng_error")
+  expect_false(as_knng(some, self = FALSE)$self)
+  expect_error(as_knng(list(id = g$id, dist = g$dist), self = TRUE), "row 1 has not itself", class = "knng_error")
+  expect_error(as_knng(mixed, self = NA), "self must be", class = "knng_error")
+  expect_error(as_knng(mixed, self = TRUE, points = 60), "queries", class = "knng_error")
+  expect_false(as_knng(mixed, points = 60)$self) # of queries a number is no row's own
+  # An inner product with itself need not be the largest.
+  far <- list(id = matrix(c(2L, 1L, 1L, 2L), 2), dist = matrix(c(-4, -4, -1, -9), 2))
+  expect_error(as_knng(far, "inner_product"), "row 1 has itself in its list, but others are nearer", class = "knng_error")
+  expect_identical(unname(as_knng(far, "inner_product", self = TRUE)$id), matrix(c(1L, 2L, 2L, 1L), 2))
+  like <- knng(x, 4, metric = "cosine", value = "similarity", self = TRUE)
+  made <- as_knng(list(id = like$id[, c(2, 1, 3:5)], dist = like$dist[, c(2, 1, 3:5)]), "cosine", value = "similarity", self = TRUE)
+  expect_identical(unname(made$id), unname(like$id))
+  need("RANN")
+  equal <- rbind(x[1:50, ], x[1:10, ], x[1:10, ])
+  made <- as_knng(RANN::nn2(equal, k = 6), metric = "euclidean")
+  expect_true(made$self)
+  expect_identical(unname(made$id[, 1]), 1:70)
+  expect_error(as_knng(RANN::nn2(equal, k = 2)), "self = FALSE", class = "knng_error")
+})
+
 test_that("what is no graph", {
   refused <- function(call, text) {
     e <- expect_error(call, class = "knng_error")
