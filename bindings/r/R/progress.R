@@ -1,32 +1,12 @@
-# Progress of a long call: a function(stage, done, total) for C, which returns TRUE to stop the call, or NULL.
+# Progress of a long call: a function(stage, done, total) for C, or NULL. What it raises ends the call.
 
 # progress: TRUE, FALSE, or the caller's function(stage, done, total). The result has $show, for C, and $after(),
-# which takes what a call of C answered, clears the line or raises what the caller's function raised, and returns it.
+# which takes what a call of C answers, clears the line even if that is none, and returns it.
 watch <- function(progress) {
-  if (is.function(progress)) return(watch_by(progress))
+  if (is.function(progress)) return(list(show = progress, after = identity))
   if (!is.logical(progress) || length(progress) != 1L || is.na(progress))
     refuse("progress must be TRUE, FALSE or a function(stage, done, total)")
   if (progress) watch_line() else list(show = NULL, after = identity)
-}
-
-watch_by <- function(report) {
-  raised <- NULL
-  list(
-    show = function(stage, done, total) {
-      tryCatch({
-        report(stage, done, total)
-        FALSE
-      }, error = function(e) {
-        raised <<- e
-        TRUE
-      })
-    },
-    after = function(answer) {
-      force(answer)
-      if (!is.null(raised)) stop(raised)
-      answer
-    }
-  )
 }
 
 # One line that is drawn anew, after the first two seconds.
@@ -40,15 +20,13 @@ watch_line <- function() {
       now <- proc.time()[["elapsed"]]
       if (stage != last) began <<- now
       last <<- stage
-      if (now - start < 2) return(FALSE)
+      if (now - start < 2) return()
       line <- progress_line(stage, done, total, now - began)
       cat("\r", formatC(line, width = -width), sep = "", file = stderr())
       width <<- max(width, nchar(line))
-      FALSE
     },
     after = function(answer) {
-      force(answer)
-      if (width > 0L) cat("\r", strrep(" ", width), "\r", sep = "", file = stderr())
+      on.exit(if (width > 0L) cat("\r", strrep(" ", width), "\r", sep = "", file = stderr()))
       answer
     }
   )

@@ -12,10 +12,11 @@ SEXP knng_r_build(SEXP handle, SEXP k, SEXP show) {
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   knng_graph* g = NULL;
   knng_build(knng_r_handle(handle), (int64_t)Rf_asReal(k), &control, &g, &error);
   SEXP answer = graph_answer(pointer, g, &error, &watch);
-  UNPROTECT(1);
+  UNPROTECT(2);
   return answer;
 }
 
@@ -25,13 +26,14 @@ SEXP knng_r_query(SEXP handle, SEXP q, SEXP by_columns, SEXP leave_out, SEXP k, 
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   const knng_matrix rows = knng_r_points(q, by_columns);
   const int some = leave_out != R_NilValue;
   const knng_matrix left = knng_r_column(KNNG_I32, some ? XLENGTH(leave_out) : 1, some ? INTEGER(leave_out) : NULL);
   knng_graph* g = NULL;
   knng_query(knng_r_handle(handle), &rows, some ? &left : NULL, 1, (int64_t)Rf_asReal(k), &control, &g, &error);
   SEXP answer = graph_answer(pointer, g, &error, &watch);
-  UNPROTECT(1);
+  UNPROTECT(2);
   return answer;
 }
 
@@ -40,10 +42,11 @@ SEXP knng_r_query_file(SEXP handle, SEXP path, SEXP k, SEXP show) {
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   knng_graph* g = NULL;
   knng_query_file(knng_r_handle(handle), knng_r_text(path), (int64_t)Rf_asReal(k), &control, &g, &error);
   SEXP answer = graph_answer(pointer, g, &error, &watch);
-  UNPROTECT(1);
+  UNPROTECT(2);
   return answer;
 }
 
@@ -52,11 +55,12 @@ SEXP knng_r_check(SEXP handle, SEXP graph, SEXP sample, SEXP show) {
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   int64_t first_wrong = -1;
   knng_check(knng_r_handle(handle), knng_r_graph(graph), (int64_t)Rf_asReal(sample), &control, &first_wrong, &error);
   SEXP value = PROTECT(Rf_ScalarReal((double)first_wrong + 1));
   SEXP answer = knng_r_answer(value, &error, &watch);
-  UNPROTECT(1);
+  UNPROTECT(2);
   return answer;
 }
 

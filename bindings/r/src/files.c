@@ -37,8 +37,11 @@ SEXP knng_r_save(SEXP graph, SEXP path, SEXP format, SEXP show) {
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   knng_graph_save(knng_r_graph(graph), knng_r_text(path), knng_r_text(format), &control, &error);
-  return knng_r_answer(R_NilValue, &error, &watch);
+  SEXP answer = knng_r_answer(R_NilValue, &error, &watch);
+  UNPROTECT(1);
+  return answer;
 }
 
 SEXP knng_r_load(SEXP path, SEXP show) {
@@ -46,10 +49,11 @@ SEXP knng_r_load(SEXP path, SEXP show) {
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   knng_graph* g = NULL;
   knng_graph_load(&g, knng_r_text(path), &control, &error);
   R_SetExternalPtrAddr(pointer, g);
   SEXP answer = knng_r_answer(pointer, &error, &watch);
-  UNPROTECT(1);
+  UNPROTECT(2);
   return answer;
 }

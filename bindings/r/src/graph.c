@@ -131,13 +131,14 @@ SEXP knng_r_sparse(SEXP graph, SEXP rule, SEXP show) {
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   knng_sparse* s = NULL;
   int64_t rows = 0, columns = 0, entries = 0;
   knng_graph_sparse(knng_r_graph(graph), knng_r_text(rule), &control, &s, &error);
   R_SetExternalPtrAddr(pointer, s);
   if (error.code || knng_sparse_shape(s, &rows, &columns, &entries, &error)) {
     SEXP failure = knng_r_answer(R_NilValue, &error, &watch);
-    UNPROTECT(1);
+    UNPROTECT(2);
     return failure;
   }
   SEXP list = PROTECT(knng_r_named(3, names));
@@ -158,6 +159,6 @@ SEXP knng_r_sparse(SEXP graph, SEXP rule, SEXP show) {
   }
   end_sparse(pointer);
   SEXP answer = knng_r_answer(list, &error, &watch);
-  UNPROTECT(2);
+  UNPROTECT(3);
   return answer;
 }

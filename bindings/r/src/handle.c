@@ -74,9 +74,12 @@ SEXP knng_r_named(int n, const char* const* names) {
   return list;
 }
 
-/* The value of a call that succeeded, or what went wrong as a list of class knng_failure. */
+/* The value of a call that succeeded, or what went wrong as a list of class knng_failure. Does not return where R left
+ * the call in a callback: what the routine holds must be in external pointers by then, or R's. */
 SEXP knng_r_answer(SEXP value, const knng_error* error, const knng_r_watch* watch) {
-  if (error->code == KNNG_OK) return value;
+  if (watch && watch->jumped) R_ContinueUnwind(watch->token);
+  const int interrupted = watch && watch->interrupted; /* also if the library was done by then */
+  if (error->code == KNNG_OK && !interrupted) return value;
   static const char* const names[] = {"code", "argument", "row", "col", "given", "limit", "reason", "interrupted"};
   SEXP failure = PROTECT(knng_r_named(8, names));
   SET_VECTOR_ELT(failure, 0, Rf_ScalarInteger(error->code));
@@ -86,7 +89,7 @@ SEXP knng_r_answer(SEXP value, const knng_error* error, const knng_r_watch* watc
   SET_VECTOR_ELT(failure, 4, Rf_ScalarReal((double)error->given));
   SET_VECTOR_ELT(failure, 5, Rf_ScalarReal((double)error->limit));
   SET_VECTOR_ELT(failure, 6, Rf_ScalarString(Rf_mkCharCE(error->reason, CE_UTF8)));
-  SET_VECTOR_ELT(failure, 7, Rf_ScalarLogical(watch && watch->interrupted == 1));
+  SET_VECTOR_ELT(failure, 7, Rf_ScalarLogical(interrupted));
   SEXP kind = PROTECT(Rf_mkString("knng_failure"));
   Rf_setAttrib(failure, R_ClassSymbol, kind);
   UNPROTECT(2);

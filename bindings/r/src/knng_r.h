@@ -2,7 +2,7 @@
  *
  * An R error is a longjmp, which would lose what C holds. So every object of the library is put into an external
  * pointer that exists, with its finaliser, before the object does, and a failure of the library is returned as a value,
- * which R raises. Nothing here calls Rf_error(). */
+ * which R raises. Nothing here calls Rf_error(); a jump that begins in a callback goes on in knng_r_answer(). */
 #ifndef KNNG_R_H
 #define KNNG_R_H
 
@@ -12,10 +12,15 @@
 #include <R.h>
 #include <Rinternals.h>
 
+#include <setjmp.h>
+
 /* Progress and interrupts of one call; lives on that call's stack. */
 typedef struct {
-  SEXP show;       /* R function (stage, done, total) that returns TRUE to stop; or NULL, R's */
-  int interrupted; /* Ctrl-C was pressed */
+  SEXP show;        /* R function (stage, done, total), or NULL, R's */
+  int interrupted;  /* Ctrl-C was pressed */
+  int jumped;       /* R was about to leave the call: an error, a time limit, a condition that is caught outside */
+  SEXP token;       /* where R was going; to be protected by the routine */
+  jmp_buf callback; /* where its jump ends meanwhile */
   const char* stage;
   double done, total;
 } knng_r_watch;

@@ -10,18 +10,24 @@ SEXP knng_r_borrow(SEXP handle, SEXP x, SEXP by_columns, SEXP show) {
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   const knng_matrix rows = knng_r_points(x, by_columns);
   R_SetExternalPtrProtected(handle, x);
   knng_borrow(knng_r_handle(handle), &rows, &control, &error);
-  return knng_r_answer(R_NilValue, &error, &watch);
+  SEXP answer = knng_r_answer(R_NilValue, &error, &watch);
+  UNPROTECT(1);
+  return answer;
 }
 
 SEXP knng_r_add_file(SEXP handle, SEXP path, SEXP show) {
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   knng_add_file(knng_r_handle(handle), knng_r_text(path), &control, &error);
-  return knng_r_answer(R_NilValue, &error, &watch);
+  SEXP answer = knng_r_answer(R_NilValue, &error, &watch);
+  UNPROTECT(1);
+  return answer;
 }
 
 /* The smallest type that holds all values as they are: distances are those of the values, whatever the type. */
@@ -55,6 +61,7 @@ SEXP knng_r_add_sparse(SEXP handle, SEXP p, SEXP i, SEXP x, SEXP dim, SEXP show)
   knng_error error = knng_no_error();
   knng_r_watch watch;
   const knng_control control = knng_r_control(&watch, show);
+  PROTECT(watch.token);
   const int64_t n = XLENGTH(p) - 1, d = (int64_t)Rf_asReal(dim);
   const int *start = INTEGER(p), *place = INTEGER(i);
   const double* value = REAL(x);
@@ -74,5 +81,7 @@ SEXP knng_r_add_sparse(SEXP handle, SEXP p, SEXP i, SEXP x, SEXP dim, SEXP show)
       break;
     }
   }
-  return knng_r_answer(R_NilValue, &error, &watch);
+  SEXP answer = knng_r_answer(R_NilValue, &error, &watch);
+  UNPROTECT(1);
+  return answer;
 }

@@ -14,6 +14,50 @@ test_that("progress is reported, and its function can end the call by an error o
   expect_silent(knng(some_points(), 3))
 })
 
+test_that("time limits end a call by R's own error", {
+  on.exit(setTimeLimit())
+  setTimeLimit(elapsed = 1, transient = TRUE)
+  start <- proc.time()[["elapsed"]]
+  e <- try(long(), silent = TRUE)
+  setTimeLimit()
+  expect_s3_class(e, "try-error")
+  expect_match(e, "reached elapsed time limit")
+  expect_lt(proc.time()[["elapsed"]] - start, 10)
+  expect_silent(knng(some_points(), 3))
+})
+
+test_that("what a progress function signals reaches whoever waits for it outside", {
+  x <- some_points(2000, 20)
+  heard <- character()
+  g <- withCallingHandlers(knng(x, 3, progress = function(stage, done, total) message(stage)), message = function(m) {
+    heard <<- c(heard, conditionMessage(m))
+    invokeRestart("muffleMessage")
+  })
+  expect_gt(length(heard), 0)
+  expect_identical(g[c("id", "dist")], knng(x, 3)[c("id", "dist")])
+  expect_silent(suppressMessages(knng(x, 3, progress = function(...) message("hello"))))
+  mine <- structure(class = c("mine", "condition"), list(message = "mine", call = NULL))
+  expect_identical(tryCatch(knng(x, 3, progress = function(...) signalCondition(mine)), mine = function(m) "caught"), "caught")
+  expect_identical(withRestarts(knng(x, 3, progress = function(...) invokeRestart("away", 7)), away = identity), 7)
+  expect_identical(callCC(function(leave) knng(x, 3, progress = function(...) leave(8))), 8)
+  e <- expect_error(knng(x, 3, progress = function(...) stop("no more")), "^no more$")
+  expect_s3_class(e, "simpleError")
+  # A call within a call, which ends by itself and takes the outer one with it.
+  expect_error(knng(x, 3, progress = function(...) knng(x, 3, progress = function(...) stop("within"))), "^within$")
+  expect_identical(knng(x, 3, progress = function(...) try(knng(x, 2000), silent = TRUE))$id, g$id)
+  # Every call that reports.
+  file <- tempfile(fileext = ".knng")
+  stopper <- function(...) stop("no more")
+  expect_error(write_knng(g, file, progress = stopper), "^no more$")
+  expect_false(file.exists(file))
+  expect_error(knng_check(g, x, progress = stopper), "^no more$")
+  expect_error(knng(x, 3, query = x, progress = stopper), "^no more$")
+  write_knng(g, file)
+  expect_error(read_knng(file, progress = stopper), "^no more$")
+  for (i in 1:200) try(knng(x[1:50, ], 3, progress = stopper), silent = TRUE)
+  expect_identical(knng(x, 3)[c("id", "dist")], g[c("id", "dist")])
+})
+
 test_that("the line of progress says stage, part and time left", {
   line <- knng:::progress_line("distances", 25, 100, 30)
   expect_identical(line, "distances  25 %, 90 s left")
