@@ -10,6 +10,8 @@ KnngParam <- function(distance = "Euclidean", ...) {
   if (!requireNamespace("BiocNeighbors", quietly = TRUE)) refuse("KnngParam() needs the package BiocNeighbors")
   define_bioc()
   settings <- list(...)
+  for (key in intersect(names(settings), c("value", "self")))
+    refuse(sprintf("%s is no setting of KnngParam(): BiocNeighbors takes distances to other points", key), argument = key)
   .Call(knng_r_end, new_handle(list(metric = one_text(distance, "distance")), settings)) # refuses what is unknown
   new(getClass("KnngParam", where = bioc_room), distance = distance, settings = settings)
 }
@@ -84,7 +86,7 @@ bioc_find <- function(X, k, get.index = TRUE, get.distance = TRUE, last = k, sub
     which <- bioc_subset(subset, X, points)
     g <- bioc_graph(X, k, points, distance, settings, query = bioc_take(X, which, points), leave_out = which)
   }
-  bioc_answer(g, distance, get.index, get.distance, last)
+  bioc_answer(g, get.index, get.distance, last)
 }
 
 bioc_query <- function(X, query, k, get.index = TRUE, get.distance = TRUE, last = k, subset = NULL, transposed = FALSE, ...,
@@ -94,7 +96,7 @@ bioc_query <- function(X, query, k, get.index = TRUE, get.distance = TRUE, last 
   else if (transposed) X <- t(X)
   k <- bioc_capped(k, nrow(X), "")
   if (!is.null(subset)) query <- bioc_take(query, bioc_subset(subset, query, "rows"), "rows")
-  bioc_answer(bioc_graph(X, k, "rows", distance, settings, query = query), distance, get.index, get.distance, last)
+  bioc_answer(bioc_graph(X, k, "rows", distance, settings, query = query), get.index, get.distance, last)
 }
 
 bioc_graph <- function(X, k, points, distance, settings, ...) {
@@ -120,13 +122,13 @@ bioc_subset <- function(subset, X, points) {
 bioc_take <- function(X, which, points) if (points == "columns") X[, which, drop = FALSE] else X[which, , drop = FALSE]
 
 # BiocNeighbors' cosine is the Euclidean distance of rows of length 1.
-bioc_answer <- function(g, distance, get.index, get.distance, last) {
+bioc_answer <- function(g, get.index, get.distance, last) {
   columns <- seq(to = ncol(g$id), length.out = min(last, ncol(g$id)))
   shown <- function(m, wanted) {
     m <- unname(m[, columns, drop = FALSE])
     if (identical(wanted, "transposed")) t(m) else m
   }
-  dist <- if (tolower(distance) == "cosine") sqrt(2 * g$dist) else g$dist
+  dist <- if (g$metric == "cosine") sqrt(2 * g$dist) else g$dist
   out <- list()
   if (!identical(get.index, FALSE)) out$index <- shown(g$id, get.index)
   if (!identical(get.distance, FALSE)) out$distance <- shown(dist, get.distance)

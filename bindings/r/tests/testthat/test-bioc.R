@@ -11,6 +11,8 @@ test_that("a parameter is one of theirs", {
   expect_output(print(p), "KnngParam")
   expect_error(KnngParam("euclid"), "metric=euclid", class = "knng_error")
   expect_error(KnngParam(thread = 2), "unknown setting", class = "knng_error")
+  expect_error(KnngParam("cosine", value = "similarity"), "value is no setting of KnngParam", class = "knng_error")
+  expect_error(KnngParam(self = TRUE), "self is no setting of KnngParam", class = "knng_error")
 })
 
 test_that("the lists are those of an exhaustive search", {
@@ -33,6 +35,10 @@ test_that("the lists are those of an exhaustive search", {
     same(function(p) suppressWarnings(findKNN(x[1:4, ], 9, BNPARAM = p)))
   }
   expect_warning(findKNN(x[1:4, ], 9, BNPARAM = KnngParam()), "capped at the number of observations minus 1")
+})
+
+test_that("every name of cosine is theirs", {
+  for (name in c("cosine", "COSINE", "cos")) expect_identical(findKNN(x, 5, BNPARAM = KnngParam(name)), findKNN(x, 5, BNPARAM = KnngParam("Cosine")))
 })
 
 test_that("an index, as versions before 2 have it", {
