@@ -79,6 +79,7 @@ member_of <- function(lists, known) {
   found <- intersect(known, names(lists))
   if (length(found) == 0L) refuse(sprintf("lists has no member %s", paste(known, collapse = ", ")))
   m <- lists[[found[1L]]]
+  refuse_codes(m, sprintf("lists: %s", found[1L]))
   if (!is.matrix(m) || !is.numeric(m)) refuse(sprintf("lists: %s is %s; it must be a matrix of numbers", found[1L], kind_of(m)))
   m
 }

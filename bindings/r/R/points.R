@@ -7,6 +7,7 @@ points_of <- function(x, points, argument) {
   if (is.data.frame(x)) x <- frame_matrix(x, argument)
   if (!is.matrix(x)) refuse(sprintf("%s is %s; it must be a matrix, a data frame or a sparse matrix of numbers%s",
                                     argument, kind_of(x), if (is.numeric(x) && is.null(dim(x)) && !is.object(x)) advice_vector(argument) else ""))
+  refuse_codes(x, argument)
   if (!is.double(x) && !is.integer(x) && !is.logical(x))
     refuse(sprintf("%s is a matrix of type %s; it must be of type double, integer or logical", argument, typeof(x)))
   by_columns <- points == "columns"
@@ -15,6 +16,13 @@ points_of <- function(x, points, argument) {
   if (!is.double(x) && anyNA(x)) refuse_na(x, argument)
   list(kind = "matrix", value = x, by_columns = by_columns, n = if (by_columns) ncol(x) else nrow(x),
        names = if (by_columns) colnames(x) else rownames(x))
+}
+
+# Classes whose numbers are not what R stores.
+refuse_codes <- function(x, argument) {
+  if (is.factor(x)) refuse(sprintf("%s is of class factor, whose numbers are codes of levels; it must be a matrix of numbers", argument))
+  if (inherits(x, "integer64"))
+    refuse(sprintf("%s is of class integer64, which R stores as other doubles; give matrix(as.double(x), nrow(x)) of it", argument))
 }
 
 kind_of <- function(x) {
@@ -39,8 +47,9 @@ frame_matrix <- function(x, argument) {
                 logical(1L))
   if (!all(fit)) {
     wrong <- which(!fit)[1L]
-    refuse(sprintf("%s: column %d, %s, is of class %s; every column must be numeric or logical", argument, wrong,
-                   names(x)[wrong], class(x[[wrong]])[1L]))
+    advice <- if (inherits(x[[wrong]], "integer64")) ", which as.double() makes it" else ""
+    refuse(sprintf("%s: column %d, %s, is of class %s; every column must be numeric or logical%s", argument, wrong,
+                   names(x)[wrong], class(x[[wrong]])[1L], advice))
   }
   named <- .row_names_info(x) > 0L
   x <- as.matrix(x)

@@ -41,6 +41,14 @@ test_that("what is no matrix of numbers", {
   refused(knng(c("a", "b"), 1), "x is a vector of type character")
   refused(knng(iris, 3), "x: column 5, Species, is of class factor")
   refused(knng(data.frame(a = 1:3, b = Sys.Date()), 1), "column 2, b, is of class Date")
+  long <- structure(matrix(1:6 * 4.94065645841247e-324, 3), class = "integer64") # as bit64 has 1 to 6
+  refused(knng(long, 1), "x is of class integer64, which R stores as other doubles; give matrix(as.double(x), nrow(x))")
+  refused(knng(x, 1, query = long), "query is of class integer64")
+  frame <- data.frame(a = 1:3, b = 0)
+  class(frame$b) <- "integer64"
+  refused(knng(frame, 1), "column 2, b, is of class integer64; every column must be numeric or logical, which as.double() makes it")
+  refused(as_knng(list(id = long, dist = matrix(1, 3, 2))), "lists: id is of class integer64")
+  refused(knng(structure(factor(1:6), dim = 2:3), 1), "x is of class factor, whose numbers are codes of levels")
   refused(knng(x[0, ], 1), "x has 0 rows and 4 columns")
   refused(knng(x[, 0], 1), "x has 40 rows and 0 columns")
   refused(knng(Matrix::Matrix(0, 0, 3, sparse = TRUE), 1), "x has 0 rows and 3 columns")
