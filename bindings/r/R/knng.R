@@ -48,6 +48,9 @@ leave_out_ids <- function(leave_out, q, p) {
   if (is.null(leave_out)) return(NULL)
   if (is.character(leave_out)) {
     ids <- match(leave_out, p$names)
+    several <- leave_out %in% p$names[duplicated(p$names)]
+    if (any(several))
+      refuse(sprintf("leave_out: x has several rows of name %s; give their numbers", leave_out[several][1L]))
     if (anyNA(ids[!is.na(leave_out)]))
       refuse(sprintf("leave_out: x has no row of name %s", leave_out[!is.na(leave_out) & is.na(ids)][1L]))
   } else {

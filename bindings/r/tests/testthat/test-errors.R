@@ -87,6 +87,10 @@ test_that("query and leave_out", {
   refused(knng(x, 2, query = x[1:3, ], leave_out = 1:2), "leave_out has 2 entries; query has 3 points")
   refused(knng(x, 2, query = x[1:3, ], leave_out = c(1, 2, 41)), "leave_out: 41 is not in 0 to 40; 0 leaves out none (row 3 of leave_out)")
   refused(knng(x, 2, query = x[1:3, ], leave_out = c("p1", "q", "p2")), "x has no row of name q")
+  twice <- x
+  rownames(twice)[9] <- "p1"
+  refused(knng(twice, 2, query = x[1:2, ], leave_out = c("p2", "p1")), "leave_out: x has several rows of name p1; give their numbers")
+  expect_silent(knng(twice, 2, query = x[1:2, ], leave_out = c("p2", NA)))
   refused(knng(x, 2, query = x[1, , drop = FALSE], leave_out = 1.5), "whole numbers")
 })
 
