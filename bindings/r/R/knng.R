@@ -85,13 +85,23 @@ new_handle <- function(named, more) {
 setting_text <- function(key, value) {
   if (length(value) != 1L || !(is.character(value) || is.numeric(value)) || is.na(value))
     refuse(sprintf("%s must be one text or one number", key))
-  if (is.character(value)) enc2utf8(value) else format(value, digits = 15L, scientific = FALSE, trim = TRUE)
+  if (is.character(value)) enc2utf8(value) else number_text(value)
+}
+
+# As the library reads it, whatever options() say: all digits of a whole number, else as few as read back equal.
+number_text <- function(value) {
+  if (value == floor(value) && abs(value) < 1e22) return(sprintf("%.0f", value))
+  for (digits in 15:17) {
+    text <- sprintf("%.*g", digits, value)
+    if (as.numeric(text) == value) break
+  }
+  text
 }
 
 whole_number <- function(value, argument, least = 1) {
   if (!is.numeric(value) || length(value) != 1L || !is.finite(value) || value != floor(value))
     refuse(sprintf("%s must be one whole number", argument))
-  if (value < least || value > 2^53) refuse(sprintf("%s=%s is not in %s to 2^53", argument, format(value), format(least)))
+  if (value < least || value > 2^53) refuse(sprintf("%s=%s is not in %s to 2^53", argument, number_text(value), number_text(least)))
   as.double(value)
 }
 

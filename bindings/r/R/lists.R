@@ -11,7 +11,7 @@ as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL,
     refuse(sprintf("lists: ids are %d x %d, distances %d x %d", nrow(id), ncol(id), nrow(dist), ncol(dist)))
   if (length(id) == 0L) refuse("lists: there is none")
   wrong <- which(!is.na(id) & (id != floor(id) | abs(id) > .Machine$integer.max))
-  if (length(wrong) > 0L) refuse(sprintf("lists: id %s is no number of a point", format(id[wrong[1L]])))
+  if (length(wrong) > 0L) refuse(sprintf("lists: id %s is no number of a point", number_text(id[wrong[1L]])))
   labels <- rownames(id)
   storage.mode(id) <- "integer"
   storage.mode(dist) <- "double"

@@ -8,7 +8,10 @@ format.knng <- function(x, ...) {
           if (x$self) ", each point itself first" else "")
 }
 
-counted <- function(n, one, many = paste0(one, "s")) paste(format(n, big.mark = ","), if (n == 1) one else many)
+counted <- function(n, one, many = paste0(one, "s")) paste(grouped(n), if (n == 1) one else many)
+
+# Thousands apart, by another mark than that of decimals.
+grouped <- function(n, ...) format(n, big.mark = if (identical(getOption("OutDec"), ",")) "." else ",", ...)
 
 print.knng <- function(x, n = 6L, ...) {
   cat(format(x), "\n", sep = "")
@@ -20,7 +23,7 @@ print.knng <- function(x, n = 6L, ...) {
     labels <- list(if (is.null(rownames(x$id))) as.character(shown) else rownames(x$id)[shown],
                    colnames(x$id)[seq_len(width)])
     print(noquote(matrix(cells, nrow = length(shown), dimnames = labels)), right = TRUE)
-    rest <- c(if (nrow(x$id) > length(shown)) sprintf("%s more rows", format(nrow(x$id) - length(shown), big.mark = ",")),
+    rest <- c(if (nrow(x$id) > length(shown)) sprintf("%s more rows", grouped(nrow(x$id) - length(shown))),
               if (ncol(x$id) > width) sprintf("%d more columns", ncol(x$id) - width))
     if (length(rest) > 0L) cat("and ", paste(rest, collapse = ", "), "\n", sep = "")
   }
@@ -54,7 +57,7 @@ summary.knng <- function(object, ...) {
 }
 
 print.summary.knng <- function(x, ...) {
-  number <- function(v) format(v, big.mark = ",", digits = 3L, trim = TRUE)
+  number <- function(v) grouped(v, digits = 3L, trim = TRUE)
   line <- function(label, ...) cat(sprintf("  %-12s", label), ..., "\n", sep = "")
   five <- function(q) paste(paste(c("min", "25%", "median", "75%", "max"), vapply(q, number, "")), collapse = ", ")
   cat(x$title, "\n", sep = "")

@@ -122,6 +122,22 @@ test_that("print, format and summary", {
   expect_identical(summary(apart)$components, c(20L, 20L))
 })
 
+test_that("numbers are settings and texts whatever options say", {
+  for (value in list(pi, 0.1, 1 / 3, 2.5, 3L, 1e-5, 100000, 123456789012, 2^53, 1e300)) {
+    text <- knng:::number_text(value)
+    expect_identical(as.numeric(text), as.numeric(value))
+  }
+  expect_identical(vapply(list(0.1, 3L, 1e15, 100000), knng:::number_text, ""), c("0.1", "3", "1000000000000000", "100000"))
+  old <- options(OutDec = ",", scipen = -9)
+  on.exit(options(old))
+  odd <- knng(x, 3, metric = "minkowski", p = pi)
+  expect_identical(as.numeric(odd$info$texts[["p"]]), pi)
+  expect_identical(knng_check(odd, x), 0)
+  many <- knng(matrix(as.double(1:1200)), 1)
+  expect_silent(shown <- utils::capture.output(print(many), print(summary(many))))
+  expect_match(shown[1], "1.200 points", fixed = TRUE)
+})
+
 test_that("plots", {
   file <- tempfile(fileext = ".pdf")
   grDevices::pdf(file)
