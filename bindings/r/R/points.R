@@ -4,8 +4,12 @@
 points_of <- function(x, points, argument) {
   if (is.character(x) && is.null(dim(x)) && length(x) == 1L) return(points_in_file(x, points, argument))
   if (inherits(x, "sparseMatrix")) return(points_sparse(x, points, argument))
+  if (inherits(x, "denseMatrix")) {
+    require_valid(x, argument)
+    x <- as.matrix(x)
+  }
   if (is.data.frame(x)) x <- frame_matrix(x, argument)
-  if (!is.matrix(x)) refuse(sprintf("%s is %s; it must be a matrix, a data frame or a sparse matrix of numbers%s",
+  if (!is.matrix(x)) refuse(sprintf("%s is %s; it must be a matrix, a data frame or a matrix of package Matrix%s",
                                     argument, kind_of(x), if (is.numeric(x) && is.null(dim(x)) && !is.object(x)) advice_vector(argument) else ""))
   refuse_codes(x, argument)
   if (!is.double(x) && !is.integer(x) && !is.logical(x))
@@ -43,7 +47,9 @@ refuse_na <- function(x, argument) {
 }
 
 frame_matrix <- function(x, argument) {
-  fit <- vapply(x, function(column) is.null(dim(column)) && !is.object(column) && (is.numeric(column) || is.logical(column)),
+  # scale() makes columns that are matrices of one column.
+  single <- function(column) is.null(dim(column)) || (is.matrix(column) && ncol(column) == 1L)
+  fit <- vapply(x, function(column) single(column) && !is.object(column) && (is.numeric(column) || is.logical(column)),
                 logical(1L))
   if (!all(fit)) {
     wrong <- which(!fit)[1L]
@@ -71,12 +77,16 @@ points_sparse <- function(x, points, argument) {
                                         nrow(x), ncol(x)))
   by_columns <- points == "columns"
   names <- if (by_columns) colnames(x) else rownames(x)
-  # C writes where the slots say: they must be what their class promises.
-  valid <- validObject(x, test = TRUE)
-  if (!isTRUE(valid)) refuse(sprintf("%s is no valid %s: %s", argument, class(x)[1L], valid[1L]))
+  require_valid(x, argument)
   x <- as(as(as(x, "dMatrix"), "generalMatrix"), "CsparseMatrix")
   if (!by_columns) x <- t(x)
   list(kind = "sparse", value = x, by_columns = by_columns, names = names, n = ncol(x))
+}
+
+# C reads and writes where the slots say: they must be what their class promises.
+require_valid <- function(x, argument) {
+  valid <- validObject(x, test = TRUE)
+  if (!isTRUE(valid)) refuse(sprintf("%s is no valid %s: %s", argument, class(x)[1L], valid[1L]))
 }
 
 # Gives points to a handle.

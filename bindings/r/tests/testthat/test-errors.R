@@ -56,6 +56,9 @@ test_that("what is no matrix of numbers", {
   broken@i[3] <- 1000L
   refused(knng(broken, 1), "x is no valid dgCMatrix")
   refused(knng(broken, 1, points = "columns"), "x is no valid dgCMatrix")
+  dense <- Matrix::Matrix(x, sparse = FALSE)
+  dense@x <- dense@x[-1]
+  refused(knng(dense, 1), "x is no valid dgeMatrix")
   refused(knng(x, 1, query = "/no/such/file.npy"), "cannot open '/no/such/file.npy'")
 })
 

@@ -15,6 +15,25 @@ test_that("columns, data frames and row names", {
   expect_identical(plain$names, rownames(x))
 })
 
+test_that("dense matrices of package Matrix, and columns that are matrices of one column", {
+  same(knng(Matrix::Matrix(x, sparse = FALSE), 5)) # dgeMatrix
+  same(knng(Matrix::t(Matrix::Matrix(x, sparse = FALSE)), 5, points = "columns"))
+  near <- crossprod(x)
+  for (form in c("symmetricMatrix", "packedMatrix", "triangularMatrix")) {
+    dense <- as(as(Matrix::Matrix(near, sparse = FALSE), if (form == "packedMatrix") "symmetricMatrix" else "generalMatrix"), "denseMatrix")
+    dense <- switch(form, packedMatrix = Matrix::pack(dense), triangularMatrix = Matrix::triu(dense), Matrix::forceSymmetric(dense))
+    expect_s4_class(dense, form)
+    expect_identical(unname(knng(dense, 3)$dist), unname(knng(as.matrix(dense), 3)$dist), info = form)
+  }
+  expect_identical(knng(Matrix::Matrix(x > 0, sparse = FALSE), 3, metric = "l1")$dist, knng(x > 0, 3, metric = "l1")$dist) # lgeMatrix
+  expect_identical(knng(x, 5, query = Matrix::Matrix(x[1:3, ], sparse = FALSE))$id, knng(x, 5, query = x[1:3, ])$id)
+  frame <- data.frame(a = 1:9)
+  frame$b <- scale(c(4, 2, 7, 1, 9, 3, 8, 5, 6))
+  expect_identical(unname(knng(frame, 2)$dist), unname(knng(cbind(1:9, as.vector(frame$b)), 2)$dist))
+  frame$c <- matrix(0, 9, 2)
+  expect_error(knng(frame, 2), "x: column 3, c, is of class matrix", class = "knng_error")
+})
+
 test_that("integers and logicals are taken as their numbers", {
   whole <- matrix(sample(-1000:1000, 600, replace = TRUE), 100)
   doubles <- whole + 0
