@@ -5,7 +5,6 @@ setOldClass("igraph")
 
 # Sparse matrix by one of the library's rules: from x's rows (or queries) to x's rows.
 as_sparse <- function(g, rule = "directed") {
-  stopifnot(inherits(g, "knng"))
   graph <- import(g)
   on.exit(.Call(knng_r_end, graph))
   s <- done(.Call(knng_r_sparse, graph, one_text(rule, "rule"), NULL), "g")
@@ -59,7 +58,7 @@ refuse_short <- function(g, package) {
 }
 
 as_igraph <- function(g, rule = "directed") {
-  stopifnot(inherits(g, "knng"))
+  require_graph(g)
   if (!requireNamespace("igraph", quietly = TRUE)) refuse("as_igraph() needs the package igraph")
   if (g$query) refuse("g is a graph of queries, whose points are of two sets; as.data.frame(g) has its edges")
   e <- edges(g, rule)
@@ -76,7 +75,7 @@ as.igraph.knng <- function(x, rule = "directed", ...) as_igraph(x, rule)
 
 # list(idx, dist) for uwot's nn_method, whose lists begin with the row itself; those of queries do not.
 as_uwot <- function(g) {
-  stopifnot(inherits(g, "knng"))
+  require_graph(g)
   if (g$value != "distance") refuse("uwot takes distances; g has similarities")
   refuse_short(g, "uwot")
   id <- unname(g$id)
@@ -91,7 +90,7 @@ as_uwot <- function(g) {
 
 # As dbscan::kNN() returns it: the row itself is never in it, and lists are in order.
 as_kNN <- function(g) {
-  stopifnot(inherits(g, "knng"))
+  require_graph(g)
   if (g$value != "distance") refuse("dbscan takes distances; g has similarities")
   refuse_short(g, "dbscan")
   id <- neighbours_only(g$id, g)

@@ -2,7 +2,7 @@
 
 # file: its end says the format, unless format does.
 write_knng <- function(g, file, format = NULL, progress = getOption("knng.progress", interactive())) {
-  if (!inherits(g, "knng")) refuse(sprintf("g is of class %s; it must be a graph from knng() or read_knng()", class(g)[1L]))
+  require_graph(g)
   if (!is.null(format)) format <- one_text(format, "format")
   watcher <- watch(progress)
   graph <- import(g, as_it_was = TRUE)

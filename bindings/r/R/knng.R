@@ -165,7 +165,7 @@ knng_estimate <- function(x, k = 10, queries = 0, metric = "euclidean", ..., poi
 knng_check <- function(g, x, sample = 0, ..., points = c("rows", "columns"),
                        progress = getOption("knng.progress", interactive())) {
   points <- match.arg(points)
-  stopifnot(inherits(g, "knng"))
+  require_graph(g)
   if (g$query) refuse("g is a graph of queries; only graphs of the rows of x can be checked")
   watcher <- watch(progress)
   handle <- new_handle(check_settings(g, list(...)), NULL)
@@ -189,7 +189,27 @@ check_settings <- function(g, more) {
   c(given[setdiff(names(given), names(more))], more)
 }
 
+# A graph, whose lists may have been edited.
+require_graph <- function(g) {
+  if (!inherits(g, "knng"))
+    refuse(sprintf("g is %s; it must be a graph from knng() or read_knng(), and as_knng() makes one of lists", kind_of(g)))
+  lists <- list(id = .subset2(g, "id"), dist = .subset2(g, "dist"))
+  for (member in names(lists)) {
+    m <- lists[[member]]
+    wanted <- if (member == "id") "integer" else "double"
+    if (!is.matrix(m)) refuse(sprintf("g: %s is %s; it must be a matrix of type %s", member, kind_of(m), wanted))
+    if (typeof(m) != wanted)
+      refuse(sprintf("g: %s is of type %s; it must be of type %s, as storage.mode(g$%s) <- \"%s\" makes it", member, typeof(m),
+                     wanted, member, wanted))
+  }
+  if (anyNA(lists$id)) {
+    place <- arrayInd(which(is.na(lists$id))[1L], dim(lists$id))
+    refuse(sprintf("g: id is NA (row %d, column %d of id); 0 is no neighbour", place[1L], place[2L]))
+  }
+}
+
 # The library's graph again, from the lists. as_it_was: its values in the type that they had.
 import <- function(g, as_it_was = FALSE) {
+  require_graph(g)
   done(.Call(knng_r_import, g$id, g$dist, as_it_was && isTRUE(g$info$single), g$columns, !g$query), "g")
 }

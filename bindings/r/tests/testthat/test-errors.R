@@ -120,16 +120,28 @@ test_that("graphs are not what they were", {
   refused(as_sparse(g, "nothing"), "unknown rule 'nothing'")
   refused(as_sparse(knng(x, 3, query = x), "union"), "queries")
   refused(as_sparse(g, 1), "rule must be one text")
+  takers <- list(as_sparse, as_igraph, as_uwot, as_kNN, function(g) knng_check(g, x), function(g) write_knng(g, tempfile()))
   whole <- g
   whole$id <- whole$id + 0
-  expect_error(as_sparse(whole))
+  lost <- g
+  lost$id[3, 2] <- NA
+  none <- g
+  none$dist <- NULL
+  for (take in takers) {
+    refused(take(list(id = g$id, dist = g$dist)), "g is of class list; it must be a graph from knng() or read_knng(), and as_knng() makes one of lists")
+    refused(take(1), "g is a vector of type double")
+    refused(take(whole), "g: id is of type double; it must be of type integer, as storage.mode(g$id) <- \"integer\" makes it")
+    refused(take(lost), "g: id is NA (row 3, column 2 of id); 0 is no neighbour")
+    refused(take(none), "g: dist is of class NULL")
+  }
+  storage.mode(whole$id) <- "integer"
+  expect_identical(as_sparse(whole), as_sparse(g))
   short <- g
   short$dist <- short$dist[-1, ]
   expect_error(as_sparse(short), class = "knng_error")
   g$id[3, 2] <- 99L
   e <- refused(as_sparse(g), "99")
   expect_identical(c(e$row, e$column), c(3, 2))
-  expect_error(as_sparse(1))
 })
 
 test_that("an external pointer that is no handle is refused by the library, not read", {
