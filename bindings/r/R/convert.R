@@ -80,8 +80,8 @@ as_uwot <- function(g) {
   refuse_short(g, "uwot")
   id <- unname(g$id)
   dist <- unname(g$dist)
+  if (any(dist < 0)) refuse("uwot takes distances of 0 or more; g has negative ones")
   if (!g$query && !g$self) {
-    if (any(dist < 0)) refuse("uwot takes distances of 0 or more, beginning with the row itself; g has negative ones")
     id <- cbind(seq_len(nrow(id)), id)
     dist <- cbind(0, dist)
   }

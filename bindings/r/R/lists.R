@@ -3,7 +3,12 @@
 # lists: an answer of FNN, RANN, dbscan, BiocNeighbors or uwot. points: of queries, how many points could be neighbours.
 # self: whether lists have the row itself; NULL: as they show.
 as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL, names = NULL, self = NULL) {
-  if (inherits(lists, "knng")) return(lists)
+  if (inherits(lists, "knng")) {
+    more <- list(metric = metric, p = p, value = value, points = points, names = names, self = self)
+    given <- names(more)[!vapply(more, is.null, NA)]
+    if (length(given) > 0L) refuse(sprintf("lists is a graph of this package already, which %s would not change", given[1L]))
+    return(lists)
+  }
   if (!is.list(lists)) refuse(sprintf("lists is %s; it must be a list of two matrices, such as nn.index and nn.dist", kind_of(lists)))
   id <- member_of(lists, c("id", "nn.index", "nn.idx", "index", "idx"))
   dist <- member_of(lists, c("dist", "nn.dist", "nn.dists", "distance"))

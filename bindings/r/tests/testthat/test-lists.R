@@ -36,6 +36,8 @@ test_that("what is known goes into a file and into a check", {
   write_knng(made, file)
   expect_identical(read_knng(file, names = rownames(x)), made)
   expect_identical(as_knng(g), g)
+  for (call in list(function() as_knng(g, "cosine"), function() as_knng(g, self = FALSE), function() as_knng(g, names = rownames(x))))
+    expect_error(call(), "a graph of this package already", class = "knng_error")
   expect_identical(as_knng(as_kNN(three))$metric, "minkowski") # as the object says
   expect_identical(as_knng(list(id = g$id, dist = g$dist))$metric, "unknown")
   like <- knng(x, 4, metric = "cosine", value = "similarity")
