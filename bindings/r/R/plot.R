@@ -17,12 +17,14 @@ plot.knng <- function(x, data = NULL, which = 1:2, ...) {
 }
 
 plot_k_distance <- function(g, main = sprintf("%d-distance curve", g$k), xlab = "points, sorted",
-                            ylab = sprintf("%s to neighbour %d", g$value, g$k), ...) {
+                            ylab = sprintf("%s to neighbour %d", g$value, g$k), type = "l", ...) {
   last <- k_distance(g)
-  plot(sort(last[is.finite(last)], decreasing = g$value != "distance"), type = "l", main = main, xlab = xlab, ylab = ylab, ...)
+  plot(sort(last[is.finite(last)], decreasing = g$value != "distance"), type = type, main = main, xlab = xlab, ylab = ylab, ...)
 }
 
-plot_in_degree <- function(g, main = "In-degree", xlab = "lists that a point is in", ylab = "points", ...) {
+# type is the curve's.
+plot_in_degree <- function(g, main = "In-degree", xlab = "lists that a point is in", ylab = "points", border = NA, space = 0,
+                           type = NULL, ...) {
   counts <- table(factor(in_degree(g), levels = seq(0L, max(in_degree(g)))))
-  barplot(counts, main = main, xlab = xlab, ylab = ylab, border = NA, space = 0, ...)
+  barplot(counts, main = main, xlab = xlab, ylab = ylab, border = border, space = space, ...)
 }

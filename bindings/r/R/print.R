@@ -4,6 +4,7 @@ format.knng <- function(x, ...) {
   whose <- if (x$query) paste(counted(nrow(x$id), "query", "queries"), "among", counted(x$columns, "point"))
            else counted(nrow(x$id), "point")
   measure <- if (x$metric == "unknown") paste(x$value, "of a metric that is not known") else paste(x$value, x$metric)
+  if (nzchar(x$info$texts[["p"]])) measure <- sprintf("%s (p = %s)", measure, x$info$texts[["p"]])
   sprintf("%s of %s, %s%s", counted(x$k, "nearest neighbour"), whose, measure,
           if (x$self) ", each point itself first" else "")
 }
