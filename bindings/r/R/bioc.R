@@ -45,6 +45,10 @@ define_bioc_1 <- function(bioc) {
     define("findKNN", c("KnngIndex", parameter), find_index)
     define("queryKNN", c("KnngIndex", parameter), query_index)
   }
+  for (name in bioc_radius) {
+    define(name, c("missing", "KnngParam"), no_radius(bioc, name))
+    for (parameter in c("missing", "KnngParam")) define(name, c("KnngIndex", parameter), no_radius(bioc, name))
+  }
   define("buildIndex", "KnngParam", build)
   define("bnorder", "KnngIndex", function(x) seq_len(ncol(x@data)))
 }
@@ -65,7 +69,19 @@ define_bioc_2 <- function(bioc) {
   for (points in c("matrix", "ANY")) {
     setMethod(get("findKNN", envir = bioc), c(points, "KnngParam"), find, where = bioc_room)
     setMethod(get("queryKNN", envir = bioc), c(points, "KnngParam"), query, where = bioc_room)
+    for (name in bioc_radius)
+      setMethod(get(name, envir = bioc), c(points, "KnngParam"), no_radius(bioc, name), where = bioc_room)
   }
+}
+
+# Generics that look for all points within a distance, which this package does not.
+bioc_radius <- c("findNeighbors", "queryNeighbors")
+
+# A method that says so, with the arguments of its generic.
+no_radius <- function(bioc, name) {
+  method <- function() refuse(sprintf("%s() looks within a distance, and KnngParam is for k neighbours: give it another BNPARAM", name))
+  formals(method) <- formals(get(name, envir = bioc))
+  method
 }
 
 bioc_index <- function(X, transposed = FALSE, ..., BNPARAM) {

@@ -41,6 +41,16 @@ test_that("every name of cosine is theirs", {
   for (name in c("cosine", "COSINE", "cos")) expect_identical(findKNN(x, 5, BNPARAM = KnngParam(name)), findKNN(x, 5, BNPARAM = KnngParam("Cosine")))
 })
 
+test_that("what looks within a distance says that it is not for k neighbours", {
+  refused <- function(call) expect_error(call, "looks within a distance, and KnngParam is for k neighbours", class = "knng_error")
+  refused(BiocNeighbors::findNeighbors(x, threshold = 1, BNPARAM = KnngParam()))
+  refused(BiocNeighbors::queryNeighbors(x, x[1:3, ], threshold = 1, BNPARAM = KnngParam()))
+  skip_if(utils::packageVersion("BiocNeighbors") >= "1.99", "its index is opaque from 2.0 on")
+  index <- BiocNeighbors::buildIndex(x, BNPARAM = KnngParam())
+  refused(BiocNeighbors::findNeighbors(BNINDEX = index, threshold = 1))
+  refused(BiocNeighbors::queryNeighbors(BNINDEX = index, query = x[1:3, ], threshold = 1, BNPARAM = KnngParam()))
+})
+
 test_that("an index, as versions before 2 have it", {
   skip_if(utils::packageVersion("BiocNeighbors") >= "1.99", "its index is opaque from 2.0 on")
   index <- BiocNeighbors::buildIndex(x, BNPARAM = KnngParam("Manhattan"))
