@@ -3,6 +3,8 @@
 #include "routines.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Shows a matrix to the handle, which keeps it from R's collector for as long as it lives. */
@@ -44,6 +46,23 @@ static int32_t smallest_type(const double* x, R_xlen_t n) {
   return bytes ? KNNG_U8 : words ? KNNG_U16 : floats ? KNNG_F32 : KNNG_F64;
 }
 
+/* Whether points that are made dense exceed max_host_bytes, which knng_get() says in bytes, 0 for none. Refused before
+ * the first block, which would say what that one needs. */
+static int too_large(const knng* h, double n, double d, double size, knng_error* error) {
+  char limit[32] = "";
+  if (knng_get(h, "max_host_bytes", limit, sizeof limit, NULL, error)) return 1;
+  const double most = strtod(limit, NULL), bytes = n * d * size;
+  if (most == 0 || bytes <= most) return 0;
+  error->code = KNNG_ERR_BUDGET;
+  error->given = (int64_t)most;
+  error->limit = bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+  snprintf(error->argument, sizeof error->argument, "max_host_bytes");
+  snprintf(error->reason, sizeof error->reason,
+           "max_host_bytes=%.0f is too small: sparse points are made dense, and %.0f of %.0f values take %.0f bytes",
+           most, n, d, bytes);
+  return 1;
+}
+
 static void put(void* block, int32_t dtype, R_xlen_t at, double v) {
   if (dtype == KNNG_U8)
     ((uint8_t*)block)[at] = (uint8_t)v;
@@ -67,6 +86,11 @@ SEXP knng_r_add_sparse(SEXP handle, SEXP p, SEXP i, SEXP x, SEXP dim, SEXP show)
   const double* value = REAL(x);
   const int32_t dtype = smallest_type(value, XLENGTH(x));
   const int64_t size = (dtype & 0xff) / 8;
+  if (too_large(knng_r_handle(handle), (double)n, (double)d, (double)size, &error)) {
+    SEXP failure = knng_r_answer(R_NilValue, &error, &watch);
+    UNPROTECT(1);
+    return failure;
+  }
   int64_t at_once = ((int64_t)8 << 20) / (d * size);
   at_once = at_once < 1 ? 1 : at_once > n ? n : at_once;
   void* block = R_alloc((size_t)(at_once * d), (int)size); /* R's, freed when .Call returns or jumps */

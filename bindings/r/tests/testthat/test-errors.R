@@ -62,6 +62,17 @@ test_that("what is no matrix of numbers", {
   refused(knng(x, 1, query = "/no/such/file.npy"), "cannot open '/no/such/file.npy'")
 })
 
+test_that("sparse points that would be too large when dense are refused at once, whatever their type", {
+  set.seed(3)
+  sparse <- Matrix::rsparsematrix(4000, 1000, 0.001) # of doubles
+  e <- refused(knng(sparse, 3, max_host_bytes = "20MB"),
+               "max_host_bytes=20000000 is too small: sparse points are made dense, and 4000 of 1000 values take 32000000 bytes")
+  expect_identical(c(e$given, e$limit), c(2e7, 3.2e7))
+  sparse@x[] <- 1 # a byte each: 4 MB
+  expect_silent(knng(sparse, 3, max_host_bytes = "20MB"))
+  refused(knng(sparse, 3, max_host_bytes = 3999999), "4000 of 1000 values take 4000000 bytes")
+})
+
 test_that("values that no distance takes are named by row and column from 1", {
   y <- x
   y[7, 3] <- NA
