@@ -79,7 +79,8 @@ bioc_radius <- c("findNeighbors", "queryNeighbors")
 
 # A method that says so, with the arguments of its generic.
 no_radius <- function(bioc, name) {
-  method <- function() refuse(sprintf("%s() looks within a distance, and KnngParam is for k neighbours: give it another BNPARAM", name))
+  method <- function()
+    refuse(sprintf("%s() looks within a distance, and KnngParam is for k neighbours: give it another BNPARAM", name))
   formals(method) <- formals(get(name, envir = bioc))
   method
 }

@@ -24,7 +24,8 @@ points_of <- function(x, points, argument) {
 
 # Classes whose numbers are not what R stores.
 refuse_codes <- function(x, argument) {
-  if (is.factor(x)) refuse(sprintf("%s is of class factor, whose numbers are codes of levels; it must be a matrix of numbers", argument))
+  if (is.factor(x))
+    refuse(sprintf("%s is of class factor, whose numbers are codes of levels; it must be a matrix of numbers", argument))
   if (inherits(x, "integer64"))
     refuse(sprintf("%s is of class integer64, which R stores as other doubles; give matrix(as.double(x), nrow(x)) of it", argument))
 }
