@@ -26,7 +26,10 @@ static SEXP on_interrupt(SEXP condition, void* user) {
 
 /* Ctrl-C alone ends here: what comes of it, interrupt() of the package says. */
 static SEXP attempt(void* user) {
-  return R_tryCatch(look_and_show, user, Rf_mkString("interrupt"), on_interrupt, user, NULL, NULL);
+  SEXP condition = PROTECT(Rf_mkString("interrupt"));
+  R_tryCatch(look_and_show, user, condition, on_interrupt, user, NULL, NULL);
+  UNPROTECT(1);
+  return R_NilValue;
 }
 
 /* R calls this when attempt() is over; if by a jump, the way is back into the callback. */
