@@ -1,5 +1,5 @@
 // Which engine does a problem on GPUs if none was asked for (backend/cuda/engines/engine.h): the one that was fastest
-// where all were measured (docs/internals/benchmarks.md, "Which engine on a GPU").
+// where all were measured (docs/internals/benchmarks-gpu.md, "Which engine on a GPU").
 #include <cstring>
 
 #include "backend/cuda/engines/engine.h"
@@ -92,18 +92,22 @@ struct Cell {
 };
 
 void graphs(void**) {
-  constexpr Cell kCells[] = {{2'500, 2, 10, "direct"},     {10'000, 2, 100, "tree"},      {300'000, 2, 300, "tree"},
-                             {5'000, 2, 10, "tiled"},      {3'000, 3, 64, "tiled"},       {1'000, 128, 10, "direct"},
-                             {30'000, 3, 100, "tree"},     {10'000, 4, 10, "tiled"},      {30'000, 4, 32, "tree"},
-                             {10'000, 5, 300, "tiled"},    {100'000, 5, 32, "tree"},      {100'000, 6, 10, "fused"},
-                             {300'000, 6, 100, "tree"},    {300'000, 7, 10, "fused"},     {300'000, 8, 100, "fused"},
-                             {2'000'000, 8, 10, "tree"},   {2'000'000, 9, 10, "fused"},   {10'000, 128, 300, "tiled"},
-                             {30'000, 128, 32, "fused"},   {30'000, 128, 300, "tiled"},   {100'000, 32, 100, "fused"},
-                             {50'000, 32, 100, "tiled"},   {70'000, 512, 100, "fused"},   {2'000, 128, 100, "tiled"},
-                             {300'000, 512, 300, "fused"}, {300'000, 3'072, 10, "fused"}, {300'000, 4'096, 10, "fused"},
-                             {11'000, 128, 10, "tiled"},   {11'001, 128, 10, "fused"},    {11'001, 128, 300, "fused"},
-                             {10'000, 3'000, 10, "fused"}, {9'000, 3'000, 10, "tiled"},   {300'000, 4'096, 33, "tiled"},
-                             {60'000, 4'096, 10, "tiled"}, {300'000, 6'145, 10, "tiled"}};
+  constexpr Cell kCells[] = {
+      {2'500, 2, 10, "direct"},      {12'000, 2, 100, "tiled"},     {20'000, 2, 100, "tree"},
+      {12'000, 2, 1'000, "tiled"},   {300'000, 2, 300, "tree"},     {5'000, 2, 10, "tiled"},
+      {3'000, 3, 64, "tiled"},       {1'000, 128, 10, "direct"},    {20'000, 3, 100, "tiled"},
+      {30'000, 3, 100, "tree"},      {10'000, 4, 10, "tiled"},      {30'000, 4, 32, "fused"},
+      {40'000, 4, 32, "tree"},       {10'000, 5, 300, "tiled"},     {100'000, 5, 32, "tree"},
+      {100'000, 6, 10, "fused"},     {500'000, 6, 100, "tree"},     {300'000, 7, 10, "fused"},
+      {300'000, 8, 100, "fused"},    {2'000'000, 8, 10, "tree"},    {2'000'000, 9, 10, "fused"},
+      {10'000, 128, 300, "tiled"},   {30'000, 128, 32, "fused"},    {20'480, 128, 40, "tiled"},
+      {30'000, 128, 40, "fused"},    {30'000, 128, 300, "tiled"},   {70'000, 128, 1'000, "tiled"},
+      {80'000, 128, 1'000, "fused"}, {100'000, 32, 100, "fused"},   {28'000, 32, 100, "tiled"},
+      {50'000, 32, 100, "fused"},    {70'000, 512, 100, "fused"},   {2'000, 128, 100, "tiled"},
+      {300'000, 512, 300, "fused"},  {300'000, 3'072, 10, "fused"}, {300'000, 4'096, 10, "fused"},
+      {11'000, 128, 10, "tiled"},    {11'001, 128, 10, "fused"},    {11'001, 128, 300, "tiled"},
+      {10'000, 3'000, 10, "fused"},  {9'000, 3'000, 10, "tiled"},   {300'000, 4'096, 33, "tiled"},
+      {60'000, 4'096, 10, "tiled"},  {300'000, 6'145, 10, "tiled"}};
   for (const Cell& cell : kCells) {
     const char* const chosen = choice(problem_of(cell.n, cell.n, cell.dim, cell.k));
     if (std::strcmp(chosen, cell.fastest) != 0)
