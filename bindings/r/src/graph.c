@@ -2,6 +2,8 @@
 #include "knng_r.h"
 #include "routines.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 static knng_matrix by_columns(int32_t dtype, SEXP x, void* data) {
@@ -137,6 +139,17 @@ SEXP knng_r_sparse(SEXP graph, SEXP rule, SEXP show) {
   knng_graph_sparse(knng_r_graph(graph), knng_r_text(rule), &control, &s, &error);
   R_SetExternalPtrAddr(pointer, s);
   if (error.code || knng_sparse_shape(s, &rows, &columns, &entries, &error)) {
+    SEXP failure = knng_r_answer(R_NilValue, &error, &watch);
+    UNPROTECT(2);
+    return failure;
+  }
+  if (entries > INT_MAX) { /* slot p of a dgCMatrix counts them by int */
+    error.code = KNNG_ERR_RANGE;
+    error.given = entries;
+    error.limit = INT_MAX;
+    snprintf(error.argument, sizeof error.argument, "g");
+    snprintf(error.reason, sizeof error.reason, "g: a sparse matrix of R has at most %d entries, and this has %.0f",
+             INT_MAX, (double)entries);
     SEXP failure = knng_r_answer(R_NilValue, &error, &watch);
     UNPROTECT(2);
     return failure;
