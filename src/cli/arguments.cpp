@@ -85,9 +85,12 @@ void add_setting(CLI::App* app, Raw& raw, const char* names, const char* key, co
 void add_metric(CLI::App* app, Raw& raw) {
   add_setting(app, raw, "-m,--metric", "metric", "what is small between near rows (euclidean)", "NAME");
   add_setting(app, raw, "-p", "p", "exponent of minkowski (2); other metrics have none", "P");
-  add_setting(app, raw, "--self", "self", "of a build: exclude, or first: each row itself before its neighbours",
-              "WORD");
   add_setting(app, raw, "--value", "value", "distance or similarity", "WORD");
+}
+
+// Of graphs of the rows themselves.
+void add_self(CLI::App* app, Raw& raw) {
+  add_setting(app, raw, "--self", "self", "exclude, or first: each row itself before its neighbours (exclude)", "WORD");
 }
 
 void add_max_memory(CLI::App* app, Raw& raw) {
@@ -172,6 +175,7 @@ void describe(CLI::App& app, Raw& raw) {
   add_k(build, raw);
   add_output(build, raw, false);
   add_metric(build, raw);
+  add_self(build, raw);
   add_how(build, raw);
   add_work(build, raw);
   add_report(build, raw, "plan, time and shape of the graph on standard output (also without -o)");
@@ -202,6 +206,7 @@ void describe(CLI::App& app, Raw& raw) {
   add_data(check, raw, "the data files from which the graph is said to come");
   check->add_option("--rows", raw.sample, "how many rows to check, spread evenly (all)")->type_name("N");
   add_metric(check, raw);
+  add_self(check, raw);
   add_work(check, raw);
   add_quiet(check, raw);
 
@@ -217,6 +222,7 @@ void describe(CLI::App& app, Raw& raw) {
   add_k(estimate, raw);
   estimate->add_option("--queries", raw.query_rows, "plan a query of N rows instead")->type_name("N");
   add_metric(estimate, raw);
+  add_self(estimate, raw);
   add_how(estimate, raw);
   add_work(estimate, raw);
   add_quiet(estimate, raw);

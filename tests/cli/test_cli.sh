@@ -576,7 +576,7 @@ refused 2 '--rows=-1' "$knng" check g.npz x.npy --rows -1
 refused 2 '--queries=0' "$knng" estimate x.npy -k 3 --queries 0
 refused 2 'QUERIES' "$knng" query x.npy -k 3 -o never.npz
 refused 2 'output' "$knng" query x.npy q.npy -k 3
-refused 2 'self=first: a query is no row' "$knng" query x.npy q.npy -k 3 -o never.npz --self first
+refused 2 '--self' "$knng" query x.npy q.npy -k 3 -o never.npz --self first
 refused 2 'self=first: a query is no row' "$knng" query x.npy q.npy -k 3 -o never.npz --set self=first
 refused 2 '300' "$knng" check g.npz a.npy
 
