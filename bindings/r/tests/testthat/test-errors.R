@@ -66,7 +66,7 @@ test_that("sparse points that would be too large when dense are refused at once,
   set.seed(3)
   sparse <- Matrix::rsparsematrix(4000, 1000, 0.001) # of doubles
   e <- refused(knng(sparse, 3, max_host_bytes = "20MB"),
-               "max_host_bytes=20000000 is too small: sparse points are made dense, and 4000 of 1000 values take 32000000 bytes")
+               "max_host_bytes=20000000 is too small: sparse points are made dense, and 4000 points of 1000 values take 32000000 bytes")
   expect_identical(c(e$given, e$limit), c(2e7, 3.2e7))
   sparse@x[] <- 1 # a byte each: 4 MB
   expect_silent(knng(sparse, 3, max_host_bytes = "20MB"))
