@@ -57,9 +57,10 @@ static int too_large(const knng* h, double n, double d, double size, knng_error*
   error->given = (int64_t)most;
   error->limit = bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
   snprintf(error->argument, sizeof error->argument, "max_host_bytes");
-  snprintf(error->reason, sizeof error->reason,
-           "max_host_bytes=%.0f is too small: sparse points are made dense, and %.0f points of %.0f values take %.0f bytes",
-           most, n, d, bytes);
+  snprintf(
+      error->reason, sizeof error->reason,
+      "max_host_bytes=%.0f is too small: sparse points are made dense, and %.0f points of %.0f values take %.0f bytes",
+      most, n, d, bytes);
   return 1;
 }
 
