@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/base/current_device.cuh"
 #include "knng.h"
 #include "tests/gpu/gpu.cuh"
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/cuda/base/current_device.cuh"
 #include "backend/cuda/base/relay.cuh"
 #include "tests/gpu/gpu.cuh"
 

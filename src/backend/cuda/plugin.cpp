@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/current_device.cuh"
 #include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/base/memory_pool.cuh"
 #include "backend/cuda/engines/engine.h"

@@ -5,6 +5,8 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime.h>
 
+#include "backend/cuda/base/check.cuh"
+
 namespace libknng::cuda {
 
 // As of `version` (1000 major + 10 minor); null: the driver has none.
@@ -21,6 +23,11 @@ Function driver_function(const char* name, unsigned version) {
   if (status != cudaSuccess) cudaGetLastError();
   const bool there = status == cudaSuccess && result == cudaDriverEntryPointSuccess;
   return reinterpret_cast<Function>(there ? found : nullptr);
+}
+
+// The driver's codes are the runtime's.
+inline void check(CUresult code, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (code != CUDA_SUCCESS) fail(static_cast<cudaError_t>(code), file, line);
 }
 
 // Of the current context: no other has it, had it or will have it. A thread without one gets that of its device, as

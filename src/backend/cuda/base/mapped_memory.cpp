@@ -38,12 +38,6 @@ CUmemAllocationProp properties_of(int device) {
   return properties;
 }
 
-void require(CUresult result) {
-  if (result == CUDA_SUCCESS) return;
-  // The codes are the runtime's.
-  fail(static_cast<cudaError_t>(result), __FILE__, __LINE__);
-}
-
 }  // namespace
 
 bool can_map_memory(int device) {
@@ -61,7 +55,7 @@ void* map_memory(int device, std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   const CUmemAllocationProp properties = properties_of(device);
   CUmemGenericAllocationHandle memory{};
-  require(driver().create(&memory, size, &properties, 0));
+  check(driver().create(&memory, size, &properties, 0));
   CUdeviceptr address = 0;
   CUresult result = driver().reserve(&address, size, 0, 0, 0);
   if (result == CUDA_SUCCESS) {
@@ -76,7 +70,7 @@ void* map_memory(int device, std::int64_t bytes) {
     if (result != CUDA_SUCCESS) driver().free(address, size);
   }
   driver().release(memory);  // it stays as long as it is mapped
-  require(result);
+  check(result);
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): the driver's addresses are numbers
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "backend/cuda/base/current_device.cuh"
 #include "backend/cuda/base/memory_pool.cuh"
 #include "backend/cuda/base/peer_access.cuh"
 

@@ -1,4 +1,4 @@
-// What work is put on and waited for: the device that is current, streams, events. Knows nothing of what the work is.
+// What work is put on and waited for: streams, events. Knows nothing of what the work is.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -6,27 +6,6 @@
 #include "backend/cuda/base/check.cuh"
 
 namespace libknng::cuda {
-
-// Makes a device current for as long as it lives; the caller's comes back. The thread may be the caller's, which may
-// capture a stream of its own meanwhile: what is done here is not part of that, and is allowed.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(int device) {
-    check(cudaGetDevice(&before_));
-    if (before_ != device) check(cudaSetDevice(device));
-    check(cudaThreadExchangeStreamCaptureMode(&mode_));
-  }
-  ~CurrentDevice() {
-    cudaThreadExchangeStreamCaptureMode(&mode_);
-    cudaSetDevice(before_);
-  }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  int before_ = 0;
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 // A stream that does not wait for the default one. Those that are done are kept for later: making and ending one takes
 // as long as a launch or two.

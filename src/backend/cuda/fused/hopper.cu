@@ -289,7 +289,7 @@ CUtensorMap map_of(const std::byte* operands, std::int64_t points, std::int64_t 
                       pitch.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
              : CUDA_ERROR_NOT_FOUND;
-  if (result != CUDA_SUCCESS) check(cudaErrorInvalidValue);
+  check(result);
   return map;
 }
 

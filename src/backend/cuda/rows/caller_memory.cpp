@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "backend/cuda/base/current_device.cuh"
+#include "backend/cuda/base/driver.cuh"
 #include "backend/cuda/base/relay.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/rows/caller_memory.cuh"
@@ -105,18 +108,23 @@ void about_rows(int device, std::int64_t count, std::uint8_t* to, Ask&& ask) {
 
 }  // namespace
 
+// By the driver: asked by a thread without a context, the runtime would make one on device 0.
 MemoryLocation place_of(const void* address) {
-  cudaPointerAttributes a{};
-  const cudaError_t status = cudaPointerGetAttributes(&a, address);
-  if (status == cudaErrorInvalidValue) {  // some drivers' word for memory that they do not know
-    cudaGetLastError();
-    return {KNNG_HOST, 0};
-  }
-  check(status);
-  switch (a.type) {
-    case cudaMemoryTypeDevice: return {KNNG_CUDA, a.device};
-    case cudaMemoryTypeManaged: return {KNNG_MANAGED, a.device};
-    case cudaMemoryTypeHost: return {KNNG_PINNED, 0};
+  static const auto ask = driver_function<PFN_cuPointerGetAttributes_v7000>("cuPointerGetAttributes", 7000);
+  std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  std::uint32_t type = 0, managed = 0;
+  std::int32_t device = 0;
+  std::array<void*, 3> answers{&type, &managed, &device};
+  const CUresult result = ask ? ask(static_cast<unsigned>(answers.size()), attributes.data(), answers.data(),
+                                    reinterpret_cast<CUdeviceptr>(address))
+                              : CUDA_ERROR_NOT_INITIALIZED;
+  if (result == CUDA_ERROR_NOT_INITIALIZED) return {KNNG_HOST, 0};  // nobody has memory of a driver that is not in use
+  check(result);
+  if (managed != 0) return {KNNG_MANAGED, device};
+  switch (type) {  // 0: the driver does not know it
+    case CU_MEMORYTYPE_DEVICE: return {KNNG_CUDA, device};
+    case CU_MEMORYTYPE_HOST: return {KNNG_PINNED, 0};
     default: return {KNNG_HOST, 0};
   }
 }
