@@ -146,7 +146,7 @@ struct Named {
 
 Named selector(const std::string& name) {
   if (name.rfind("quick/", 0) == 0)
-    return {name, quick_rows_workspace,
+    return {name, [](const SelectJob& job, int warps) { return quick_rows_workspace(job, warps, device_limits()); },
             [](const SelectJob& job, int warps, void* w) { quick_rows(job, warps, w, nullptr); },
             std::atoi(name.c_str() + 6)};
   const auto all = selectors();
@@ -154,7 +154,7 @@ Named selector(const std::string& name) {
     if (name == all[i].name)
       return {name,
               [](const SelectJob& job, int which) {
-                return selectors()[static_cast<std::size_t>(which)].workspace_bytes(job);
+                return selectors()[static_cast<std::size_t>(which)].workspace_bytes(job, device_limits());
               },
               [](const SelectJob& job, int which, void* w) {
                 selectors()[static_cast<std::size_t>(which)].run(job, w, nullptr);

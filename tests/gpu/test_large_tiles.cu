@@ -138,7 +138,7 @@ bool run(const char* selector, const char* where, std::size_t workspace_bytes, R
 void test_side(const Selector& s, Shape shape, const float* tile, Side side) {
   const char* const where = side == Side::rows ? "large tile, rows" : "large tile, columns";
   Lists lists(shape, tile, side, 4, 0);
-  if (run(s.name, where, s.workspace_bytes(lists.job), [&](void* w) { s.run(lists.job, w, nullptr); }))
+  if (run(s.name, where, s.workspace_bytes(lists.job, device_limits()), [&](void* w) { s.run(lists.job, w, nullptr); }))
     lists.compare(s.name, where);
 }
 
@@ -146,7 +146,7 @@ void test_side(const Selector& s, Shape shape, const float* tile, Side side) {
 void test_both(const Selector& s, Shape shape, const float* tile, int below) {
   const char* const where = below > 0 ? "large tile, both, cut" : "large tile, both";
   Lists rows(shape, tile, Side::rows, 64, below), columns(shape, tile, Side::columns, 48, below);
-  if (!run(s.name, where, s.workspace_bytes_both(rows.job, columns.job),
+  if (!run(s.name, where, s.workspace_bytes_both(rows.job, columns.job, device_limits()),
            [&](void* w) { s.run_both(rows.job, columns.job, w, nullptr); }))
     return;
   rows.compare(s.name, (std::string(where) + ", rows").c_str());

@@ -155,11 +155,12 @@ std::vector<NamedRunner> runners() {
   std::vector<NamedRunner> result;
   for (const Selector& s : selectors())
     result.push_back({s.name, false, [&s](const SelectJob& job) {
-                        gpu::run_with_workspace(s.workspace_bytes(job), [&](void* w) { s.run(job, w, nullptr); });
+                        gpu::run_with_workspace(s.workspace_bytes(job, device_limits()),
+                                                [&](void* w) { s.run(job, w, nullptr); });
                       }});
   for (const int warps : {1, 4, 8, 16, 32})
     result.push_back({"quick/" + std::to_string(warps), true, [warps](const SelectJob& job) {
-                        gpu::run_with_workspace(quick_rows_workspace(job, warps),
+                        gpu::run_with_workspace(quick_rows_workspace(job, warps, device_limits()),
                                                 [&](void* w) { quick_rows(job, warps, w, nullptr); });
                       }});
   return result;
@@ -343,13 +344,15 @@ void rows_take_turns_at_buffers_in_global_memory() {
     SelectJob job = device.job;
     lists.fill(job, c);
     job.only_overflown = true;
-    gpu::expect(quick_rows_workspace(job, 0) > 0, "%s: buffers are in shared memory", lists.where.c_str());
+    gpu::expect(quick_rows_workspace(job, 0, device_limits()) > 0, "%s: buffers are in shared memory",
+                lists.where.c_str());
     std::vector<std::int32_t> counts(static_cast<std::size_t>(shape.rows), c.capacity);
     for (const std::size_t part : {1, 0}) {
       for (std::size_t l = 0; l < counts.size(); ++l)
         if ((l % 3 != 0) == (part == 1)) counts[l] = c.capacity + 1;
       gpu::copy(job.counts, counts.data(), counts.size() * sizeof(std::int32_t));
-      gpu::run_with_workspace(quick_rows_workspace(job, 0), [&](void* w) { quick_rows(job, 0, w, nullptr); });
+      gpu::run_with_workspace(quick_rows_workspace(job, 0, device_limits()),
+                              [&](void* w) { quick_rows(job, 0, w, nullptr); });
       counts = lists.counts.values();
     }
     lists.compare(c, "quick, two parts");
@@ -368,7 +371,8 @@ void expect_both(const Shape& shape, Stored what, Values values, bool cut, bool 
     SelectJob a = device.job, b = device.job;
     of_rows.fill(a, rows);
     of_columns.fill(b, columns);
-    gpu::run_with_workspace(s.workspace_bytes_both(a, b), [&](void* w) { s.run_both(a, b, w, nullptr); });
+    gpu::run_with_workspace(s.workspace_bytes_both(a, b, device_limits()),
+                            [&](void* w) { s.run_both(a, b, w, nullptr); });
     of_rows.compare(rows, s.name);
     of_columns.compare(columns, s.name);
   }
@@ -408,7 +412,8 @@ void test_squares() {
           for (const Selector& s : selectors()) {
             SelectJob job = device.job;
             lists.fill(job, c);
-            gpu::run_with_workspace(s.workspace_bytes(job), [&](void* w) { select(s, job, w, nullptr); });
+            gpu::run_with_workspace(s.workspace_bytes(job, device_limits()),
+                                    [&](void* w) { select(s, job, w, nullptr); });
             lists.compare(c, s.name);
           }
         }

@@ -8,6 +8,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/sort_space.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/select/entries.cuh"
 #include "backend/cuda/select/group.cuh"
@@ -30,23 +31,21 @@ struct SortArrays {
   std::array<std::uint32_t*, 3> keys;  // lows, then lists
   std::array<void*, 3> values;         // TilePairs, then Candidates
   void* sort;
-  std::size_t sort_bytes;
+  std::int64_t sort_bytes;
   std::size_t bytes;
 };
 static_assert(sizeof(TilePair) == sizeof(Candidate));
 
-// A stable sort of the lowest bits; of two buffers, as cub leaves them. bytes: of temporary memory.
-void sort(void* temporary, std::size_t& bytes, cub::DoubleBuffer<std::uint32_t>& keys,
-          cub::DoubleBuffer<std::uint64_t>& values, std::int64_t pairs, int bits, cudaStream_t stream) {
-  check(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, values, pairs, 0, bits, stream));
-}
-
-std::size_t sort_bytes(std::int64_t pairs) {
+// A stable sort of the lowest bits; of two buffers, as cub leaves them.
+void sort(const SortArrays& w, cub::DoubleBuffer<std::uint32_t>& keys, cub::DoubleBuffer<std::uint64_t>& values,
+          std::int64_t pairs, int bits, cudaStream_t stream) {
+  const auto run = [&](void* temporary, std::size_t& bytes) {
+    check(cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, values, pairs, 0, bits, stream));
+  };
   std::size_t bytes = 0;
-  cub::DoubleBuffer<std::uint32_t> keys(nullptr, nullptr);
-  cub::DoubleBuffer<std::uint64_t> values(nullptr, nullptr);
-  sort(nullptr, bytes, keys, values, pairs, 32, nullptr);
-  return bytes;
+  run(nullptr, bytes);
+  require_sort_fits(bytes, w.sort_bytes);
+  run(w.sort, bytes);
 }
 
 SortArrays lay_out(const SelectJob& job, int sets, void* start) {
@@ -60,7 +59,7 @@ SortArrays lay_out(const SelectJob& job, int sets, void* start) {
     w.values[i] = all.take<Candidate>(pairs);
   }
   w.sort_bytes = sort_bytes(pairs);
-  w.sort = all.take<std::byte>(static_cast<std::int64_t>(w.sort_bytes));
+  w.sort = all.take<std::byte>(w.sort_bytes);
   w.bytes = static_cast<std::size_t>(all.used());
   return w;
 }
@@ -201,9 +200,8 @@ ByLow sort_by_low(const SelectJob& job, Filter rows, Filter columns, bool take_r
   cub::DoubleBuffer<std::uint32_t> keys(w.keys[0], w.keys[1]);
   cub::DoubleBuffer<std::uint64_t> values(static_cast<std::uint64_t*>(w.values[0]),
                                           static_cast<std::uint64_t*>(w.values[1]));
-  std::size_t bytes = w.sort_bytes;
   const auto pairs = static_cast<std::int64_t>(survivors);
-  if (pairs > 0) sort(w.sort, bytes, keys, values, pairs, 32, stream);
+  if (pairs > 0) sort(w, keys, values, pairs, 32, stream);
   return {pairs, keys.selector};
 }
 
@@ -217,8 +215,7 @@ void emit(const SelectJob& job, const ByLow& by_low, int one, int other, const S
       by_low.pairs, w.keys[set(by_low.set)], static_cast<const TilePair*>(w.values[set(by_low.set)]),
       job.side == Side::rows, job.first_id, lists.Current(), reinterpret_cast<Candidate*>(candidates.Current()));
   check_launch();
-  std::size_t bytes = w.sort_bytes;
-  if (by_low.pairs > 0) sort(w.sort, bytes, lists, candidates, by_low.pairs, bits_of(list_count(job)), stream);
+  if (by_low.pairs > 0) sort(w, lists, candidates, by_low.pairs, bits_of(list_count(job)), stream);
   find_lists<<<blocks_for(by_low.pairs + 1), kThreads, 0, stream>>>(by_low.pairs, lists.Current(), list_count(job),
                                                                     w.begins);
   check_launch();
@@ -231,7 +228,7 @@ Filter filter(const SelectJob& job) { return {job.cutoffs, job.admission, job.fi
 
 }  // namespace
 
-std::size_t batch_sort_workspace(const SelectJob& job) { return lay_out(job, 2, nullptr).bytes; }
+std::size_t batch_sort_workspace(const SelectJob& job, const DeviceLimits&) { return lay_out(job, 2, nullptr).bytes; }
 
 void batch_sort_run(const SelectJob& job, void* workspace, cudaStream_t stream) {
   if (job.rows == 0 || job.columns == 0) return;
@@ -241,7 +238,7 @@ void batch_sort_run(const SelectJob& job, void* workspace, cudaStream_t stream) 
   emit(job, by_low, 1 - by_low.set, by_low.set, w, stream);
 }
 
-std::size_t batch_sort_workspace_both(const SelectJob& rows, const SelectJob&) {
+std::size_t batch_sort_workspace_both(const SelectJob& rows, const SelectJob&, const DeviceLimits&) {
   return lay_out(rows, 3, nullptr).bytes;
 }
 

@@ -131,7 +131,7 @@ void launch(const SelectJob& job, void* workspace, cudaStream_t stream) {
 
 }  // namespace
 
-std::size_t insertion_workspace(const SelectJob& job) {
+std::size_t insertion_workspace(const SelectJob& job, const DeviceLimits&) {
   return in_shared(job) ? 0 : static_cast<std::size_t>(list_count(job)) * list_bytes(job);
 }
 

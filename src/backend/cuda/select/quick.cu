@@ -4,19 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cuda/base/check.cuh"
-#include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/select/entries.cuh"
 
 namespace libknng::cuda {
-
-DeviceLimits device_limits() {
-  int device = 0;
-  DeviceProperties properties;
-  check(cudaGetDevice(&device));
-  check(find_properties(device, properties));
-  return {properties.multiprocessors, properties.shared_bytes};
-}
 
 namespace {
 
@@ -74,8 +64,8 @@ int most_room(int length, int capacity) {
   return static_cast<int>(std::min<std::int64_t>(length, std::max({keep + 4 * threads, 3 * keep + 1024, sample})));
 }
 
-std::size_t quick_workspace(const SelectJob& job) {
-  return job.side == Side::rows ? quick_rows_workspace(job, 0) : quick_columns_workspace(job);
+std::size_t quick_workspace(const SelectJob& job, const DeviceLimits& limits) {
+  return job.side == Side::rows ? quick_rows_workspace(job, 0, limits) : quick_columns_workspace(job, limits);
 }
 
 void quick_run(const SelectJob& job, void* workspace, cudaStream_t stream) {

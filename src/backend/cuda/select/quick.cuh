@@ -30,17 +30,10 @@ int most_room(int length, int capacity);
 
 // How many threads work on a row: 1 warp, or 4, 8, 16, 32 (a block); 0: by the number of rows and what fits. For
 // benchmarks.
-std::size_t quick_rows_workspace(const SelectJob& job, int warps);
+std::size_t quick_rows_workspace(const SelectJob& job, int warps, const DeviceLimits& limits);
 void quick_rows(const SelectJob& job, int warps, void* workspace, cudaStream_t stream);
-std::size_t quick_columns_workspace(const SelectJob& job);
+std::size_t quick_columns_workspace(const SelectJob& job, const DeviceLimits& limits);
 void quick_columns(const SelectJob& job, void* workspace, cudaStream_t stream);
-
-// The current device.
-struct DeviceLimits {
-  int processors;
-  int shared_bytes;  // a block can have after asking for it
-};
-DeviceLimits device_limits();
 
 // Element of the list that the sample's i-th is: pieces of 8 neighbours, one read from memory each, at uneven distances
 // so that no period of the data can hide from them.

@@ -159,8 +159,8 @@ bool can_screen(const SelectJob& rows, const SelectJob& columns) {
 
 }  // namespace
 
-std::size_t quick_workspace_both(const SelectJob& rows, const SelectJob& columns) {
-  return std::max(quick_workspace(rows), quick_workspace(columns));
+std::size_t quick_workspace_both(const SelectJob& rows, const SelectJob& columns, const DeviceLimits& limits) {
+  return std::max(quick_workspace(rows, limits), quick_workspace(columns, limits));
 }
 
 void quick_run_both(const SelectJob& rows, const SelectJob& columns, void* workspace, cudaStream_t stream) {

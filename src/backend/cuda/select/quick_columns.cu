@@ -236,8 +236,7 @@ void launch_columns(const SelectJob& job, const StripLaunch& l, void* workspace,
 }  // namespace
 
 // For shorter columns as well.
-std::size_t quick_columns_workspace(const SelectJob& job) {
-  const DeviceLimits limits = device_limits();
+std::size_t quick_columns_workspace(const SelectJob& job, const DeviceLimits& limits) {
   if (enough_room(job.rows, job.capacity, 32, kSampledPart) <= room_in_shared(limits)) return 0;
   const std::int64_t blocks = std::min((job.columns + kStrip - 1) / kStrip, 2 * limits.processors);
   return static_cast<std::size_t>(blocks * kStrip * most_room(job.rows, job.capacity)) * sizeof(Key);

@@ -400,8 +400,7 @@ bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 ==
 }  // namespace
 
 // For shorter rows as well.
-std::size_t quick_rows_workspace(const SelectJob& job, int warps) {
-  const DeviceLimits limits = device_limits();
+std::size_t quick_rows_workspace(const SelectJob& job, int warps, const DeviceLimits& limits) {
   const int spilling = state_bytes(32) <= limits.shared_bytes ? 32 : 8;
   // What the plan would take rather than spill.
   const int last = warps != 0 ? warps : spilling == 32 ? 16 : 8;

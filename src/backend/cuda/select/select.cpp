@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/select/entries.cuh"
 
 namespace libknng::cuda {
@@ -18,6 +20,21 @@ constexpr std::array<Selector, 3> table{{
 }  // namespace
 
 std::span<const Selector> selectors() { return table; }
+
+DeviceLimits limits_of(int device) noexcept {
+  DeviceProperties properties;
+  if (find_properties(device, properties) != cudaSuccess) {
+    cudaGetLastError();
+    return {};
+  }
+  return {properties.multiprocessors, properties.shared_bytes};
+}
+
+DeviceLimits device_limits() {
+  int device = 0;
+  check(cudaGetDevice(&device));
+  return limits_of(device);
+}
 
 SelectJob square_of(const SelectJob& job, int first) {
   SelectJob square = job;

@@ -58,14 +58,25 @@ SelectJob square_of(const SelectJob& job, int first);
 constexpr int list_count(const SelectJob& job) { return job.side == Side::rows ? job.rows : job.columns; }
 constexpr int list_length(const SelectJob& job) { return job.side == Side::rows ? job.columns : job.rows; }
 
+// Of a device, what a selector's buffers go by.
+struct DeviceLimits {
+  int processors;
+  int shared_bytes;  // a block can have after asking for it
+};
+// Zeros where CUDA does not say: what is wrong with a device is found out when it is opened.
+DeviceLimits limits_of(int device) noexcept;
+// Of the current device.
+DeviceLimits device_limits();
+
 // What run() does is ordered by the stream. Launch failures are CudaErrors.
 struct Selector {
   const char* name;
-  std::size_t (*workspace_bytes)(const SelectJob&);  // device memory that run() may use; aligned as cudaMalloc does
+  // Of that device's memory, which run() may use; aligned as cudaMalloc does.
+  std::size_t (*workspace_bytes)(const SelectJob&, const DeviceLimits&);
   void (*run)(const SelectJob&, void* workspace, cudaStream_t);
   // Rows and columns of one tile at once, for selectors that gain by it; null: run() twice. The jobs differ in nothing
   // but side, first_id, admission, cutoffs, capacity and outputs.
-  std::size_t (*workspace_bytes_both)(const SelectJob& rows, const SelectJob& columns) = nullptr;
+  std::size_t (*workspace_bytes_both)(const SelectJob& rows, const SelectJob& columns, const DeviceLimits&) = nullptr;
   void (*run_both)(const SelectJob& rows, const SelectJob& columns, void* workspace, cudaStream_t) = nullptr;
   bool takes_squares = false;  // run() does; select() for those that do not
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "backend/admission.h"
 #include "backend/cuda/base/device_properties.cuh"
@@ -70,9 +71,13 @@ SelectJob largest_job(const knng_backend_problem& p, Side side, std::int64_t cap
 std::int64_t selector_bytes(const knng_backend_problem& p, std::int64_t capacity) {
   const Selector& selector = selector_of(p);
   const SelectJob rows = largest_job(p, Side::rows, capacity), columns = largest_job(p, Side::columns, capacity);
-  const std::size_t bytes = std::max(selector.workspace_bytes(rows), selector.workspace_bytes(columns));
-  return static_cast<std::int64_t>(
-      selector.workspace_bytes_both ? std::max(bytes, selector.workspace_bytes_both(rows, columns)) : bytes);
+  std::size_t bytes = 0;
+  for (const std::int32_t device : std::span(p.devices, static_cast<std::size_t>(p.device_count))) {
+    const DeviceLimits limits = limits_of(device);
+    bytes = std::max({bytes, selector.workspace_bytes(rows, limits), selector.workspace_bytes(columns, limits)});
+    if (selector.workspace_bytes_both) bytes = std::max(bytes, selector.workspace_bytes_both(rows, columns, limits));
+  }
+  return static_cast<std::int64_t>(bytes);
 }
 
 // ---- points in blocks
