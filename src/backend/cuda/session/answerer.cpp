@@ -11,17 +11,20 @@ namespace libknng::cuda {
 
 // Returns when the stream is done, or throws when the call was cancelled and the search on it knows.
 void Answerer::wait_unless_cancelled(SearchState* search, const Stream& beside) {
+  using Clock = std::chrono::steady_clock;
   constexpr std::chrono::microseconds kBetweenQuestions{100};
+  constexpr std::chrono::milliseconds kShort{2};  // to fall asleep and wake up would be much of it
   constexpr int kCancelled = 1;
   const Event done;
   done.record(context_.stream);
-  for (;; std::this_thread::sleep_for(kBetweenQuestions)) {
+  for (const auto begin = Clock::now();;) {
     if (problem_.cancelled(problem_.cancellation) != 0) {
       check(cudaMemcpyAsync(&search->cancelled, &kCancelled, sizeof kCancelled, cudaMemcpyHostToDevice, beside));
       beside.wait();
       throw Cancelled{};
     }
     if (done.is_reached()) return;
+    if (Clock::now() - begin > kShort) std::this_thread::sleep_for(kBetweenQuestions);
   }
 }
 
