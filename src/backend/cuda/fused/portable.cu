@@ -1,5 +1,6 @@
 // The fused kernel for compute capability 8.0 and later: products by mma.sync, operands by cp.async through a ring in
-// shared memory. Two blocks on a multiprocessor, so that one multiplies while the other compares.
+// shared memory. Two blocks on a multiprocessor that has shared memory for them, so that one multiplies while the other
+// compares; the 100 KiB of 8.6, 8.9 and 12.0 hold one.
 #include <algorithm>
 
 #include "backend/cuda/base/check.cuh"
@@ -18,7 +19,7 @@ constexpr int kSlabs = kWarpRows / 16, kEights = kWarpColumns / 8;
 constexpr int kTerms = 32;  // of a stage: 64 bytes of a point, halves or twice as many bytes
 constexpr int kPointBytes = kTerms * 2, kPieces = kPointBytes / 16;  // of 16 bytes
 constexpr int kStages = 3;
-constexpr int kPacketProducts = 16, kPacketsRoom = 32;  // 32 products were slower
+constexpr int kPacketProducts = 16, kPacketsRoom = 28;  // 32 products were slower
 static_assert(kBlockRows % kRows == 0 && kWarps == kRows / kWarpRows * kWarpsAcross);
 
 template <class Number>
@@ -32,6 +33,9 @@ struct Shared {
   Survivors::Space survivors[kWarps];
   std::uint16_t near[kWarps][kPacketsRoom * kPacketProducts];
 };
+
+// Of 8.0, which has 164 KiB, one of them taken for each block ("CUDA Programming Guide", compute capability 8.x).
+static_assert(2 * (sizeof(Shared<float>) + 1024) <= 164 * 1024);
 
 // Pieces of 16 bytes are swizzled, so that eight points' pieces lie in eight banks of 16 bytes. Eight points on it is
 // the same for the next: what a lane reads of all of them lies at fixed distances, and takes one register.
@@ -233,7 +237,9 @@ void launch(const FusedJob<Number>& job, int multiprocessors, cudaStream_t strea
   constexpr auto kernel = multiply_and_sift<kBoth, Number>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(sizeof(Shared<Number>))));
-  const int blocks = std::min(2 * multiprocessors, units(job) * (kBlockRows / kRows));
+  int resident = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, kThreads, sizeof(Shared<Number>)));
+  const int blocks = std::min(resident * multiprocessors, units(job) * (kBlockRows / kRows));
   kernel<<<static_cast<unsigned>(blocks), kThreads, sizeof(Shared<Number>), stream>>>(job);
   check_launch();
 }
