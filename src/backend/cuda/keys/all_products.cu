@@ -26,8 +26,13 @@ __global__ void copy_diagonal(const double* products, std::int64_t points, doubl
 void multiply_all(const double* x, std::int64_t points, std::int64_t dim, double* products, cublasHandle_t handle) {
   const double one = 1, zero = 0;
   const auto n = static_cast<int>(points), d = static_cast<int>(dim);
+  // In fp64 itself, whatever the environment lets cuBLAS emulate: the keys' bound is that of its sums.
+  cublasMath_t before{};
+  check(cublasGetMathMode(handle, &before));
+  check(cublasSetMathMode(handle, CUBLAS_PEDANTIC_MATH));
   // cuBLAS counts column by column: x is its transposed matrix, and its lower half is our upper one.
   check(cublasDsyrk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, n, d, &one, x, d, &zero, products, n));
+  check(cublasSetMathMode(handle, before));
 }
 
 void all_products(const AllProductsJob& job, cublasHandle_t handle, cudaStream_t stream) {
