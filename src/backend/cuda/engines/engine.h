@@ -100,7 +100,7 @@ inline constexpr std::array<knng_backend_rung, 1> kByteRungs = {{{KNNG_RUNG_FILT
 inline constexpr std::int64_t kPointsForBoxes[] = {8'000,  8'000,   8'000,   10'000,   25'000,
                                                    70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
-inline constexpr double kNeighboursForBoxes = 10, kNeighboursOfAsMany = 64;
+inline constexpr double kNeighboursForBoxes = 10, kNeighboursToDouble = 64;
 // Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers. Of more than a
 // few neighbours lists that are young accept much. That ends soon enough to pay from so many columns on, and some for
 // each neighbour; among few, of queries and on several devices, it costs little. Among fewer still, and where a graph
@@ -108,7 +108,7 @@ inline constexpr double kNeighboursForBoxes = 10, kNeighboursOfAsMany = 64;
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
 inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000;
-inline constexpr std::int64_t kManyPoints = 24'000, kManyPointsOfNeighbour = 48;
+inline constexpr std::int64_t kManyPoints = 24'000, kManyPointsEach = 48;
 // A graph on one device is in few tiles in memory. Those on the diagonal have each pair twice, but with fewer tiles
 // there are fewer products, selections and merges. With more coordinates together the product counts: sooner where few
 // neighbours are selected and merged, never where lists have such a share of the points that their keys take longer.
@@ -194,7 +194,7 @@ inline bool registers_pay(const knng_backend_problem& p, std::int64_t most_dimen
   if (!are_many(p) || p.columns.dim > most_dimensions || p.k > kMostInRegisters) return false;
   if (p.columns.count < kFewestPoints || is_one_tile(p)) return false;
   return p.k <= kFewNeighbours || p.columns.count <= kFewPoints ||
-         p.columns.count >= kManyPoints + kManyPointsOfNeighbour * p.k;
+         p.columns.count >= kManyPoints + kManyPointsEach * p.k;
 }
 inline bool registers_pay_for_bytes(const knng_backend_problem& p) { return registers_pay(p, 2 * kRegistersPay); }
 // For 20 neighbours of 1,533,876 normally distributed rows of 295 values, rounded to bytes, 99 keys a row are
@@ -236,7 +236,7 @@ inline bool boxes_pay(const knng_backend_problem& p) {
   if (!are_many(p)) return false;
   if (!has_filter(p)) return true;
   if (p.columns.dim > kBoxesPay) return false;
-  const double more = std::max(static_cast<double>(p.k) - kNeighboursForBoxes, 0.0) / kNeighboursOfAsMany;
+  const double more = std::max(static_cast<double>(p.k) - kNeighboursForBoxes, 0.0) / kNeighboursToDouble;
   const double points = (1 + more) * static_cast<double>(kPointsForBoxes[p.columns.dim]);
   const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
   return !multiplies(p) || pairs >= points * points;
