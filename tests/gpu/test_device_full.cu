@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/cuda/base/memory_pool.cuh"
+#include "backend/cuda/base/stream.cuh"
 #include "knng.h"
 #include "tests/gpu/gpu.cuh"
 #include "tests/gpu/graphs.cuh"
