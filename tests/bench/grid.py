@@ -5,11 +5,13 @@
     /usr/bin/python3 tests/bench/grid.py -b .build --cells 50:8:5,200:2:10 --calls 2000 --json small.json
     /usr/bin/python3 tests/bench/grid.py -b .build -n 1000000 -d 2,3 -k 10 --data uniform,clusters,line,lattice,equal
     python3 tests/bench/grid.py -b .build --on cuda:0 -n 1000,10000,100000 -d 2,8,32,128,512,2048 -k 1,10,100,1000
+    python3 tests/bench/grid.py -b .build --on cuda:0 --queries 2000 -n 5000,100000 -d 32,512 -k 10
 
 A call is all there is from a float32 array to all lists: libknng's handle is made, rows are borrowed, the graph is
 built and viewed, and both are destroyed; the others make their tree or index and search all rows for k + 1, since they
 find the row itself too. libknng's call is one C function (library_call.c), as nanoflann's is, with device=cpu and its
 proof; the others prove nothing.
+With --queries M so many other rows ask for k of the n, in place of the graph.
 With --on rows are a tensor of PyTorch on that GPU, the graph stays there, and the peers are PyTorch (a product and
 topk(), as many rows at a time as make 2^28 pairs) and, where it is installed, FAISS for GPUs.
 
@@ -61,6 +63,7 @@ def arguments():
     parser.add_argument("-n", type=numbers, default=[200, 1000, 5000, 20000], help="rows, separated by commas")
     parser.add_argument("-d", type=numbers, default=[2, 8, 32, 128, 512], help="dimensions")
     parser.add_argument("-k", type=numbers, default=[1, 10, 100], help="neighbours; those above n - 1 are left out")
+    parser.add_argument("--queries", type=int, default=0, metavar="M", help="that ask, in place of the rows themselves")
     parser.add_argument("--cells", help="N:D:K, separated by commas, in place of the grid")
     parser.add_argument("--data", default="uniform", help=f"separated by commas: {', '.join(DATA)}")
     parser.add_argument("--on", metavar="cuda:N", help="rows and graphs are on that GPU")
@@ -158,22 +161,26 @@ except ImportError as without:
 class Call(ctypes.Structure):
     """As library_call.c has it."""
 
-    _fields_ = [("rows", ctypes.POINTER(c.Matrix)), ("settings", ctypes.POINTER(ctypes.c_char_p)),
+    _fields_ = [("rows", ctypes.POINTER(c.Matrix)), ("queries", ctypes.POINTER(c.Matrix)), ("settings", ctypes.POINTER(ctypes.c_char_p)),
                 ("k", ctypes.c_int64), ("handle", ctypes.c_void_p), ("graph", ctypes.c_void_p), ("ids", c.Matrix),
                 ("values", c.Matrix)]
+
+
+def matrix_of(x):
+    place = {"space": 2, "device": x.device.index, "data": x.data_ptr()} if ARGS.on else {"space": 1,
+                                                                                        "data": x.ctypes.data}
+    return c.Matrix(dtype=0x220, rows=len(x), cols=x.shape[1], row_stride=x.shape[1], col_stride=1, **place)
 
 
 class Libknng:
     """One call through ctypes, as for nanoflann: what a C program does."""
 
-    def __init__(self, x, k, settings=()):
-        self.k, self.rows, self.x = k, len(x), x
-        place = {"space": 2, "device": x.device.index, "data": x.data_ptr()} if ARGS.on else {"space": 1,
-                                                                                            "data": x.ctypes.data}
-        matrix = c.Matrix(dtype=0x220, rows=len(x), cols=x.shape[1], row_stride=x.shape[1], col_stride=1, **place)
+    def __init__(self, x, k, settings=(), q=None):
+        self.k, self.rows, self.kept = k, len(x), (x, q)
+        rows, queries = (None if m is None else ctypes.pointer(matrix_of(m)) for m in (x, q))
         where = (f"device={ARGS.on}", "graph=device") if ARGS.on else ("device=cpu",)
         words = [word for s in (*where, "metric=sqeuclidean", *settings) for word in s.encode().split(b"=", 1)]
-        self.call = Call(ctypes.pointer(matrix), (ctypes.c_char_p * (len(words) + 1))(*words), k)
+        self.call = Call(rows, queries, (ctypes.c_char_p * (len(words) + 1))(*words), k)
         self.at = ctypes.byref(self.call)
 
     def require(self, status):
@@ -191,10 +198,10 @@ class Libknng:
         CALLS.close_call(self.at)
 
     def engine(self):
-        """What ran, once its result has been compared with the definition."""
+        """What ran, once its result has been compared with the definition (of queries it is not)."""
         self.open()
-        wrong = ctypes.c_int64()
-        if lib.knng_check(self.call.handle, self.call.graph, 10, None, ctypes.byref(wrong), None) or wrong.value >= 0:
+        wrong = ctypes.c_int64(-1)
+        if not ARGS.queries and lib.knng_check(self.call.handle, self.call.graph, 10, None, ctypes.byref(wrong), None) or wrong.value >= 0:
             sys.exit(f"libknng: row {wrong.value} is wrong: {lib.knng_last_error().decode()}")
         text = ctypes.create_string_buffer(64)
         lib.knng_graph_text(self.call.graph, b"engine", text, 64, None, None)
@@ -212,40 +219,46 @@ class Libknng:
         return pairs / (self.rows * (self.rows - 1) / 2)
 
 
-def faiss_knn(x, k):
+def asked(x, k, q):
+    """Who asks, and for how many: of a graph all rows, which find themselves, too."""
+    return (x, k + 1) if q is None else (q, k)
+
+
+def faiss_knn(x, k, q=None):
     import faiss
 
     faiss.omp_set_num_threads(THREADS)
-    return lambda: faiss.knn(x, x, k + 1)
+    who, count = asked(x, k, q)
+    return lambda: faiss.knn(who, x, count)
 
 
-def sklearn_brute(x, k):
+def sklearn_brute(x, k, q=None):
     from sklearn.neighbors import NearestNeighbors
 
     def call():
         model = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="sqeuclidean", n_jobs=THREADS)
-        return model.fit(x).kneighbors()  # without a query it leaves out the row itself
+        return model.fit(x).kneighbors(q)  # without a query it leaves out the row itself
 
     return call if len(x) <= SKLEARN_ROWS else None
 
 
-def sklearn_tree(x, k):
+def sklearn_tree(x, k, q=None):
     from sklearn.neighbors import KDTree
 
-    return (lambda: KDTree(x).query(x, k + 1)) if x.shape[1] <= TREE_DIMS else None
+    return (lambda: KDTree(x).query(*asked(x, k, q))) if x.shape[1] <= TREE_DIMS else None
 
 
-def scipy_tree(x, k):
+def scipy_tree(x, k, q=None):
     from scipy.spatial import cKDTree
 
-    return (lambda: cKDTree(x).query(x, k + 1, workers=THREADS)) if x.shape[1] <= TREE_DIMS else None
+    return (lambda: cKDTree(x).query(*asked(x, k, q), workers=THREADS)) if x.shape[1] <= TREE_DIMS else None
 
 
 def nanoflann_library(folder):
     return compiled(folder, "c++", "nanoflann_knn.cpp", "-march=native", "-fopenmp").nanoflann_knn
 
 
-def nanoflann_tree(x, k):
+def nanoflann_tree(x, k, q=None):
     n, d = x.shape
     sizes = [ctypes.c_size_t(s) for s in (n, d, k + 1)]
 
@@ -255,38 +268,40 @@ def nanoflann_tree(x, k):
         NANOFLANN(at[0], *sizes, THREADS, at[1], at[2])
         return distances, ids
 
-    return call if d <= TREE_DIMS else None
+    return call if d <= TREE_DIMS and q is None else None
 
 
-def torch_topk(x, k):
+def torch_topk(x, k, q=None):
     import torch
 
-    n = len(x)
-    together = max(1, TORCH_PAIRS // n)
+    who, count = asked(x, k, q)
+    together = max(1, TORCH_PAIRS // len(x))
 
     def call():
         squares = (x * x).sum(1)
+        of_who = squares if q is None else (q * q).sum(1)
         parts = []
-        for first in range(0, n, together):
-            rows = x[first:first + together]
+        for first in range(0, len(who), together):
+            rows = who[first:first + together]
             keys = torch.addmm(squares[None, :], rows, x.T, alpha=-2)
-            values, ids = torch.topk(keys, k + 1, dim=1, largest=False)
-            parts.append((values.add_(squares[first:first + together, None]), ids))
+            values, ids = torch.topk(keys, count, dim=1, largest=False)
+            parts.append((values.add_(of_who[first:first + together, None]), ids))
         torch.cuda.synchronize()
         return parts
 
-    return call if k < n else None
+    return call if count <= len(x) else None
 
 
-def faiss_gpu(x, k):
+def faiss_gpu(x, k, q=None):
     import faiss
     import faiss.contrib.torch_utils
     import torch
 
     resources = faiss.StandardGpuResources()
+    who, count = asked(x, k, q)
 
     def call():
-        found = faiss.knn_gpu(resources, x, x, k + 1)
+        found = faiss.knn_gpu(resources, who, x, count)
         torch.cuda.synchronize()
         return found
 
@@ -376,13 +391,15 @@ def summary(times):
 
 
 def measure(data, n, d, k, peers):
-    count = max(2, min(MOST_INPUTS, INPUT_VALUES // (n * d)))
-    inputs = [placed(DATA[data](np.random.default_rng(seed), n, d)) for seed in range(1, count + 1)]
-    ours = [Libknng(x, k, ARGS.set) for x in inputs]
-    cell = {"data": data, "n": n, "d": d, "k": k, "inputs": count, "engine": ours[0].engine()}
+    rows = n + ARGS.queries
+    count = max(2, min(MOST_INPUTS, INPUT_VALUES // (rows * d)))
+    inputs = [placed(DATA[data](np.random.default_rng(seed), rows, d)) for seed in range(1, count + 1)]
+    inputs = [(x[:n], x[n:]) if ARGS.queries else (x, None) for x in inputs]
+    ours = [Libknng(x, k, ARGS.set, q) for x, q in inputs]
+    cell = {"data": data, "n": n, "queries": ARGS.queries, "d": d, "k": k, "inputs": count, "engine": ours[0].engine()}
     calls, firsts = {"libknng": rotating(ours)}, {}
     for name in peers:
-        of_inputs = [PEERS[name](x, k) for x in inputs]
+        of_inputs = [PEERS[name](x, k, q) for x, q in inputs]
         if of_inputs[0]:
             calls[name] = rotating(of_inputs)
             firsts[name] = first_calls(calls[name])
@@ -391,8 +408,8 @@ def measure(data, n, d, k, peers):
             del calls[name]
     cell["first"] = firsts
     cell["times"] = {name: summary(t) for name, t in take_turns(calls).items()}
-    if 8 * k > n and not ARGS.on:
-        direct = Libknng(inputs[0], 1, ("engine=direct",))
+    if 8 * k > n and not ARGS.on and not ARGS.queries:
+        direct = Libknng(inputs[0][0], 1, ("engine=direct",))
         first_calls(direct)
         cell["floor"] = min(timed(direct) for _ in range(3)) * ours[0].listed_share()
     return cell
