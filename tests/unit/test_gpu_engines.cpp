@@ -117,11 +117,40 @@ void graphs(void**) {
   }
 }
 
-// Queries count by their pairs.
+// Queries count by their pairs, too.
 void queries(void**) {
-  assert_string_equal(choice(problem_of(100, 1'000'000, 3, 10)), "tree");
-  assert_string_equal(choice(problem_of(100, 100'000, 3, 10)), "fused");
-  assert_string_equal(choice(problem_of(100'000, 1'000'000, 6, 10)), "tree");
+  struct {
+    std::int64_t rows, columns, dim, k;
+    const char* fastest;
+  } const cells[] = {{100, 1'000'000, 3, 10, "tree"},        {100, 100'000, 3, 10, "tiled"},
+                     {100'000, 1'000'000, 6, 10, "tree"},    {100, 5'000, 32, 10, "direct"},
+                     {100, 400'000, 512, 10, "tiled"},       {1'000, 100'000, 32, 10, "tiled"},
+                     {1'000, 400'000, 32, 10, "fused"},      {50'000, 5'000, 32, 32, "tiled"},
+                     {10'000, 25'000, 32, 1, "fused"},       {10'000, 5'000, 32, 300, "tiled"},
+                     {50'000, 40'000, 512, 100, "tiled"},    {10'000, 65'536, 32, 100, "fused"},
+                     {2'000, 65'536, 32, 100, "tiled"},      {50'000, 65'536, 32, 300, "tiled"},
+                     {10'000, 100'000, 32, 300, "fused"},    {50'000, 100'000, 512, 1'000, "tiled"},
+                     {50'000, 160'000, 512, 1'000, "fused"}, {10'000, 300'000, 4'096, 40, "tiled"}};
+  for (const auto& cell : cells) {
+    const char* const chosen = choice(problem_of(cell.rows, cell.columns, cell.dim, cell.k));
+    if (std::strcmp(chosen, cell.fastest) != 0)
+      print_message("%lld of %lld x %lld, k = %lld: %s, not %s\n", static_cast<long long>(cell.rows),
+                    static_cast<long long>(cell.columns), static_cast<long long>(cell.dim),
+                    static_cast<long long>(cell.k), chosen, cell.fastest);
+    assert_string_equal(chosen, cell.fastest);
+  }
+}
+
+// Two devices have more to begin with.
+void graphs_on_two_devices(void**) {
+  constexpr Cell kCells[] = {{12'000, 512, 10, "tiled"}, {40'000, 128, 10, "tiled"},  {40'000, 512, 100, "tiled"},
+                             {70'000, 32, 10, "fused"},  {70'000, 512, 100, "fused"}, {100'000, 128, 100, "fused"},
+                             {400'000, 512, 10, "fused"}};
+  for (const Cell& cell : kCells) {
+    knng_backend_problem p = problem_of(cell.n, cell.n, cell.dim, cell.k);
+    p.device_count = 2;
+    assert_string_equal(choice(p), cell.fastest);
+  }
 }
 
 // Sums take as long for few points as boxes, and there is nothing beside canonical keys without either.
@@ -168,8 +197,12 @@ void bytes(void**) {
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(graphs),     cmocka_unit_test(rounded_bytes),
-                              cmocka_unit_test(long_lists), cmocka_unit_test(bytes),
-                              cmocka_unit_test(queries),    cmocka_unit_test(metrics_without_products)};
+  const CMUnitTest tests[] = {cmocka_unit_test(graphs),
+                              cmocka_unit_test(graphs_on_two_devices),
+                              cmocka_unit_test(rounded_bytes),
+                              cmocka_unit_test(bytes),
+                              cmocka_unit_test(long_lists),
+                              cmocka_unit_test(queries),
+                              cmocka_unit_test(metrics_without_products)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -101,14 +101,17 @@ inline constexpr std::int64_t kPointsForBoxes[] = {8'000,  8'000,   8'000,   10'
                                                    70'000, 200'000, 700'000, 1'500'000};
 inline constexpr std::int64_t kBoxesPay = std::ssize(kPointsForBoxes) - 1;
 inline constexpr double kNeighboursForBoxes = 10, kNeighboursToDouble = 64;
-// Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers. Of more than a
-// few neighbours lists that are young accept much. That ends soon enough to pay from so many columns on, and some for
-// each neighbour; among few, of queries and on several devices, it costs little. Among fewer still, and where a graph
-// is one tile, tiles in memory take fewer launches.
+// Up to so many dimensions (of bytes twice as many) and neighbours products are compared in registers.
 inline constexpr std::int64_t kRegistersPay = 3072, kMostInRegisters = 1024;
 inline constexpr std::int64_t kFewNeighbours = 32;
-inline constexpr std::int64_t kFewestPoints = 2'500, kFewPoints = 15'000;
-inline constexpr std::int64_t kManyPoints = 24'000, kManyPointsEach = 48;
+// Among so many columns, and pairs: of fewer, tiles in memory take fewer launches. Lists that are young accept much,
+// which ends later where they have many neighbours.
+struct EnoughForRegisters {
+  std::int64_t columns_for_few, columns_for_many, columns_each;  // up to kFewNeighbours; beyond, and for each of them
+  double pairs;
+};
+inline constexpr EnoughForRegisters kGraphOfOneDevice{0, 24'000, 48, 0}, kGraphOfSeveral{50'000, 50'000, 0, 0},
+    kQueries{20'000, 40'000, 100, 2.5e8};
 // A graph on one device is in few tiles in memory. Those on the diagonal have each pair twice, but with fewer tiles
 // there are fewer products, selections and merges. With more coordinates together the product counts: sooner where few
 // neighbours are selected and merged, never where lists have such a share of the points that their keys take longer.
@@ -173,9 +176,11 @@ inline Refusal refuse_wide_values(const knng_backend_problem& p) {
 inline bool has_filter(const knng_backend_problem& p) {
   return !refuse_dim(p).text && (multiplies(p) || (adds(p) && !refuse_wide_values(p).text));
 }
+inline double pairs_of(const knng_backend_problem& p) {
+  return static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
+}
 inline bool are_many(const knng_backend_problem& p) {
-  const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
-  return pairs >= kFewPairs || pairs * static_cast<double>(p.columns.dim) > kFewCoordinates;
+  return pairs_of(p) >= kFewPairs || pairs_of(p) * static_cast<double>(p.columns.dim) > kFewCoordinates;
 }
 inline std::int64_t all_pairs(const knng_backend_problem&) { return std::numeric_limits<std::int64_t>::max(); }
 inline std::int64_t pairs_in_few_tiles(const knng_backend_problem& p) {
@@ -185,16 +190,18 @@ inline std::int64_t pairs_in_few_tiles(const knng_backend_problem& p) {
 }
 inline std::int64_t no_pairs(const knng_backend_problem&) { return 0; }
 inline bool is_one_tile(const knng_backend_problem& p) {
-  const double points = static_cast<double>(p.rows.count);
   const std::int64_t most = std::min(pairs_in_few_tiles(p), kPairsInMemory);
-  return p.square != 0 && p.device_count <= 1 && points * points <= static_cast<double>(most);
+  return p.square != 0 && p.device_count <= 1 && pairs_of(p) <= static_cast<double>(most);
 }
 // Comparing costs less than writing and reading where dimensions are few, and lists that are not long leave few pairs.
 inline bool registers_pay(const knng_backend_problem& p, std::int64_t most_dimensions) {
-  if (!are_many(p) || p.columns.dim > most_dimensions || p.k > kMostInRegisters) return false;
-  if (p.columns.count < kFewestPoints || is_one_tile(p)) return false;
-  return p.k <= kFewNeighbours || p.columns.count <= kFewPoints ||
-         p.columns.count >= kManyPoints + kManyPointsEach * p.k;
+  if (!are_many(p) || p.columns.dim > most_dimensions || p.k > kMostInRegisters || is_one_tile(p)) return false;
+  const EnoughForRegisters& enough = p.square == 0        ? kQueries
+                                     : p.device_count > 1 ? kGraphOfSeveral
+                                                          : kGraphOfOneDevice;
+  const bool few = p.k <= kFewNeighbours;
+  return p.columns.count >= (few ? enough.columns_for_few : enough.columns_for_many + enough.columns_each * p.k) &&
+         pairs_of(p) >= enough.pairs;
 }
 inline bool registers_pay_for_bytes(const knng_backend_problem& p) { return registers_pay(p, 2 * kRegistersPay); }
 // For 20 neighbours of 1,533,876 normally distributed rows of 295 values, rounded to bytes, 99 keys a row are
@@ -212,9 +219,8 @@ inline bool rounds_to_bytes(const knng_backend_problem& p) {
 // Products in fp16 of clustered points of so many dimensions leave several times k candidates as well. A sample tells,
 // if there is one.
 inline bool may_take_long_lists(const knng_backend_problem& p) {
-  const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
   return p.square != 0 && p.k <= kFewNeighbours && p.blocks_held == 0 && p.columns.dim >= kRoundedBytesFrom &&
-         p.rows.count >= kFewestRowsSampledFrom && pairs >= kPairsWorthSampling;
+         p.rows.count >= kFewestRowsSampledFrom && pairs_of(p) >= kPairsWorthSampling;
 }
 // Of bytes comparing pays up to twice as many dimensions. Where fp16 follows, it takes little longer than in memory.
 inline bool registers_pay(const knng_backend_problem& p) {
@@ -238,8 +244,7 @@ inline bool boxes_pay(const knng_backend_problem& p) {
   if (p.columns.dim > kBoxesPay) return false;
   const double more = std::max(static_cast<double>(p.k) - kNeighboursForBoxes, 0.0) / kNeighboursToDouble;
   const double points = (1 + more) * static_cast<double>(kPointsForBoxes[p.columns.dim]);
-  const double pairs = static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
-  return !multiplies(p) || pairs >= points * points;
+  return !multiplies(p) || pairs_of(p) >= points * points;
 }
 
 }  // namespace engine_lines
