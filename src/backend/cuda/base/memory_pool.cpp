@@ -15,7 +15,7 @@ namespace {
 
 // Of a device: as many as a session, its results and some others hold at a time.
 constexpr std::ptrdiff_t kMostKept = 4;
-constexpr std::int64_t kShareKept = 32, kMostBytesKept = std::int64_t{4} << 30;
+constexpr std::int64_t kShareKept = 24, kMostBytesKept = std::int64_t{5} << 30;
 
 struct KeptPool {
   unsigned long long context;
