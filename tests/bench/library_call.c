@@ -6,7 +6,7 @@
 
 struct call {
   const knng_matrix *rows, *queries; /* no queries: the graph */
-  const char* const* settings; /* key, value, key, value, ..., NULL */
+  const char* const* settings;       /* key, value, key, value, ..., NULL */
   int64_t k;
   knng* handle; /* what open_call() makes, and close_call() destroys */
   knng_graph* graph;
