@@ -204,10 +204,9 @@ void a_device_nearly_full() {
       const auto free = static_cast<std::int64_t>(settled_free_bytes() + kept_bytes(0));
       expect(free < with_room.device_bytes, "%s: %lld bytes are still free", metric, static_cast<long long>(free));
       const knng_plan plan = planned(h, metric);
-      expect(plan.device_bytes > 0 && plan.device_bytes <= free && plan.tile_rows < with_room.tile_rows,
-             "%s: %lld bytes are planned, %lld are free; tiles of %lld rows", metric,
-             static_cast<long long>(plan.device_bytes), static_cast<long long>(free),
-             static_cast<long long>(plan.tile_rows));
+      // Smaller tiles, or points in blocks: what is planned fits.
+      expect(plan.device_bytes > 0 && plan.device_bytes <= free, "%s: %lld bytes are planned, %lld are free", metric,
+             static_cast<long long>(plan.device_bytes), static_cast<long long>(free));
       expect(built(h, kK, metric) == expected, "%s: another graph on a full device", metric);
     }
     expect(built(h, kK, metric) == expected, "%s: another graph when there is room again", metric);
