@@ -4,8 +4,8 @@
     /usr/bin/python3 make_wheel.py FOLDER             # a wheel of Python alone, for the system's library
 
 Needs setuptools, wheel and binutils, and no network. The wheel's tag is what the library's symbols ask for: the oldest
-manylinux on which they are all there. The formats library is left out, as NumPy reads and writes .npz; the HDF5 and CUDA
-libraries are found where they are installed. No libgomp is inside: the library's threads are its own, and it needs no OpenMP.
+manylinux on which they are all there. The formats library is left out, since it needs libzip, which no manylinux has; the
+HDF5 and CUDA libraries are found where they are installed. No libgomp is inside: the library's threads are its own, and it needs no OpenMP.
 """
 from __future__ import annotations
 

@@ -5,14 +5,20 @@ library. A callback that the library calls ten times a second gives it the occas
 there would be printed and lost, even inside `try`: ctypes has no frame that could catch what comes before the first
 line. So while a call runs every handler written in Python is wrapped: what it raises is kept, the library is asked to
 stop, and the exception goes on its way when the call has returned.
+
+When the interpreter ends, calls of daemon threads are stopped and waited for. Python ends a thread that calls it after
+that inside of the call, and with it the process: the library's frames are no place to end a thread.
 """
 from __future__ import annotations
 
+import atexit
 import ctypes
 import logging
+import os
 import signal
 import sys
 import threading
+import time
 from _signal import getsignal  # signal.getsignal() looks each of its 62 answers up in an enumeration
 from typing import Any, Callable, Mapping, Optional, Protocol, Union
 
@@ -157,6 +163,43 @@ class _Signals:
                 self._raised.append(raised)
 
 
+class _Ending:
+    """Calls of other threads than the main one, and what becomes of them when the interpreter ends."""
+
+    #: A stop is noticed within a second. Who does not notice it for so long is left to Python.
+    SECONDS = 30
+
+    def __init__(self) -> None:
+        self._running: dict[int, ctypes.c_int32] = {}
+        self._ends = False
+        atexit.register(self._end)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._running.clear)  # their threads are not in the child
+
+    def enter(self, stop: ctypes.c_int32) -> None:
+        if threading.current_thread() is threading.main_thread():
+            return
+        self._running[id(stop)] = stop
+        if self._ends:
+            stop.value = 1
+
+    def leave(self, stop: ctypes.c_int32) -> None:
+        """Ends the thread, silently, if its call was stopped for the interpreter's end."""
+        if self._running.pop(id(stop), None) is not None and self._ends:
+            raise SystemExit
+
+    def _end(self) -> None:
+        self._ends = True
+        for stop in list(self._running.values()):
+            stop.value = 1
+        until = time.monotonic() + self.SECONDS
+        while self._running and time.monotonic() < until:
+            time.sleep(0.01)
+
+
+_ending = _Ending()
+
+
 def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 0,
         names: Optional[Mapping[str, str]] = None, first_row: int = 0) -> None:
     """Calls a long function of the library. One of `arguments` is CONTROL, where it takes its knng_control; the
@@ -189,8 +232,10 @@ def run(name: str, *arguments: Any, progress: Progress = None, max_bytes: int = 
     here = [ctypes.byref(control) if argument is CONTROL else argument for argument in arguments]
     with _Signals(stop, raised):
         try:
+            _ending.enter(stop)
             status = getattr(lib, name)(*here, ctypes.byref(error))
         finally:
+            _ending.leave(stop)
             if bar is not None:
                 try:
                     bar.end(status == 0 and not raised)

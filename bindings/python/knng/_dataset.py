@@ -12,10 +12,11 @@ from . import _declarations as c
 from . import _rows
 from ._control import CONTROL, Progress, run
 from ._dtypes import numpy_dtype
+from ._errors import RangeError
 from ._graph import Graph
 from ._handle import Handle
 from ._library import call, lib, text
-from ._settings import integer, setting_text, settings
+from ._settings import file_name, integer, setting_text, settings
 
 
 #: What other packages call a setting, or have as an argument that nothing here answers to.
@@ -93,7 +94,7 @@ class DataSet:
             self._set(settings)
             if files:
                 for file in files:
-                    run("knng_add_file", h, os.fsencode(file), CONTROL, progress=progress, names={"path": "x"})
+                    run("knng_add_file", h, file_name(file, "x"), CONTROL, progress=progress, names={"path": "x"})
             elif _rows.is_sparse(x):
                 if 0 in x.shape:
                     raise ValueError(f"x needs at least one row and one column, it has shape {x.shape}")
@@ -112,7 +113,9 @@ class DataSet:
         for key, value in settings.items():
             if key in _ELSEWHERE:
                 raise TypeError(f"{key} is no setting: {_ELSEWHERE[key]}")
-            if value is not None:
+            if value is None:
+                text("knng_get", self._handle.pointer, key)  # refuses what is none
+            else:
                 call("knng_set", self._handle.pointer, key.encode(), setting_text(key, value), names={"key": key})
 
     def _read_shape(self) -> Tuple[int, int, int]:
@@ -192,7 +195,7 @@ class DataSet:
             if _is_file(query):
                 if leave_out is not None:
                     raise TypeError("leave_out goes with queries in memory, not with those of a file")
-                run("knng_query_file", h, os.fsencode(query), k, CONTROL, graph.out(), progress=progress,
+                run("knng_query_file", h, file_name(query, "query"), k, CONTROL, graph.out(), progress=progress,
                     names={"path": "query", "rows": "x"})
             else:
                 query, _ = _rows.of_anndata(query)
@@ -220,8 +223,12 @@ class DataSet:
             The first row that differs, which may be 0, or None: ask `check(graph) is None`.
         """
         wrong = ctypes.c_int64()
+        if not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a knng.Graph, not {type(graph).__name__}")
         told = {name: said for name, said in graph.info.items()
                 if name in ("metric", "p", "value", "self") and said not in ("", "unknown")}
+        if "metric" in told:
+            told.setdefault("p", "auto")  # not this data set's, which goes with its metric
         with self.with_settings(**told) as own, own._handle as h, graph._handle as g:
             run("knng_check", h, g, integer(sample, "sample"), CONTROL, ctypes.byref(wrong), progress=progress,
                 names={"g": "graph", "rows": "x"})
@@ -230,6 +237,9 @@ class DataSet:
     def read(self, first: int = 0, count: Optional[int] = None, dtype: Any = None) -> np.ndarray[Any, Any]:
         """A copy of some rows, in any dtype that holds their values."""
         first = integer(first, "first")
+        if not 0 <= first < self._shape[0]:
+            raise RangeError(f"first={first} must be in 0 to {self._shape[0] - 1}", argument="first", given=first,
+                             limit=self._shape[0] - 1)
         count = self._shape[0] - first if count is None else integer(count, "count")
         rows = np.empty((max(count, 0), self._shape[1]), self.dtype if dtype is None else dtype)
         with self._handle as h:

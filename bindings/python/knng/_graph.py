@@ -13,10 +13,10 @@ from . import _declarations as c
 from . import _rows
 from ._control import CONTROL, Progress, run
 from ._dtypes import HOST, numpy_dtype
-from ._errors import BudgetError, RangeError, StateError, UnsupportedError
+from ._errors import BudgetError, RangeError, StateError
 from ._handle import Handle
 from ._library import call, text
-from ._settings import integer, setting_text, statistics
+from ._settings import file_name, integer, setting_text, statistics, word
 from ._shared import Shared, shown
 from ._sparse import Sparse
 
@@ -88,8 +88,9 @@ class Graph:
         ids = _rows.view_of_ids(indices, "indices")
         values = None if distances is None else _rows.view(distances, "distances")
         handle = Handle("knng_graph_destroy", "graph")
-        call("knng_graph_import", handle.out(), ctypes.byref(ids.matrix), values and ctypes.byref(values.matrix), base,
-             ids.matrix.rows if columns is None else columns, int(columns is None), names={"ids": "indices", "values": "distances"})
+        call("knng_graph_import", handle.out(), ctypes.byref(ids.matrix), values and ctypes.byref(values.matrix),
+             integer(base, "base"), ids.matrix.rows if columns is None else integer(columns, "columns"),
+             int(columns is None), names={"ids": "indices", "values": "distances"})
         facts = b"".join(b"text.%s=%s\n" % (name.encode(), setting_text(name, told).replace(b"\n", b"\\n"))
                          for name, told in (("metric", metric), ("p", p), ("value", value)) if told is not None)
         if facts:
@@ -193,7 +194,7 @@ class Graph:
         """
         numbers = np.empty(self.shape[1] if what == "indegree" else self.shape[0], np.int64)
         with self._handle as g:
-            call("knng_graph_rows", g, what.encode(), ctypes.byref(_rows.writable(numbers)))
+            call("knng_graph_rows", g, word(what, "what"), ctypes.byref(_rows.writable(numbers)))
         return numbers
 
     def summary(self) -> str:
@@ -236,7 +237,7 @@ class Graph:
         dtypes = ids, self._value_dtype if distances is None else distances
         to_ids, to_values = (np.empty(lists, dtype, order=order) for dtype in dtypes)  # type: ignore[call-overload]
         with self._handle as g:
-            call("knng_graph_copy", g, base, ctypes.byref(_rows.writable(to_ids)),
+            call("knng_graph_copy", g, integer(base, "base"), ctypes.byref(_rows.writable(to_ids)),
                  ctypes.byref(_rows.writable(to_values)), names={"values": "distances"})
         return to_ids, to_values
 
@@ -279,7 +280,7 @@ class Graph:
         """
         handle = Handle("knng_sparse_destroy", "sparse matrix")
         with self._handle as g:
-            run("knng_graph_sparse", g, rule.encode(), CONTROL, handle.out(), progress=progress,
+            run("knng_graph_sparse", g, word(rule, "rule"), CONTROL, handle.out(), progress=progress,
                 max_bytes=integer(max_bytes, "max_bytes"),
                 names={"control": "max_bytes"})
         return Sparse._of(handle)
@@ -372,37 +373,22 @@ class Graph:
         graph, or empty; any other may be data and stays (knng.FileError).
 
         Args:
-            path: a name ending in .knng (keeps everything, with a checksum) or .npz (indices, distances); or, for other
+            path: a name ending in .knng (with a checksum) or .npz (for NumPy, too), which keep everything; or, for other
                 programs and not for load(), in .mtx, .tsv, .ivecs (values go to .fvecs) or .ibin (values go to .fbin)
             format: "knng", "npz", "mtx", "tsv", "ivecs" or "ibin"; None: by the suffix of the name
+        Raises:
+            knng.UnsupportedError: .npz without the library of formats, which a wheel does not bring
         """
-        name = os.fsencode(path)
-        try:
-            with self._handle as g:
-                run("knng_graph_save", g, name, format and format.encode(), CONTROL, progress=progress)
-        except UnsupportedError:  # no formats library: NumPy writes .npz
-            if (format or "npz") != "npz" or not name.lower().endswith(b".npz"):
-                raise
-            beside = name[:-4] + b".%d.part.npz" % os.getpid()
-            try:
-                np.savez(os.fsdecode(beside), indices=self.indices, distances=self.distances)
-                os.replace(beside, name)
-            finally:
-                if os.path.exists(beside):
-                    os.unlink(beside)
+        with self._handle as g:
+            run("knng_graph_save", g, file_name(path), None if format is None else word(format, "format"), CONTROL,
+                progress=progress)
 
 
 def load(path: Any, *, progress: Progress = None) -> Graph:
     """Reads a graph that Graph.save() or the command wrote as .knng or .npz. Everything is checked before it is
     believed."""
     handle = Handle("knng_graph_destroy", "graph")
-    try:
-        run("knng_graph_load", handle.out(), os.fsencode(path), CONTROL, progress=progress)
-    except UnsupportedError:  # no formats library: NumPy reads .npz
-        if not os.fsencode(path).lower().endswith(b".npz"):
-            raise
-        with np.load(path, allow_pickle=False) as arrays:
-            return Graph.from_arrays(arrays["indices"], arrays["distances"])
+    run("knng_graph_load", handle.out(), file_name(path), CONTROL, progress=progress)
     return Graph._of(handle)
 
 

@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-def diagonal(n: int, mode: str) -> scipy.sparse.csr_matrix:
-    """Each row's list if it is nothing but the row itself, which takes no graph."""
+def require_mode(mode: Any) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
+
+
+def diagonal(values: np.ndarray[Any, Any]) -> scipy.sparse.csr_matrix:
+    """Lists that are nothing but the row itself, which take no graph."""
     from scipy.sparse import csr_matrix
 
+    n = len(values)
     places = np.arange(n + 1, dtype=np.int32)
-    return csr_matrix((np.full(n, 1.0 if mode == "connectivity" else 0.0), places[:n], places), shape=(n, n))
+    return csr_matrix((values, places[:n], places), shape=(n, n))
+
+
+def _of_itself(rows: DataSet) -> np.ndarray[Any, Any]:
+    """Each row's distance, or similarity, to itself. rows: with self="first"."""
+    made = rows.graph(1) if len(rows) > 1 else rows.query(rows.read(), 1)
+    return made.copy()[1][:, 0]
 
 
 def threads_of(n_jobs: Optional[int]) -> Optional[int]:
@@ -87,8 +99,7 @@ def kneighbors_graph(X: Any, n_neighbors: int, *, mode: str = "connectivity", me
         n_jobs: threads; None and -1: as many as there are processors, -2: one less, and so on
         **settings: as for knng.graph()
     """
-    if mode not in ("connectivity", "distance"):
-        raise ValueError(f"mode must be 'connectivity' or 'distance', not {mode!r}")
+    require_mode(mode)
     if include_self not in (True, False, "auto"):
         raise ValueError(f"include_self must be True, False or 'auto', not {include_self!r}")
     if "self" in settings:
@@ -98,7 +109,7 @@ def kneighbors_graph(X: Any, n_neighbors: int, *, mode: str = "connectivity", me
     settings.update(metric=metric, self="first" if itself else "exclude")
     with data_set(X, n_jobs, **settings) as rows:
         if itself and n_neighbors == 1:
-            return diagonal(len(rows), mode)
+            return diagonal(np.ones(len(rows)) if mode == "connectivity" else _of_itself(rows))
         csr = nearest(rows, n_neighbors, itself, n_neighbors).to_scipy()
     if mode == "connectivity":
         csr.data = np.ones(csr.nnz)

@@ -116,7 +116,14 @@ def _frame_values(frame: Any, name: str) -> np.ndarray[Any, Any]:
         wrong = [str(label) for label, dtype in frame.dtypes.items() if getattr(dtype, "kind", "O") not in "biuf"]
         if wrong:
             raise TypeError(f"{name} has columns that are no numbers: {', '.join(wrong[:5])}")
-        values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+        # What the columns would be without pandas' mark of a missing value, which only floats have a place for.
+        dtype = np.result_type(*(getattr(dtype, "numpy_dtype", dtype) for dtype in frame.dtypes))
+        if dtype.kind == "f":
+            values = frame.to_numpy(dtype=dtype, na_value=np.nan)
+        elif frame.isna().to_numpy().any():
+            values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            values = frame.to_numpy(dtype=dtype)
     return values
 
 

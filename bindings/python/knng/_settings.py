@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Dict, List, Optional, Tuple
@@ -44,6 +45,25 @@ def integer(value: Any, name: str) -> int:
     return number
 
 
+def _whole(text: bytes, name: str) -> bytes:
+    """A text that the library sees to its end."""
+    if b"\0" in text:
+        raise ValueError(f"{name} has a null character, which no name or word may have")
+    return text
+
+
+def word(value: Any, name: str) -> bytes:
+    """A word, such as a rule, as the library takes it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a str, not {type(value).__name__}")
+    return _whole(value.encode(), name)
+
+
+def file_name(path: Any, name: str = "path") -> bytes:
+    """A file's name as the library takes it."""
+    return _whole(os.fsencode(path), name)
+
+
 def setting_text(key: str, value: Any) -> bytes:
     """A setting's value as the text that the library takes."""
     if callable(value):
@@ -52,7 +72,7 @@ def setting_text(key: str, value: Any) -> bytes:
     if isinstance(value, float):
         return repr(float(value)).encode()
     try:
-        return str(value).encode()
+        return _whole(str(value).encode(), key)
     except UnicodeEncodeError:
         raise ValueError(f"{key}={value!r} is no text") from None
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._dataset import DataSet
 from ._graph import Graph
-from ._neighbors import data_set, diagonal, nearest
+from ._neighbors import data_set, diagonal, nearest, require_mode
 from ._settings import integer
 
 try:  # scikit-learn 1.6
@@ -59,8 +59,7 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def fit(self, X: Any, y: None = None) -> KNeighborsTransformer:
         """Keeps the rows X, n x d. y is not looked at."""
-        if self.mode not in ("connectivity", "distance"):
-            raise ValueError(f"mode must be 'connectivity' or 'distance', not {self.mode!r}")
+        require_mode(self.mode)
         X = validate_data(self, X, accept_sparse="csr")
         if integer(self.n_neighbors, "n_neighbors") < 1:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be at least 1")
@@ -95,6 +94,7 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
     def kneighbors_graph(self, X: Any = None, n_neighbors: Optional[int] = None,
                          mode: str = "connectivity") -> scipy.sparse.csr_matrix:
         """The same as CSR, each row left out of its own list where X is None."""
+        require_mode(mode)
         check_is_fitted(self, "n_samples_fit_")
         if X is not None:
             X = validate_data(self, X, accept_sparse="csr", reset=False)
@@ -127,8 +127,8 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
             return nearest(rows, n_neighbors, False, typed, X)
 
     def _graph(self, X: Any, n_neighbors: int, itself: bool, mode: str) -> scipy.sparse.csr_matrix:
-        if X is None and itself and n_neighbors == 1:
-            return diagonal(self.n_samples_fit_, mode)
+        if X is None and itself and n_neighbors == 1:  # of mode "connectivity": the other has one more
+            return diagonal(np.ones(self.n_samples_fit_))
         made = self._neighbors(X, n_neighbors, itself).to_scipy()
         if mode == "connectivity":
             made.data = np.ones(made.nnz)

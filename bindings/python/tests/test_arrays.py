@@ -212,6 +212,14 @@ class Frames(unittest.TestCase):
         frame.loc[3, "b"] = pandas.NA
         with self.assertRaisesRegex(ValueError, "NaN.*row 3, column 1"):
             knng.graph(frame, 4)
+        large = [2**53, 2**53 + 1, 0]
+        with self.assertRaisesRegex(ValueError, "9007199254740993"):  # not rounded
+            knng.graph(pandas.DataFrame({"a": pandas.array(large, dtype="Int64")}), 1)
+        small = pandas.DataFrame({"a": pandas.array([1, 2, 4], dtype="UInt8"), "b": [1.5, 2, 0]})
+        small["b"] = small["b"].astype("Float32")
+        self.assertEqual(knng.graph(small, 1).distances.dtype, np.float32)
+        with self.assertRaisesRegex(ValueError, "NaN.*row 1, column 0"):
+            knng.graph(pandas.DataFrame({"a": pandas.array([1, None, 2], dtype="Int64")}), 1)
         frame["name"] = "x"
         with self.assertRaisesRegex(TypeError, "x has columns that are no numbers: name"):
             knng.graph(frame, 4)

@@ -68,7 +68,7 @@ class BadInput(unittest.TestCase):
         named("n_queries", "^n_queries=-1 ", rows.estimate, 3, -1)
         named("graph", "^the graph has 20 rows", knng.DataSet(X[:10]).check, g)
         named("dtype", "^dtype: .* int8 cannot hold", rows.read, dtype=np.int8)
-        named("count", "^count: ", rows.read, 20)
+        named("first", "^first=20 must be in 0 to 19", rows.read, 20)
         named("distances", "^distances: dtype int32 is no type for distances:", g.copy, np.int64, np.int32)
         named("ids", "^ids: dtype float32 is no type for ids:", g.copy, np.float32)
         named("indices", "^indices: 9 is not in", knng.Graph.from_arrays, [[1, 9], [0, 1]])
@@ -174,6 +174,7 @@ class BadInput(unittest.TestCase):
         self.refused(ValueError, "threads", knng.graph, X, 3, threads=True)
         self.refused(ValueError, "p", knng.graph, X, 3, p=2)
         self.refused(ValueError, "text", knng.graph, X, 3, metric="\udc80")
+        self.refused(ValueError, "engin", knng.graph, X, 3, engin=None)
         self.refused(ValueError, "rule", knng.graph(X, 3).sparse, "onion")
         self.refused(ValueError, "ties", knng.graph(X, 3).rows, "onion")
         self.refused(TypeError, "byte order", knng.graph(X, 3).copy, ">i4")
@@ -182,6 +183,20 @@ class BadInput(unittest.TestCase):
         self.refused(ValueError, "order", knng.graph(X, 3).copy, order="K")
         self.refused(MemoryError, "max_host_bytes", knng.graph, X, 3, max_host_bytes=1)
         self.refused(TypeError, "progress", knng.graph, X, 3, progress=3)
+
+    def test_words_and_names(self):
+        g = knng.graph(X, 3)
+        with tempfile.TemporaryDirectory() as folder:
+            for use in [g.save, knng.load, knng.DataSet, lambda name: knng.DataSet(X).query(name, 1)]:
+                self.refused(ValueError, "null character", use, f"{folder}/g.npz\0.txt")
+            self.assertEqual(os.listdir(folder), [])
+        self.refused(ValueError, "metric has a null character", knng.graph, X, 3, metric="cosine\0abc")
+        for use, name in [(g.rows, "what"), (g.sparse, "rule"), (g.to_scipy, "rule"), (knng.DataSet(X).check, "graph")]:
+            self.refused(TypeError, f"{name} must be a", use, None)
+        self.refused(TypeError, "format must be a str, not int", g.save, "a.knng", 5)
+        self.refused(TypeError, "base must be an integer, not float", g.copy, base=1.0)
+        for named in [{"base": "1"}, {"columns": 30.0}]:
+            self.refused(TypeError, "must be an integer", knng.Graph.from_arrays, [[1], [0]], **named)
 
     def test_no_such_form(self):
         q = knng.graph(X, 3, query=X[:5])

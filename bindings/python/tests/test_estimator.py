@@ -176,6 +176,18 @@ class ScikitLearn(unittest.TestCase):
             b = knng.kneighbors_graph(x, 1, mode=mode, include_self=True, n_jobs=1)
             np.testing.assert_array_equal(a.toarray(), b.toarray())
             self.assertEqual(a.nnz, b.nnz)
+        for settings in [{"metric": "inner_product"}, {"metric": "cosine", "value": "similarity"}]:
+            one, two = (knng.kneighbors_graph(x, k, mode="distance", include_self=True, **settings) for k in (1, 2))
+            np.testing.assert_array_equal(one.diagonal(), two.diagonal())
+            self.assertEqual(one.nnz, 100)
+            alone = knng.kneighbors_graph(x[:1], 1, mode="distance", include_self=True, **settings)
+            np.testing.assert_array_equal(alone.toarray(), [[two[0, 0]]])
+        single = knng.kneighbors_graph(x.astype(np.float32), 1, mode="distance", include_self=True)
+        self.assertEqual((single.dtype, single.nnz), (np.float32, 100))
+        with self.assertRaisesRegex(ValueError, "value=similarity goes with"):
+            knng.kneighbors_graph(x, 1, mode="distance", include_self=True, value="similarity")
+        with self.assertRaisesRegex(ValueError, "mode must be"):
+            KNeighborsTransformer(n_neighbors=3).fit(x).kneighbors_graph(mode="connectvity")
         self.assertEqual(KNeighborsTransformer(mode="connectivity", n_neighbors=1).fit_transform(x).nnz, 100)
         with self.assertRaisesRegex(ValueError, "mode"):
             knng.kneighbors_graph(x, 6, mode="both")

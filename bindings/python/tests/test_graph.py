@@ -218,6 +218,7 @@ class Objects(unittest.TestCase):
 
     def test_check_by_the_graph_s_own_metric(self):
         rows = knng.DataSet(points(60, 5))
+        self.assertIsNone(rows.with_settings(metric="minkowski", p=3).check(rows.graph(4)))
         for settings in [{"metric": "cosine"}, {"metric": "minkowski", "p": 1.5}, {"self": "first"},
                          {"metric": "cosine", "value": "similarity"}]:
             g = rows.with_settings(**settings).graph(4)
@@ -251,6 +252,7 @@ class Objects(unittest.TestCase):
         self.assertEqual(knng.Graph.from_arrays(ids, value="similarity").info["value"], "similarity")
         for named, text in [({"metric": "round"}, "^metric=round"), ({"value": "size"}, "^value=size"),
                             ({"metric": "cosine", "p": 3}, "^p: p goes with metric minkowski alone"),
+                            ({"metric": "l2", "value": "similarity"}, "value similarity goes with metric cosine"),
                             ({"metric": "a\ntext.value=b"}, "^metric=a"), ({"metric": "minkowski", "p": 0}, "^p=0")]:
             with self.subTest(named=named), self.assertRaisesRegex(ValueError, text):
                 knng.Graph.from_arrays(ids, distances, **named)

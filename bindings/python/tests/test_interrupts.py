@@ -76,6 +76,21 @@ class Signals(unittest.TestCase):
         gc.collect()
         self.assertIsNone(kept())
 
+    def test_daemon_threads_at_the_end_of_the_interpreter(self):
+        program = """
+import threading, time, numpy as np, knng
+x = np.random.default_rng(1).integers(0, 256, (200000, 50), np.uint8)
+def call(**options):
+    knng.graph(x, 10, metric="manhattan", engine="direct", device="cpu", threads=1, **options)
+    print("ended")
+threads = [threading.Thread(target=call, daemon=True, kwargs=options) for options in ({}, {"progress": lambda *_: None})]
+for thread in threads: thread.start()
+time.sleep(0.5)
+print(all(thread.is_alive() for thread in threads))
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=100)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "True\n", ""))
+
     def test_handler_that_raises_something_else(self):
         def on_alarm(number, frame):
             raise TimeoutError("too slow")
