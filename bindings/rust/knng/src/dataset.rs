@@ -254,6 +254,9 @@ impl<'a> Dataset<'a> {
     pub fn read<T: Element>(&self, first: usize, count: usize) -> Result<Vec<T>> {
         let (rows, columns) = (self.rows(), self.columns());
         if count == 0 || first > rows || count > rows - first {
+            if count == 0 {
+                return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", 0, 1, "count=0 must be at least 1".to_string()));
+            }
             let message = format!("{count} rows from row {first} on: the data set has {rows}");
             let given = to_i64(first.saturating_add(count));
             return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", given, to_i64(rows), message));

@@ -71,6 +71,12 @@ impl<'a> Rows<'a> {
         row_stride: isize,
         column_stride: isize,
     ) -> Result<Self> {
+        if row_stride == 0 && column_stride == 0 && (rows > 1 || columns > 1) {
+            let message = "data: strides 0 and 0 repeat one element, and the library takes them for packed rows: \
+                           Rows::new() makes those"
+                .to_string();
+            return Err(Error::refused(sys::KNNG_ERR_ARGUMENT, "data", 0, 1, message));
+        }
         if rows > 0 && columns > 0 {
             let span = |count: usize, stride: isize| (count as i128 - 1) * stride as i128;
             let (down, across) = (span(rows, row_stride), span(columns, column_stride));

@@ -28,6 +28,11 @@ fn shapes() {
         is(error, ErrorKind::Argument, &["8"]);
     }
     assert!(Rows::strided(&[0.0_f64; 8], 6, 4, 2, -2, 1).is_ok());
+    for (rows, columns) in [(3000, 40), (2, 1), (1, 2)] {
+        is(Rows::strided(&[0.0_f32; 8], 0, rows, columns, 0, 0).unwrap_err(), ErrorKind::Argument, &["packed"]);
+    }
+    let one = Dataset::from_rows(Rows::strided(&[5.0_f32, 7.0], 1, 1, 1, 0, 0).unwrap()).unwrap();
+    assert_eq!(one.read::<f32>(0, 1).unwrap(), [7.0]);
     is(Dataset::from_rows(Rows::new::<f32>(&[], 3).unwrap()).unwrap_err(), ErrorKind::Range, &["rows"]);
     let none: &[[f32; 0]] = &[[]];
     is(Dataset::from_rows(none.into()).unwrap_err(), ErrorKind::Range, &["0"]);
@@ -55,7 +60,7 @@ fn rows() {
     is(data_of_3.query(transposed, 1).unwrap_err(), ErrorKind::Argument, &["6 columns", "dimension 3"]);
     is(data.read::<f32>(3, 2).unwrap_err(), ErrorKind::Range, &["2 rows from row 3", "4"]);
     is(data.read::<f32>(usize::MAX, 2).unwrap_err(), ErrorKind::Range, &["4"]);
-    is(data.read::<f32>(0, 0).unwrap_err(), ErrorKind::Range, &["4"]);
+    is(data.read::<f32>(0, 0).unwrap_err(), ErrorKind::Range, &["count=0 must be at least 1"]);
     is(line(30).read::<u8>(0, 30).unwrap_err(), ErrorKind::Range, &["256"]);
     is(Dataset::new().unwrap().build(1).unwrap_err(), ErrorKind::State, &[]);
     assert_eq!(Dataset::new().unwrap().dtype(), None);
