@@ -121,7 +121,8 @@ contains
     if (e%code == knng_ok .and. (first < 1 .or. first + m%rows - 1 > last)) then
       write (text, '("first=", i0, ": points ", i0, " to ", i0, " are wanted, the data set has 1 to ", i0)') &
         first, first, first + m%rows - 1, last
-      call refuse(e, knng_err_range, "first", trim(text), int(first, int64), last)
+      call refuse(e, knng_err_range, "first", trim(text), int(first, int64), &
+        merge(1_int64, last - m%rows + 1, first < 1 .or. m%rows > last))
     end if
     if (e%code == knng_ok) e%code = c_read(self%handle, first - 1_int64, m, e)
     call settle(e, stat, errmsg, error)
@@ -158,8 +159,8 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
-  !> Changes settings: "key=value key=value ...", separated by blanks, in this order. At the first that is refused those
-  !> before it have been made.
+  !> Changes settings: "key=value key=value ...", separated by blanks, in this order. Where one is refused, those before
+  !> it are as they were.
   subroutine set_all(self, settings, stat, errmsg, error)
     class(knng_dataset), intent(inout) :: self
     character(*), intent(in) :: settings
@@ -167,9 +168,11 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(knng_error), intent(out), optional :: error
     type(c_error) :: e
-    integer :: first, next, equals
+    integer :: first, next, equals, ignored
+    character(:), allocatable :: before, value
 
     call ready(self, e)
+    before = ""
     first = 1
     do while (e%code == knng_ok .and. first <= len(settings))
       next = index(settings(first:)//" ", " ") + first
@@ -178,11 +181,14 @@ contains
         if (len(word) > 0 .and. equals == 0) then
           call refuse(e, knng_err_option, "settings", "settings: """//word//""" is not of the form key=value")
         else if (len(word) > 0) then
+          value = self%get(word(:equals - 1), stat=ignored)
           e%code = c_set(self%handle, c_text(word(:equals - 1)), c_text(word(equals + 1:)), e)
+          if (e%code == knng_ok) before = word(:equals - 1)//"="//value//" "//before
         end if
       end associate
       first = next
     end do
+    if (e%code /= knng_ok .and. len(before) > 0) call self%set(before, stat=ignored)
     call settle(e, stat, errmsg, error)
   end subroutine
 

@@ -49,6 +49,16 @@ contains
     error%message = ""
   end subroutine
 
+  !> The last call failed, and the data set has the settings from before it.
+  subroutine unchanged(what)
+    character(*), intent(in) :: what
+    character(:), allocatable :: metric, threads
+
+    metric = data%get("metric")
+    threads = data%get("threads")
+    call check(error%code /= knng_ok .and. metric == "manhattan" .and. threads == "1", what)
+  end subroutine
+
   subroutine arrays()
     call graph%build(x, 30, error=error)
     call check(error%given == 30 .and. error%argument == "k", "k too large: given and argument")
@@ -89,7 +99,7 @@ contains
     call failed(knng_err_argument, "")
     call check(data%points() == 30, "what failed is not added")
     call data%read(x(:, :5), 27, error=error)
-    call check(error%given == 27 .and. error%limit == 30, "read: given and limit")
+    call check(error%given == 27 .and. error%limit == 26, "read: given and limit")
     call failed(knng_err_range, "first=27: points 27 to 31 are wanted, the data set has 1 to 30")
     call data%read(x(:, :5), 0, error=error)
     call failed(knng_err_range, "points 0 to 4")
@@ -109,6 +119,12 @@ contains
     call failed(knng_err_option, "")
     call data%set("threads", "many", error=error)
     call failed(knng_err_option, "threads")
+    call data%set("threads=1 metric=manhattan")
+    call data%set("metric=cosine threads=many", error=error)
+    call unchanged("of several settings one is refused, and others are made")
+    call data%set("threads=0 metric=cosine metric=chebyshev colour=red", error=error)
+    call unchanged("what was set twice before one is refused is not as it was")
+    call data%set("threads=0 metric=euclidean")
     call data%set("  metric=cosine   self=first ")
     call check(data%get("metric") == "cosine", "several settings at once: metric")
     call check(data%get("self") == "first", "several settings at once: self")
