@@ -15,7 +15,8 @@ extern "C" {
 
 /** Makes a graph from another library's result, by copying it. Lists stay in the order in which they are given. If rows
  * and columns are the same points, there is more than one column of ids, and every row's first entry is the row itself,
- * the graph counts as made with self=first. Texts that cannot be known are "unknown".
+ * the graph counts as made with self=first. Texts that cannot be known are "unknown"; the text
+ * value is "distance" until knng_graph_describe() says otherwise.
  * @param[out] out the graph; NULL on failure
  * @param ids    rows x k neighbours, KNNG_I32 or KNNG_I64, any strides; base - 1 where a row is shorter
  * @param values rows x k distances, KNNG_F32 or KNNG_F64, not NaN, +inf where there is no neighbour; NULL: 0 for every

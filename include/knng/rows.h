@@ -92,9 +92,9 @@ KNNG_API knng_status knng_shape(const knng *h, int64_t *rows, int64_t *dim, int3
  * memory, of any kind
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_RANGE for rows that do not exist, or a value that dst's dtype cannot hold (integers must be
- * met exactly, floating point is rounded to nearest but must stay finite), with row and column; KNNG_ERR_ARGUMENT;
- * KNNG_ERR_IO for rows that stay in a file that changed or cannot be read; KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as
- * knng_add(). On failure dst may be partly written. @since 0.1 */
+ * met exactly, floating point is rounded to nearest but must stay finite), with the id of the row, and the column;
+ * KNNG_ERR_ARGUMENT; KNNG_ERR_IO for rows that stay in a file that changed or cannot be read; KNNG_ERR_UNSUPPORTED and
+ * KNNG_ERR_DEVICE as knng_add(). On failure dst may be partly written. @since 0.1 */
 KNNG_API knng_status knng_read(const knng *h, int64_t first, knng_matrix *dst, knng_error *error);
 
 /** @} */

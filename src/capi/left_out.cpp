@@ -18,7 +18,7 @@ void require_shape(const MatrixView& m, std::int32_t base, std::int64_t queries)
          "leave_out: dtype 0x%03x (%s) is no type for ids here: int32 and int64 are", static_cast<unsigned>(m.dtype),
          dtype_name(m.dtype));
   if (m.rows != queries || m.cols != 1)
-    fail(KNNG_ERR_ARGUMENT, "leave_out", {.given = m.rows, .limit = queries},
+    fail(KNNG_ERR_ARGUMENT, "leave_out", {.given = m.cols == 1 ? m.rows : m.cols, .limit = m.cols == 1 ? queries : 1},
          "leave_out: %lld x %lld, but there are %lld queries: %lld x 1 is needed", static_cast<long long>(m.rows),
          static_cast<long long>(m.cols), static_cast<long long>(queries), static_cast<long long>(queries));
   if (base != 0 && base != 1)

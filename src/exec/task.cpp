@@ -29,10 +29,10 @@ const CpuEngine* asked_engine(const Task& task, std::int64_t dim) {
     if (engine.can_run(task.metric, dim)) return &engine;
     if (engine.can_run(task.metric, engine.most_dim))
       fail(KNNG_ERR_UNSUPPORTED, "engine", {.given = dim, .limit = engine.most_dim},
-           "engine=%s cannot do dimension %lld, it takes %lld at most: engine=direct can", engine.name,
+           "engine=%s cannot do dimension %lld, it takes %lld at most: engine=auto takes one that can", engine.name,
            static_cast<long long>(dim), static_cast<long long>(engine.most_dim));
-    fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s cannot do metric=%s: engine=tiled and engine=direct can",
-         engine.name, task.metric.name);
+    fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s cannot do metric=%s: engine=auto takes one that can", engine.name,
+         task.metric.name);
   }
   fail(KNNG_ERR_UNSUPPORTED, "engine", "engine=%s is not available on the CPU", task.engine.c_str());
 }

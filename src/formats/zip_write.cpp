@@ -98,7 +98,7 @@ class Output {
   ZipError error;
 
  private:
-  static constexpr std::int64_t kBlock = std::int64_t{1} << 20;
+  static constexpr std::int64_t kBlock = std::int64_t{1} << 17;
 
   const knng_formats_output& file_;
   std::vector<char> block_;

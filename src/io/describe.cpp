@@ -7,6 +7,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "io/graph_facts.h"
+#include "metric/metric.h"
 #include "options/options.h"
 
 namespace libknng {
@@ -75,6 +76,9 @@ Objection objection_to(const Graph& stated, const Graph& g) {
   if (stated.columns != g.columns || stated.square != g.square || stated.self_first != g.self_first)
     return {"columns, square and self_first are not those of the graph"};
   if (!stated.text.p.empty() && stated.text.metric != "minkowski") return {"p goes with metric minkowski alone"};
+  if (stated.text.value == "similarity" && stated.text.metric != "unknown" &&
+      !find_metric(stated.text.metric, 2).similarity)
+    return {"value similarity goes with metric cosine, correlation, spearman or inner_product"};
   return graph_objection(stated);
 }
 

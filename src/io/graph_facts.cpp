@@ -108,7 +108,7 @@ Range range_of(Stat s, const Graph& g) {
     case Stat::redone_fp64:
     case Stat::checked:
     case Stat::ties_at_k: return {0, rows, true};
-    case Stat::duplicates: return {0, std::max(rows, columns), true};
+    case Stat::duplicates: return {0, std::max(rows, columns) - 1, true};
     case Stat::bound_violations: return {0, 0, true};
     case Stat::seconds_copy:
     case Stat::seconds_prepare:

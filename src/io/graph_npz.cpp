@@ -21,6 +21,8 @@ namespace {
 
 constexpr const char *kIndices = kNpzIndices.data(), *kDistances = kNpzDistances.data(), *kTies = "ties.npy",
                      *kProof = "proof.npy", *kText = "knng_text.npy";
+// A block of the formats library's, and what libzip keeps meanwhile.
+constexpr std::int64_t kWriterBytes = std::int64_t{1} << 18;
 constexpr NpyType kIdTypes[] = {{8, KNNG_I64, 'i'}, {4, KNNG_I32, 'i'}};
 constexpr NpyType kValueTypes[] = {{4, KNNG_F32, 'f'}, {8, KNNG_F64, 'f'}};
 
@@ -134,6 +136,7 @@ void save_npz(const Graph& g, const std::string& path, const Work& work) {
   for (const ZipMember& m : members)
     for (const knng_formats_piece& piece : m.pieces) bytes += piece.bytes;
   work.begin("write", bytes);
+  const Charge buffers(work.budget, kWriterBytes);
   write_zip(file, members, work);
   file.commit();
 }

@@ -62,7 +62,8 @@ class VecsReader final : public RowReader {
     const std::int64_t record_bytes = kPrefixBytes + cols_ * find_dtype(dtype)->bytes;
     if (source_->most() % record_bytes != 0)
       fail(KNNG_ERR_FORMAT, "path", {.given = source_->most(), .limit = record_bytes},
-           "%s is truncated or no such file: its %lld bytes are no multiple of the %lld of a row of dimension %d",
+           "%s is truncated, too long or of another format: its %lld bytes are no multiple of the %lld of a row of "
+           "dimension %d",
            shown(source_->name()).c_str(), static_cast<long long>(source_->most()),
            static_cast<long long>(record_bytes), dim);
     rows_ = source_->most() / record_bytes;

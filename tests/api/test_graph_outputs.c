@@ -82,6 +82,11 @@ static void under_a_control(void** state) {
     remove(files[f]);
     if (seconds[f]) remove(seconds[f]);
   }
+  knng_control told = {.struct_size = sizeof told, .max_bytes = 1000};
+  EXPECT_ERROR(knng_graph_save(g, "g.npz", NULL, &told, &reported), KNNG_ERR_BUDGET, "max_bytes=1000", "at least");
+  assert_true(reported.limit <= 256 << 10);
+  told.max_bytes = reported.limit;
+  expect_ok(knng_graph_save(g, "g.npz", NULL, &told, NULL), "g.npz");
   knng_graph_destroy(g);
 }
 
