@@ -70,7 +70,7 @@ test_that("sparse points that would be too large when dense are refused at once,
   expect_identical(c(e$given, e$limit), c(2e7, 3.2e7))
   sparse@x[] <- 1 # a byte each: 4 MB
   expect_silent(knng(sparse, 3, max_host_bytes = "20MB"))
-  refused(knng(sparse, 3, max_host_bytes = 3999999), "4000 of 1000 values take 4000000 bytes")
+  refused(knng(sparse, 3, max_host_bytes = 3999999), "4000 points of 1000 values take 4000000 bytes")
 })
 
 test_that("values that no distance takes are named by row and column from 1", {
