@@ -228,7 +228,7 @@ static void what_is_refused(void** state) {
     h = HANDLE(&rows, "device", "cpu", "engine", "tree");
     set_metric(h, &metric_cases[m]);
     EXPECT_ERROR(knng_build(h, 3, NULL, &g, &reported), KNNG_ERR_UNSUPPORTED, "engine=tree", metric_cases[m].metric,
-                 "engine=direct");
+                 "engine=auto");
     knng_destroy(h);
   }
   assert_null(g);
