@@ -37,8 +37,7 @@ class BinReader final : public RowReader {
       if (file_bytes(wide[0], wide[1], row_bytes_, sizeof wide) != source_->most())
         fail(KNNG_ERR_FORMAT, "path", {.given = source_->most()},
              "%s is truncated, too long or of another format: its %lld bytes do not fit %u rows of %u %s, nor a header "
-             "of 64-bit "
-             "counts",
+             "of 64-bit counts",
              shown(source_->name()).c_str(), static_cast<long long>(source_->most()), narrow[0], narrow[1],
              dtype_name(dtype));
       rows = wide[0];

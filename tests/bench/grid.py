@@ -161,8 +161,8 @@ except ImportError as without:
 class Call(ctypes.Structure):
     """As library_call.c has it."""
 
-    _fields_ = [("rows", ctypes.POINTER(c.Matrix)), ("queries", ctypes.POINTER(c.Matrix)), ("settings", ctypes.POINTER(ctypes.c_char_p)),
-                ("k", ctypes.c_int64), ("handle", ctypes.c_void_p), ("graph", ctypes.c_void_p), ("ids", c.Matrix),
+    _fields_ = [("rows", ctypes.POINTER(c.Matrix)), ("queries", ctypes.POINTER(c.Matrix)),
+                ("settings", ctypes.POINTER(ctypes.c_char_p)), ("k", ctypes.c_int64), ("handle", ctypes.c_void_p), ("graph", ctypes.c_void_p), ("ids", c.Matrix),
                 ("values", c.Matrix)]
 
 
@@ -197,12 +197,17 @@ class Libknng:
     def close(self):
         CALLS.close_call(self.at)
 
-    def engine(self):
-        """What ran, once its result has been compared with the definition (of queries it is not)."""
-        self.open()
-        wrong = ctypes.c_int64(-1)
-        if not ARGS.queries and lib.knng_check(self.call.handle, self.call.graph, 10, None, ctypes.byref(wrong), None) or wrong.value >= 0:
+    def compare(self):
+        """A graph with the definition."""
+        wrong = ctypes.c_int64()
+        if lib.knng_check(self.call.handle, self.call.graph, 10, None, ctypes.byref(wrong), None) or wrong.value >= 0:
             sys.exit(f"libknng: row {wrong.value} is wrong: {lib.knng_last_error().decode()}")
+
+    def engine(self):
+        """What ran. A graph is compared first; for queries the library has no such check."""
+        self.open()
+        if not ARGS.queries:
+            self.compare()
         text = ctypes.create_string_buffer(64)
         lib.knng_graph_text(self.call.graph, b"engine", text, 64, None, None)
         self.close()

@@ -6,8 +6,8 @@ there would be printed and lost, even inside `try`: ctypes has no frame that cou
 line. So while a call runs every handler written in Python is wrapped: what it raises is kept, the library is asked to
 stop, and the exception goes on its way when the call has returned.
 
-When the interpreter ends, calls of daemon threads are stopped and waited for. Python ends a thread that calls it after
-that inside of the call, and with it the process: the library's frames are no place to end a thread.
+When the interpreter ends, calls of daemon threads are stopped and waited for. A thread that called Python later would
+be ended by Python in the middle of the library, which aborts the process.
 """
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class _Signals:
 class _Ending:
     """Calls of other threads than the main one, and what becomes of them when the interpreter ends."""
 
-    #: A stop is noticed within a second. Who does not notice it for so long is left to Python.
+    #: Most seconds to wait until calls have noticed the stop. They do so within about one.
     SECONDS = 30
 
     def __init__(self) -> None:

@@ -50,8 +50,8 @@ impl<'a> Rows<'a> {
     /// Any strides, negative ones too: element (i, j) is `data[first + i * row_stride + j * column_stride]`. Rows may
     /// overlap, as in sliding windows.
     /// # Errors
-    /// [`Argument`](crate::ErrorKind::Argument) if an element would lie outside `data`. Strides of 0 are refused when
-    /// the rows are used.
+    /// [`Argument`](crate::ErrorKind::Argument) if an element would lie outside `data`, and for two strides of 0 with more
+    /// than one element. One stride of 0 is refused when the rows are used.
     ///
     /// ```
     /// # use knng::{Dataset, Rows};

@@ -5,7 +5,7 @@
 
 namespace libknng::cuda {
 
-// What the thread does meanwhile is not part of what it captures of a stream of its own, and is allowed.
+// While it lives the thread may call anything, though it captures a stream of its own: nothing of it is captured.
 class OutsideCapture {
  public:
   OutsideCapture();
@@ -18,8 +18,8 @@ class OutsideCapture {
 };
 
 // Makes a device current for as long as it lives. The thread may be the caller's: its context comes back, be it one of
-// the runtime's, one of the caller's own, or none. The runtime would give a thread that has none one of device 0, with
-// some hundred megabytes of its memory, so the driver is asked.
+// the runtime's, one of the caller's own, or none. The driver is asked: the runtime would
+// give a thread without a context one on device 0, which takes some hundred megabytes there.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device);
