@@ -6,6 +6,8 @@
 #include <mutex>
 #include <optional>
 
+#include "backend/cuda/base/check.cuh"
+
 namespace libknng::cuda {
 namespace {
 
@@ -53,6 +55,19 @@ cudaError_t find_properties(int device, DeviceProperties& out) noexcept {
   const std::lock_guard lock(mutex);
   if (at < known.size()) known[at] = out;
   return cudaSuccess;
+}
+
+DeviceProperties properties_of(int device) {
+  DeviceProperties properties;
+  check(find_properties(device, properties));
+  return properties;
+}
+
+DeviceProperties properties_if_known(int device) noexcept {
+  DeviceProperties properties;
+  if (find_properties(device, properties) == cudaSuccess) return properties;
+  cudaGetLastError();
+  return {};
 }
 
 bool has_kernels() noexcept {

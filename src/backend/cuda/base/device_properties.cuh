@@ -23,6 +23,11 @@ struct DeviceProperties {
 
 // Any threads may ask at the same time. A failure is not remembered.
 cudaError_t find_properties(int device, DeviceProperties& out) noexcept;
+// A failure is a CudaError.
+DeviceProperties properties_of(int device);
+// For plans, which have nothing to say of a failure: zeros then, and what is wrong is found out when the device is
+// opened.
+DeviceProperties properties_if_known(int device) noexcept;
 
 // Whether the library was compiled for the current device.
 bool has_kernels() noexcept;

@@ -83,9 +83,7 @@ bool keep(unsigned long long context, cudaMemPool_t pool, std::int64_t most) noe
 }  // namespace
 
 std::int64_t MemoryPool::most_kept(int device) noexcept {
-  DeviceProperties properties;
-  if (find_properties(device, properties) != cudaSuccess) return 0;
-  return std::min(properties.memory / kShareKept, kMostBytesKept);
+  return std::min(properties_if_known(device).memory / kShareKept, kMostBytesKept);
 }
 
 std::int64_t MemoryPool::bytes_kept() noexcept {

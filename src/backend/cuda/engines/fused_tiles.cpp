@@ -100,8 +100,7 @@ struct FusedSpace {
 }  // namespace
 
 FusedTiles::FusedTiles(const TileInputs& inputs) : ProductTiles(inputs) {
-  DeviceProperties properties;
-  check(find_properties(in_.context.device, properties));
+  const DeviceProperties properties = properties_of(in_.context.device);
   compute_major_ = properties.major;
   multiprocessors_ = properties.multiprocessors;
 }

@@ -29,12 +29,6 @@ struct Shape {
 };
 constexpr std::array<Shape, 3> kShapes = {{{128, 128, 64}, {32, 32, 8192}, {4, 64, 256}}};
 
-DeviceProperties properties_of(int device) {
-  DeviceProperties properties;
-  check(find_properties(device, properties));
-  return properties;
-}
-
 // Points in device memory, and of bytes what the products of each column should be.
 struct Tile {
   const std::byte *rows, *columns;

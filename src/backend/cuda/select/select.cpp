@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "backend/cuda/base/check.cuh"
-#include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/select/entries.cuh"
 
 namespace libknng::cuda {
@@ -21,19 +20,12 @@ constexpr std::array<Selector, 3> table{{
 
 std::span<const Selector> selectors() { return table; }
 
-DeviceLimits limits_of(int device) noexcept {
-  DeviceProperties properties;
-  if (find_properties(device, properties) != cudaSuccess) {
-    cudaGetLastError();
-    return {};
-  }
-  return {properties.multiprocessors, properties.shared_bytes};
-}
+DeviceLimits limits_of(const DeviceProperties& device) { return {device.multiprocessors, device.shared_bytes}; }
 
 DeviceLimits device_limits() {
   int device = 0;
   check(cudaGetDevice(&device));
-  return limits_of(device);
+  return limits_of(properties_of(device));
 }
 
 SelectJob square_of(const SelectJob& job, int first) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/cuda/base/device_properties.cuh"
 #include "backend/cuda/select/candidate.cuh"
 #include "backend/cuda/select/list_admission.cuh"
 
@@ -63,8 +64,7 @@ struct DeviceLimits {
   int processors;
   int shared_bytes;  // a block can have after asking for it
 };
-// Zeros where CUDA does not say: what is wrong with a device is found out when it is opened.
-DeviceLimits limits_of(int device) noexcept;
+DeviceLimits limits_of(const DeviceProperties& device);
 // Of the current device.
 DeviceLimits device_limits();
 

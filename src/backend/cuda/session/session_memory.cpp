@@ -73,7 +73,7 @@ std::int64_t selector_bytes(const knng_backend_problem& p, std::int64_t capacity
   const SelectJob rows = largest_job(p, Side::rows, capacity), columns = largest_job(p, Side::columns, capacity);
   std::size_t bytes = 0;
   for (const std::int32_t device : std::span(p.devices, static_cast<std::size_t>(p.device_count))) {
-    const DeviceLimits limits = limits_of(device);
+    const DeviceLimits limits = limits_of(properties_if_known(device));
     bytes = std::max({bytes, selector.workspace_bytes(rows, limits), selector.workspace_bytes(columns, limits)});
     if (selector.workspace_bytes_both) bytes = std::max(bytes, selector.workspace_bytes_both(rows, columns, limits));
   }
@@ -133,9 +133,7 @@ const Selector& selector_of(const knng_backend_problem& p) { return *find_select
 bool has_row_filter(const knng_backend_problem& p) { return kernels_of(p).row_operand_bytes(p) > 0; }
 bool takes_product_keys(const knng_backend_problem& p) {
   static_assert(kLongestOfProductKeys <= kLongestOfProducts);
-  DeviceProperties properties;
-  return product_keys_pay(p) && p.device_count == 1 && find_properties(p.devices[0], properties) == cudaSuccess &&
-         properties.has_fast_doubles();
+  return product_keys_pay(p) && p.device_count == 1 && properties_if_known(p.devices[0]).has_fast_doubles();
 }
 bool shuffles_columns(const knng_backend_problem& p) {
   return !p.square && !p.by_rows && !is_paged(p) && p.columns.count > p.tile_cols;

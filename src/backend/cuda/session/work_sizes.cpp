@@ -33,12 +33,7 @@ constexpr std::int64_t kBlockOfKeys = 64 * 64, kBlockOfHeavyKeys = 32 * 32;
 constexpr std::int64_t kFewestRefined = 8;
 
 struct Device {
-  explicit Device(std::int32_t device) {
-    // What is wrong with it is found out again when it is opened.
-    known = find_properties(device, properties) == cudaSuccess;
-    if (!known) cudaGetLastError();
-    known = known && properties.clock > 0;
-  }
+  explicit Device(std::int32_t device) : properties(properties_if_known(device)), known(properties.clock > 0) {}
   // That a multiprocessor gets done.
   std::int64_t pairs_of_one(const knng_backend_problem& p, int rung, double seconds) const {
     const Throughput own{properties.singles_a_cycle, properties.doubles_a_cycle};
