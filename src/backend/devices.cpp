@@ -96,6 +96,20 @@ DeviceSet usable_among(const Cuda& cuda, std::span<const std::int32_t> numbers, 
   return set;
 }
 
+DeviceSet first_usable(const Cuda& cuda, std::int32_t most) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(cuda.devices));
+  std::iota(all.begin(), all.end(), 0);
+  return usable_among(cuda, all, most);
+}
+
+// Where setting device=`chosen` needs one.
+Cuda present_cuda(const std::string& chosen) {
+  Cuda cuda;
+  if (cuda.devices == 0)
+    fail(KNNG_ERR_DEVICE, "device", "device=%s: there is no CUDA device: %s", chosen.c_str(), cuda.why_not.c_str());
+  return cuda;
+}
+
 }  // namespace
 
 std::int32_t device_count() { return 1 + std::max(1, Cuda().devices); }
@@ -106,24 +120,15 @@ knng_device describe_device(std::int32_t i) {
   return i - 1 < cuda.devices ? describe_cuda(*cuda.backend, i - 1) : no_cuda(cuda.why_not);
 }
 
-DeviceSet find_devices(std::string_view chosen) {
-  const Cuda cuda;
-  const std::string text(chosen);
-  if (cuda.devices == 0)
-    fail(KNNG_ERR_DEVICE, "device", "device=%s: there is no CUDA device: %s", text.c_str(), cuda.why_not.c_str());
-  if (chosen == "cuda") {
-    DeviceSet all = usable_devices(cuda.devices);
-    if (!all.backend)
-      fail(KNNG_ERR_DEVICE, "device", "device=cuda: none of %d CUDA devices can be used, the first: %s", cuda.devices,
-           describe_cuda(*cuda.backend, 0).why_not);
-    return all;
-  }
+DeviceSet listed_devices(std::string_view list) {
+  const std::string text(list);
+  const Cuda cuda = present_cuda(text);
   DeviceSet set;
   set.backend = cuda.backend;
-  for (chosen.remove_prefix(5); !chosen.empty(); chosen.remove_prefix(std::min<std::size_t>(1, chosen.size()))) {
+  for (list.remove_prefix(5); !list.empty(); list.remove_prefix(std::min<std::size_t>(1, list.size()))) {
     std::int32_t number = 0;
-    const char* const end = std::from_chars(chosen.data(), chosen.data() + chosen.size(), number).ptr;
-    chosen.remove_prefix(static_cast<std::size_t>(end - chosen.data()));
+    const char* const end = std::from_chars(list.data(), list.data() + list.size(), number).ptr;
+    list.remove_prefix(static_cast<std::size_t>(end - list.data()));
     if (number >= cuda.devices)
       fail(KNNG_ERR_DEVICE, "device", {.given = number, .limit = cuda.devices - 1},
            "device=%s: there is no CUDA device %d, the last is %d", text.c_str(), number, cuda.devices - 1);
@@ -136,11 +141,15 @@ DeviceSet find_devices(std::string_view chosen) {
   return set;
 }
 
-DeviceSet usable_devices(std::int32_t most) {
-  const Cuda cuda;
-  std::vector<std::int32_t> all(static_cast<std::size_t>(cuda.devices));
-  std::iota(all.begin(), all.end(), 0);
-  return usable_among(cuda, all, most);
+DeviceSet usable_devices(std::int32_t most) { return first_usable(Cuda(), most); }
+
+DeviceSet cuda_devices(std::int32_t most) {
+  const Cuda cuda = present_cuda("cuda");
+  DeviceSet set = first_usable(cuda, most);
+  if (!set.backend)
+    fail(KNNG_ERR_DEVICE, "device", "device=cuda: none of %d CUDA devices can be used, the first: %s", cuda.devices,
+         describe_cuda(*cuda.backend, 0).why_not);
+  return set;
 }
 
 DeviceSet usable_devices_of(std::span<const std::int32_t> numbers) { return usable_among(Cuda(), numbers, INT32_MAX); }

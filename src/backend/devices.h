@@ -26,11 +26,12 @@ struct DeviceSet {
   std::int64_t free_bytes = INT64_MAX;  // on each at least; INT64_MAX: not known
 };
 
-// What setting device=`chosen` ("cuda" or "cuda:N,M,...") means here. Throws KNNG_ERR_DEVICE if a device is not there
-// or cannot be used.
-DeviceSet find_devices(std::string_view chosen);
-// The devices that device=auto may take: the first that are usable, as many as that at most; or none.
+// Those of setting device=`list` ("cuda:N,M,..."). Throws KNNG_ERR_DEVICE if one is not there or cannot be used.
+DeviceSet listed_devices(std::string_view list);
+// The first that are usable, as many as that at most; or none.
 DeviceSet usable_devices(std::int32_t most);
+// The same for device=cuda. Throws KNNG_ERR_DEVICE if there is none.
+DeviceSet cuda_devices(std::int32_t most);
 // All of `numbers` that are usable, in that order, or none.
 DeviceSet usable_devices_of(std::span<const std::int32_t> numbers);
 

@@ -85,6 +85,7 @@ int shown_length(std::string_view value) { return static_cast<int>(std::min<std:
 
 // Of a setting that takes words.
 std::string word_near(const Option& o, std::string_view value) {
+  if (o.kind == Kind::device && value.starts_with("cuda:")) return ", no number above 1023 and each once";
   if (o.kind == Kind::device)
     return did_you_mean(same_word(value.substr(0, 3), "gpu") ? "cuda" : value, "auto, cpu, cuda");
   return o.kind == Kind::word ? did_you_mean(value, o.range) : "";

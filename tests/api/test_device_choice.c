@@ -58,10 +58,12 @@ static void devices_that_cannot_be_used(void** state) {
   assert_string_equal(device_at(2).why_not, "made unusable by a test");
   assert_int_equal(device_at(2).usable, 0);
   assert_int_equal(device_at(1).usable, 1);
-  expect_where(&rows, "cuda", "cuda:0,2,3: ");
+  expect_where(&rows, "cuda", "cuda:0: ");
   expect_device_error(&rows, "cuda:1", "made unusable by a test", "1");
   expect_device_error(&rows, "cuda:0,1", "made unusable by a test", "1");
   setenv("KNNG_FAKE_DEVICES", "2", 1);
+  devices_behave("0:unusable");
+  expect_where(&rows, "cuda", "cuda:1: ");
   devices_behave("0:unusable;1:unusable");
   expect_device_error(&rows, "cuda", "2", "made unusable by a test");
   setenv("KNNG_FAKE_DEVICES", "0", 1);
@@ -77,7 +79,7 @@ static void devices_that_cannot_be_used(void** state) {
   rows_free(&rows);
 }
 
-/* What pays on devices: seen in the plan, so that nobody has to do it. */
+/* What pays on devices: seen in the plan, so that nobody has to do it. device=cuda takes what pays, never the CPU. */
 static void auto_takes_what_pays_and_works(void** state) {
   (void)state;
   test_rows little = rows_normal(KNNG_U8, 16384, 256, 314), much = rows_normal(KNNG_U8, 1 << 20, 32, 320);
@@ -101,6 +103,19 @@ static void auto_takes_what_pays_and_works(void** state) {
     devices_behave("0:unusable");
     assert_int_equal(planned(h, 0, 5).devices, 1);
   }
+  expect_ok(knng_set(h, "device", "cuda", NULL), "GPUs");
+  expect_ok(knng_set(for_all, "device", "cuda", NULL), "GPUs");
+  if (fake_devices) {
+    devices_behave("1:unusable");
+    assert_int_equal(planned(for_all, 0, 5).devices, 3);
+    devices_behave("");
+  }
+  assert_int_equal(planned(h, 0, 5).devices, 1);
+  assert_int_equal(planned(h, 1, 5).devices, 1); /* too little for auto */
+  assert_int_equal(planned(for_all, 0, 5).devices, usable_devices < 4 ? usable_devices : 4);
+  assert_int_equal(planned(for_all, 1 << 18, 5).devices, usable_devices < 2 ? usable_devices : 2);
+  if (fake_devices) devices_behave("0:unusable");
+  expect_ok(knng_set(h, "device", "auto", NULL), "as before");
   expect_ok(knng_set(h, "engine", "fused", NULL), "an engine of both");
   assert_true(planned(h, 0, 5).device_bytes > 0);
   knng_destroy(h);

@@ -198,7 +198,7 @@ static void devices_that_answer_rows(void** state) {
     for (int64_t i = 0; i < 300; ++i) assert_int_equal(proof[i], 4);
     free(proof);
     knng_graph_destroy(g);
-    if (strcmp(*set, "cuda:0") == 0)
+    if (!strchr(*set, ','))
       assert_true(fake_count("tiles", 0) - slow == 19);
     else
       assert_true(2 * (fake_count("tiles", 0) - slow) < tiles_of_all() - all);
@@ -494,7 +494,7 @@ static void a_bound_that_is_none_is_found_out(void** state) {
   if (!fake_devices) skip();
   test_rows rows = rows_normal(KNNG_F32, 200, 6, 317);
   devices_behave("1:lies");
-  for (const char* const* set = device_sets() + 1; *set; ++set) {
+  for (const char* const* set = device_sets() + 2; *set; ++set) {
     knng* h = HANDLE(&rows, "device", *set, "engine", "tiled", "tile_rows", "16");
     knng_graph* g = NULL;
     knng_status status = KNNG_OK;

@@ -151,7 +151,7 @@ void rows_of_every_kind(std::int64_t n, std::int64_t d) {
             check(cudaDeviceSynchronize());
             knng_matrix m = matrix_in(block.get(), space, owner, dtype, n, d, l);
             if (l.first == 0) m.space = KNNG_ANY;
-            for (const char* set : {"cuda:0", "cuda", "cuda:1,0"}) {
+            for (const char* set : {"cuda:0", "cuda:0,1", "cuda:1,0"}) {
               if (devices < 2 && std::strcmp(set, "cuda:0") != 0) continue;
               knng* h = handle(set, metric);
               expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s: %s", what.c_str(), knng_last_error());
@@ -416,7 +416,7 @@ void graphs_that_stay() {
   check(cudaDeviceSynchronize());
   const knng_matrix m = matrix_in(block.get(), KNNG_CUDA, 0, rows.dtype, rows.n, rows.d, l);
   for (const char* metric : {"euclidean", "manhattan"})
-    for (const char* set : {"cuda:0", "cuda:1,0", "cuda"}) {
+    for (const char* set : {"cuda:0", "cuda:1,0", "cuda:0,1"}) {
       if (devices < 2 && std::strcmp(set, "cuda:0") != 0) continue;
       knng* h = handle(set, metric);
       expect(knng_borrow(h, &m, nullptr, nullptr) == KNNG_OK, "%s", knng_last_error());

@@ -13,10 +13,12 @@ int64_t usable_devices;
 int64_t (*fake_count)(const char* what, int32_t device);
 void (*fake_stop)(volatile int32_t* flag);
 
-static const char* const all_sets[] = {"cuda:0", "cuda", "cuda:0,1", "cuda:1,0", NULL};
 const char* const* device_sets(void) {
-  static const char* sets[5];
-  memcpy(sets, all_sets, sizeof sets);
+  static char all[256];
+  static const char* sets[] = {"cuda:0", "cuda", all, "cuda:1,0", NULL};
+  int length = snprintf(all, sizeof all, "cuda:0");
+  for (int64_t i = 1; i < usable_devices && length < (int)sizeof all; ++i)
+    length += snprintf(all + length, sizeof all - (size_t)length, ",%d", (int)i);
   if (usable_devices < 2) sets[2] = NULL;
   return sets;
 }

@@ -34,12 +34,14 @@ constexpr double kCheckedAlone = 32;
 DeviceSet candidates(const Task& task, const Dataset& data, std::int64_t queries) {
   if (task.chosen.backend) return task.chosen;
   if (task.device == "cpu") return {};
-  if (task.device != "auto") return find_devices(task.device);
+  const bool on_gpus = task.device == "cuda";
+  if (!on_gpus && task.device != "auto") return listed_devices(task.device);
   if (!task.row_devices.empty())
     if (DeviceSet set = usable_devices_of(task.row_devices); set.backend) return set;
   const auto rows = static_cast<double>(queries ? queries : data.rows());
   const double work = rows * static_cast<double>(data.rows()) * static_cast<double>(data.dim());
   const auto most = static_cast<std::int32_t>(std::clamp(work / kPaysOnEach, 1.0, 0x1p30));
+  if (on_gpus) return cuda_devices(most);
   if (task.keep_on_device) {
     if (DeviceSet set = usable_devices(most); set.backend) return set;
     fail(KNNG_ERR_DEVICE, "graph", "graph=device: no device can be used: %s", describe_device(1).why_not);
