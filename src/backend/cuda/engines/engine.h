@@ -139,6 +139,9 @@ inline constexpr std::int64_t kFewestRowsSampledFrom = 8192;
 // and ends with: some ten launches and waits. (A device with no more than
 // 0.5 TFLOP/s in fp64 would take 2^28 / 0.5e12 = 0.5 ms for the most of them.)
 inline constexpr double kFewPairs = 9e6, kFewCoordinates = 0x1p27;
+// Nor those of few queries: every filter and tree reads all points several times before it begins, and their keys take
+// one reading for four rows (keys/whole_keys.cuh).
+inline constexpr std::int64_t kFewQueries = 32;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a
 // tile in memory larger ones cost only room for what is found.
@@ -180,6 +183,7 @@ inline double pairs_of(const knng_backend_problem& p) {
   return static_cast<double>(p.rows.count) * static_cast<double>(p.columns.count);
 }
 inline bool are_many(const knng_backend_problem& p) {
+  if (p.square == 0 && p.rows.count <= kFewQueries && !is_heavy(term_of(p))) return false;
   return pairs_of(p) >= kFewPairs || pairs_of(p) * static_cast<double>(p.columns.dim) > kFewCoordinates;
 }
 inline std::int64_t all_pairs(const knng_backend_problem&) { return std::numeric_limits<std::int64_t>::max(); }

@@ -9,6 +9,7 @@
 #include "backend/cuda/engines/sum_units.cuh"
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/rows/row_source.cuh"
+#include "backend/cuda/rows/transpose.cuh"
 
 namespace libknng::cuda {
 namespace {
@@ -29,30 +30,18 @@ __device__ float single(T stored) {
   return static_cast<float>(exact(stored));
 }
 
-constexpr int kTranspose = 32;  // rows and coordinates of a block
-
-// Through shared memory: reads run along rows, writes along the operand's coordinates.
 template <class Source>
-__global__ void transpose_rows(Source rows, const std::int64_t* list, std::int64_t first, std::int64_t count,
-                               std::int64_t dim, std::int64_t depth, std::int64_t pitch, float* out) {
-  __shared__ float block[kTranspose][kTranspose + 1];
-  constexpr int kStep = kThreads / kTranspose;
-  const int x = static_cast<int>(threadIdx.x) % kTranspose, y = static_cast<int>(threadIdx.x) / kTranspose;
-  const std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * kTranspose;
-  for (std::int64_t t0 = static_cast<std::int64_t>(blockIdx.y) * kTranspose; t0 < depth;
-       t0 += static_cast<std::int64_t>(gridDim.y) * kTranspose) {
-    for (int r = y; r < kTranspose; r += kStep) {
-      const std::int64_t i = row0 + r;
-      const bool there = i < count && t0 + x < dim;
-      const std::int64_t row = list && there ? list[i] : first + i;
-      block[r][x] = there ? single(rows.data[row * rows.row_stride + (t0 + x) * rows.col_stride]) : 0.0F;
-    }
-    __syncthreads();
-    for (int c = y; c < kTranspose; c += kStep)
-      if (t0 + c < depth) out[(t0 + c) * pitch + row0 + x] = block[x][c];
-    __syncthreads();
+struct SingleValues {
+  Source rows;
+  const std::int64_t* list;
+  std::int64_t first;
+  __device__ float operator()(std::int64_t i, std::int64_t t) const {
+    return single(rows.data[(list ? list[i] : first + i) * rows.row_stride + t * rows.col_stride]);
   }
-}
+};
+struct AsTheyCome {
+  __device__ std::int64_t place_of(std::int64_t t) const { return t; }
+};
 
 // A warp a row. Magnitudes are ordered as their bits are.
 template <class Source>
@@ -107,7 +96,7 @@ struct Shape {
   static_assert(kRowRuns * kVector == kRows && kColumnRuns * kVector == kColumns);
 };
 
-// Coordinates [0, kDepth) from `values`, `edge` points of each.
+// Coordinates [0, kDepth) from `values`, kPoints points of each.
 template <int kPoints>
 __device__ inline void fetch(float (&to)[kDepth][kPoints], const float* values, std::int64_t pitch) {
   constexpr int kCopies = kDepth * kPoints / kVector;
@@ -215,9 +204,9 @@ SumOperand make_sum_operand(const DeviceRows& stored, const std::int64_t* list, 
   auto* const values = static_cast<float*>(memory);
   if (count > 0)
     visit_single(stored, [&](const auto& source) {
-      const dim3 blocks(static_cast<unsigned>(pitch / kTranspose),
-                        static_cast<unsigned>(std::min<std::int64_t>(round_to(depth, kTranspose) / kTranspose, 65535)));
-      transpose_rows<<<blocks, kThreads, 0, stream>>>(source, list, first, count, stored.dim, depth, pitch, values);
+      const SingleValues<std::remove_cvref_t<decltype(source)>> value{source, list, first};
+      transpose_rows<<<transposing_blocks(pitch, depth), kTransposeThreads, 0, stream>>>(
+          value, count, stored.dim, depth, AsTheyCome(), pitch, values);
       check_launch();
     });
   return {values, count, depth, pitch};

@@ -49,7 +49,7 @@ void CheckedKeys::evaluate(const Metric& metric, const CanonicalView& rows, std:
   job.list = arrays_.in_view.data() + from;
   job.count = std::lower_bound(begin, checked_.end(), first_row + row_count) - begin;
   job.columns = columns;
-  job.first = at;
+  job.first_column = at;
   job.column_count = column_count;
   job.metric = metric;
   job.keys = arrays_.keys.data() + from * columns_ + first_column;

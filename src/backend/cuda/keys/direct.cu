@@ -7,41 +7,27 @@
 #include "backend/cuda/base/copy_async.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/keys/lane_order.cuh"
+#include "backend/cuda/keys/stored_key.cuh"
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/rows/row_source.cuh"
+#include "backend/cuda/rows/transpose.cuh"
 
 namespace libknng::cuda {
 namespace {
 
 // --- operands
 
-constexpr int kTranspose = 32;  // rows and coordinates of a block
-constexpr int kTransposeThreads = 256;
 constexpr int kTileRows = 64;  // the largest tile edge; pitch is a multiple
 
 constexpr std::int64_t pitch_of(std::int64_t count) { return (count + kTileRows - 1) / kTileRows * kTileRows; }
 
-// Transposes 32 rows x 32 coordinates, one of each lane of the canonical sum, through shared memory: reads run along
-// rows, writes along the operand's coordinates.
 template <class Source>
-__global__ void transpose_rows(Source rows, const std::int64_t* list, std::int64_t first, std::int64_t count,
-                               std::int64_t dim, std::int64_t pitch, double* out) {
-  __shared__ double block[kTranspose][kTranspose + 1];
-  constexpr int kStep = kTransposeThreads / kTranspose;
-  const int x = static_cast<int>(threadIdx.x) % kTranspose, y = static_cast<int>(threadIdx.x) / kTranspose;
-  const std::int64_t row0 = static_cast<std::int64_t>(blockIdx.x) * kTranspose;
-  for (std::int64_t t0 = static_cast<std::int64_t>(blockIdx.y) * kTranspose; t0 < dim;
-       t0 += static_cast<std::int64_t>(gridDim.y) * kTranspose) {
-    for (int r = y; r < kTranspose; r += kStep) {
-      const std::int64_t i = row0 + r;
-      block[r][x] = i < count && t0 + x < dim ? rows.row(list ? list[i] : first + i)[t0 + x] : 0.0;
-    }
-    __syncthreads();
-    for (int c = y; c < kTranspose; c += kStep)
-      if (t0 + c < dim) out[place_in_lane_order(t0 + c, dim) * pitch + row0 + x] = block[x][c];
-    __syncthreads();
-  }
-}
+struct CanonicalValues {
+  Source rows;
+  const std::int64_t* list;
+  std::int64_t first;
+  __device__ double operator()(std::int64_t i, std::int64_t t) const { return rows.row(list ? list[i] : first + i)[t]; }
+};
 
 template <class Source>
 __global__ void flag_directionless(Source rows, const std::int64_t* list, std::int64_t first, std::int64_t count,
@@ -64,12 +50,10 @@ inline constexpr int kThreadColumns = T::kHeavy || T::kSums > 1 ? 2 : 4;
 constexpr int kEdge = 16;   // threads along each side of a tile
 constexpr int kDepth = 16;  // coordinates in shared memory at a time, twice: one set is read while the next arrives
 
-__device__ inline void store_key(float* at, double key) { *at = __double2float_rd(key); }
-__device__ inline void store_key(double* at, double key) { *at = key; }
-
 struct TileArguments {
   DirectOperand rows, columns;
   double p, scale;
+  bool symmetric;  // rows and columns are the same, and so are the keys of pairs and exchanged pairs
   std::int64_t ld;
   std::int64_t row_tiles;
   std::int64_t first;  // block of the tile
@@ -86,6 +70,10 @@ __global__ void __launch_bounds__(kEdge* kEdge, 2) tile_keys(TileArguments a, Ou
   // Neighbouring blocks share columns: all row tiles of a column tile come one after the other.
   const std::int64_t block = a.first + blockIdx.x;
   const std::int64_t row0 = block % a.row_tiles * kTallness, column0 = block / a.row_tiles * kWidth;
+  // What is left of the diagonal comes from what is right of it.
+  static_assert(kTallness % kWidth == 0);
+  if (a.symmetric && column0 + kWidth <= row0) return;
+  const bool twice = a.symmetric && column0 >= row0 + kTallness;
   const std::int64_t dim = a.rows.dim;
 
   const auto fetch = [&](std::int64_t from, int set) {
@@ -151,15 +139,17 @@ __global__ void __launch_bounds__(kEdge* kEdge, 2) tile_keys(TileArguments a, Ou
       const std::int64_t column = column0 + column_of(c);
       if (column >= a.columns.count) continue;
       const bool directionless = row_directionless || (a.columns.directionless && a.columns.directionless[column]);
-      const double key = T::template finish<ScalarOps>(sum.s[r * kColumns + c], a.scale);
-      store_key(tile + row * a.ld + column, directionless ? kNoDirectionKey : key);
+      const double key =
+          directionless ? kNoDirectionKey : T::template finish<ScalarOps>(sum.s[r * kColumns + c], a.scale);
+      store_key(tile + row * a.ld + column, key);
+      if (twice) store_key(tile + column * a.ld + row, key);
     }
   }
 }
 
 template <class Out>
-void launch_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, Out* tile,
-                 std::int64_t ld, const DirectParts& parts, cudaStream_t stream) {
+void launch_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, bool symmetric,
+                 Out* tile, std::int64_t ld, const DirectParts& parts, cudaStream_t stream) {
   if (rows.count == 0 || columns.count == 0) return;
   visit_term(metric.term, [&](auto term) {
     using T = decltype(term);
@@ -168,7 +158,7 @@ void launch_tile(const Metric& metric, const DirectOperand& rows, const DirectOp
     const std::int64_t column_tiles = (columns.count + kWidth - 1) / kWidth;
     const std::int64_t blocks = row_tiles * column_tiles;
     const std::int64_t together = std::max<std::int64_t>(parts.pairs / (kTallness * kWidth), 1);
-    TileArguments arguments{rows, columns, metric.p, metric.scale, ld, row_tiles, 0};
+    TileArguments arguments{rows, columns, metric.p, metric.scale, symmetric, ld, row_tiles, 0};
     for (; arguments.first < blocks; arguments.first += together) {
       if (parts.before) parts.before();
       const auto count = static_cast<unsigned>(std::min(together, blocks - arguments.first));
@@ -195,9 +185,9 @@ DirectOperand make_direct_operand(const CanonicalView& view, const std::int64_t*
   auto* flags = has_directions(view.transform) ? space.take<std::uint8_t>(pitch) : nullptr;
   if (count == 0) return {values, flags, 0, dim, pitch};
   visit_source(view, [&](const auto& source) {
-    const dim3 blocks(static_cast<unsigned>(pitch / kTranspose),
-                      static_cast<unsigned>(std::min<std::int64_t>((dim + kTranspose - 1) / kTranspose, 65535)));
-    transpose_rows<<<blocks, kTransposeThreads, 0, stream>>>(source, list, first, count, dim, pitch, values);
+    const CanonicalValues<std::remove_cvref_t<decltype(source)>> value{source, list, first};
+    transpose_rows<<<transposing_blocks(pitch, dim), kTransposeThreads, 0, stream>>>(value, count, dim, dim,
+                                                                                     LaneOrder(dim), pitch, values);
     check_launch();
     if (!flags) return;
     flag_directionless<<<static_cast<unsigned>((pitch + 255) / 256), 256, 0, stream>>>(source, list, first, count,
@@ -207,14 +197,14 @@ DirectOperand make_direct_operand(const CanonicalView& view, const std::int64_t*
   return {values, flags, count, dim, pitch};
 }
 
-void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, float* tile,
-                 std::int64_t ld, const DirectParts& parts, cudaStream_t stream) {
-  launch_tile(metric, rows, columns, tile, ld, parts, stream);
+void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, bool symmetric,
+                 float* tile, std::int64_t ld, const DirectParts& parts, cudaStream_t stream) {
+  launch_tile(metric, rows, columns, symmetric, tile, ld, parts, stream);
 }
 
 void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, double* tile,
                  std::int64_t ld, const DirectParts& parts, cudaStream_t stream) {
-  launch_tile(metric, rows, columns, tile, ld, parts, stream);
+  launch_tile(metric, rows, columns, false, tile, ld, parts, stream);
 }
 
 }  // namespace libknng::cuda

@@ -35,9 +35,10 @@ struct DirectParts {
 };
 
 // tile[r ld + c] = the key of row r and column c, rounded down to fp32: a lower bound as selectors take it, infinite
-// for no finite key. Asynchronous.
-void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, float* tile,
-                 std::int64_t ld, const DirectParts& parts, cudaStream_t stream);
+// for no finite key. symmetric: both are the same rows, whose keys are evaluated once for (r, c) and (c, r).
+// Asynchronous.
+void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, bool symmetric,
+                 float* tile, std::int64_t ld, const DirectParts& parts, cudaStream_t stream);
 // The key itself.
 void direct_tile(const Metric& metric, const DirectOperand& rows, const DirectOperand& columns, double* tile,
                  std::int64_t ld, const DirectParts& parts, cudaStream_t stream);

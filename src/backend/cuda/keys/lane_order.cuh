@@ -26,13 +26,19 @@ KNNG_HD inline std::int64_t lane_size(int lane, std::int64_t dim) {
   return dim <= lane ? 0 : (dim - lane - 1) / kCanonicalLanes + 1;
 }
 
-// Where coordinate t comes in that order.
-KNNG_HD inline std::int64_t place_in_lane_order(std::int64_t t, std::int64_t dim) {
-  const int lane = static_cast<int>(t % kCanonicalLanes);
-  std::int64_t before = 0;
-  for (int place = 0; lane_at(place) != lane; ++place) before += lane_size(lane_at(place), dim);
-  return before + t / kCanonicalLanes;
-}
+// Where each coordinate comes in that order.
+struct LaneOrder {
+  explicit LaneOrder(std::int64_t dim) {
+    std::int64_t before = 0;
+    for (int place = 0; place < kCanonicalLanes; ++place) {
+      first[lane_at(place)] = before;
+      before += lane_size(lane_at(place), dim);
+    }
+  }
+  KNNG_HD std::int64_t place_of(std::int64_t t) const { return first[t % kCanonicalLanes] + t / kCanonicalLanes; }
+
+  std::int64_t first[kCanonicalLanes];  // by lane
+};
 
 // One number for every sum of the term T, of kPairs pairs.
 template <class T, int kPairs>

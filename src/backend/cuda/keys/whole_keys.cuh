@@ -15,14 +15,17 @@ namespace libknng::cuda {
 // Rows for which a value of a column is read once, at most.
 inline constexpr std::int64_t kRowsOfWholeKeys = 4;
 
+// Lists are in device memory.
 struct WholeKeysJob {
-  CanonicalView rows;                  // row list[i] of them has the keys keys[i ld + c]
-  const std::int64_t* list = nullptr;  // device memory
-  std::int64_t count = 0;
-  CanonicalView columns;  // columns [first, first + column_count) of them, c from 0 on
-  std::int64_t first = 0, column_count = 0;
+  CanonicalView rows;
+  const std::int64_t* list = nullptr;  // row list[i] of them has the keys [i ld + c]; null: row first_row + i
+  std::int64_t first_row = 0, count = 0;
+  CanonicalView columns;
+  const std::int64_t* column_list = nullptr;  // of c from 0 on; null: column first_column + c
+  std::int64_t first_column = 0, column_count = 0;
   Metric metric;
-  double* keys = nullptr;
+  double* keys = nullptr;  // null: lows, rounded down, as direct_tile() has them
+  float* lows = nullptr;
   std::int64_t ld = 0;
   double* u = nullptr;  // working memory: count x dim
   DirectParts parts;
