@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "knng.h"
 
 namespace libknng {
 
@@ -76,5 +79,10 @@ constexpr bool has_directions(Transform t) noexcept {
   return t == Transform::unit || t == Transform::centred_unit || t == Transform::rank_unit;
 }
 constexpr bool refuses_negative(Transform t) noexcept { return t == Transform::square_root || t == Transform::share; }
+// Whether a row of valid values of that type may be refused: all but doubles are small beside what most metrics take.
+// limit: of largest_magnitude().
+constexpr bool may_refuse(Transform t, double limit, std::int32_t dtype) noexcept {
+  return refuses_negative(t) || dtype == KNNG_F64 || limit <= std::numeric_limits<float>::max();
+}
 
 }  // namespace libknng

@@ -36,11 +36,10 @@ bool is_faulty(const Metric& m, double limit, std::span<const double> x) noexcep
   return large || (negative && refuses_negative(m.transform)) || (m.transform == Transform::share && !positive);
 }
 
-// Whether no row of the data set can be: all but doubles are small beside what a metric takes.
+// Whether no row of the data set can be.
 bool none_is_faulty(const Metric& m, double limit, const Dataset& data) noexcept {
-  const bool any_sign = !refuses_negative(m.transform) && m.transform != Transform::share;
-  return any_sign && limit > std::numeric_limits<float>::max() &&
-         std::ranges::none_of(data.chunks(), [](const auto& chunk) { return chunk->view().dtype == KNNG_F64; });
+  return std::ranges::none_of(data.chunks(),
+                              [&](const auto& chunk) { return may_refuse(m.transform, limit, chunk->view().dtype); });
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class MemoryPool {
  public:
   // readers: devices that may read it; those that cannot are passed over. expected: bytes that will be taken at once.
   explicit MemoryPool(int device, std::span<const std::int32_t> readers = {}, std::int64_t expected = 0);
-  // What is kept on a device, at most: a 32nd of its memory, and 4 GiB. And what is, on the current one.
+  // What is kept on a device, at most: a 24th of its memory, and 5 GiB. And what is, on the current one.
   static std::int64_t most_kept(int device) noexcept;
   static std::int64_t bytes_kept() noexcept;
   // What was freed on streams that are done is given back to the system, all but what is kept.

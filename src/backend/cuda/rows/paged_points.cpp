@@ -117,6 +117,7 @@ void PagedPoints::prepare(const CanonicalView& view, const Layout& at, RowConsta
   job.long_ranks = at.long_ranks;
   job.findings = findings;
   job.workspace = at.workspace;
+  job.valid = true;  // as in Points
   prepare_in_parts(job, parts_, loader_, between_);
 }
 

@@ -65,10 +65,10 @@ Points::Points(const knng_backend_rows& rows, Transform transform, double limit,
   job.long_ranks = arrays_.long_ranks.data();
   job.findings = beside.findings.data();
   job.workspace = beside.workspace.data();
+  job.valid = true;  // or the data set would not have taken them
   InFlight parts(2);
   prepare_in_parts(job, parts, context.stream, between);
   staging.download(beside.findings.data(), &found, sizeof found, context.stream);
-  // Rows were checked for values that are not valid when the data set got them.
   if (found.first_refused != PrepareFindings::kNothing)
     throw RefusedRow{static_cast<std::int64_t>(found.first_refused / static_cast<unsigned long long>(rows.dim + 1))};
   any_directionless_ = found.any_directionless != 0;

@@ -27,32 +27,51 @@ unsigned blocks_of_warps(std::int64_t warps) {
 __device__ std::int64_t smallest(std::int64_t column) {
 #pragma unroll
   for (int h = kCanonicalLanes / 2; h > 0; h /= 2) {
-    const std::int64_t other = __shfl_xor_sync(kWarp, column, h);
+    const std::int64_t other = __shfl_xor_sync(kAllLanes, column, h);
     column = other < column ? other : column;
   }
   return column;
 }
 
-// One warp a row: is_faulty() and report() of prepare/canonical_rows.cpp, find_invalid() of dataset/. Bools are read as
-// bytes: a limit of 1 finds those that are not valid.
+// One warp a row: is_faulty() and refuse_row() of prepare/canonical_rows.cpp, find_invalid() of dataset/. Bools are
+// read as bytes: a limit of 1 finds those that are not valid. Nearly all rows are sound, and are looked at for that
+// alone.
 template <class Source>
 __global__ void find_refused(Source rows, std::int64_t first, std::int64_t count, std::int64_t dim, double limit,
                              bool refuses_negative, bool needs_sum, PrepareFindings* findings) {
   const std::int64_t i = warp_index();
   if (i >= count) return;
+  using Exact = decltype(exact(rows.row(0).loaded(0)));
+  // A float is above the limit where it is above the float below that.
+  Exact most;
+  if constexpr (std::is_same_v<Exact, float>)
+    most = __double2float_rd(limit);
+  else
+    most = limit;
+  bool faulty = false, positive = false;
+  const auto look = [&](const auto& row) {
+#pragma unroll 8
+    for (std::int64_t t = lane_index(); t < dim; t += kCanonicalLanes) {
+      const auto stored = row.loaded(t);
+      const Exact x = exact(stored);
+      faulty |= !is_valid(stored) | (fabs(x) > most) | (refuses_negative & (x < 0));
+      positive |= x > 0;
+    }
+  };
+  if (rows.col_stride == 1)
+    look(rows.packed_row(first + i));
+  else
+    look(rows.row(first + i));
+  positive = __any_sync(kAllLanes, positive);
+  if (!__any_sync(kAllLanes, faulty) && (positive || !needs_sum)) return;
   const auto row = rows.row(first + i);
   std::int64_t invalid = dim + 1, refused = dim + 1;
-  bool positive = false;
-#pragma unroll 4
   for (std::int64_t t = lane_index(); t < dim; t += kCanonicalLanes) {
     const auto stored = row.loaded(t);
-    const auto x = static_cast<double>(exact(stored));
+    const Exact x = exact(stored);
     if (invalid > dim && !is_valid(stored)) invalid = t;
-    if (refused > dim && (fabs(x) > limit || (refuses_negative && x < 0))) refused = t;
-    positive = positive || x > 0;
+    if (refused > dim && (fabs(x) > most || (refuses_negative && x < 0))) refused = t;
   }
-  positive = __any_sync(kWarp, positive);
-  if (__all_sync(kWarp, invalid > dim && refused > dim) && (positive || !needs_sum)) return;
   invalid = smallest(invalid);
   refused = smallest(refused);
   if (needs_sum && refused > dim && !positive) refused = dim;
@@ -72,7 +91,7 @@ __device__ bool is_directionless(Transform transform, const Row& row, std::int64
   const double expected = transform == Transform::unit ? 0.0 : row.stored(0);
   bool same = true;
   for (std::int64_t t = lane_index(); t < dim && same; t += kCanonicalLanes) same = row.stored(t) == expected;
-  return __all_sync(kWarp, same);
+  return __all_sync(kAllLanes, same);
 }
 
 template <class Source>
@@ -215,10 +234,12 @@ std::int64_t prepare_workspace_bytes(const DeviceRows& rows, Transform transform
 void prepare_rows(const PrepareJob& job, cudaStream_t stream) {
   if (job.count == 0) return;
   visit_stored(job.rows, [&](const auto& source) {
-    find_refused<<<blocks_of_warps(job.count), kThreads, 0, stream>>>(source, job.first, job.count, job.rows.dim,
-                                                                      job.limit, refuses_negative(job.transform),
-                                                                      job.transform == Transform::share, job.findings);
-    check_launch();
+    if (!job.valid || may_refuse(job.transform, job.limit, job.rows.dtype)) {
+      find_refused<<<blocks_of_warps(job.count), kThreads, 0, stream>>>(
+          source, job.first, job.count, job.rows.dim, job.limit, refuses_negative(job.transform),
+          job.transform == Transform::share, job.findings);
+      check_launch();
+    }
     switch (job.transform) {
       case Transform::identity:
       case Transform::square_root: return;

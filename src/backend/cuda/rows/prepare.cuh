@@ -34,6 +34,7 @@ struct PrepareJob {
   std::int32_t* long_ranks = nullptr;
   PrepareFindings* findings = nullptr;
   void* workspace = nullptr;  // of prepare_workspace_bytes()
+  bool valid = false;         // all values are known to be: they are not looked at if none can be refused
 };
 
 // 0 but for ranks of rows that shared memory does not hold.
@@ -45,7 +46,8 @@ void prepare_rows(const PrepareJob& job, cudaStream_t stream);
 void find_directionless(const DeviceRows& rows, Transform transform, const std::int64_t* list, std::int64_t count,
                         std::uint8_t* out, cudaStream_t stream);
 
-// u of rows [first, first + count) in fp64, or of rows[i], i < count, if `list` (device memory) is not null: out[i dim
+// u of rows [first, first + count) in fp64, or of rows list[i], i < count, if `list` (device memory) is not null: out[i
+// dim
 // + t]. Asynchronous.
 void load_canonical(const CanonicalView& view, const std::int64_t* list, std::int64_t first, std::int64_t count,
                     double* out, cudaStream_t stream);
