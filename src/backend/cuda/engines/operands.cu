@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/engines/integer_operands.cuh"
 #include "backend/cuda/engines/median.cuh"
 #include "backend/cuda/rows/prepare.cuh"
@@ -22,6 +24,7 @@ constexpr int kWarp = 32, kThreads = 256;
 constexpr std::int64_t kCentreRows = 255;
 static_assert(kCentreRows <= kMostMedianRows);
 constexpr std::int64_t kBatchValues = std::int64_t{1} << 22;
+constexpr int kPointsOfWarp = 4;
 // Points of so many dimensions have a block each, since few are rounded together.
 constexpr std::int64_t kLong = 1024;
 // The largest value is just below 2^14: room for small ones above fp16's denormals, none lost above.
@@ -32,7 +35,8 @@ constexpr double rounding(Precision p) {
   return p == Precision::int8 ? 0 : p == Precision::fp16 ? 0x1p-11 : p == Precision::two_piece ? 0x1p-22 : 0x1p-24;
 }
 
-// Calls f(first, count, u) for all points in order, batch by batch: u gets their canonical rows.
+// Calls f(first, count, u) for all points in order, batch by batch: u gets their canonical rows. For other types than
+// floats, which kernels are not compiled for one by one.
 template <class F>
 void for_batches(const CanonicalView& points, const std::int64_t* order, double* u, cudaStream_t stream, F&& f) {
   const std::int64_t n = points.rows.rows, together = rounded_together(n, points.rows.dim);
@@ -43,19 +47,36 @@ void for_batches(const CanonicalView& points, const std::int64_t* order, double*
   }
 }
 
-// The largest |u - centre| of a point, by a warp, as the bits of a non-negative double, which are ordered like it.
+// Both are numbers, which fmax() would look for.
+__device__ double larger(double a, double b) { return a > b ? a : b; }
+
+// The largest |u - centre| of a point, as the bits of a non-negative double, which are ordered like it. A warp has some
+// points at a time, for which it reads the centre once; the last one again where there are no more.
 template <class Source>
-__global__ void find_largest(Source points, std::int64_t count, std::int64_t dim, const double* centre,
-                             unsigned long long* largest) {
+__global__ void __launch_bounds__(kThreads) find_largest(Source points, std::int64_t count, std::int64_t dim,
+                                                         const double* centre, unsigned long long* largest) {
   constexpr std::int64_t kWarps = kThreads / kWarp;
   double mine = 0;
-  for (std::int64_t i = blockIdx.x * kWarps + threadIdx.x / kWarp; i < count; i += gridDim.x * kWarps) {
-    const auto u = points.row(i);
-#pragma unroll 4
-    for (std::int64_t t = threadIdx.x % kWarp; t < dim; t += kWarp) mine = fmax(mine, fabs(u[t] - centre[t]));
+  for (std::int64_t i = kPointsOfWarp * (blockIdx.x * kWarps + threadIdx.x / kWarp); i < count;
+       i += kPointsOfWarp * kWarps * gridDim.x) {
+    decltype(points.row(0)) u[kPointsOfWarp];
+#pragma unroll
+    for (int j = 0; j < kPointsOfWarp; ++j) u[j] = points.row(min(i + j, count - 1));
+#pragma unroll 2
+    for (std::int64_t t = threadIdx.x % kWarp; t < dim; t += kWarp) {
+      const double c = centre[t];
+#pragma unroll
+      for (int j = 0; j < kPointsOfWarp; ++j) mine = larger(mine, fabs(u[j][t] - c));
+    }
   }
-  for (int h = kWarp / 2; h > 0; h /= 2) mine = fmax(mine, __shfl_xor_sync(0xffffffff, mine, h));
-  if (threadIdx.x % kWarp == 0) atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(mine)));
+  const auto of_two = [](double a, double b) { return larger(a, b); };
+  mine = fold_lanes(mine, of_two);
+  __shared__ double of_warps[kWarps];
+  if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = mine;
+  __syncthreads();
+  if (threadIdx.x >= kWarp) return;
+  mine = fold_lanes(of_warps[threadIdx.x % kWarps], of_two);
+  if (threadIdx.x == 0) atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(mine)));
 }
 
 // Of the threads of a point, which are a warp or the block.
@@ -104,20 +125,22 @@ struct Fp32 {
   static __device__ double exact(Value a) { return static_cast<double>(a); }
 };
 
-// So many warps a point: operands, sums, and extremes. (Floats that are not negative have the order of their bits.)
-template <class Type, Precision kPrecision, int kWarps>
-__global__ void round_batch(const double* u, std::int64_t count, std::int64_t dim, const double* centre, double scale_a,
-                            double scale_b, typename Type::Value* values, OperandSums* sums, float expected,
-                            OperandExtremes* extremes) {
+// So many warps a point: operands and sums.
+template <class Type, Precision kPrecision, int kWarps, class Source>
+__global__ void __launch_bounds__(kThreads)
+    round_rows(Source points, const std::int64_t* order, std::int64_t count, std::int64_t dim, const double* centre,
+               double scale_a, double scale_b, typename Type::Value* values, OperandSums* sums) {
   constexpr int kTogether = kWarp * kWarps;
   static_assert(kWarps == 1 || kTogether == kThreads);
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kTogether;
   if (i >= count) return;
   const std::int64_t pitch = pitch_of(dim, kPrecision), stride = stride_of(dim, kPrecision);
   auto* const point = values + i * stride;
+  const auto u = points.row(order ? order[i] : i);
   OperandSums mine;
+#pragma unroll 4
   for (std::int64_t t = threadIdx.x % kTogether; t < pitch; t += kTogether) {
-    const double x = t < dim ? (u[i * dim + t] - centre[t]) * scale_a * scale_b : 0;
+    const double x = t < dim ? (u[t] - centre[t]) * scale_a * scale_b : 0;
     const auto a = Type::round(x);
     point[t] = a;
     double left = x - Type::exact(a);
@@ -134,14 +157,24 @@ __global__ void round_batch(const double* u, std::int64_t count, std::int64_t di
   for (std::int64_t t = pieces_of(kPrecision) * pitch + threadIdx.x % kTogether; t < stride; t += kTogether)
     point[t] = Type::round(0);
   mine = sum_of_point<kWarps>(mine);
-  if (threadIdx.x % kTogether != 0) return;
-  sums[i] = mine;
-  const float lost = mine.square > 0 ? __double2float_ru(sqrt(mine.residual / mine.square)) : 0;
-  const auto grow = [](float* extreme, float value) {
-    atomicMax(reinterpret_cast<unsigned*>(extreme), __float_as_uint(value));
-  };
-  if (lost <= expected) grow(&extremes->ratio, lost);
-  grow(&extremes->longest, __double2float_ru(LowBound::length(mine, dim)));
+  if (threadIdx.x % kTogether == 0) sums[i] = mine;
+}
+
+// Floats that are not negative have the order of their bits.
+__global__ void find_extremes(const OperandSums* sums, std::int64_t count, std::int64_t dim, float expected,
+                              OperandExtremes* extremes) {
+  float ratio = 0, longest = 0;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) {
+    const OperandSums sum = sums[i];
+    const float lost = sum.square > 0 ? __double2float_ru(sqrt(sum.residual / sum.square)) : 0;
+    if (lost <= expected) ratio = fmaxf(ratio, lost);
+    longest = fmaxf(longest, __double2float_ru(LowBound::length(sum, dim)));
+  }
+  const unsigned of_ratio = warp_max(__float_as_uint(ratio)), of_longest = warp_max(__float_as_uint(longest));
+  if (threadIdx.x % kWarp != 0) return;
+  atomicMax(reinterpret_cast<unsigned*>(&extremes->ratio), of_ratio);
+  atomicMax(reinterpret_cast<unsigned*>(&extremes->longest), of_longest);
 }
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -272,8 +305,8 @@ Frame::Frame(const Metric& metric, const Points& columns, DeviceContext& context
 
 void Frame::cover(const CanonicalView& view, DeviceContext& context) {
   constexpr std::int64_t kMostBlocks = 2048;
-  const std::int64_t count = view.rows.rows, warps = kThreads / kWarp;
-  const auto blocks = static_cast<unsigned>(std::min((count + warps - 1) / warps, kMostBlocks));
+  const std::int64_t count = view.rows.rows, of_block = kThreads / kWarp * kPointsOfWarp;
+  const auto blocks = static_cast<unsigned>(std::min((count + of_block - 1) / of_block, kMostBlocks));
   visit_source(view, [&](const auto& points) {
     find_largest<<<blocks, kThreads, 0, context.stream>>>(points, count, view.rows.dim, arrays_.centre.data(),
                                                           arrays_.largest.data());
@@ -303,25 +336,26 @@ std::int64_t Frame::bytes(std::int64_t count, std::int64_t dim) {
 }
 
 void round_points(const RoundJob& job, cudaStream_t stream) {
-  const std::int64_t dim = job.points.rows.dim;
+  const std::int64_t n = job.points.rows.rows, dim = job.points.rows.dim;
+  if (n == 0) return;
   // The factor in two: neither overflows, and one is a power of two.
   int exponent = 0;
   const double bits = std::frexp(job.frame->factor(job.precision), &exponent);
   const double scale_a = std::ldexp(bits, exponent / 2), scale_b = std::ldexp(1.0, exponent - exponent / 2);
-  const auto expected = static_cast<float>(rounding(job.precision));
-  for_batches(job.points, job.order, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
+  const auto round = [&](const auto& points, const std::int64_t* order, std::int64_t first, std::int64_t count) {
+    using Source = std::remove_cvref_t<decltype(points)>;
     const auto run = [&]<class Type, Precision kPrecision>(Type, std::integral_constant<Precision, kPrecision>) {
       auto* const values = reinterpret_cast<typename Type::Value*>(job.values) + first * stride_of(dim, kPrecision);
       const auto start = [&](auto kernel, int warps) {
         const auto blocks = static_cast<unsigned>((count * warps * kWarp + kThreads - 1) / kThreads);
-        kernel<<<blocks, kThreads, 0, stream>>>(u, count, dim, job.frame->centre(), scale_a, scale_b, values,
-                                                job.sums + first, expected, job.extremes);
+        kernel<<<blocks, kThreads, 0, stream>>>(points, order, count, dim, job.frame->centre(), scale_a, scale_b,
+                                                values, job.sums + first);
         check_launch();
       };
       if (dim < kLong)
-        start(round_batch<Type, kPrecision, 1>, 1);
+        start(round_rows<Type, kPrecision, 1, Source>, 1);
       else
-        start(round_batch<Type, kPrecision, kThreads / kWarp>, kThreads / kWarp);
+        start(round_rows<Type, kPrecision, kThreads / kWarp, Source>, kThreads / kWarp);
     };
     switch (job.precision) {
       case Precision::int8: return run(Byte(), std::integral_constant<Precision, Precision::int8>());
@@ -329,7 +363,20 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
       case Precision::two_piece: return run(Fp16(), std::integral_constant<Precision, Precision::two_piece>());
       default: return run(Fp32(), std::integral_constant<Precision, Precision::fp32>());
     }
+  };
+  visit_source(job.points, [&](const auto& source) {
+    if constexpr (std::is_same_v<typename std::remove_cvref_t<decltype(source)>::Element, float>)
+      round(source, job.order, 0, n);
+    else
+      for_batches(job.points, job.order, job.u, stream, [&](std::int64_t first, std::int64_t count, const double* u) {
+        round(RowSource<double, Transform::identity>{u, dim, 1, nullptr}, nullptr, first, count);
+      });
   });
+  constexpr std::int64_t kMostBlocks = 264;
+  const auto blocks = static_cast<unsigned>(std::min((n + kThreads - 1) / kThreads, kMostBlocks));
+  const auto expected = static_cast<float>(rounding(job.precision));
+  find_extremes<<<blocks, kThreads, 0, stream>>>(job.sums, n, dim, expected, job.extremes);
+  check_launch();
 }
 
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
