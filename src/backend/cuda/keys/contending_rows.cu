@@ -65,10 +65,10 @@ __global__ void find_limits(Batch b) {
     good = good && is_listed(b, place, ids[j]);
     if (j > 0) good = good && (keys[j - 1] < keys[j] || (keys[j - 1] == keys[j] && ids[j - 1] < ids[j]));
   }
-  good = __all_sync(kWarp, good);
+  good = __all_sync(kAllLanes, good);
   if (threadIdx.x % kCanonicalLanes != 0) return;
   b.limits[place] = good ? ScalarOps::mul(keys[b.k - 1], b.scale) : INFINITY;
-  atomicAdd(b.evaluated, static_cast<unsigned long long>(b.k));
+  if (place == 0) atomicAdd(b.evaluated, static_cast<unsigned long long>(b.count * b.k));
 }
 
 // Columns drawn for rows that have no limit.
@@ -90,7 +90,7 @@ __global__ void take_limits(Batch b, RowEntries nearest) {
   double last = -INFINITY;
   for (std::int64_t j = lane; j < b.k; j += kCanonicalLanes)
     if (j < nearest.filled[place]) last = fmax(last, nearest.keys[place * nearest.slots + j]);
-  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) last = fmax(last, __shfl_xor_sync(kWarp, last, h));
+  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) last = fmax(last, __shfl_xor_sync(kAllLanes, last, h));
   if (lane != 0) return;
   if (nearest.filled[place] == b.k) b.limits[place] = ScalarOps::mul(last, b.scale);
   b.counts[place] = 0;
@@ -119,11 +119,11 @@ __global__ void __launch_bounds__(kThreads) list_contenders(Batch b, RowLows low
       const bool undirected = Low::is_none(row_term) || Low::is_none(column_term);
       belongs = admission.admits(id) && (undirected ? undirected_belong : !(low > limit));
     }
-    const unsigned found = __ballot_sync(kWarp, belongs);
+    const unsigned found = __ballot_sync(kAllLanes, belongs);
     if (found == 0) continue;
     int before = 0;
     if (lane == 0) before = atomicAdd(b.counts + place, __popc(found));
-    const std::int64_t at = __shfl_sync(kWarp, before, 0) + __popc(found & ((1u << lane) - 1));
+    const std::int64_t at = __shfl_sync(kAllLanes, before, 0) + __popc(found & ((1u << lane) - 1));
     if (belongs && at < b.capacity) b.ids[place * b.capacity + at] = static_cast<std::uint32_t>(id);
   }
 }

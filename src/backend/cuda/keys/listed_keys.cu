@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t base = 0; base < n; base += kCanonicalLanes) {
     const bool any = base + lane < n;
     const std::int64_t column = any ? static_cast<std::int64_t>(candidates[base + lane].id) - job.first_column : -1;
-    unsigned left = __ballot_sync(kWarp, column >= 0 && column < size);
+    unsigned left = __ballot_sync(kAllLanes, column >= 0 && column < size);
     while (left != 0) {
       // The next few candidates of the block; where there are fewer, the last is repeated: its key goes nowhere.
       std::uint32_t together[kPairs];
@@ -35,13 +35,13 @@ __global__ void __launch_bounds__(kThreads)
       for (int j = 0; j < kPairs; ++j) {
         lanes[j] = left != 0 ? __ffs(static_cast<int>(left)) - 1 : -1;
         const int from = lanes[j] >= 0 ? lanes[j] : lanes[0];
-        together[j] = static_cast<std::uint32_t>(__shfl_sync(kWarp, static_cast<int>(column), from));
+        together[j] = static_cast<std::uint32_t>(__shfl_sync(kAllLanes, static_cast<int>(column), from));
         left &= left - 1;
       }
       const double folded = keys_of<T>(columns, u, together, terms);
 #pragma unroll
       for (int j = 0; j < kPairs; ++j) {
-        const double key = __shfl_sync(kWarp, folded, lane_of_pair<kPairs>(j));
+        const double key = __shfl_sync(kAllLanes, folded, lane_of_pair<kPairs>(j));
         if (lane == lanes[j]) keys[base + lane] = key;
       }
     }

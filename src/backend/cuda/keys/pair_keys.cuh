@@ -112,13 +112,13 @@ __device__ double keys_of_few_dims(const Source& columns, const Row& u, std::uin
   const double x = u[coordinate];
   decltype(columns.row(0).loaded(0)) y[kFewDims];
 #pragma unroll
-  for (int j = 0; j < kFewDims; ++j) y[j] = columns.row(__shfl_sync(kWarp, id, group + j)).loaded(coordinate);
+  for (int j = 0; j < kFewDims; ++j) y[j] = columns.row(__shfl_sync(kAllLanes, id, group + j)).loaded(coordinate);
   double s[kFewDims][T::kSums] = {};
 #pragma unroll
   for (int j = 0; j < kFewDims; ++j) {
     // Its constants once more, rather than those of all in registers.
     std::uint32_t other = 0;
-    if constexpr (Source::kConstants) other = __shfl_sync(kWarp, id, group + j);
+    if constexpr (Source::kConstants) other = __shfl_sync(kAllLanes, id, group + j);
     const double value = columns.row(other).value(y[j]);
     if (has_term) T::template accumulate<ScalarOps>(s[j], x, value, terms.p);
   }

@@ -77,7 +77,7 @@ struct RowSpace {
 __device__ double largest_of_block(double x) {
   __shared__ double of_warps[kWarps];
 #pragma unroll
-  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) x = fmax(x, __shfl_xor_sync(kWarp, x, h));
+  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) x = fmax(x, __shfl_xor_sync(kAllLanes, x, h));
   if (threadIdx.x % kCanonicalLanes == 0) of_warps[threadIdx.x / kCanonicalLanes] = x;
   __syncthreads();
 #pragma unroll
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(kThreads, 5)
   if (threadIdx.x != 0) return;
   b.open[blockIdx.x] = any_open;
   b.entries.filled[blockIdx.x] = static_cast<std::int32_t>(l.count);
-  atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[l.list]));
+  b.note_length(l.list);
 }
 
 // One warp a row: canonical keys of those in doubt, some together.
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(kThreads) settle_doubts(Source points, Refined
   for (std::int64_t base = 0; base < l.count; base += kCanonicalLanes) {
     const bool mine = base + lane < l.count;
     const std::uint32_t id = mine ? ids[base + lane] : kNoId;
-    unsigned doubtful = __ballot_sync(kWarp, mine && isnan(keys[base + lane]));
+    unsigned doubtful = __ballot_sync(kAllLanes, mine && isnan(keys[base + lane]));
     evaluated += __popc(doubtful);
     while (doubtful != 0) {
       // Places beyond the last repeat it.
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(kThreads) settle_doubts(Source points, Refined
 #pragma unroll
       for (int pair = 0; pair < kPairs; ++pair) {
         place[pair] = __ffs(static_cast<int>(doubtful)) - 1;
-        together[pair] = __shfl_sync(kWarp, id, place[pair]);
+        together[pair] = __shfl_sync(kAllLanes, id, place[pair]);
         if (pair + 1 == kPairs || (doubtful & (doubtful - 1)) != 0) doubtful &= doubtful - 1;
       }
       const double key = keys_of<T>(points, u, together, b.terms);

@@ -31,10 +31,10 @@ struct NearestLimit {
   // Of each lane: whether it has a candidate, and its key.
   __device__ void take(bool has, double scaled) {
     if (missing <= 0) return;
-    const unsigned all = __ballot_sync(kWarp, has);
+    const unsigned all = __ballot_sync(kAllLanes, has);
     double own = has && __popc(all & ((1u << (threadIdx.x % kCanonicalLanes)) - 1)) < missing ? scaled : -INFINITY;
 #pragma unroll
-    for (int h = kCanonicalLanes / 2; h > 0; h /= 2) own = fmax(own, __shfl_xor_sync(kWarp, own, h));
+    for (int h = kCanonicalLanes / 2; h > 0; h /= 2) own = fmax(own, __shfl_xor_sync(kAllLanes, own, h));
     highest = fmax(highest, own);
     missing -= __popc(all);
     if (missing <= 0) scaled_key = fmin(scaled_key, highest);
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
   const std::int64_t row = b.first + i, list = b.places ? b.places[i] : i;
   double* keys = b.entries.keys + i * b.entries.slots;
   std::uint32_t* ids = b.entries.ids + i * b.entries.slots;
-  if (lane == 0) atomicMax(&b.findings->candidates, static_cast<unsigned long long>(b.lists.kept[list]));
+  if (lane == 0) b.note_length(list);
   const RowAdmission admission = b.admission.of(row);
   const auto store = [&](std::int64_t at, std::uint32_t id, double key, bool drop) {
     keys[at] = drop ? INFINITY : key;
@@ -98,11 +98,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
     const Candidate mine = candidates[base + min(lane, count - 1)];
     const std::uint32_t id = b.order ? static_cast<std::uint32_t>(b.order[mine.id]) : mine.id;
     // Ascending lists end with those whose keys are not wanted.
-    const unsigned near = __ballot_sync(kWarp, lane < count && !(static_cast<double>(mine.low) > limit.scaled_key));
+    const unsigned near = __ballot_sync(kAllLanes, lane < count && !(static_cast<double>(mine.low) > limit.scaled_key));
     const int wanted = !b.keys && (near & (near + 1)) == 0 ? __popc(near) : count;
     // Those whose keys are to be evaluated: the first ones, or none.
     const bool known = is_key(b.bounds, row, mine.low);
-    const int missing = __all_sync(kWarp, known) != 0 ? 0 : wanted;
+    const int missing = __all_sync(kAllLanes, known) != 0 ? 0 : wanted;
     evaluated += missing;
     double key = b.keys ? b.keys[i * b.lists.capacity + base + min(lane, count - 1)] : 0;
     if (known && !b.keys) key = ScalarOps::mul(static_cast<double>(mine.low), inverse_scale);
@@ -111,14 +111,14 @@ __global__ void __launch_bounds__(kThreads, kBlocksResident<T, Source>) candidat
     for (int group = 0; group < missing && !kFew && !b.keys; group += kPairs) {
       std::uint32_t together[kPairs];
 #pragma unroll
-      for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kWarp, id, group + j);
+      for (int j = 0; j < kPairs; ++j) together[j] = __shfl_sync(kAllLanes, id, group + j);
       const double folded = keys_of<T, kSteps>(columns, u, together, b.terms);
-      const double given = __shfl_sync(kWarp, folded, lane_of_pair<kPairs>(lane - group));
+      const double given = __shfl_sync(kAllLanes, folded, lane_of_pair<kPairs>(lane - group));
       if (lane >= group && lane < group + kPairs) key = given;
     }
     const bool directionless = columns.directionless(id);
     const bool wrong = lane < wanted && !directionless && !within_bounds(b, list, mine, key);
-    const unsigned violations = __ballot_sync(kWarp, wrong);
+    const unsigned violations = __ballot_sync(kAllLanes, wrong);
     if (violations != 0 && lane == 0)
       atomicAdd(&b.findings->violations, static_cast<unsigned long long>(__popc(violations)));
     const bool drop = lane >= wanted || directionless || !admission.admits(id);

@@ -11,14 +11,14 @@
 
 namespace libknng::cuda {
 
-inline constexpr unsigned kWarp = 0xffffffff;
+inline constexpr unsigned kAllLanes = 0xffffffff;
 static_assert(kCanonicalLanes == 32, "a warp holds the canonical sum");
 
 // s[l] = join(s[l], s[l + h]) for h = 16, 8, 4, 2, 1. Joining commutes bit for bit, so that every lane ends with s[0].
 template <class Join>
 __device__ inline double fold_warp(double s, Join join) {
 #pragma unroll
-  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) s = join(s, __shfl_xor_sync(kWarp, s, h));
+  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) s = join(s, __shfl_xor_sync(kAllLanes, s, h));
   return s;
 }
 __device__ inline double fold_warp(double s) { return fold_warp(s, ScalarOps::add); }
@@ -40,7 +40,7 @@ __device__ __forceinline__ double fold_pairs(const double (&s)[kPairs]) {
   if constexpr (kPairs == 1) {
     double sum = s[0];
 #pragma unroll
-    for (int h = kApart; h > 0; h /= 2) sum = T::template join<ScalarOps>(sum, __shfl_xor_sync(kWarp, sum, h));
+    for (int h = kApart; h > 0; h /= 2) sum = T::template join<ScalarOps>(sum, __shfl_xor_sync(kAllLanes, sum, h));
     return sum;
   } else {
     constexpr int kKept = kPairs / 2;
@@ -49,7 +49,7 @@ __device__ __forceinline__ double fold_pairs(const double (&s)[kPairs]) {
 #pragma unroll
     for (int i = 0; i < kKept; ++i) {
       const double mine = upper ? s[i + kKept] : s[i];
-      const double other = __shfl_xor_sync(kWarp, upper ? s[i] : s[i + kKept], kApart);
+      const double other = __shfl_xor_sync(kAllLanes, upper ? s[i] : s[i + kKept], kApart);
       kept[i] = T::template join<ScalarOps>(mine, other);
     }
     return fold_pairs<T, kKept, kApart / 2>(kept);

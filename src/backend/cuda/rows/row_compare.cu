@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads)
       y{elements<T>(rows.b, dtype), {rows.stride_of_b}, {}};
   bool equal = true;
   for (std::int64_t t = lane; t < dim && equal; t += kCanonicalLanes) equal = x.stored(t) == y.stored(t);
-  equal = __all_sync(kWarp, equal);
+  equal = __all_sync(kAllLanes, equal);
   if (lane == 0) same[i] = equal;
 }
 

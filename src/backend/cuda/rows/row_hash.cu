@@ -125,15 +125,15 @@ struct LaneSum {
 
   __device__ void add(std::uint64_t word, std::uint64_t secret) {
     const std::uint64_t key = word ^ secret;
-    sum += __shfl_xor_sync(kWarp, word, 1) + (key & 0xffffffffU) * (key >> 32);
+    sum += __shfl_xor_sync(kAllLanes, word, 1) + (key & 0xffffffffU) * (key >> 32);
   }
   __device__ void scramble(std::uint64_t secret) { sum = (sum ^ sum >> 47 ^ secret) * kPrime32_1; }
   // Of all lanes.
   __device__ std::uint64_t merged(std::uint64_t start, std::uint64_t secret) const {
     const std::uint64_t mine = sum ^ secret;
-    std::uint64_t product = folded_product(mine, __shfl_xor_sync(kWarp, mine, 1));
-    product += __shfl_xor_sync(kWarp, product, 2);
-    product += __shfl_xor_sync(kWarp, product, 4);
+    std::uint64_t product = folded_product(mine, __shfl_xor_sync(kAllLanes, mine, 1));
+    product += __shfl_xor_sync(kAllLanes, product, 2);
+    product += __shfl_xor_sync(kAllLanes, product, 4);
     return avalanche(start + product);
   }
 };

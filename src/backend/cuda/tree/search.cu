@@ -15,7 +15,7 @@ static_assert(kFan == kCanonicalLanes, "a lane has a member of a group");
 __device__ Rank farthest_of_warp(Rank rank) {
 #pragma unroll
   for (int h = kFan / 2; h > 0; h /= 2) {
-    const Rank other{__shfl_xor_sync(kWarp, rank.key, h), __shfl_xor_sync(kWarp, rank.id, h)};
+    const Rank other{__shfl_xor_sync(kAllLanes, rank.key, h), __shfl_xor_sync(kAllLanes, rank.id, h)};
     if (rank < other) rank = other;
   }
   return rank;
@@ -26,8 +26,8 @@ __device__ int nearest_of_warp(bool alive, double bound) {
   const auto bits = alive ? static_cast<unsigned long long>(__double_as_longlong(bound)) : ~0ull;
   unsigned long long least = bits;
 #pragma unroll
-  for (int h = kFan / 2; h > 0; h /= 2) least = min(least, __shfl_xor_sync(kWarp, least, h));
-  return __ffs(static_cast<int>(__ballot_sync(kWarp, bits == least))) - 1;
+  for (int h = kFan / 2; h > 0; h /= 2) least = min(least, __shfl_xor_sync(kAllLanes, least, h));
+  return __ffs(static_cast<int>(__ballot_sync(kAllLanes, bits == least))) - 1;
 }
 
 __device__ unsigned members_of(int size) { return size == kFan ? ~0u : (1u << size) - 1; }
@@ -64,7 +64,7 @@ class Search {
   __device__ void run(std::int64_t at) {
     const bool begins = !is_cancelled();
     if (active_ && begins) begin_list();
-    if (begins && __any_sync(kWarp, searches_) && job_.columns.levels > 0) {
+    if (begins && __any_sync(kAllLanes, searches_) && job_.columns.levels > 0) {
       enclose_rows();
       // First where the rows are themselves: what is found there spares the walk most of its way.
       find_own(at);
@@ -78,14 +78,14 @@ class Search {
     }
     if (active_) job_.entries.filled[place_] = static_cast<std::int32_t>(list_.size());
 #pragma unroll
-    for (int h = kFan / 2; h > 0; h /= 2) evaluated_ += __shfl_xor_sync(kWarp, evaluated_, h);
+    for (int h = kFan / 2; h > 0; h /= 2) evaluated_ += __shfl_xor_sync(kAllLanes, evaluated_, h);
     if (lane_ == 0 && evaluated_ > 0) atomicAdd(&job_.state->evaluated, evaluated_);
   }
 
  private:
   // Of the warp.
   __device__ bool is_cancelled() const {
-    return __any_sync(kWarp, *static_cast<const volatile int*>(&job_.state->cancelled) != 0);
+    return __any_sync(kAllLanes, *static_cast<const volatile int*>(&job_.state->cancelled) != 0);
   }
   // With the next leaf: asks every so often.
   __device__ bool goes_on() { return ++visited_ % kLeavesBetween != 0 || !is_cancelled(); }
@@ -109,8 +109,8 @@ class Search {
       double low = searches_ ? u_[t] : INFINITY, high = searches_ ? u_[t] : -INFINITY;
 #pragma unroll
       for (int h = kFan / 2; h > 0; h /= 2) {
-        low = fmin(low, __shfl_xor_sync(kWarp, low, h));
-        high = fmax(high, __shfl_xor_sync(kWarp, high, h));
+        low = fmin(low, __shfl_xor_sync(kAllLanes, low, h));
+        high = fmax(high, __shfl_xor_sync(kAllLanes, high, h));
       }
       if (lane_ == 0) {
         shared_.low[t] = low;
@@ -178,7 +178,7 @@ class Search {
         // What has this bound and this id at least is behind every list's last entry.
         alive = !(cut_off < Rank{bound, boxes.ids[walk.group[walk.level] * kFan + lane_]});
       }
-      walk.left[walk.level] = __ballot_sync(kWarp, alive);
+      walk.left[walk.level] = __ballot_sync(kAllLanes, alive);
       if (walk.left[walk.level] == 0) {
         ++walk.level;
         continue;
@@ -202,7 +202,7 @@ class Search {
     const Members& boxes = job_.columns.boxes[0];
     const Rank nearest{bound_of_row(boxes, leaf / kFan, static_cast<int>(leaf % kFan)), boxes.ids[leaf]};
     const bool wanted = searches_ && !(cut_off_ < nearest);
-    if (!__any_sync(kWarp, wanted)) return;
+    if (!__any_sync(kAllLanes, wanted)) return;
     const Members& points = job_.columns.points;
     const int size = points.size(leaf);
     __syncwarp();  // the leaf before was read
