@@ -499,11 +499,13 @@ void check_kind(Values kind, const NamedKernel& kernel, int multiprocessors) {
 
 }  // namespace
 
-int main() {
+// Of all kernels, or of the one that is named, since tools take long.
+int main(int argc, char** argv) {
   gpu::need_device();
   cudaDeviceProp properties{};
   libknng::cuda::check(cudaGetDeviceProperties(&properties, 0));
   for (const NamedKernel& kernel : kKernels) {
+    if (argc > 1 && std::strcmp(argv[1], kernel.name) != 0) continue;
     if (!kernel.can_run(properties.major)) {
       std::printf("%s: not on this device\n", kernel.name);
       continue;

@@ -1,4 +1,4 @@
-// The seam's metric as a Metric (metric/metric.h). Knows nothing of rows.
+// The seam's problem in this library's terms. Knows nothing of engines.
 #pragma once
 
 #include "backend/seam.h"
@@ -11,5 +11,12 @@ inline Metric metric_of(const knng_backend_metric& m) noexcept {
           m.scale, static_cast<Report>(m.report),       m.similarity != 0,
           m.p};
 }
+
+inline Transform transform_of(const knng_backend_problem& p) noexcept {
+  return static_cast<Transform>(p.metric.transform);
+}
+
+// Whether points come to devices in blocks, of which so many are held.
+inline bool is_paged(const knng_backend_problem& p) noexcept { return p.blocks_held > 0; }
 
 }  // namespace libknng::cuda

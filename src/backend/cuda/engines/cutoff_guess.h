@@ -42,7 +42,7 @@ inline CutoffGuess cutoff_guess(const knng_backend_problem& p) {
     return survivors(wanted, static_cast<double>(all) / static_cast<double>(opening));
   };
   CutoffGuess best;
-  if (p.blocks_held > 0 || !engine_of(p).guesses) return best;
+  if (is_paged(p) || !engine_of(p).guesses) return best;
   double least = kWorthGuessing * kTermsOfSurvivor * from_opening(p.k, n);
   const std::int64_t refused = admission_of(p).most_refused();  // may be among them
   for (std::int64_t drawn = kFewest; drawn <= n / kSmallestShare; drawn *= 2) {

@@ -215,7 +215,7 @@ inline std::int64_t long_list(const knng_backend_problem& p) { return 6 * p.k + 
 inline bool has_long_lists(const knng_backend_problem& p) { return p.capacity == 0 || p.capacity >= long_list(p); }
 // Squared differences are never negative, which bounds the key of a row that is too far from its bytes.
 inline bool rounds_to_bytes(const knng_backend_problem& p) {
-  if (term_of(p) != Term::squared_difference || p.k > kFewNeighbours || p.blocks_held > 0) return false;
+  if (term_of(p) != Term::squared_difference || p.k > kFewNeighbours || is_paged(p)) return false;
   if (p.columns.dim < kRoundedBytesFrom || p.columns.dim > kRoundedBytesTo) return false;
   const double coordinates = static_cast<double>(p.columns.count) * static_cast<double>(p.columns.dim);
   return p.rows.count >= kFewestRowsSampledFrom && coordinates >= kCoordinatesOfRoundedBytes && has_long_lists(p);
@@ -223,7 +223,7 @@ inline bool rounds_to_bytes(const knng_backend_problem& p) {
 // Products in fp16 of clustered points of so many dimensions leave several times k candidates as well. A sample tells,
 // if there is one.
 inline bool may_take_long_lists(const knng_backend_problem& p) {
-  return p.square != 0 && p.k <= kFewNeighbours && p.blocks_held == 0 && p.columns.dim >= kRoundedBytesFrom &&
+  return p.square != 0 && p.k <= kFewNeighbours && !is_paged(p) && p.columns.dim >= kRoundedBytesFrom &&
          p.rows.count >= kFewestRowsSampledFrom && pairs_of(p) >= kPairsWorthSampling;
 }
 // Of bytes comparing pays up to twice as many dimensions. Where fp16 follows, it takes little longer than in memory.
@@ -435,7 +435,7 @@ inline bool product_keys_pay(const knng_backend_problem& p) {
   const std::int64_t n = p.rows.count, dim = p.columns.dim;
   if (dim <= kCanonicalLanes) return false;
   constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
-  if (p.square == 0 || p.device_count > 1 || p.blocks_held > 0 || p.by_rows != 0 || p.tile_rows < n) return false;
+  if (p.square == 0 || p.device_count > 1 || is_paged(p) || p.by_rows != 0 || p.tile_rows < n) return false;
   if (p.max_bytes != std::numeric_limits<std::int64_t>::max()) return false;  // products would take room from tiles
   if (p.value_dtype != KNNG_F32 || engine_lines::term_of(p) != Term::squared_difference) return false;
   if (p.capacity > kLongestOfProductKeys || n * n >= kMostElements || n * dim >= kMostElements) return false;

@@ -17,9 +17,7 @@ std::int64_t none(const knng_backend_problem&) { return 0; }
 bool never(const knng_backend_problem&) { return false; }
 TileBuffer whole_tile(const knng_backend_problem& p) { return {p.tile_rows, p.tile_cols}; }
 // As it is stored.
-std::int64_t stored_block_bytes(const knng_backend_problem& p, int) {
-  return PagedPoints::block_bytes(p.columns, static_cast<Transform>(p.metric.transform), p.tile_cols);
-}
+std::int64_t stored_block_bytes(const knng_backend_problem& p, int) { return PagedPoints::block_bytes(p); }
 
 template <class Maker>
 constexpr EngineKernels of_products(EngineKind kind, std::int64_t (*workspace_bytes)(const knng_backend_problem&),

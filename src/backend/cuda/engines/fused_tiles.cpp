@@ -26,7 +26,6 @@ constexpr std::int64_t kFewestInCells = std::int64_t{1} << 17;
 // These may be scattered nevertheless, where so many neighbours are wanted that it pays.
 constexpr std::int64_t kFewestScattered = std::int64_t{1} << 14, kFewestWanted = 32;
 
-bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; }
 
 std::int64_t side_in_memory(const knng_backend_problem& p) { return is_paged(p) ? kWholeSide : opening_columns(p); }

@@ -17,15 +17,9 @@ constexpr float kWidthsOfBytes = 1.2F;
 // many as leave the second of two pieces above fp16's denormals. fp32 holds whatever comes.
 constexpr int kHeadroom = 8;
 
-bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
-Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
-
 std::int64_t bytes_of_operands(const knng_backend_problem& p, std::int64_t count, std::int64_t drawn) {
   const std::int64_t dim = p.columns.dim;
   return multiplies_bytes(p) ? Operands::integer_bytes(count, drawn, dim) : Operands::bytes(count, drawn, dim);
-}
-std::int64_t stored_block_bytes(const knng_backend_problem& p) {
-  return PagedPoints::block_bytes(p.columns, transform_of(p), p.tile_cols);
 }
 
 }  // namespace
@@ -68,7 +62,7 @@ std::int64_t ProductTiles::block_bytes(const knng_backend_problem& p, int rung) 
 }
 
 std::int64_t ProductTiles::bytes_beside_blocks(const knng_backend_problem& p) {
-  return PagedOperands::held_bytes(stored_block_bytes(p), p.tile_cols, p.columns.dim,
+  return PagedOperands::held_bytes(PagedPoints::block_bytes(p), p.tile_cols, p.columns.dim,
                                    precision_of(p, KNNG_RUNG_FILTER));
 }
 

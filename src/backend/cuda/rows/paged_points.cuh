@@ -10,6 +10,7 @@
 #include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/in_flight.cuh"
 #include "backend/cuda/base/memory.cuh"
+#include "backend/cuda/base/metric.cuh"
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/rows/points.cuh"
 #include "backend/cuda/rows/prepare.cuh"
@@ -43,6 +44,9 @@ class PagedPoints {
   // What is held for all points; for a block, by who asks for it.
   static std::int64_t bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
   static std::int64_t block_bytes(const knng_backend_rows& rows, Transform transform, std::int64_t block_rows);
+  static std::int64_t block_bytes(const knng_backend_problem& p) {
+    return block_bytes(p.columns, transform_of(p), p.tile_cols);
+  }
   static std::int64_t blocks_of(std::int64_t count, std::int64_t block_rows) {
     return (count + block_rows - 1) / block_rows;
   }

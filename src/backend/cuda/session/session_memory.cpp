@@ -48,8 +48,6 @@ constexpr std::int64_t kResultBytes = std::int64_t{20} << 20;
 constexpr std::int64_t kFewContending = 192, kMostContending = 1024, kColumnsContending = std::int64_t{1} << 15;
 constexpr std::int64_t kFewestHeld = KNNG_BACKEND_FEWEST_HELD;
 
-Transform transform_of(const knng_backend_problem& p) { return static_cast<Transform>(p.metric.transform); }
-
 // Of a tile, or of one square where several lie in memory together: what rows that are redone work in goes by it.
 std::int64_t tile_bytes(const knng_backend_problem& p) {
   const TileBuffer buffer = kernels_of(p).buffer(p);
@@ -82,12 +80,9 @@ std::int64_t selector_bytes(const knng_backend_problem& p, std::int64_t capacity
 
 // ---- points in blocks
 
-std::int64_t stored_block_bytes(const knng_backend_problem& p) {
-  return PagedPoints::block_bytes(p.columns, transform_of(p), p.tile_cols);
-}
 // Of one block in a stage.
 std::int64_t slot_bytes(const knng_backend_problem& p, Stage stage, int rung) {
-  return stage == Stage::tiles ? kernels_of(p).block_bytes(p, rung) : stored_block_bytes(p);
+  return stage == Stage::tiles ? kernels_of(p).block_bytes(p, rung) : PagedPoints::block_bytes(p);
 }
 // What a stage takes beside its blocks.
 std::int64_t stage_bytes(const knng_backend_problem& p, Stage stage) {

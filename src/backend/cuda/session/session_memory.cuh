@@ -20,7 +20,6 @@ namespace libknng::cuda {
 const Selector& selector_of(const knng_backend_problem& p);
 // Whether a filter has lows of any rows with all columns.
 bool has_row_filter(const knng_backend_problem& p);
-inline bool is_paged(const knng_backend_problem& p) { return p.blocks_held > 0; }
 
 // Whether keys of candidates come from products of all points in fp64, if that unit may be used (product_keys.cuh).
 bool takes_product_keys(const knng_backend_problem& p);
