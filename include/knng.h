@@ -25,21 +25,23 @@
  *   ::knng_error, unless that is NULL: what was wrong, naming the argument, its value and the limit. A failed or
  *   stopped call leaves handles, rows, graphs and files as they were. Arrays that a call copies into may be partly
  *   written.
- * - A pointer must not be NULL unless its description says that it may be; that is KNNG_ERR_ARGUMENT. The destroy
- *   functions take NULL and do nothing.
- * - Structs and strings are copied by the call that gets them; only what a matrix shows stays the caller's. A matrix that
- *   is written to is not changed itself: its memory is. In every struct struct_size comes first, set by the caller.
- * - Texts are UTF-8 and end with 0; those in arrays of a struct are cut, between two characters, where they are too
- *   long, and what was not UTF-8 in an argument is shown as ?. Keys, words and rules are taken as they are written here,
- *   metric names without regard to case. File names are the system's bytes. Text that a function shows by pointer is static unless its description says how long it
- *   lives.
+ * - A pointer must not be NULL (KNNG_ERR_ARGUMENT) unless its description says that it may be. The destroy functions
+ *   take NULL and do nothing.
+ * - A call copies the structs and strings that it gets; only the memory that a matrix shows stays the caller's. A call
+ *   that writes to a matrix changes its memory, not the struct. In every struct struct_size comes first, set by the
+ *   caller.
+ * - Texts are UTF-8 and end with 0. In arrays of a struct, a text that is too long is cut between two characters, and
+ *   bytes of an argument that are not UTF-8 are shown as ?. Keys, words and rules must be written as they are here; the
+ *   case of metric names does not matter. File names are the system's bytes. Text that a function shows by pointer is
+ *   static unless its description says how long it lives.
  * - Objects belong to no thread: any thread may use and destroy them, one call at a time where the rules below ask for
  *   it. Nothing may use an object while or after it is destroyed.
- * - 64-bit little-endian machines with IEEE 754 arithmetic. A host's floating-point state (rounding, flush to zero) has
- *   no influence and stays as it is.
+ * - The library needs a 64-bit little-endian machine with IEEE 754 arithmetic. A host's floating-point state (rounding,
+ *   flush to zero) has no influence and stays as it is.
  * - Counts, sizes and ids are int64_t. Ids count from 0 in the order in which rows were added.
  * - Calls that take a `const knng *` may run at the same time on one handle; any other call on that handle must run
- *   alone. Handles made by knng_share() are apart: each may be used, changed and destroyed beside the others. Graphs and sparse forms never change after they are made: all their readers may run at the same time.
+ *   alone. Handles made by knng_share() are independent: each may be used, changed and destroyed while others are in
+ *   use. Graphs and sparse forms never change after they are made: all their readers may run at the same time.
  * - After fork() the child may use the library, on CPUs only: CUDA does not survive it (KNNG_ERR_DEVICE).
  * - Names differ in more than case, and constants are int: languages without case or unsigned numbers can mirror them.
  * - Nothing is printed, no signal handler is installed, no thread outlives the call that made it.

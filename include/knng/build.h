@@ -43,14 +43,14 @@ KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_pl
  * defects of the library, a compiler or the hardware, please report them. @since 0.1 */
 KNNG_API knng_status knng_build(const knng *h, int64_t k, const knng_control *control, knng_graph **out, knng_error *error);
 
-/** Finds, for every query row, its k nearest rows of the data set. Setting self has no meaning here: a row of the data
- * set that equals the query is found like any other, unless leave_out names it. Blocks until done; control stops it
- * earlier.
+/** Finds, for every query row, its k nearest rows of the data set. The setting self has no effect here: a row of the
+ * data set that equals the query is found like any other, unless leave_out names it. Blocks until done; control stops
+ * it earlier.
  * @param h handle with at least k rows (k + 1 with leave_out)
  * @param q query rows: dimension as h's, any of the row types, any strides, any memory; read during the call only
  * @param leave_out NULL, or q->rows x 1, KNNG_I32 or KNNG_I64, any strides, any memory: the id of the row that query i
  * must not return, base - 1 for none; read during the call only
- * @param base 0 or 1: what the ids in leave_out count from; not looked at without it
+ * @param base 0 or 1: what the ids in leave_out count from; not used if leave_out is NULL
  * @param k neighbours per query
  * @param control progress, log and stop, or NULL
  * @param[out] out the graph; its rows are the queries; NULL on failure
@@ -72,8 +72,8 @@ KNNG_API knng_status knng_query(const knng *h, const knng_matrix *q, const knng_
 KNNG_API knng_status knng_query_file(const knng *h, const char *path, int64_t k, const knng_control *control,
                                      knng_graph **out, knng_error *error);
 
-/** Compares a graph of all of h's rows with a plain fp64 evaluation of the canonical keys, ids and bits, under h's
- * settings metric, p, self and value. Meant for graphs from anywhere: files, other libraries, other machines.
+/** Compares the ids and bits of a graph of all of h's rows with a plain fp64 evaluation of the canonical keys, under
+ * h's settings metric, p, self and value. The graph may come from anywhere: files, other libraries, other machines.
  * @param h      handle with the rows from which the graph is said to come
  * @param g      a graph with as many rows as h
  * @param sample how many rows to check, spread evenly; 0, or more than there are: all; negative: KNNG_ERR_RANGE

@@ -33,14 +33,14 @@ extern "C" {
 KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids, const knng_matrix *values,
                                        int32_t base, int64_t columns, int32_t same_points, knng_error *error);
 
-/** Tells an imported graph what is known of it beside its lists, such as its metric: knng_graph_text() and
- * knng_graph_stat() say it then, and files keep it. For results of other libraries, and for programs that hold graphs in
- * arrays of their own. It is not compared with any data; knng_check() does that.
+/** Tells an imported graph what is known of it beside its lists, such as its metric. knng_graph_text() and
+ * knng_graph_stat() then report it, and files keep it. Use it for results of other libraries, and in programs that hold
+ * graphs in arrays of their own. It compares nothing with data; knng_check() does that.
  * @param g     a graph from knng_graph_import() whose text "version" is still "unknown"; no other thread may use it
  * meanwhile
  * @param facts lines of name=value, each ended by a line feed, as graph files have them (docs/internals/graph-file.md):
  * text.metric=cosine and the other texts of knng_graph_text(), stat.duplicates=3 and the other statistics. What is not
- * named stays as it is, not known at first; names of a later version are passed over. No value is NaN
+ * named stays as it is, at first not known; names of a later version are ignored. No value may be NaN
  * @param ties  NULL, or rows x 1 of KNNG_U8: as knng_graph_rows() gives "ties". The statistic ties_at_k is their sum
  * @param proof NULL, or the same: as it gives "proof". The statistic proved is the number of rows that have one
  * @param error NULL, or filled in
@@ -62,8 +62,8 @@ KNNG_API knng_status knng_graph_describe(knng_graph *g, const char *facts, const
 KNNG_API knng_status knng_graph_shape(const knng_graph *g, int64_t *rows, int64_t *columns, int64_t *width,
                                       int32_t *same_points, knng_error *error);
 
-/** Shows the graph's own arrays, packed row-major, valid until knng_graph_destroy(). Those of a graph that was made
- * with graph=device are in memory of a device, ready for any stream: space is KNNG_CUDA and device whose.
+/** Shows the graph's own arrays, packed row-major, valid until knng_graph_destroy(). If the graph was made
+ * with graph=device, they are in memory of a device, ready for any stream: space is KNNG_CUDA and device its number.
  * @param g the graph
  * @param ids    NULL, or filled in: rows x k, KNNG_I64 (k + 1 columns under self=first); -1 where there is no
  * neighbour, as only imported graphs have it
@@ -89,8 +89,8 @@ KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_mat
 
 /** Copies one number per row (or column) of the graph.
  * @param g    the graph
- * @param what "ties": 1 if a row that was not returned is exactly as far as the k-th neighbour, else 0; known of a
- *   graph whose statistic ties_at_k is;
+ * @param what "ties": 1 if a row that was not returned is exactly as far as the k-th neighbour, else 0; known if
+ *   the graph's statistic ties_at_k is;
  *   "proof": how the row was answered: 0 not proved (an imported graph), 1 proved after the filter, 2 after a
  *   redo with two-piece operands, 3 after a redo in fp32, 4 by canonical keys, of all pairs
  *   or of those that a proved bound leaves;
@@ -105,9 +105,9 @@ KNNG_API knng_status knng_graph_copy(const knng_graph *g, int32_t base, knng_mat
  * KNNG_ERR_UNSUPPORTED and KNNG_ERR_DEVICE as knng_add(). @since 0.1 */
 KNNG_API knng_status knng_graph_rows(const knng_graph *g, const char *what, knng_matrix *out, knng_error *error);
 
-/** A statistic of the build as a number; knng_stat_name() lists them. One that is not known is NaN: all but rows and
- * columns of an imported graph, and of one from a file of another program, unless knng_graph_describe() told it;
- * duplicates of a graph of queries; and what a file of an older version did not have.
+/** A statistic of the build as a number; knng_stat_name() lists them. One that is not known is NaN. Not known are:
+ * all but rows and columns of a graph that was imported or comes from a file of another program, unless
+ * knng_graph_describe() told them; duplicates of a graph of queries; and what a file of an older version did not have.
  * @param g    the graph
  * @param name which
  * @param[out] out the number, NaN if it is not known; counts are exact up to 2^53
@@ -130,9 +130,9 @@ KNNG_API knng_status knng_graph_stat(const knng_graph *g, const char *name, doub
 KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char *buf, int64_t cap, int64_t *needed,
                                      knng_error *error);
 
-/** Writes the graph to a file, beside its target first, then renamed: an interrupted call leaves no half file. A file
- * that is there is replaced if it is a graph, of any of these formats, or empty; of "ivecs" and "ibin" if both files are
- * there, with the same counts. Any other may be data and stays: KNNG_ERR_IO.
+/** Writes the graph to a file, beside its target first, then renamed: an interrupted call leaves no half file. An
+ * existing file is replaced if it is empty or a graph of any of these formats; under "ivecs" and "ibin", if both files
+ * exist, with the same counts. Any other file may be data and stays: KNNG_ERR_IO.
  * @param g      the graph
  * @param path   file name
  * @param format "knng" (keeps everything, with a checksum); "npz" (NumPy archive: indices int64, distances; needs the
@@ -141,8 +141,8 @@ KNNG_API knng_status knng_graph_text(const knng_graph *g, const char *name, char
  * in place of the i; the path has to end in that of the format); or NULL: by the suffix of the path, in small letters or
  * capitals
  * @param control progress, stop and byte limit (max_bytes: of the work, 256 KiB at most, and lists that come from a
- * device), or NULL. Stopped, it leaves no file; with a stop flag that is up from the beginning it only finds out
- * whether there could be one: KNNG_ERR_CANCELLED
+ * device), or NULL. If it is stopped, it leaves no file. With a stop flag that is set from the beginning it only
+ * finds out whether the file could be written: KNNG_ERR_CANCELLED
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_IO; KNNG_ERR_OPTION for an unknown format, or a suffix that tells none;
  * KNNG_ERR_UNSUPPORTED with what to install; KNNG_ERR_RANGE for more points than int32 ids name, or a value that float32

@@ -75,10 +75,10 @@ extern "C" {
  * an environment variable holds a value that its setting does not take; KNNG_ERR_MEMORY. Thread safe. @since 0.1 */
 KNNG_API knng_status knng_create(knng **out, int64_t dim, int32_t dtype, knng_error *error);
 
-/** Makes a second handle on the rows that h has now, without copying them, with a copy of its settings, so that
+/** Makes a second handle on the rows that h has now. It does not copy the rows, but has a copy of the settings, so that
  * e.g. a second metric can be used beside the first. Rows added to one handle later are not seen by the other.
  * Borrowed rows are released when the last handle that shows them is destroyed.
- * @param[out] out the new handle; NULL on failure. Not the variable that holds h, whose handle would be lost
+ * @param[out] out the new handle; NULL on failure. Must not be the variable that holds h, whose handle would be lost
  * @param h an existing handle, still to be destroyed
  * @param error NULL, or filled in
  * @return KNNG_OK, KNNG_ERR_ARGUMENT, KNNG_ERR_MEMORY. @since 0.1 */
@@ -90,9 +90,9 @@ KNNG_API knng_status knng_share(knng **out, const knng *h, knng_error *error);
  * @param h the handle; NULL does nothing. @since 0.1 */
 KNNG_API void knng_destroy(knng *h);
 
-/** Changes a setting, for the calls that follow. knng_option_get() lists settings, ranges and defaults. A value is held
- * against its own range here; settings that contradict each other, and values that this build has no code for, are
- * refused by the call that needs them.
+/** Changes a setting, for the calls that follow. knng_option_get() lists settings, ranges and defaults. This call
+ * checks a value against its own range; settings that contradict each other, and values that this build has no code
+ * for, are refused by the call that needs them.
  * @param h     the handle
  * @param key   name, e.g. "metric"
  * @param value text, e.g. "cosine", "4GiB", "0.5"; numbers as in the C locale whatever the locale is, units of bytes in
@@ -137,8 +137,8 @@ KNNG_API knng_status knng_device_get(int32_t i, knng_device *out, knng_error *er
  * @return KNNG_OK; KNNG_ERR_RANGE past the last; KNNG_ERR_ARGUMENT. Thread safe. @since 0.1 */
 KNNG_API knng_status knng_metric_name(int32_t i, const char **name, const char **aliases, knng_error *error);
 
-/** Asks the system to let this process, from now on and for as long as it lives, use the processor's matrix tiles
- * (Intel AMX), with which builds on such a CPU are several times as fast. The library never asks by itself, since the
+/** Asks the system to let this process use the processor's matrix tiles (Intel AMX), from now on and for as long as it
+ * lives. Builds on such a CPU are then several times as fast. The library never asks by itself, since the
  * permission is the process's own: each thread's saved state grows by 8 KiB, and a signal handler on an alternate stack
  * needs as much more of it. Call it once, before the first build.
  * @param error NULL, or filled in

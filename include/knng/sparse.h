@@ -32,8 +32,8 @@ extern "C" {
  * All but "directed" need a square graph; self entries (self=first) stay in "directed" and are left out of the others.
  * @param g    the graph; not needed afterwards
  * @param rule as above
- * @param control progress, stop and byte limit (max_bytes: of the matrix and the work on it, lists that come from a
- * device among it), or NULL. Under the rules "snn" the matrix can be large: a hub, a row that n lists name, adds up to
+ * @param control progress, stop and byte limit (max_bytes: of the matrix and the work on it, including lists that come
+ * from a device), or NULL. Under the rules "snn" the matrix can be large: a hub, a row that n lists name, adds up to
  * n x n entries
  * @param[out] out the matrix, to be given to knng_sparse_destroy(); NULL on failure
  * @param error NULL, or filled in
@@ -66,7 +66,7 @@ KNNG_API knng_status knng_sparse_view(const knng_sparse *s, knng_matrix *indptr,
                                       knng_matrix *value, knng_error *error);
 
 /** Copies the matrix into the caller's memory, as CSR (indptr, col, value), COO (row, col, value), or any of them. It
- * is symmetric for every rule but "directed": CSR is CSC as well then.
+ * is symmetric for every rule but "directed": its CSR is then also its CSC.
  * @param s the matrix
  * @param base 0 or 1: what rows, columns and indptr count from
  * @param indptr NULL, or rows + 1 x 1, KNNG_I32 or KNNG_I64, any stride, any memory

@@ -56,8 +56,8 @@ enum {
 };
 
 /** Element types, numbered as in DLPack: type code << 8 | bits. Rows may have any of them: distances are computed from
- * their values as binary64, which must hold them exactly, so that integers are taken from -2^53 to 2^53. Functions that
- * write ids, values or numbers per row say which types they write. */
+ * their values as binary64, which must hold them exactly, so integers may go from -2^53 to 2^53. Functions that write
+ * ids, values or numbers per row say which types they write. */
 enum {
   KNNG_NO_DTYPE = -1, /**< no element type: no function takes it */
   KNNG_I8 = 0x008,    /**< int8_t */
@@ -75,9 +75,9 @@ enum {
   KNNG_BOOL = 0x608   /**< a byte that is 0 or 1, as C's _Bool and NumPy's bool */
 };
 
-/** Where memory is, numbered as in DLPack. Every matrix may be in any of them. KNNG_HOST and KNNG_PINNED are
- * believed; KNNG_CUDA and KNNG_MANAGED are compared with what CUDA says of the address, and either name will do for
- * both kinds. */
+/** Where memory is, numbered as in DLPack. Every matrix may be in any of them. KNNG_HOST and KNNG_PINNED are not
+ * checked. KNNG_CUDA and KNNG_MANAGED are compared with what CUDA says of the address; either name is accepted for both
+ * kinds. */
 enum {
   KNNG_NO_SPACE = -1, /**< no memory: no function takes it */
   KNNG_ANY = 0,     /**< found out by asking the backends that are loaded already; host memory otherwise */
@@ -91,18 +91,18 @@ enum {
  *
  * struct_size is set by the caller to sizeof(knng_matrix), as in every struct here. A struct of an older or newer
  * header is fine: bytes that the library does not know must be 0 in input (else KNNG_ERR_UNSUPPORTED), and of an
- * output struct only the part that both know is written. knng_packed() fills one in for packed host memory.
+ * output struct only the part that both know is written. knng_packed() describes packed host memory.
  *
- * Strides may be negative. Elements of an input may overlap, as in sliding windows; those of an output must not. Both
- * strides 0 stand for packed rows. Else neither may be 0 (KNNG_ERR_ARGUMENT), but the stride of a direction with one
- * element, which is not looked at.
+ * Strides may be negative. Elements of an input may overlap, as in sliding windows; those of an output must not. If
+ * both strides are 0, rows are packed. Otherwise neither may be 0 (KNNG_ERR_ARGUMENT), except the stride of a direction
+ * with one element, which is not looked at.
  *
- * Work with a matrix comes after what is in `stream` when the call is made: the call waits for that, never for a whole
- * device, and has read or written the matrix itself before it returns, but for rows that are borrowed.
+ * A call works with a matrix after what is in `stream` when the call is made. It waits for that, never for a whole
+ * device, and has read or written the matrix when it returns, except for rows that are borrowed.
  *
- * There is at least one row and one column (KNNG_ERR_RANGE), and data is aligned to its elements (KNNG_ERR_ARGUMENT);
- * struct_size reaches to `release` at least, and what is behind it then counts as 0. A
- * function that does not borrow does not look at release and owner.
+ * A matrix has at least one row and one column (KNNG_ERR_RANGE), and data is aligned to its elements
+ * (KNNG_ERR_ARGUMENT). struct_size must reach to `release` at least; members beyond it then count as 0. A function that
+ * does not borrow does not look at release and owner.
  *
  * As an output that shows memory (the view functions) all members but struct_size are set by the library, whatever they
  * were: packed rows (row_stride cols, col_stride 1), 64-byte aligned, with rows 0 for a sparse matrix without entries.
@@ -128,16 +128,16 @@ typedef struct knng_matrix {
 /** How a long call reports and how it is stopped. Pass NULL where none is wanted.
  *
  * Callbacks run on the calling thread, and must return: no longjmp, no exception, no pthread_exit(). They may call
- * knng functions, on the handle at work only if both calls take it as `const knng *`. The struct is copied when the
+ * knng functions; on the handle at work, only if both calls take it as `const knng *`. The struct is copied when the
  * call begins; what user and stop point to is used until the call returns.
  */
 typedef struct knng_control {
   uint32_t struct_size; /**< sizeof(knng_control) */
   uint32_t interval_ms; /**< time aimed at between two calls of progress; 0: 100 ms */
-  /** Called with the stage's name, such as "distances" (for people: names may change between versions; the text lasts
-   * as long as the call that reports), and how much of its work is done, in units that are only good for a ratio (total
-   * may be 0). A stage that is over quickly may not be seen, and the last call for a stage may come before its end. A
-   * nonzero result stops the call with KNNG_ERR_CANCELLED; progress is then not called again. */
+  /** Called with the stage's name, such as "distances", and with how much of its work is done, in units that are only
+   * good for a ratio (total may be 0). The name is for people: names may change between versions, and the text lasts as
+   * long as the call that reports. A stage that is over quickly may not be seen, and the last call for a stage may come
+   * before its end. A nonzero result stops the call with KNNG_ERR_CANCELLED; progress is then not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
   /** Called with one line of text without a newline, which lasts until the callback returns; level: 0 information,
    * 1 warning. */
@@ -147,9 +147,9 @@ typedef struct knng_control {
    * signal handler or another thread may set it, also by a relaxed atomic store. Must outlive the call. Arguments are
    * checked first: what is wrong with them comes before KNNG_ERR_CANCELLED. */
   const volatile int32_t *stop;
-  /** Most host memory that a call without a handle may take (sparse forms, save, load); 0: no limit. Where it is too
+  /** Most host memory that a call without a handle may take (sparse forms, save, load); 0: no limit. If it is too
    * small, the error's limit is what was needed up to there: more may be needed. Must be 0 for calls with a handle
-   * (KNNG_ERR_ARGUMENT), whose setting max_host_bytes says it. */
+   * (KNNG_ERR_ARGUMENT): these have the setting max_host_bytes. */
   int64_t max_bytes;
 } knng_control;
 
@@ -157,8 +157,8 @@ typedef struct knng_control {
  * struct_size is set by the caller, as knng_no_error() does; one that is not set, or too small for the first two
  * members, makes the call return KNNG_ERR_ARGUMENT and do nothing but set `out` to NULL. A call that succeeds sets code
  * to KNNG_OK, the numbers to -1 and the texts to "". Rows and columns count from 0 in what the argument shows: data,
- * queries, lists or a matrix of the caller's; -1 where the failure has none. Where a distance does not fit they are its
- * row and place in the graph. */
+ * queries, lists or a matrix of the caller's; -1 where the failure has none. For a distance that does not fit, they are
+ * its row and place in the graph. */
 typedef struct knng_error {
   uint32_t struct_size; /**< sizeof(knng_error) */
   knng_status code;     /**< what the call returned */
@@ -166,7 +166,7 @@ typedef struct knng_error {
   int64_t col;          /**< column at fault, or -1 */
   int64_t given;        /**< the number that was given; -1 also if it was no number */
   int64_t limit;        /**< the limit that it broke: the nearest that would do where that is known; or -1 */
-  char argument[32];    /**< name of the parameter at fault (whose member it may be), or of the setting whose value is, or "" */
+  char argument[32];    /**< name of the parameter at fault (or whose member is), or of the setting whose value is; or "" */
   char message[480];    /**< one line of UTF-8: the reason, then row and column, if there are any, counted from 0 */
   char reason[416];     /**< the same without row and column, for languages that count from 1 */
 } knng_error;
