@@ -79,7 +79,7 @@ PointStore::PointStore(const knng_backend_problem& p, const Metric& metric, Stag
                        const std::function<void()>& between)
     : context_(context) {
   const double largest = p.metric.largest;
-  if (is_paged(p))
+  if (cuda::is_paged(p))
     paged_.emplace(p.columns, metric.transform, largest, p.tile_cols, staging, context, between);
   else
     columns_.emplace(p.columns, metric.transform, largest, staging, context, between);
