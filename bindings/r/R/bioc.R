@@ -7,11 +7,11 @@ assign(".packageName", "knng", envir = bioc_room)
 
 # A parameter for BNPARAM. distance: as in BiocNeighbors, or any metric of knng_metrics(). ...: settings.
 KnngParam <- function(distance = "Euclidean", ...) {
-  if (!requireNamespace("BiocNeighbors", quietly = TRUE)) refuse("KnngParam() needs the package BiocNeighbors")
+  require_package("BiocNeighbors", "KnngParam()")
   define_bioc()
   settings <- list(...)
   for (key in intersect(names(settings), c("value", "self")))
-    refuse(sprintf("%s is no setting of KnngParam(): BiocNeighbors takes distances to other points", key), argument = key)
+    refuse(sprintf("%s is no setting of KnngParam(): BiocNeighbors takes distances to other points", key), key, "option")
   .Call(knng_r_end, new_handle(list(metric = one_text(distance, "distance")), settings)) # refuses what is unknown
   new(getClass("KnngParam", where = bioc_room), distance = distance, settings = settings)
 }
@@ -80,7 +80,8 @@ bioc_radius <- c("findNeighbors", "queryNeighbors")
 # A method that says so, with the arguments of its generic.
 no_radius <- function(bioc, name) {
   method <- function()
-    refuse(sprintf("%s() looks within a distance, and KnngParam is for k neighbours: give it another BNPARAM", name))
+    refuse(sprintf("%s() looks within a distance, and KnngParam is for k neighbours: give it another BNPARAM", name), "BNPARAM",
+           "unsupported")
   formals(method) <- formals(get(name, envir = bioc))
   method
 }
@@ -132,7 +133,7 @@ bioc_subset <- function(subset, X, points) {
   all <- seq_len(if (points == "columns") ncol(X) else nrow(X))
   names(all) <- if (points == "columns") colnames(X) else rownames(X)
   which <- unname(all[subset])
-  if (anyNA(which)) refuse("subset has entries that are no points of X")
+  if (anyNA(which)) refuse("subset has entries that are no points of X", "subset")
   which
 }
 

@@ -12,8 +12,15 @@ as_sparse <- function(g, rule = "directed") {
 }
 
 one_text <- function(value, argument) {
-  if (!is.character(value) || length(value) != 1L || is.na(value)) refuse(sprintf("%s must be one text", argument))
+  if (missing(value)) refuse(sprintf("%s is missing: it must be one text", argument), argument)
+  if (!is.character(value) || length(value) != 1L || is.na(value))
+    refuse(sprintf("%s must be one text, not %s", argument, said(value)), argument)
   value
+}
+
+require_package <- function(package, whose) {
+  if (!requireNamespace(package, quietly = TRUE))
+    refuse(sprintf("%s needs the package %s", whose, package), kind = "unsupported")
 }
 
 setAs("knng", "dgCMatrix", function(from) as_sparse(from))
@@ -54,13 +61,14 @@ neighbours_only <- function(m, g) if (g$self) m[, -1L, drop = FALSE] else m
 refuse_short <- function(g, package) {
   short <- which(g$id == 0L, arr.ind = TRUE)
   if (length(short) > 0L)
-    refuse(sprintf("%s takes lists of one length; that of row %d of g is shorter", package, short[1L]))
+    refuse(sprintf("%s takes lists of one length; that of row %d of g is shorter", package, short[1L]), "g", "data",
+           row = short[1L])
 }
 
 as_igraph <- function(g, rule = "directed") {
   require_graph(g)
-  if (!requireNamespace("igraph", quietly = TRUE)) refuse("as_igraph() needs the package igraph")
-  if (g$query) refuse("g is a graph of queries, whose points are of two sets; as.data.frame(g) has its edges")
+  require_package("igraph", "as_igraph()")
+  if (g$query) refuse("g is a graph of queries, whose points are of two sets; as.data.frame(g) has its edges", "g", "state")
   e <- edges(g, rule)
   if (identical(rule, "directed") && g$self) e <- lapply(e, function(member) member[e$rank > 0L])
   graph <- igraph::make_empty_graph(nrow(g$id), directed = identical(rule, "directed"))
@@ -76,11 +84,11 @@ as.igraph.knng <- function(x, rule = "directed", ...) as_igraph(x, rule)
 # list(idx, dist) for uwot's nn_method, whose lists begin with the row itself; those of queries do not.
 as_uwot <- function(g) {
   require_graph(g)
-  if (g$value != "distance") refuse("uwot takes distances; g has similarities")
+  if (g$value != "distance") refuse("uwot takes distances; g has similarities", "g", "state")
   refuse_short(g, "uwot")
   id <- unname(g$id)
   dist <- unname(g$dist)
-  if (any(dist < 0)) refuse("uwot takes distances of 0 or more; g has negative ones")
+  if (any(dist < 0)) refuse("uwot takes distances of 0 or more; g has negative ones", "g", "data")
   if (!g$query && !g$self) {
     id <- cbind(seq_len(nrow(id)), id)
     dist <- cbind(0, dist)

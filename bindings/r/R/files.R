@@ -4,11 +4,12 @@
 write_knng <- function(g, file, format = NULL, progress = getOption("knng.progress", interactive())) {
   require_graph(g)
   if (!is.null(format)) format <- one_text(format, "format")
+  file <- file_name(file)
   watcher <- watch(progress)
   graph <- import(g, as_it_was = TRUE)
   on.exit(.Call(knng_r_end, graph))
   describe(graph, g)
-  done(watcher$after(.Call(knng_r_save, graph, file_name(file), format, watcher$show)), "g")
+  done(watcher$after(.Call(knng_r_save, graph, file, format, watcher$show)), "file")
   invisible(g)
 }
 

@@ -3,106 +3,57 @@
 # What stands behind the dots must be spelled out: p is the library's setting, not points or progress.
 knng <- function(x, k = 10, query = NULL, metric = "euclidean", self = FALSE, ..., points = c("rows", "columns"),
                  leave_out = NULL, progress = getOption("knng.progress", interactive())) {
-  points <- match.arg(points)
-  other_packages(names(list(...)))
-  if (missing(x)) refuse("x is missing: the points, a row each")
-  k <- whole_number(k, "k")
-  if (!is.logical(self) || length(self) != 1L || is.na(self)) refuse("self must be TRUE or FALSE")
-  if (self && !is.null(query)) refuse("self = TRUE puts each row of x before its neighbours; query rows are not rows of x")
-  if (!is.null(leave_out) && is.null(query)) refuse("leave_out goes with query; without one each row of x leaves out itself")
+  points <- rows_or_columns(points)
+  require_settings(names(list(...)))
+  if (!is.logical(self) || length(self) != 1L || is.na(self))
+    refuse(sprintf("self must be TRUE or FALSE, not %s", said(self)), "self")
+  if (self && !is.null(query))
+    refuse("self = TRUE puts each point of x before its neighbours; queries are not points of x", "self")
+  if (!is.null(leave_out) && is.null(query))
+    refuse("leave_out goes with query; without one each point of x leaves out itself", "leave_out")
   p <- points_of(x, points, "x")
+  k <- whole_number(k, "k", most = p$n - is.null(query))
   watcher <- watch(progress)
   handle <- new_handle(list(metric = metric, self = if (self) "first" else "exclude"), list(...))
   on.exit(.Call(knng_r_end, handle))
   show_points(handle, p, watcher)
   q <- if (!is.null(query)) query_points(query, points)
-  graph <- if (is.null(query)) done(watcher$after(.Call(knng_r_build, handle, k, watcher$show)), "x", p$by_columns)
+  graph <- if (is.null(query)) done(watcher$after(.Call(knng_r_build, handle, k, watcher$show)), "x", p)
            else run_query(handle, q, leave_out_ids(leave_out, q, p), k, watcher)
   on.exit(.Call(knng_r_end, graph), add = TRUE)
   new_knng(graph, k, self, p$names, q)
 }
 
-# Who comes from FNN, RANN, dbscan or BiocNeighbors may bring an argument of theirs that has another name here, or none.
-other_packages <- function(given) {
-  advice <- c(data = "it is x here", X = "it is x here", algorithm = "leave it out, no choice changes a result",
-              treetype = "leave it out, no choice changes a result", search = "leave it out, no choice changes a result",
-              eps = "leave it out, nothing is approximate", approx = "leave it out, nothing is approximate",
-              searchtype = "lists have k entries, whatever their distance",
-              radius = "lists have k entries, whatever their distance",
-              num.threads = "it is threads here", BNPARAM = "it goes with findKNN() of BiocNeighbors")
-  found <- intersect(given, names(advice))
-  if (length(found) > 0L) refuse(sprintf("%s is no argument of knng(): %s", found[1L], advice[[found[1L]]]), argument = found[1L])
-}
-
 run_query <- function(handle, q, left, k, watcher) {
   if (q$kind == "file") {
-    if (!is.null(left)) refuse("leave_out goes with a query matrix, not with a file")
+    if (!is.null(left)) refuse("leave_out goes with a query matrix, not with a file", "leave_out")
     turn_file(handle, q)
-    return(done(watcher$after(.Call(knng_r_query_file, handle, q$value, k, watcher$show)), "query"))
+    return(done(watcher$after(.Call(knng_r_query_file, handle, q$value, k, watcher$show)), "query", q))
   }
-  done(watcher$after(.Call(knng_r_query, handle, q$value, q$by_columns, left, k, watcher$show)), "query", q$by_columns)
+  done(watcher$after(.Call(knng_r_query, handle, q$value, q$by_columns, left, k, watcher$show)), "query", q)
 }
 
-# Rows that queries must not return, as integers from 1, 0 for none; given as numbers or as names of rows of x.
+# Points that queries must not return, as integers from 1, 0 for none; given as numbers or as names of points of x.
 leave_out_ids <- function(leave_out, q, p) {
   if (is.null(leave_out)) return(NULL)
   if (is.character(leave_out)) {
     ids <- match(leave_out, p$names)
     several <- leave_out %in% p$names[duplicated(p$names)]
     if (any(several))
-      refuse(sprintf("leave_out: x has several rows of name %s; give their numbers", leave_out[several][1L]))
+      refuse(sprintf("leave_out: x has several points of name %s; give their numbers", leave_out[several][1L]), "leave_out")
     if (anyNA(ids[!is.na(leave_out)]))
-      refuse(sprintf("leave_out: x has no row of name %s", leave_out[!is.na(leave_out) & is.na(ids)][1L]))
+      refuse(sprintf("leave_out: x has no point of name %s", leave_out[!is.na(leave_out) & is.na(ids)][1L]), "leave_out")
   } else {
-    if (!is.numeric(leave_out)) refuse("leave_out must be numbers, or names, of rows of x")
+    if (!is.numeric(leave_out)) refuse("leave_out must be numbers, or names, of points of x", "leave_out")
     ids <- suppressWarnings(as.integer(leave_out))
     if (anyNA(ids[!is.na(leave_out)]) || any(ids != leave_out, na.rm = TRUE))
-      refuse("leave_out must be whole numbers of rows of x")
+      refuse("leave_out must be whole numbers of points of x", "leave_out")
   }
   ids[is.na(ids)] <- 0L
   if (!is.na(q$n) && length(ids) != q$n)
-    refuse(sprintf("leave_out has %d entries; query has %d points", length(ids), q$n))
+    refuse(sprintf("leave_out has %d entries; query has %d points", length(ids), q$n), "leave_out", given = length(ids),
+           limit = q$n)
   ids
-}
-
-# A handle with these settings.
-new_handle <- function(named, more) {
-  if (length(more) > 0L && (is.null(names(more)) || any(names(more) == "")))
-    refuse("further arguments are settings of the library and need names, such as threads = 2")
-  twice <- intersect(names(more), names(named))
-  if (length(twice) > 0L || anyDuplicated(names(more)))
-    refuse(sprintf("setting %s is given twice", c(twice, names(more)[duplicated(names(more))])[1L]))
-  handle <- done(.Call(knng_r_create))
-  settings <- c(named, more)
-  # Numbers of R are doubles: nothing is rounded unless the caller says so.
-  if (is.null(settings$value_type)) settings$value_type <- "f64"
-  if (!is.null(settings$file_points))
-    refuse("file_points is the argument points here, of files too: points = \"columns\"", argument = "file_points")
-  for (key in names(settings)) done(.Call(knng_r_set, handle, key, setting_text(key, settings[[key]])))
-  handle
-}
-
-setting_text <- function(key, value) {
-  if (length(value) != 1L || !(is.character(value) || is.numeric(value)) || is.na(value))
-    refuse(sprintf("%s must be one text or one number", key))
-  if (is.character(value)) enc2utf8(value) else number_text(value)
-}
-
-# As the library reads it, whatever options() say: all digits of a whole number, else as few as read back equal.
-number_text <- function(value) {
-  if (value == floor(value) && abs(value) < 1e22) return(sprintf("%.0f", value))
-  for (digits in 15:17) {
-    text <- sprintf("%.*g", digits, value)
-    if (as.numeric(text) == value) break
-  }
-  text
-}
-
-whole_number <- function(value, argument, least = 1) {
-  if (!is.numeric(value) || length(value) != 1L || !is.finite(value) || value != floor(value))
-    refuse(sprintf("%s must be one whole number", argument))
-  if (value < least || value > 2^53) refuse(sprintf("%s=%s is not in %s to 2^53", argument, number_text(value), number_text(least)))
-  as.double(value)
 }
 
 # The object: lists, of class NN and kNN where they are as dbscan has them, and beside them what the build says of itself.
@@ -154,26 +105,30 @@ spellings <- c(nn.index = "id", nn.dist = "dist", nn.idx = "id", nn.dists = "dis
 
 # What a call would need, without running it.
 knng_estimate <- function(x, k = 10, queries = 0, metric = "euclidean", ..., points = c("rows", "columns")) {
-  points <- match.arg(points)
+  points <- rows_or_columns(points)
   handle <- new_handle(list(metric = metric), list(...))
   on.exit(.Call(knng_r_end, handle))
-  show_points(handle, points_of(x, points, "x"), watch(FALSE))
-  done(.Call(knng_r_estimate, handle, whole_number(queries, "queries", 0), whole_number(k, "k")))
+  p <- points_of(x, points, "x")
+  queries <- whole_number(queries, "queries", 0)
+  k <- whole_number(k, "k", most = p$n - (queries == 0))
+  show_points(handle, p, watch(FALSE))
+  done(.Call(knng_r_estimate, handle, queries, k), "x", p)
 }
 
 # Compares a graph with the definition, ids and bits: the first row that differs, or 0.
 knng_check <- function(g, x, sample = 0, ..., points = c("rows", "columns"),
                        progress = getOption("knng.progress", interactive())) {
-  points <- match.arg(points)
+  points <- rows_or_columns(points)
   require_graph(g)
-  if (g$query) refuse("g is a graph of queries; only graphs of the rows of x can be checked")
+  if (g$query) refuse("g is a graph of queries; only graphs of the points of x can be checked", "g")
   watcher <- watch(progress)
   handle <- new_handle(check_settings(g, list(...)), NULL)
   on.exit(.Call(knng_r_end, handle))
-  show_points(handle, points_of(x, points, "x"), watcher)
+  p <- points_of(x, points, "x")
+  show_points(handle, p, watcher)
   graph <- import(g, as_it_was = TRUE)
   on.exit(.Call(knng_r_end, graph), add = TRUE)
-  done(watcher$after(.Call(knng_r_check, handle, graph, whole_number(sample, "sample", 0), watcher$show)))
+  done(watcher$after(.Call(knng_r_check, handle, graph, whole_number(sample, "sample", 0), watcher$show)), "x", p)
 }
 
 # What the graph says of itself, and then what the caller says.
@@ -184,32 +139,36 @@ check_settings <- function(g, more) {
     given$metric <- "euclidean"
     if (is.null(more$metric)) message("g names no metric: euclidean is assumed; give another with metric =")
   }
-  if (length(more) > 0L && (is.null(names(more)) || any(names(more) == "")))
-    refuse("further arguments are settings of the library and need names, such as threads = 2")
+  require_names(more)
   c(given[setdiff(names(given), names(more))], more)
 }
 
 # A graph, whose lists may have been edited.
-require_graph <- function(g) {
+require_graph <- function(g, argument = "g") {
+  if (missing(g)) refuse(sprintf("%s is missing: a graph from knng() or read_knng()", argument), argument)
   if (!inherits(g, "knng"))
-    refuse(sprintf("g is %s; it must be a graph from knng() or read_knng(), and as_knng() makes one of lists", kind_of(g)))
+    refuse(sprintf("%s is %s; it must be a graph from knng() or read_knng(), and as_knng() makes one of lists", argument,
+                   kind_of(g)), argument)
   lists <- list(id = .subset2(g, "id"), dist = .subset2(g, "dist"))
   for (member in names(lists)) {
     m <- lists[[member]]
     wanted <- if (member == "id") "integer" else "double"
-    if (!is.matrix(m)) refuse(sprintf("g: %s is %s; it must be a matrix of type %s", member, kind_of(m), wanted))
+    if (!is.matrix(m))
+      refuse(sprintf("%s: %s is %s; it must be a matrix of type %s", argument, member, kind_of(m), wanted), argument)
     if (typeof(m) != wanted)
-      refuse(sprintf("g: %s is of type %s; it must be of type %s, as storage.mode(g$%s) <- \"%s\" makes it", member, typeof(m),
-                     wanted, member, wanted))
+      refuse(sprintf("%s: %s is of type %s; it must be of type %s, as storage.mode(%s$%s) <- \"%s\" makes it", argument, member,
+                     typeof(m), wanted, argument, member, wanted), argument)
   }
   if (anyNA(lists$id)) {
     place <- arrayInd(which(is.na(lists$id))[1L], dim(lists$id))
-    refuse(sprintf("g: id is NA (row %d, column %d of id); 0 is no neighbour", place[1L], place[2L]))
+    refuse(sprintf("%s: id is NA (row %d, column %d of id); 0 is no neighbour", argument, place[1L], place[2L]), argument,
+           "data", place[1L], place[2L])
   }
 }
 
 # The library's graph again, from the lists. as_it_was: its values in the type that they had.
 import <- function(g, as_it_was = FALSE) {
   require_graph(g)
-  done(.Call(knng_r_import, g$id, g$dist, as_it_was && isTRUE(g$info$single), g$columns, !g$query), "g")
+  done(.Call(knng_r_import, g$id, g$dist, as_it_was && isTRUE(g$info$single), g$columns, !g$query), "g",
+       list(kind = "matrix", value = g$dist, by_columns = FALSE))
 }

@@ -3,20 +3,23 @@
 # lists: an answer of FNN, RANN, dbscan, BiocNeighbors or uwot. points: of queries, how many points could be neighbours.
 # self: whether lists have the row itself; NULL: as they show.
 as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL, names = NULL, self = NULL) {
+  if (missing(lists)) refuse("lists is missing: what FNN, RANN, dbscan or BiocNeighbors returned", "lists")
   if (inherits(lists, "knng")) {
     more <- list(metric = metric, p = p, value = value, points = points, names = names, self = self)
     given <- names(more)[!vapply(more, is.null, NA)]
     if (length(given) > 0L) refuse(sprintf("lists is a graph of this package already, which %s would not change", given[1L]))
     return(lists)
   }
-  if (!is.list(lists)) refuse(sprintf("lists is %s; it must be a list of two matrices, such as nn.index and nn.dist", kind_of(lists)))
+  if (!is.list(lists))
+    refuse(sprintf("lists is %s; it must be a list of two matrices, such as nn.index and nn.dist", kind_of(lists)), "lists")
   id <- member_of(lists, c("id", "nn.index", "nn.idx", "index", "idx"))
   dist <- member_of(lists, c("dist", "nn.dist", "nn.dists", "distance"))
   if (!identical(dim(id), dim(dist)))
-    refuse(sprintf("lists: ids are %d x %d, distances %d x %d", nrow(id), ncol(id), nrow(dist), ncol(dist)))
-  if (length(id) == 0L) refuse("lists: there is none")
+    refuse(sprintf("lists: ids are %d x %d, distances %d x %d", nrow(id), ncol(id), nrow(dist), ncol(dist)), "lists")
+  if (length(id) == 0L) refuse("lists: there is none", "lists", "range")
   wrong <- which(!is.na(id) & (id != floor(id) | abs(id) > .Machine$integer.max))
-  if (length(wrong) > 0L) refuse(sprintf("lists: id %s is no number of a point", number_text(id[wrong[1L]])))
+  if (length(wrong) > 0L) refuse(sprintf("lists: id %s is no number of a point", number_text(id[wrong[1L]])), "lists",
+                                  "data", given = id[wrong[1L]])
   labels <- rownames(id)
   storage.mode(id) <- "integer"
   storage.mode(dist) <- "double"
@@ -28,7 +31,8 @@ as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL,
     dist <- to_front(dist, front)
   }
   count <- if (is.null(points)) nrow(id) else whole_number(points, "points")
-  graph <- done(.Call(knng_r_import, id, dist, FALSE, count, is.null(points)), "lists")
+  graph <- done(.Call(knng_r_import, id, dist, FALSE, count, is.null(points)), "lists",
+                list(kind = "matrix", value = dist, by_columns = FALSE))
   on.exit(.Call(knng_r_end, graph))
   told <- list(metric = if (is.null(metric)) lists[["metric"]] else metric, p = p, value = value)
   told <- told[!vapply(told, is.null, NA)]
@@ -43,9 +47,12 @@ as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL,
 # In which column each row has itself, if it is to be moved to the front, or NULL. Where distances are equal packages
 # order as they like, so that a duplicate may stand before the row, and many of them may leave it out.
 own_places <- function(id, dist, self, points, similar) {
-  if (!is.null(self) && (!is.logical(self) || length(self) != 1L || is.na(self))) refuse("self must be TRUE, FALSE or NULL")
+  if (!is.null(self) && (!is.logical(self) || length(self) != 1L || is.na(self)))
+    refuse(sprintf("self must be TRUE, FALSE or NULL, not %s", said(self)), "self")
   if (!is.null(points)) {
-    if (isTRUE(self)) refuse("self = TRUE says that lists have the row itself; with points they are of queries, which are none of the points")
+    if (isTRUE(self))
+      refuse("self = TRUE says that lists have the row itself; with points they are of queries, which are none of the points",
+             "self")
     return(NULL)
   }
   if (identical(self, FALSE)) return(NULL)
@@ -57,16 +64,18 @@ own_places <- function(id, dist, self, points, similar) {
     if (!any(has)) return(NULL)
     if (!all(has))
       refuse(sprintf("lists: row %d has itself in its list and row %d has not; %s", which(has)[1L], lacks,
-                     "search for more neighbours than any row has duplicates, or take lists as they are by self = FALSE"))
+                     "search for more neighbours than any row has duplicates, or take lists as they are by self = FALSE"),
+             "lists", "data", row = lacks)
     if (similar) dist <- -dist
     dist[id == 0L] <- Inf
     nearest <- do.call(pmin, lapply(seq_len(ncol(dist)), function(j) unname(dist[, j])))
     far <- which(place > 1L & dist[cbind(seq_along(place), place)] > nearest)
     if (length(far) > 0L)
       refuse(sprintf("lists: row %d has itself in its list, but others are nearer; %s", far[1L],
-                     "self = TRUE moves each row itself to the front of its list, self = FALSE takes lists as they are"))
+                     "self = TRUE moves each row itself to the front of its list, self = FALSE takes lists as they are"),
+             "lists", "data", row = far[1L])
   } else if (!all(has)) {
-    refuse(sprintf("lists: row %d has not itself in its list, as self = TRUE says", lacks))
+    refuse(sprintf("lists: row %d has not itself in its list, as self = TRUE says", lacks), "lists", "data", row = lacks)
   }
   if (any(place > 1L)) place
 }
@@ -82,17 +91,20 @@ to_front <- function(m, place) {
 # The matrix that goes by one of these names.
 member_of <- function(lists, known) {
   found <- intersect(known, names(lists))
-  if (length(found) == 0L) refuse(sprintf("lists has no member %s", paste(known, collapse = ", ")))
+  if (length(found) == 0L) refuse(sprintf("lists has no member %s", paste(known, collapse = ", ")), "lists")
   m <- lists[[found[1L]]]
   refuse_codes(m, sprintf("lists: %s", found[1L]))
-  if (!is.matrix(m) || !is.numeric(m)) refuse(sprintf("lists: %s is %s; it must be a matrix of numbers", found[1L], kind_of(m)))
+  if (!is.matrix(m) || !is.numeric(m))
+    refuse(sprintf("lists: %s is %s; it must be a matrix of numbers", found[1L], kind_of(m)), "lists")
   m
 }
 
 # Names of so many points, or NULL.
 names_for <- function(names, count, otherwise = NULL) {
   if (is.null(names)) return(otherwise)
-  if (!is.character(names)) refuse(sprintf("names is of class %s; it must be texts", class(names)[1L]))
-  if (length(names) != count) refuse(sprintf("names has %d entries; the graph is of %.0f points", length(names), count))
+  if (!is.character(names)) refuse(sprintf("names is of class %s; it must be texts", class(names)[1L]), "names")
+  if (length(names) != count)
+    refuse(sprintf("names has %d entries; the graph is of %.0f points", length(names), count), "names", given = length(names),
+           limit = count)
   names
 }

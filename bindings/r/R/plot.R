@@ -1,12 +1,13 @@
 # Two pictures: how far the k-th neighbour is, and how unevenly rows are others' neighbours.
 
 plot.knng <- function(x, data = NULL, which = 1:2, ...) {
+  require_graph(x, "x")
   if (!is.null(data)) { # as dbscan has it: points in the plane with their edges
     if (!requireNamespace("dbscan", quietly = TRUE)) refuse("plot(g, data) needs the package dbscan")
     return(invisible(plot(as_kNN(x), data, ...)))
   }
   if (length(which) == 0L || !all(which %in% 1:2))
-    refuse("which must be 1, the k-distance curve, 2, the in-degrees, or both")
+    refuse(sprintf("which must be 1, the k-distance curve, 2, the in-degrees, or both, not %s", said(which)), "which")
   if (length(which) > 1L) {
     old <- par(mfrow = c(1L, length(which)))
     on.exit(par(old))

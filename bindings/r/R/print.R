@@ -1,6 +1,7 @@
 # What a graph says of itself.
 
 format.knng <- function(x, ...) {
+  require_graph(x, "x")
   whose <- if (x$query) paste(counted(nrow(x$id), "query", "queries"), "among", counted(x$columns, "point"))
            else counted(nrow(x$id), "point")
   measure <- if (x$metric == "unknown") paste(x$value, "of a metric that is not known") else paste(x$value, x$metric)
@@ -45,6 +46,7 @@ components <- function(g) {
 
 summary.knng <- function(object, ...) {
   g <- object
+  require_graph(g, "object")
   structure(list(
     title = format(g),
     components = if (g$query) NULL else tabulate(components(g)),

@@ -5,7 +5,7 @@
 watch <- function(progress) {
   if (is.function(progress)) return(list(show = progress, after = identity))
   if (!is.logical(progress) || length(progress) != 1L || is.na(progress))
-    refuse("progress must be TRUE, FALSE or a function(stage, done, total)")
+    refuse(sprintf("progress must be TRUE, FALSE or a function(stage, done, total), not %s", said(progress)), "progress")
   if (progress) watch_line() else list(show = NULL, after = identity)
 }
 

@@ -1,6 +1,13 @@
 # The library's own tables, so that this package needs none.
 
-knng_settings <- function() as.data.frame(.Call(knng_r_settings), stringsAsFactors = FALSE)
+# As knng() takes them: self and file_points are arguments of it, and values are doubles unless the caller says otherwise.
+knng_settings <- function() {
+  table <- as.data.frame(.Call(knng_r_settings), stringsAsFactors = FALSE)
+  table$default[table$name == "value_type"] <- "f64"
+  table <- table[!table$name %in% c("self", "file_points"), ]
+  rownames(table) <- NULL
+  table
+}
 
 knng_metrics <- function() as.data.frame(.Call(knng_r_metrics), stringsAsFactors = FALSE)
 

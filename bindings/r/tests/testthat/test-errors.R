@@ -13,10 +13,76 @@ test_that("k", {
   expect_identical(e$argument, "k")
   expect_identical(e$given, 40)
   refused(knng(x, 41, query = x), "k=41")
-  refused(knng(x, 0), "k=0")
+  refused(knng(x, 0), "k=0 is not in 1 to 39")
+  refused(knng(x, 0, query = x), "k=0 is not in 1 to 40")
+  refused(knng(t(x), 0, points = "columns"), "k=0 is not in 1 to 39")
+  refused(knng_estimate(x, 0), "k=0 is not in 1 to 39")
+  refused(knng_estimate(x, 0, queries = 5), "k=0 is not in 1 to 40")
   refused(knng(x, -1), "k=-1")
-  refused(knng(x, 1e300), "k=1e+300")
-  for (k in list(2.5, NA, NULL, "3", Inf, 1:2, TRUE)) refused(knng(x, k), "k must be one whole number")
+  refused(knng(x, 1e300), "k=1e+300 is not in 1 to 39")
+  refused(knng_check(knng(x, 2), x, sample = -1), "sample=-1 is not in 0 to 2^53")
+  values <- list(2.5, NA, NULL, "3", Inf, 1:2, TRUE, NA_real_, list(1))
+  for (i in seq_along(values))
+    refused(knng(x, values[[i]]), paste("k must be one whole number, not",
+                                        c("2.5", "NA", "NULL", "\"3\"", "Inf", "1:2", "TRUE", "NA", "list(1)")[i]))
+})
+
+test_that("every failure has the same members, by R's names", {
+  members <- c("code", "argument", "row", "column", "given", "limit")
+  shown <- function(call) {
+    e <- expect_error(call, class = "knng_error")
+    expect_true(all(members %in% names(e)))
+    expect_identical(vapply(unclass(e)[members], typeof, ""), setNames(c("integer", "character", rep("double", 4)), members))
+    unclass(e)[members]
+  }
+  as_shown <- function(code, argument, row = NA_real_, column = NA_real_, given = NA_real_, limit = NA_real_)
+    list(code = code, argument = argument, row = row, column = column, given = given, limit = limit)
+  y <- x
+  y[7, 3] <- NA
+  g <- knng(x, 3)
+  expect_identical(shown(knng(x, 40)), as_shown(-2L, "k", given = 40, limit = 39))
+  expect_identical(shown(knng(x, 0)), as_shown(-2L, "k", given = 0, limit = 1))
+  expect_identical(shown(knng(x, 2.5)), as_shown(-2L, "k", given = 2.5))
+  expect_identical(shown(knng(x, "2")), as_shown(-2L, "k"))
+  expect_identical(shown(knng(y, 2)), as_shown(-4L, "x", 7, 3))
+  expect_identical(shown(knng(t(y), 2, points = "columns")), as_shown(-4L, "x", 3, 7))
+  expect_identical(shown(knng(x, 2, query = y)), as_shown(-4L, "query", 7, 3))
+  expect_identical(shown(knng(matrix(c(1L, NA), 2), 1)), as_shown(-4L, "x", 2, 1))
+  expect_identical(shown(knng(x, 2, query = x[, 1:3])), as_shown(-1L, "query", given = 3, limit = 4))
+  expect_identical(shown(knng("/no/such.npy", 2)), as_shown(-9L, "x"))
+  expect_identical(shown(knng(x, 2, query = "/no/such.npy")), as_shown(-9L, "query"))
+  expect_identical(shown(read_knng("/no/such.knng")), as_shown(-9L, "file"))
+  expect_identical(shown(write_knng(g, "/no/such.knng"))[1:2], list(code = -9L, argument = "file"))
+  expect_identical(shown(knng(x, 2, nothing = 1)), as_shown(-3L, "nothing"))
+  expect_identical(shown(knng(x, 2, threads = TRUE)), as_shown(-3L, "threads"))
+  expect_identical(shown(knng(x, 2, threads = -1)), as_shown(-3L, "threads", given = -1, limit = 0))
+  expect_identical(shown(knng(x, 2, metric = "euclid")), as_shown(-3L, "metric"))
+  expect_identical(shown(as_sparse(g, "nothing")), as_shown(-3L, "rule"))
+  expect_identical(shown(knng(x, 2, self = 1)), as_shown(-1L, "self"))
+  expect_identical(shown(knng(x, 2, query = x, leave_out = 1:3)), as_shown(-1L, "leave_out", given = 3, limit = 40))
+  expect_identical(shown(knng(x, 2, query = x[1:3, ], leave_out = c(1, 41, 2)))[c("argument", "row", "given")],
+                   list(argument = "leave_out", row = 2, given = 41))
+})
+
+test_that("what is missing or no word is said so", {
+  g <- knng(x, 3)
+  refused(knng(), "x is missing")
+  refused(knng_estimate(), "x is missing")
+  refused(knng_check(), "g is missing")
+  refused(knng_check(g), "x is missing")
+  refused(write_knng(), "g is missing")
+  refused(write_knng(g), "file is missing")
+  refused(read_knng(), "file is missing")
+  refused(as_knng(), "lists is missing")
+  for (take in list(as_sparse, as_igraph, as_uwot, as_kNN)) refused(take(), "g is missing")
+  for (call in list(quote(knng(x, 3, points = "cols")), quote(knng_check(g, x, points = "cols")), quote(knng_estimate(x, points = "cols"))))
+    refused(eval(call), "points must be \"rows\" or \"columns\", not \"cols\"")
+  refused(knng(x, 3, points = NULL), "not NULL")
+  g$id <- NULL
+  refused(plot(g), "x: id is of class NULL")
+  refused(plot(g, data = x[, 1:2]), "x: id is of class NULL")
+  refused(print(g), "x: id is of class NULL")
+  refused(summary(g), "object: id is of class NULL")
 })
 
 test_that("arguments of other packages are told apart from settings", {
@@ -26,6 +92,18 @@ test_that("arguments of other packages are told apart from settings", {
   e <- refused(knng(x, 3, num.threads = 2), "num.threads is no argument of knng(): it is threads here")
   expect_identical(e$argument, "num.threads")
   refused(knng(k = 3), "x is missing")
+  for (name in c("distance", "method")) refused(do.call(knng, c(list(x, 3), setNames(list("cosine"), name))), "it is metric here")
+  for (name in c("K", "n_neighbors")) refused(do.call(knng, c(list(x), setNames(list(3), name))), "it is k here")
+  for (name in c("cores", "n_threads")) refused(do.call(knng, c(list(x, 3), setNames(list(2), name))), "it is threads here")
+  refused(knng(x, 3, BPPARAM = list(workers = 2)), "BPPARAM is no argument of knng(): it is threads here") # the name, not the value
+  refused(knng(x, 3, verbose = TRUE), "verbose is no argument of knng(): it is progress here")
+  refused(knng(x, 3, theads = TRUE), "unknown setting 'theads'; did you mean 'threads'? The settings are metric, p,")
+  refused(knng(x, 3, point = "columns"), "unknown setting 'point'; did you mean 'points'?")
+  refused(knng(x, 3, nothing = NULL), "unknown setting 'nothing'; the settings are metric, p,")
+  refused(knng(x, 3, file_points = "columns"), "file_points is no argument of knng(): it is points here, of files too")
+  # Who leaves out the name of metric gives a query.
+  for (name in c("cosine", "L1", "pearson"))
+    refused(knng(x, 3, name), sprintf("cannot open '%s': there is no such file; did you mean metric = \"%s\"?", name, name))
 })
 
 test_that("what is no matrix of numbers", {
@@ -76,11 +154,22 @@ test_that("sparse points that would be too large when dense are refused at once,
 test_that("values that no distance takes are named by row and column from 1", {
   y <- x
   y[7, 3] <- NA
-  e <- refused(knng(y, 2), "x: a value is NaN; every value must be finite (row 7, column 3 of x)")
+  e <- refused(knng(y, 2), "x: a value is NA; every value must be finite (row 7, column 3 of x)")
   expect_identical(c(e$row, e$column), c(7, 3))
   refused(knng(t(y), 2, points = "columns"), "(row 3, column 7 of x)")
-  refused(knng(x, 2, query = y), "(row 7, column 3 of query)")
-  refused(knng(t(x), 2, query = t(y), points = "columns"), "(row 3, column 7 of query)")
+  refused(knng(x, 2, query = y), "query: a value is NA; every value must be finite (row 7, column 3 of query)")
+  refused(knng(t(x), 2, query = t(y), points = "columns"), "query: a value is NA; every value must be finite (row 3, column 7 of query)")
+  sparse <- Matrix::Matrix(y, sparse = TRUE)
+  refused(knng(x, 2, query = sparse), "query: a value is NA; every value must be finite (row 7, column 3 of query)")
+  refused(knng(t(x), 2, query = Matrix::t(sparse), points = "columns"), "(row 3, column 7 of query)")
+  refused(knng(sparse, 2), "x: a value is NA; every value must be finite (row 7, column 3 of x)")
+  refused(knng(Matrix::t(sparse), 2, points = "columns"), "x: a value is NA; every value must be finite (row 3, column 7 of x)")
+  y[7, 3] <- NaN
+  refused(knng(y, 2), "x: a value is NaN; every value must be finite (row 7, column 3 of x)")
+  g <- knng(x, 2)
+  g$dist[3, 2] <- NA
+  refused(as_sparse(g), "g: a value is NA (row 3, column 2 of g)")
+  refused(as_knng(list(id = g$id, dist = g$dist)), "lists: a value is NA (row 3, column 2 of lists)")
   y[7, 3] <- -Inf
   refused(knng(y, 2), "(row 7, column 3 of x)")
   z <- matrix(1:40, 10)
@@ -89,6 +178,20 @@ test_that("values that no distance takes are named by row and column from 1", {
   refused(knng(z > 3, 2), "(row 2, column 4 of x)")
   refused(knng(Matrix::Matrix(y, sparse = TRUE), 2), "(row 7, column 3 of x)")
   refused(knng(x, 2, metric = "hellinger"), "is negative, which metric=hellinger does not take (row 1, column")
+})
+
+test_that("of columns, messages count points", {
+  refused(knng(t(x), 40, points = "columns"), "k=40 needs at least 41 points, the data set has 40")
+  refused(knng_estimate(t(x), 40, points = "columns"), "k=40 needs at least 41 points, the data set has 40")
+  refused(knng(t(x), 2, query = x, points = "columns"), "query: points have 40 values, the data set has dimension 4")
+  file <- tempfile(fileext = ".csv")
+  y <- unname(t(x))
+  y[3, 7] <- NA
+  write.table(y, file, sep = ",", row.names = FALSE, col.names = FALSE)
+  on.exit(unlink(file))
+  refused(knng(file, 2, points = "columns"), "(row 3, column 7 of x)")
+  write.table(t(x), file, sep = ",", row.names = FALSE, col.names = FALSE)
+  refused(knng(file, 40, points = "columns"), "k=40 needs at least 41 points, the data set has 40")
 })
 
 test_that("query and leave_out", {
@@ -100,10 +203,10 @@ test_that("query and leave_out", {
   refused(knng(x, 2, leave_out = 1:40), "leave_out goes with query")
   refused(knng(x, 2, query = x[1:3, ], leave_out = 1:2), "leave_out has 2 entries; query has 3 points")
   refused(knng(x, 2, query = x[1:3, ], leave_out = c(1, 2, 41)), "leave_out: 41 is not in 0 to 40; 0 leaves out none (row 3 of leave_out)")
-  refused(knng(x, 2, query = x[1:3, ], leave_out = c("p1", "q", "p2")), "x has no row of name q")
+  refused(knng(x, 2, query = x[1:3, ], leave_out = c("p1", "q", "p2")), "x has no point of name q")
   twice <- x
   rownames(twice)[9] <- "p1"
-  refused(knng(twice, 2, query = x[1:2, ], leave_out = c("p2", "p1")), "leave_out: x has several rows of name p1; give their numbers")
+  refused(knng(twice, 2, query = x[1:2, ], leave_out = c("p2", "p1")), "leave_out: x has several points of name p1; give their numbers")
   expect_silent(knng(twice, 2, query = x[1:2, ], leave_out = c("p2", NA)))
   refused(knng(x, 2, query = x[1, , drop = FALSE], leave_out = 1.5), "whole numbers")
 })
@@ -115,14 +218,13 @@ test_that("settings", {
   refused(knng(x, 2, metric = NA_character_), "metric must be one text")
   refused(knng(x, 2, theads = 2), "unknown setting 'theads'")
   refused(knng(x, 2, threads = -1), "threads=-1")
-  refused(knng(x, 2, threads = TRUE), "threads must be one text or one number")
+  refused(knng(x, 2, threads = TRUE), "threads must be one text or one number, not TRUE")
   refused(knng(x, 2, NULL, "l2", FALSE, 4), "need names")
   refused(knng(x, 2, threads = 1, threads = 2), "setting threads is given twice")
   refused(knng(x, 2, value = "similarity"), "value=similarity")
   refused(knng(x, 2, max_host_bytes = "1KB"), "the smallest that works is")
   refused(knng(x, 2, self = NA), "self must be TRUE or FALSE")
   refused(knng(x, 2, progress = 3), "progress must be")
-  expect_error(knng(x, 2, points = "cells"))
   expect_silent(knng(x, 2, metric = "minkowski", p = 3)) # p is the setting
 })
 

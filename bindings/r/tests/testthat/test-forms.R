@@ -179,7 +179,12 @@ test_that("check and estimate", {
 })
 
 test_that("tables come from the library", {
-  expect_true(all(c("metric", "threads") %in% knng_settings()$name))
+  settings <- knng_settings()
+  expect_true(all(c("metric", "threads") %in% settings$name))
+  expect_false(any(c("self", "file_points") %in% settings$name)) # which are arguments
+  expect_identical(settings$default[settings$name == "value_type"], "f64")
+  expect_identical(rownames(settings), as.character(seq_len(nrow(settings))))
+  expect_gt(knng_estimate(x, 3, self = TRUE)$host_bytes, 0)
   expect_identical(knng_metrics()$other_names[knng_metrics()$name == "correlation"], "pearson")
   expect_identical(knng_devices()$why_not[1], "")
   expect_match(knng_version(), "^[0-9]+\\.[0-9]+\\.[0-9]+$")

@@ -97,7 +97,6 @@ test_that("a file is read by the library", {
   asked <- knng(unname(small), 2, points = "columns", query = file)
   expect_identical(unname(asked$id), unname(knng(unname(small), 2, points = "columns", query = unname(small))$id))
   expect_identical(knng_check(columns, file, points = "columns"), 0)
-  expect_error(knng(small, 3, file_points = "columns"), "the argument points", class = "knng_error")
 })
 
 test_that("self, settings and values", {
@@ -113,6 +112,12 @@ test_that("self, settings and values", {
   single <- knng(x, 5, value_type = "f32")$dist
   expect_false(identical(single, plain$dist))
   expect_equal(single, plain$dist, tolerance = 1e-6)
+  # Doubles unless "auto" asks for the library's rule.
+  whole <- matrix(1:60, 20)
+  for (type in c("auto", "f32", "f64"))
+    expect_identical(knng(whole, 2, value_type = type)$info$single, type != "f64")
+  expect_false(knng(whole, 2)$info$single)
+  expect_false(knng(x, 2, value_type = "auto")$info$single)
 })
 
 test_that("equal rows are at 0, ties go to the smaller number and are counted", {
