@@ -99,7 +99,10 @@ as_uwot <- function(g) {
 # As dbscan::kNN() returns it: the row itself is never in it, and lists are in order.
 as_kNN <- function(g) {
   require_graph(g)
-  if (g$value != "distance") refuse("dbscan takes distances; g has similarities")
+  if (g$query)
+    refuse("g is a graph of queries, and dbscan takes rows and neighbours for the same points; as.data.frame(g) has its edges",
+           "g", "state")
+  if (g$value != "distance") refuse("dbscan takes distances; g has similarities", "g", "state")
   refuse_short(g, "dbscan")
   id <- neighbours_only(g$id, g)
   dist <- neighbours_only(g$dist, g)

@@ -66,8 +66,8 @@ new_knng <- function(graph, k, self, names, q, elsewhere = FALSE) {
   texts <- vapply(words, function(word) done(.Call(knng_r_graph_text, graph, word)), "")
   stats <- done(.Call(knng_r_stats, graph))
   sort <- !elsewhere || in_order(lists, self, texts[["value"]])
-  # dbscan reads ids without looking, and takes the smallest value for the nearest.
-  as_dbscan <- sort && texts[["value"]] == "distance" && !(elsewhere && any(lists$id == 0L))
+  # dbscan reads ids without looking, as other rows of the same matrix, and takes the smallest value for the nearest.
+  as_dbscan <- sort && !self && is.null(q) && texts[["value"]] == "distance" && !(elsewhere && any(lists$id == 0L))
   structure(
     list(dist = lists$dist, id = lists$id, k = as.integer(k), sort = sort, metric = texts[["metric"]],
          value = texts[["value"]], self = self, query = !is.null(q), columns = stats[["columns"]], names = names,

@@ -98,6 +98,13 @@ test_that("dbscan's class", {
   expect_s3_class(k, c("kNN", "NN"), exact = TRUE)
   expect_identical(k$id, g$id)
   expect_identical(k$k, 6L)
+  expect_identical(k$dist, g$dist)
+  # Of self and of queries it would take one column, or one set of points, for another.
+  expect_s3_class(knng(x, 6, self = TRUE), "knng", exact = TRUE)
+  asked <- knng(x, 6, query = x[1:9, ])
+  expect_s3_class(asked, "knng", exact = TRUE)
+  for (call in list(as_kNN, function(g) as(g, "kNN")))
+    expect_error(call(asked), "g is a graph of queries", class = "knng_error")
   # What dbscan would misread is none of its own: it reads id 0 as a place in memory, and the smallest value as the nearest.
   short <- as_knng(list(id = matrix(c(2, 1, 0, 3, NA, 2), 3), dist = matrix(c(1, 1, 9, 2, 9, 2), 3)))
   expect_s3_class(short, "knng", exact = TRUE)

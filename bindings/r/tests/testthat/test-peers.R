@@ -35,6 +35,14 @@ test_that("dbscan finds the same, and takes the object", {
   expect_identical(dbscan::adjacencylist(g), dbscan::adjacencylist(peer))
   expect_identical(sort(g), g)
   expect_s3_class(g, c("knng", "kNN", "NN"), exact = TRUE)
+  self <- as_kNN(knng(x[-300, ], 6, self = TRUE))
+  expect_identical(dbscan::kNN(self, 3)$id, peer$id[, 1:3])
+  expect_identical(dbscan::comps(self), dbscan::comps(peer))
+  for (other in list(knng(x, 6, self = TRUE), knng(x[1:100, ], 6, query = x))) {
+    expect_error(dbscan::sNN(other, 4))
+    expect_error(dbscan::kNN(other, 3))
+    expect_error(dbscan::comps(other))
+  }
 })
 
 test_that("an oracle in R agrees to the last digits for metrics of its own", {
