@@ -27,7 +27,7 @@ read_knng <- function(file, names = NULL, progress = getOption("knng.progress", 
 file_name <- function(file) enc2native(path.expand(one_text(file, "file")))
 
 # Tells a graph that was made of g's lists what g knows beside them.
-describe <- function(graph, g) {
+describe <- function(graph, g, argument = "g") {
   info <- g$info
   whole <- identical(as.integer(info$k), as.integer(g$k)) # shorter lists end at other ties
   stats <- info$stats
@@ -40,5 +40,5 @@ describe <- function(graph, g) {
   plain <- plain[!(plain == "unknown" | (names(plain) == "p" & plain == ""))]
   number <- vapply(stats, function(x) sprintf("%.17g", x), "")
   done(.Call(knng_r_describe, graph, paste(c(line("text", plain), line("stat", number)), collapse = ""),
-             if (whole && !is.null(info$ties)) as.raw(info$ties), proof), "g")
+             if (whole && !is.null(info$ties)) as.raw(info$ties), proof), argument)
 }

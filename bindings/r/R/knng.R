@@ -172,3 +172,28 @@ import <- function(g, as_it_was = FALSE) {
   done(.Call(knng_r_import, g$id, g$dist, as_it_was && isTRUE(g$info$single), g$columns, !g$query), "g",
        list(kind = "matrix", value = g$dist, by_columns = FALSE))
 }
+
+# The object anew, after its lists or what is known of it were changed.
+made_anew <- function(g, argument = "g") {
+  graph <- import(g, as_it_was = TRUE)
+  on.exit(.Call(knng_r_end, graph))
+  describe(graph, g, argument)
+  new_knng(graph, g$k, g$self, g$names, if (g$query) list(names = rownames(g$id)), elsewhere = TRUE)
+}
+
+# A graph of fewer neighbours. Whether its lists end at ties cannot be told from values, which are rounded.
+first_neighbours <- function(g, k) {
+  require_graph(g)
+  if (missing(k)) refuse("k is missing: how many neighbours to keep", "k")
+  k <- whole_number(k, "k", most = g$k)
+  if (k > g$k) refuse(sprintf("k=%s: g has %d neighbours", number_text(k), g$k), "k", "range", given = k, limit = g$k)
+  if (!g$sort) refuse("g has lists in no order, whose first entries need not be the nearest", "g")
+  if (k == g$k) return(g)
+  kept <- seq_len(k + g$self)
+  g$id <- g$id[, kept, drop = FALSE]
+  g$dist <- g$dist[, kept, drop = FALSE]
+  g$k <- g$info$k <- as.integer(k)
+  g$info["ties"] <- list(NULL)
+  g$info$stats[setdiff(names(g$info$stats), c("rows", "columns", "duplicates"))] <- NA
+  made_anew(g)
+}

@@ -1,14 +1,14 @@
-# Lists that another package found, as a graph of this one.
+# Lists that another package found, as a graph of this one; and what a graph of unknown metric is told of it.
 
 # lists: an answer of FNN, RANN, dbscan, BiocNeighbors or uwot. points: of queries, how many points could be neighbours.
 # self: whether lists have the row itself; NULL: as they show.
 as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL, names = NULL, self = NULL) {
   if (missing(lists)) refuse("lists is missing: what FNN, RANN, dbscan or BiocNeighbors returned", "lists")
   if (inherits(lists, "knng")) {
-    more <- list(metric = metric, p = p, value = value, points = points, names = names, self = self)
-    given <- names(more)[!vapply(more, is.null, NA)]
-    if (length(given) > 0L) refuse(sprintf("lists is a graph of this package already, which %s would not change", given[1L]))
-    return(lists)
+    shape <- c("points", "names", "self")[!c(is.null(points), is.null(names), is.null(self))]
+    if (length(shape) > 0L)
+      refuse(sprintf("lists is a graph of this package already, which %s would not change", shape[1L]), shape[1L], "state")
+    return(told_graph(lists, facts_told(metric, p, value)))
   }
   if (!is.list(lists))
     refuse(sprintf("lists is %s; it must be a list of two matrices, such as nn.index and nn.dist", kind_of(lists)), "lists")
@@ -34,14 +34,27 @@ as_knng <- function(lists, metric = NULL, p = NULL, value = NULL, points = NULL,
   graph <- done(.Call(knng_r_import, id, dist, FALSE, count, is.null(points)), "lists",
                 list(kind = "matrix", value = dist, by_columns = FALSE))
   on.exit(.Call(knng_r_end, graph))
-  told <- list(metric = if (is.null(metric)) lists[["metric"]] else metric, p = p, value = value)
-  told <- told[!vapply(told, is.null, NA)]
-  facts <- vapply(names(told), function(key) sprintf("text.%s=%s\n", key, gsub("\n", " ", setting_text(key, told[[key]]))), "")
-  done(.Call(knng_r_describe, graph, paste(facts, collapse = ""), NULL, NULL))
+  told <- facts_told(if (is.null(metric)) lists[["metric"]] else metric, p, value)
+  done(.Call(knng_r_describe, graph, paste(sprintf("text.%s=%s\n", names(told), told), collapse = ""), NULL, NULL), "lists")
   names <- names_for(names, count, if (is.null(points)) labels)
   shape <- done(.Call(knng_r_shape, graph))
   self <- done(.Call(knng_r_graph_text, graph, "self")) == "first"
   new_knng(graph, shape$width - self, self, names, if (!is.null(points)) list(names = labels), elsewhere = TRUE)
+}
+
+# What the caller says of distances, as texts of a graph.
+facts_told <- function(metric, p, value) {
+  told <- list(metric = metric, p = p, value = value)
+  told <- told[!vapply(told, is.null, NA)]
+  vapply(names(told), function(key) gsub("\n", " ", setting_text(key, told[[key]])), "")
+}
+
+told_graph <- function(g, told) {
+  if (length(told) == 0L) return(g)
+  if (g$metric != "unknown")
+    refuse(sprintf("lists is a graph of this package already, whose metric is known: %s", g$metric), names(told)[1L], "state")
+  g$info$texts[names(told)] <- told
+  made_anew(g, "lists")
 }
 
 # In which column each row has itself, if it is to be moved to the front, or NULL. Where distances are equal packages

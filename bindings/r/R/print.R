@@ -70,8 +70,8 @@ print.summary.knng <- function(x, ...) {
   if (!is.na(x$ties)) line("ties", counted(x$ties, "list ends", "lists end"), " at a tie, the smaller row number taken")
   line("in-degree", five(x$in_degree))
   line("k-distance", five(x$k_distance))
-  if (is.na(x$seconds)) line("made by", "another program")
-  else line("made by", x$texts[["device"]], ", engine ", x$texts[["engine"]], ", libknng ", x$texts[["version"]], ", ",
-       number(x$seconds), " s")
+  if (x$texts[["version"]] == "unknown") line("made by", "another program")
+  else line("made by", x$texts[["device"]], ", engine ", x$texts[["engine"]], ", libknng ", x$texts[["version"]],
+            if (!is.na(x$seconds)) paste0(", ", number(x$seconds), " s"))
   invisible(x)
 }

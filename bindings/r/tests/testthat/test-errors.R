@@ -58,6 +58,7 @@ test_that("every failure has the same members, by R's names", {
   expect_identical(shown(knng(x, 2, threads = -1)), as_shown(-3L, "threads", given = -1, limit = 0))
   expect_identical(shown(knng(x, 2, metric = "euclid")), as_shown(-3L, "metric"))
   expect_identical(shown(as_sparse(g, "nothing")), as_shown(-3L, "rule"))
+  expect_identical(shown(as_knng(list(id = g$id, dist = g$dist), p = 3)), as_shown(-4L, "lists"))
   expect_identical(shown(knng(x, 2, self = 1)), as_shown(-1L, "self"))
   expect_identical(shown(knng(x, 2, query = x, leave_out = 1:3)), as_shown(-1L, "leave_out", given = 3, limit = 40))
   expect_identical(shown(knng(x, 2, query = x[1:3, ], leave_out = c(1, 41, 2)))[c("argument", "row", "given")],

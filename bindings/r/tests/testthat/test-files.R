@@ -113,6 +113,37 @@ test_that("a graph of another program: no metric, and shorter lists", {
   expect_identical(first, 0)
 })
 
+test_that("a graph whose metric is unknown is told it, and files keep it", {
+  for (g in list(knng(x, 3, metric = "minkowski", p = 3, self = TRUE), knng(x, 3, query = x[1:5, ], value_type = "f32"))) {
+    other <- g
+    other$info$texts[] <- c("unknown", "", "distance", rep("unknown", 6))
+    other$info$stats[!names(g$info$stats) %in% c("rows", "columns")] <- NA
+    other["metric"] <- "unknown"
+    file <- file_of()
+    write_knng(other, file)
+    other <- read_knng(file, names = rownames(x))
+    expect_identical(other$metric, "unknown")
+    told <- as_knng(other, metric = if (g$self) "lp" else "l2", p = if (g$self) 3)
+    expect_identical(told$metric, g$metric)
+    expect_identical(told[c("value", "id", "dist", "names")], other[c("value", "id", "dist", "names")])
+    expect_identical(told$info$texts[["p"]], g$info$texts[["p"]])
+    expect_identical(told$info$single, g$info$single)
+    write_knng(told, file)
+    expect_identical(read_knng(file, names = rownames(x)), told)
+    if (!g$query) expect_identical(expect_silent(knng_check(told, x)), 0)
+    expect_error(as_knng(told, metric = "cosine"), "whose metric is known", class = "knng_error")
+    expect_error(as_knng(other, metric = "round"), "metric=round", class = "knng_error")
+    expect_error(as_knng(other, p = 3), "lists: p goes with metric minkowski", class = "knng_error")
+    expect_identical(as_knng(other), other)
+  }
+  like <- knng(x, 4, metric = "cosine", value = "similarity")
+  other <- as_knng(list(id = like$id, dist = like$dist))
+  expect_false(other$sort) # by distances
+  told <- as_knng(other, "cosine", value = "similarity")
+  expect_true(told$sort)
+  expect_identical(knng_check(told, x), 0)
+})
+
 test_that("knng_check goes by the caller's settings where there are some", {
   g <- knng(x, 4, metric = "minkowski", p = 3)
   expect_identical(knng_check(g, x, threads = 1), 0)

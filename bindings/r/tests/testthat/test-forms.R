@@ -62,6 +62,39 @@ test_that("data frames of edges", {
   expect_identical(as.data.frame(knng(x, 2, self = TRUE))$rank[1:3], 0:2)
 })
 
+test_that("fewer neighbours of a graph", {
+  grid <- as.matrix(expand.grid(1:6, 1:6)) # full of ties
+  near <- knng(x, 6, metric = "cosine", value = "similarity")
+  graphs <- list(list(g, knng(x, 4)), list(knng(x, 6, self = TRUE), knng(x, 4, self = TRUE)),
+                 list(knng(grid, 6), knng(grid, 4)), list(near, knng(x, 4, metric = "cosine", value = "similarity")),
+                 list(knng(x, 6, query = x[1:7, ], value_type = "f32"), knng(x, 4, query = x[1:7, ], value_type = "f32")))
+  for (pair in graphs) {
+    four <- first_neighbours(pair[[1]], 4)
+    same <- setdiff(names(four), "info")
+    expect_identical(unclass(four)[same], unclass(pair[[2]])[same])
+    expect_identical(class(four), class(pair[[2]]))
+    expect_null(four$info$ties)
+    known <- four$info$stats[!is.na(four$info$stats)]
+    expect_true(all(names(known) %in% c("rows", "columns", "duplicates")))
+    expect_identical(four$info$texts[["metric"]], four$metric)
+    expect_identical(as_sparse(four), as_sparse(pair[[2]]))
+    expect_identical(first_neighbours(four, 4), four)
+    file <- tempfile(fileext = ".knng")
+    write_knng(four, file)
+    expect_identical(unclass(read_knng(file))["info"], unclass(four)["info"])
+  }
+  expect_identical(first_neighbours(g, 6), g)
+  expect_identical(knng_check(first_neighbours(g, 1), x), 0)
+  expect_output(print(summary(first_neighbours(g, 2))), "made by +cpu.*, libknng [0-9.]+$")
+  expect_error(first_neighbours(g, 7), "k=7: g has 6 neighbours", class = "knng_error")
+  expect_error(first_neighbours(g, 0), "k=0 is not in 1 to 6", class = "knng_error")
+  expect_error(first_neighbours(g), "k is missing", class = "knng_error")
+  turned <- as_knng(list(id = g$id[, 6:1], dist = g$dist[, 6:1]))
+  expect_error(first_neighbours(turned, 3), "lists in no order", class = "knng_error")
+  short <- as_knng(list(id = matrix(c(2, 1, 2, 3, 3, 0), 3), dist = matrix(c(1, 1, 2, 2, 2, 9), 3)))
+  expect_s3_class(first_neighbours(short, 1), c("knng", "kNN", "NN"), exact = TRUE)
+})
+
 test_that("igraph", {
   need("igraph")
   directed <- as(g, "igraph")
