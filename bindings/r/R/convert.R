@@ -27,8 +27,18 @@ setAs("knng", "dgCMatrix", function(from) as_sparse(from))
 setAs("knng", "CsparseMatrix", function(from) as_sparse(from))
 setAs("knng", "sparseMatrix", function(from) as_sparse(from))
 
-# Edges: source, target, weight and, of lists, rank (0: the row itself); of symmetric rules each pair once.
+as.matrix.knng <- function(x, ...)
+  refuse("x is a graph, of which no dense matrix is made: as(x, \"dgCMatrix\") is sparse, and its lists are x$id and x$dist", "x",
+         "unsupported")
+
+# Edges: source, target, weight and, of lists, rank (0: the row itself); of symmetric rules each pair once. One text in
+# the place of row names is the rule, which stands there in as_sparse() and as_igraph().
 as.data.frame.knng <- function(x, row.names = NULL, optional = FALSE, ..., rule = "directed", names = TRUE) {
+  require_graph(x, "x")
+  if (missing(rule) && is.character(row.names) && length(row.names) == 1L) {
+    rule <- row.names
+    row.names <- NULL
+  }
   e <- edges(x, rule)
   if (names) {
     if (!is.null(rownames(x$id))) e$source <- rownames(x$id)[e$source]

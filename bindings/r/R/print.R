@@ -15,21 +15,44 @@ counted <- function(n, one, many = paste0(one, "s")) paste(grouped(n), if (n == 
 # Thousands apart, by another mark than that of decimals.
 grouped <- function(n, ...) format(n, big.mark = if (identical(getOption("OutDec"), ",")) "." else ",", ...)
 
-print.knng <- function(x, n = 6L, ...) {
+# n: how many rows, Inf for all. digits: significant ones of values; NULL: as many as tell the entries of a row apart, from 3
+# to getOption("digits").
+print.knng <- function(x, n = 6L, digits = NULL, ...) {
+  if (!identical(n, Inf)) n <- whole_number(n, "n", 0)
+  digits <- if (is.null(digits)) seq(3L, max(3L, getOption("digits"))) else whole_number(digits, "digits")
   cat(format(x), "\n", sep = "")
   shown <- seq_len(min(n, nrow(x$id)))
-  width <- min(8L, ncol(x$id))
-  if (length(shown) > 0L) {
-    cells <- sprintf("%d (%s)", x$id[shown, seq_len(width)], format(x$dist[shown, seq_len(width)], digits = 3L, trim = TRUE))
-    cells[x$id[shown, seq_len(width)] == 0L] <- "-" # a list of a graph from elsewhere, which is shorter
-    labels <- list(if (is.null(rownames(x$id))) as.character(shown) else rownames(x$id)[shown],
-                   colnames(x$id)[seq_len(width)])
-    print(noquote(matrix(cells, nrow = length(shown), dimnames = labels)), right = TRUE)
-    rest <- c(if (nrow(x$id) > length(shown)) sprintf("%s more rows", grouped(nrow(x$id) - length(shown))),
-              if (ncol(x$id) > width) sprintf("%d more columns", ncol(x$id) - width))
-    if (length(rest) > 0L) cat("and ", paste(rest, collapse = ", "), "\n", sep = "")
+  if (length(shown) == 0L) return(invisible(x))
+  for (places in digits) {
+    table <- cells_that_fit(x, shown, places)
+    if (told_apart(table, x$dist[shown, seq_len(ncol(table)), drop = FALSE])) break
   }
+  print(noquote(table), right = TRUE)
+  rest <- c(if (nrow(x$id) > length(shown)) counted(nrow(x$id) - length(shown), "more row"),
+            if (ncol(x$id) > ncol(table)) counted(ncol(x$id) - ncol(table), "more neighbour"))
+  if (length(rest) > 0L) cat("and ", paste(rest, collapse = ", "), "\n", sep = "")
   invisible(x)
+}
+
+# Texts of these rows: as many columns as fit into a line, one at least.
+cells_that_fit <- function(x, shown, digits) {
+  most <- seq_len(min(ncol(x$id), getOption("width"))) # a column takes more than one place
+  id <- x$id[shown, most, drop = FALSE]
+  cells <- sprintf("%d (%s)", id, format(x$dist[shown, most], digits = digits, trim = TRUE))
+  cells[id == 0L] <- "-" # a list of a graph from elsewhere, which is shorter
+  labels <- list(if (is.null(rownames(id))) as.character(shown) else rownames(id),
+                 if (is.null(colnames(id))) as.character(most) else colnames(id))
+  table <- matrix(cells, nrow = length(shown), dimnames = labels)
+  wide <- pmax(apply(nchar(table), 2L, max), nchar(labels[[2L]])) + 1L
+  fit <- sum(max(nchar(labels[[1L]], "width")) + cumsum(wide) <= getOption("width"))
+  table[, seq_len(max(1L, fit)), drop = FALSE]
+}
+
+# Whether no two values of a row have the same text that differ by more than the last bits.
+told_apart <- function(table, values) {
+  texts <- sub(".* ", "", table)
+  values <- signif(values, max(3L, getOption("digits")))
+  all(vapply(seq_len(nrow(table)), function(i) length(unique(texts[i, ])) >= length(unique(values[i, ])), NA))
 }
 
 # In-degree of every row of x: in how many lists it appears, its own left out.

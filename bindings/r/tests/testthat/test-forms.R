@@ -60,6 +60,15 @@ test_that("data frames of edges", {
   expect_true(all(mutual$source < mutual$target))
   expect_identical(nrow(mutual) * 2L, length(as_sparse(g, "mutual")@x))
   expect_identical(as.data.frame(knng(x, 2, self = TRUE))$rank[1:3], 0:2)
+  expect_identical(as.data.frame(g, "mutual"), as.data.frame(g, rule = "mutual"))
+  expect_identical(as.data.frame(g, "directed"), as.data.frame(g))
+  expect_identical(rownames(as.data.frame(g, as.character(720:1)))[1], "720")
+  expect_error(as.data.frame(g, "nothing"), "unknown rule 'nothing'", class = "knng_error")
+})
+
+test_that("no dense matrix of all points is made", {
+  e <- expect_error(as.matrix(g), "as(x, \"dgCMatrix\")", fixed = TRUE, class = "knng_error")
+  expect_identical(e$argument, "x")
 })
 
 test_that("fewer neighbours of a graph", {
@@ -149,6 +158,37 @@ test_that("dbscan's class", {
   expect_identical(dim(as(knng(x, 2, metric = "cosine", value = "similarity"), "dgCMatrix")), c(120L, 120L))
 })
 
+test_that("a row is a line, whose entries can be told apart", {
+  old <- options(width = 80, digits = 7)
+  on.exit(options(old))
+  table <- function(...) utils::capture.output(print(...))
+  flowers <- as.matrix(iris[, 1:4])
+  ten <- knng(flowers, 10)
+  for (width in c(20, 40, 80, 81, 82, 120)) {
+    options(width = width)
+    shown <- table(ten)
+    expect_identical(length(shown), 9L)
+    fit <- length(strsplit(trimws(shown[2]), " +")[[1]])
+    expect_identical(shown[9], if (fit == 10) "and 144 more rows"
+                     else sprintf("and 144 more rows, %d more neighbours", 10 - fit))
+    if (fit > 1) expect_lte(max(nchar(shown[2:8])), width)
+  }
+  options(width = 10)
+  expect_identical(table(first_neighbours(ten, 2), n = 1), c("2 nearest neighbours of 150 points, distance euclidean",
+                   "           1", "1 18 (0.100)", "and 149 more rows, 1 more neighbour"))
+  options(width = 80)
+  near <- knng(flowers, 3, metric = "pearson", value = "similarity")
+  expect_identical(table(near, n = 1)[3], "1 11 (0.99998) 3 (0.99997) 49 (0.99989)")
+  options(digits = 3)
+  expect_identical(table(near, n = 1)[3], "1 11 (1) 3 (1) 49 (1)")
+  options(digits = 7)
+  expect_match(table(ten, n = 1, digits = 5)[3], "1 18 (0.10000)", fixed = TRUE)
+  expect_identical(length(table(first_neighbours(ten, 2), n = Inf)), 152L)
+  expect_identical(table(ten, n = 0), format(ten))
+  expect_error(print(ten, n = -1), "n=-1 is not in 0 to", class = "knng_error")
+  expect_error(print(ten, digits = 0), "digits=0", class = "knng_error")
+})
+
 test_that("print, format and summary", {
   expect_output(print(g), "6 nearest neighbours of 120 points, distance euclidean", fixed = TRUE)
   expect_output(print(g), "p1 +120 \\(0.0+\\)")
@@ -193,6 +233,18 @@ test_that("plots", {
   expect_silent(plot(g, which = 2, border = 1, space = 1))
   for (which in list(3, 0:1, "a", NULL)) expect_error(plot(g, which = which), "which must be 1", class = "knng_error")
   expect_silent(plot(knng(x, 3, metric = "cosine", value = "similarity"), which = 1))
+  need("dbscan")
+  flat <- knng(x[, 1:2], 3)
+  expect_identical(plot(flat, data = x[, 1:2]), flat)
+  expect_silent(plot(flat, data = as.data.frame(x[, 1:2])))
+  expect_silent(plot(knng(x[, 1:2], 3, self = TRUE), data = x[, 1:2]))
+  refused <- function(data, text) expect_error(plot(flat, data = data), text, fixed = TRUE, class = "knng_error")
+  refused(x, "data is 120 x 5; it must be 120 x 2")
+  refused(x[1:9, 1:2], "data is 9 x 2; it must be 120 x 2")
+  refused(x[, 1, drop = FALSE], "data is 120 x 1")
+  refused(1:120, "data is a vector of type integer; it must be a matrix or a data frame of numbers")
+  refused(iris[1:120, 4:5], "data: column 2, Species, is of class factor")
+  refused(matrix("a", 120, 2), "data is of class matrix; it must be a matrix or a data frame of numbers")
   expect_identical(par("mfrow"), c(1L, 1L))
 })
 
