@@ -270,6 +270,11 @@ test_that("check and estimate", {
   expect_error(knng(x, 6, max_host_bytes = plan$smallest_host - 1), class = "knng_error")
 })
 
+test_that("the package has a page, and is cited with a year", {
+  expect_length(utils::help("knng-package", package = "knng"), 1L)
+  expect_identical(utils::citation("knng")$year, "2026")
+})
+
 test_that("tables come from the library", {
   settings <- knng_settings()
   expect_true(all(c("metric", "threads") %in% settings$name))
