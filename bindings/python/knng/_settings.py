@@ -69,8 +69,8 @@ def setting_text(key: str, value: Any) -> bytes:
     if callable(value):
         raise TypeError(f"{key} must be a word or a number, not a function: metrics are the library's, see "
                         "knng.metrics()" if key == "metric" else f"{key} must be a word or a number, not a function")
-    if isinstance(value, float):
-        return repr(float(value)).encode()
+    if isinstance(value, float):  # 2.0 and 1e9 are the whole numbers that they look like
+        return (str(int(value)) if value.is_integer() else repr(float(value))).encode()
     try:
         return _whole(str(value).encode(), key)
     except UnicodeEncodeError:

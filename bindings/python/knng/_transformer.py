@@ -110,7 +110,7 @@ class KNeighborsTransformer(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def _data_set(self, X: Any, /, **settings: Any) -> DataSet:
         given = self.settings or {}
-        for name in ("metric", "p"):
+        for name in self.get_params():
             if name in given:
                 raise ValueError(f"settings has {name!r}, which is a parameter of its own: {name}={given[name]!r}")
         if "self" in given:

@@ -85,7 +85,7 @@ class ScikitLearn(unittest.TestCase):
             KNeighborsTransformer(mode="both").fit(points(30, 4))
         with self.assertRaisesRegex(ValueError, "metric"):
             KNeighborsTransformer(metric="none").fit(points(30, 4))
-        for name, value in [("metric", "cosine"), ("p", 3)]:
+        for name, value in [("metric", "cosine"), ("p", 3), ("n_neighbors", 3), ("n_jobs", 2), ("mode", "distance")]:
             with self.assertRaisesRegex(ValueError, f"settings has '{name}', which is a parameter of its own"):
                 KNeighborsTransformer(settings={name: value}).fit(points(30, 4))
         with self.assertRaisesRegex(ValueError, "settings has 'self', which mode and the method"):
