@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "backend/cuda/fused/held_up.cuh"
+
 namespace libknng::cuda::fused {
 
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
@@ -21,13 +23,16 @@ __device__ inline void init_barrier(Barrier* b, int arrivals) {
 // Barriers are visible to copies from here on.
 __device__ inline void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 __device__ inline void arrive(Barrier* b) {
+  may_be_held_up();
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
 }
 __device__ inline void arrive_expecting(Barrier* b, int bytes) {
+  may_be_held_up();
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes)
                : "memory");
 }
 __device__ inline void wait(Barrier* b, unsigned parity) {
+  may_be_held_up();
   asm volatile(
       "{\n"
       ".reg .pred done;\n"
@@ -37,6 +42,7 @@ __device__ inline void wait(Barrier* b, unsigned parity) {
       "}\n" ::"r"(shared_address(b)),
       "r"(parity)
       : "memory");
+  may_be_held_up();
 }
 
 // Whether the phase of that parity has ended.
@@ -88,6 +94,7 @@ __device__ inline void copy_bytes(void* to, const void* from, int bytes, Barrier
 
 // At how many threads the predicate holds.
 __device__ inline int count_named(int number, int threads, bool predicate) {
+  may_be_held_up();
   int count = 0;
   asm volatile(
       "{\n"

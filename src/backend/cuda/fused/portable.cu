@@ -6,6 +6,7 @@
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/copy_async.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
+#include "backend/cuda/fused/held_up.cuh"
 #include "backend/cuda/fused/sift.cuh"
 
 namespace libknng::cuda::fused {
@@ -194,6 +195,7 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
       }
       commit_copies();
     };
+    may_be_held_up();
     __syncthreads();  // nobody reads the ring and the limits any more
     if (threadIdx.x < kRows) shared.row_limits[threadIdx.x] = job.row_limits[first_row + static_cast<int>(threadIdx.x)];
     for (int stage = 0; stage < kStages - 1; ++stage) fetch();
@@ -211,8 +213,10 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
         shared.least[tile % 2][thread] = job.column_least[first_column / kLaneColumns + thread];
       for (int block = 0; block < blocks; ++block, ++stage) {
         wait_for_copies<kStages - 2>();
+        may_be_held_up();
         __syncthreads();  // the stage is there for all, and the one before is read
         fetch();
+        may_be_held_up();
         multiply_stage(found, shared.rows[stage % kStages], shared.columns[stage % kStages], warp_row, warp_column);
       }
       const auto row_limit = [&](int slab, int half) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/cuda/fused/fused_job.cuh"
+#include "backend/cuda/fused/held_up.cuh"
 #include "backend/cuda/select/key.cuh"
 
 namespace libknng::cuda::fused {
@@ -68,6 +69,7 @@ class Survivors {
       if ((found[i].place & kOfRow) != 0) in_row[i] = claim(job.rows, rows[i], columns[i]);
       if ((found[i].place & kOfColumn) != 0) in_column[i] = claim(job.columns, columns[i], rows[i]);
     }
+    may_be_held_up();
 #pragma unroll
     for (int i = 0; i < kOfLane; ++i) {
       if ((found[i].place & kOfRow) != 0) store(job, job.rows, rows[i], columns[i], in_row[i], found[i].low);
