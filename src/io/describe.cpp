@@ -1,7 +1,9 @@
 #include "io/describe.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/dtype.h"
@@ -72,6 +74,22 @@ void make_settings_of(GraphText& text) {
   if (text.metric == "minkowski" && (text.p.empty() || text.p == "auto")) text.p = std::string("2");
 }
 
+// Names that are not known are of a later version. One that lacks what stands before it is known.
+std::string objection_to_names(std::string_view facts) {
+  while (!facts.empty()) {
+    const std::string_view name = facts.substr(0, facts.find_first_of("=\n"));
+    const auto lacks = [&](const char* before) {
+      return "its fact " + std::string(name) + " is named " + before + std::string(name);
+    };
+    for (const GraphTextField& field : graph_texts())
+      if (name == field.name) return lacks("text.");
+    for (const StatInfo& stat : stat_table())
+      if (name == stat.name && name != "columns") return lacks("stat.");
+    facts.remove_prefix(std::min(facts.find('\n'), facts.size() - 1) + 1);
+  }
+  return "";
+}
+
 Objection objection_to(const Graph& stated, const Graph& g) {
   if (stated.columns != g.columns || stated.square != g.square || stated.self_first != g.self_first)
     return {"columns, square and self_first are not those of the graph"};
@@ -102,7 +120,8 @@ void describe_graph(Graph& g, const char* facts, const MatrixView* ties, const M
   // Marks that are told are counted anew, unless the facts say how many there are.
   if (ties) stated.stats.forget(Stat::ties_at_k);
   if (proof) stated.stats.forget(Stat::proved);
-  Objection objection{read_facts(facts, stated)};
+  Objection objection{objection_to_names(facts)};
+  if (objection.text.empty()) objection.text = read_facts(facts, stated);
   if (objection.text.empty()) {
     make_settings_of(stated.text);
     const Loan lists(g, stated);

@@ -163,26 +163,29 @@ static void what_it_cannot_be_is_refused(void** state) {
   const knng_matrix im = knng_packed(KNNG_I32, 3, 2, (void*)ids);
   knng_graph* g = NULL;
   expect_ok(knng_graph_import(&g, &im, NULL, 0, 3, 1, NULL), "import");
-  static const char* const wrong[][2] = {{"text.metric=cosine", "no name=value"},
-                                         {"cosine\n", "no name=value"},
-                                         {"text.p=3\n", "minkowski"},
-                                         {"text.metric=cosine\ntext.p=3\n", "minkowski"},
-                                         {"text.metric=l2\ntext.value=similarity\n", "similarity goes with"},
-                                         {"text.self=first\n", "self"},
-                                         {"self_first=1\n", "self_first"},
-                                         {"columns=4\n", "columns"},
-                                         {"columns=four\n", "columns"},
-                                         {"square=0\n", "square"},
-                                         {"stat.rows=4\n", "rows"},
-                                         {"stat.duplicates=-1\n", "duplicates=-1"},
-                                         {"stat.duplicates=3\n", "duplicates=3"},
-                                         {"stat.duplicates=-0\n", "duplicates=-0"},
-                                         {"stat.seconds_total=nan\n", "seconds_total"},
-                                         {"stat.seconds_total=1e18\n", "seconds_total=1e+18"},
-                                         {"stat.bytes_host_peak=1e18\n", "bytes_host_peak"},
-                                         {"stat.bytes_host_peak=9007199254740993\n", "bytes_host_peak"},
-                                         {"stat.bytes_device_peak=-0\n", "bytes_device_peak=-0"},
-                                         {"text.metric=cosine\nstat.proved=3\n", "proved"}};
+  static const char* const wrong[][2] = {
+      {"text.metric=cosine", "no name=value"},
+      {"cosine\n", "no name=value"},
+      {"metric=cosine\n", "its fact metric is named text.metric"},
+      {"text.metric=l2\nduplicates=1\n", "its fact duplicates is named stat.duplicates"},
+      {"text.p=3\n", "minkowski"},
+      {"text.metric=cosine\ntext.p=3\n", "minkowski"},
+      {"text.metric=l2\ntext.value=similarity\n", "similarity goes with"},
+      {"text.self=first\n", "self"},
+      {"self_first=1\n", "self_first"},
+      {"columns=4\n", "columns"},
+      {"columns=four\n", "columns"},
+      {"square=0\n", "square"},
+      {"stat.rows=4\n", "rows"},
+      {"stat.duplicates=-1\n", "duplicates=-1"},
+      {"stat.duplicates=3\n", "duplicates=3"},
+      {"stat.duplicates=-0\n", "duplicates=-0"},
+      {"stat.seconds_total=nan\n", "seconds_total"},
+      {"stat.seconds_total=1e18\n", "seconds_total=1e+18"},
+      {"stat.bytes_host_peak=1e18\n", "bytes_host_peak"},
+      {"stat.bytes_host_peak=9007199254740993\n", "bytes_host_peak"},
+      {"stat.bytes_device_peak=-0\n", "bytes_device_peak=-0"},
+      {"text.metric=cosine\nstat.proved=3\n", "proved"}};
   for (size_t w = 0; w < sizeof wrong / sizeof *wrong; ++w) {
     EXPECT_ERROR(knng_graph_describe(g, wrong[w][0], NULL, NULL, &reported), KNNG_ERR_DATA, "facts: ", wrong[w][1]);
     assert_string_equal(reported.argument, "facts");
