@@ -93,7 +93,8 @@ std::string word_near(const Option& o, std::string_view value) {
 
 // source: what stands behind the value, where it came from; or "".
 [[noreturn]] void refuse(const Option& o, std::string_view value, const std::string& source, const Where& where = {}) {
-  const std::string wanted = o.range ? std::string("it takes ") + o.range + word_near(o, value) : unknown_metric(value);
+  const char* const takes = o.kind == Kind::integer ? "it takes whole numbers, " : "it takes ";
+  const std::string wanted = o.range ? std::string(takes) + o.range + word_near(o, value) : unknown_metric(value);
   fail(KNNG_ERR_OPTION, o.name, where, "%s=%.*s%s: %s", o.name, shown_length(value), value.data(), source.c_str(),
        wanted.c_str());
 }

@@ -172,7 +172,7 @@ class BadInput(unittest.TestCase):
         self.refused(ValueError, "colour", knng.graph, X, 3, colour="red")
         self.refused(TypeError, "knng.metrics", knng.graph, X, 3, metric=lambda a, b: 0)
         self.refused(ValueError, "threads", knng.graph, X, 3, threads=True)
-        self.refused(ValueError, "^threads=2.5: it takes 0 to 4096", knng.graph, X, 3, threads=2.5)
+        self.refused(ValueError, "^threads=2.5: it takes whole numbers, 0 to 4096", knng.graph, X, 3, threads=2.5)
         with knng.DataSet(X, threads=2.0, max_host_bytes=1e9) as rows:
             self.assertEqual(rows.settings["threads"], "2")
             self.assertEqual(rows.settings["max_host_bytes"], "1000000000")
