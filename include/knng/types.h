@@ -140,7 +140,8 @@ typedef struct knng_control {
    * before its end. A nonzero result stops the call with KNNG_ERR_CANCELLED; progress is then not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
   /** Called with one line of text without a newline, which lasts until the callback returns; level: 0 information,
-   * 1 warning. */
+   * 1 warning. Both callbacks must return: one that throws, jumps out of its frame or ends its thread ends the
+   * process. */
   void (*log)(void *user, int32_t level, const char *text);
   void *user;                   /**< first argument of both */
   /** Polled by threads of the library; nonzero stops the call, within a part of a second as a rule. A
