@@ -111,11 +111,18 @@ void what_fails_comes_out(void**) {
     ThreadTeam team(size);
     for (int again = 0; again < 20; ++again) {
       std::atomic<std::int64_t> begun{0};
+      std::atomic<bool> failing{false};
       bool caught = false;
       try {
         team.for_each(1000000, 1, [&](int, std::int64_t piece, std::int64_t) {
           ++begun;
-          if (piece == 3) throw std::runtime_error("piece 3");
+          if (piece == 3) {
+            failing = true;
+            throw std::runtime_error("piece 3");
+          }
+          if (piece < 3) return;
+          while (!failing) std::this_thread::yield();  // who has piece 3 may have no processor just now
+          std::this_thread::sleep_for(std::chrono::microseconds(10));
         });
       } catch (const std::runtime_error& e) {
         caught = std::string(e.what()) == "piece 3";
