@@ -139,8 +139,8 @@ inline constexpr std::int64_t kFewestRowsSampledFrom = 8192;
 // and ends with: some ten launches and waits. (A device with no more than
 // 0.5 TFLOP/s in fp64 would take 2^28 / 0.5e12 = 0.5 ms for the most of them.)
 inline constexpr double kFewPairs = 9e6, kFewCoordinates = 0x1p27;
-// Nor those of few queries: every filter and tree reads all points several times before it begins, and their keys take
-// one reading for four rows (keys/whole_keys.cuh).
+// So do keys of few queries: they take one reading of the points for four rows (keys/whole_keys.cuh), and every filter
+// and tree reads all points several times before it begins.
 inline constexpr std::int64_t kFewQueries = 32;
 
 // Products of a tile in memory cost as much as writing them, and larger tiles mean fewer launches and merges. Without a

@@ -1,5 +1,5 @@
-// Where warps of the fused kernels wait for each other, tell each other, or hand over, they are held up at random in a
-// build for tests (KNNG_HELD_UP, gpu.fused_held_up): who relies on how long another warp takes is found out there.
+// Delays for tests: a build with KNNG_HELD_UP (gpu.fused_held_up) holds warps of the fused kernels up at random, at
+// every barrier and hand-over. A warp that relies on how long another takes is found out there. Other builds have none.
 #pragma once
 
 #include <cuda_runtime.h>
