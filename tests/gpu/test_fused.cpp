@@ -504,8 +504,10 @@ int main(int argc, char** argv) {
   gpu::need_device();
   cudaDeviceProp properties{};
   libknng::cuda::check(cudaGetDeviceProperties(&properties, 0));
+  bool known = argc < 2;
   for (const NamedKernel& kernel : kKernels) {
     if (argc > 1 && std::strcmp(argv[1], kernel.name) != 0) continue;
+    known = true;
     if (!kernel.can_run(properties.major)) {
       std::printf("%s: not on this device\n", kernel.name);
       continue;
@@ -518,5 +520,6 @@ int main(int argc, char** argv) {
     attack_kernel(kernel, properties);
     std::printf("%s: %lld checks so far\n", kernel.name, gpu::checks);
   }
+  gpu::expect(known, "there is no kernel of that name");
   return gpu::result();
 }
