@@ -23,7 +23,4 @@ inline std::int64_t checked_mul(std::int64_t a, std::int64_t b, const char* what
   return r;
 }
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
-
 }  // namespace libknng

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/division.h"
 #include "core/dtype.h"
 #include "core/thread_team.h"
 #include "exec/emit.h"

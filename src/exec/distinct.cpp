@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/division.h"
 #include "exec/emit.h"
 
 namespace libknng {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/cpu/direct_workspace.h"
+#include "core/division.h"
 #include "core/stopwatch.h"
 #include "exec/emit.h"
 #include "plan/checked_rows.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/division.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/host_memory.h"

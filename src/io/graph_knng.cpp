@@ -9,7 +9,7 @@
 #define XXH_INLINE_ALL  // xxhash.h asks for it: the functions become ours, no library is linked
 #include <xxhash.h>
 
-#include "core/checked.h"
+#include "core/division.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "io/file.h"

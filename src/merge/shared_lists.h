@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "core/checked.h"
+#include "core/division.h"
 #include "merge/neighbour_lists.h"
 
 namespace libknng {

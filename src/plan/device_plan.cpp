@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/checked.h"
+#include "core/division.h"
 #include "plan/list_places.h"
 
 namespace libknng {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checked.h"
+#include "core/division.h"
 #include "dataset/fingerprint.h"
 #include "merge/neighbour_lists.h"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/checked.h"
+#include "core/division.h"
 
 namespace libknng {
 

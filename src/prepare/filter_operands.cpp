@@ -1,4 +1,5 @@
 #include "prepare/filter_operands.h"
+#include "core/division.h"
 
 #include <bit>
 #include <limits>

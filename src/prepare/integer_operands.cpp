@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/division.h"
 #include "prepare/filter_panel.h"
 
 namespace libknng {

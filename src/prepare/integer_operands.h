@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/buffer.h"
+#include "core/division.h"
 #include "core/monitor.h"
 #include "core/thread_team.h"
 #include "prepare/canonical_rows.h"

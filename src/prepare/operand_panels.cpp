@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/division.h"
 #include "prepare/filter_panel.h"
 #include "prepare/float_rows.h"
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/checked.h"
+#include "core/division.h"
 
 namespace libknng {
 

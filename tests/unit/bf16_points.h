@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/cpu/matrix_tiles.h"
-#include "core/checked.h"
+#include "core/division.h"
 #include "core/error.h"
 #include "prepare/filter_panel.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/cpu/filter_tile.h"
-#include "core/checked.h"
+#include "core/division.h"
 #include "exact_sum.h"
 #include "prepare/filter_panel.h"
 #include "refine/bound.h"

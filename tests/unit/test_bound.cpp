@@ -14,6 +14,7 @@
 #include "prepare/filter_operands.h"
 #include "refine/bound.h"
 
+#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;

@@ -22,6 +22,7 @@
 #include "core/text.h"
 #include "values.h"
 
+#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;  // (fail)(...) is libknng::fail: cmocka has a macro of that name

@@ -12,6 +12,7 @@
 #include "plan/integer_products.h"
 #include "values.h"
 
+#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;

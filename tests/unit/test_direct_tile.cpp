@@ -15,6 +15,7 @@
 #include "metric/metric.h"
 #include "values.h"
 
+#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;

@@ -11,6 +11,7 @@
 #include "plan/tile_grid.h"
 #include "values.h"
 
+#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;

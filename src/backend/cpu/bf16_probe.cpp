@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/cpu/bf16_tile.h"
-#include "core/checked.h"
+#include "core/division.h"
 #include "refine/unit_probe.h"
 
 namespace libknng {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/checked.h"
+#include "core/division.h"
 #include "prepare/drawn_columns.h"
 
 namespace libknng {

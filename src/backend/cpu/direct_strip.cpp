@@ -1,4 +1,5 @@
 #include "backend/cpu/direct_strip.h"
+#include "core/division.h"
 
 #include <algorithm>
 

@@ -18,6 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace libknng {
 namespace HWY_NAMESPACE {
 
+#include "core/division.h"
 #include "metric/terms-inl.h"
 
 constexpr int kLanes = static_cast<int>(SimdOps::kLanes);

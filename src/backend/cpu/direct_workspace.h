@@ -6,6 +6,7 @@
 #include "backend/cpu/direct_tile.h"
 #include "backend/cpu/packed.h"
 #include "core/buffer.h"
+#include "core/division.h"
 
 namespace libknng {
 

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/direct_tile.h"
 #include "core/checked.h"
+#include "core/division.h"
 #include "prepare/drawn_columns.h"
 
 namespace libknng {

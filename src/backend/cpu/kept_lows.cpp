@@ -13,6 +13,7 @@
 #include "backend/cpu/low_rows.h"
 #include "backend/cpu/side_lists.h"
 #include "backend/cpu/tile_lows.h"
+#include "core/division.h"
 #include "prepare/low_operands.h"
 
 namespace libknng {

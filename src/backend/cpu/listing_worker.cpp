@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backend/cpu/direct_strip.h"
+#include "core/division.h"
 
 namespace libknng {
 namespace {

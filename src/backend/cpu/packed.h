@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/checked.h"
+#include "core/division.h"
 #include "metric/canonical.h"
 
 namespace libknng {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/checked.h"
+#include "core/division.h"
 
 namespace libknng {
 namespace {

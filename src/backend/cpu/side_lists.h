@@ -11,6 +11,7 @@
 
 #include "backend/cpu/leaf_lists.h"
 #include "core/buffer.h"
+#include "core/division.h"
 #include "merge/neighbour_lists.h"
 
 namespace libknng {

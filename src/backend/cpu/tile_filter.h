@@ -8,6 +8,7 @@
 
 #include "backend/cpu/column_sample.h"
 #include "backend/cpu/direct_worker.h"
+#include "core/division.h"
 #include "plan/tile_grid.h"
 #include "prepare/filter_panel.h"
 

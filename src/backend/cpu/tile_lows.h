@@ -7,6 +7,7 @@
 
 #include "backend/cpu/direct_workspace.h"
 #include "backend/cpu/engine.h"
+#include "core/division.h"
 #include "plan/tile_grid.h"
 #include "prepare/filter_panel.h"
 

@@ -10,6 +10,7 @@
 #include "backend/cpu/point_tree.h"
 #include "backend/cpu/side_lists.h"
 #include "backend/cpu/tree_search.h"
+#include "core/division.h"
 
 namespace libknng {
 

@@ -282,7 +282,7 @@ void close(knng_backend_session* session) {
 
 std::int32_t locate(const void* address, std::int32_t* space, std::int32_t* device, knng_backend_error* error) {
   return guard(kCurrent, error, [&] {
-    const cuda::MemoryLocation place = cuda::place_of(address);
+    const cuda::MemoryLocation place = cuda::location_of(address);
     *space = place.space;
     *device = place.device;
   });

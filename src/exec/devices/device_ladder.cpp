@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/checked.h"
+#include "core/division.h"
 #include "core/dtype.h"
 #include "core/stopwatch.h"
 #include "plan/device_plan.h"

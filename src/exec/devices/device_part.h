@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/seam.h"
+#include "core/division.h"
 #include "core/dtype.h"
 #include "exec/task.h"
 #include "graph/graph.h"

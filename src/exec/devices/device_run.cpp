@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/division.h"
 #include "exec/devices/device_part_run.h"
 #include "exec/emit.h"
 #include "plan/checked_rows.h"

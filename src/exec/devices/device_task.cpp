@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/division.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "exec/distinct.h"

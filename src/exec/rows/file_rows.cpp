@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/division.h"
 #include "core/dtype.h"
 #include "core/first_failure.h"
 #include "core/host_memory.h"

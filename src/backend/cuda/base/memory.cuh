@@ -17,6 +17,7 @@
 #include "backend/cuda/base/memory_pool.cuh"
 #include "backend/cuda/base/peer_access.cuh"
 #include "backend/cuda/base/stream.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda {
 
@@ -123,7 +124,7 @@ struct DeviceContext {
 constexpr std::int64_t kArrayAlignment = 256;
 constexpr std::int64_t array_bytes(std::int64_t bytes) {
   const std::int64_t grain = bytes >= kFewestMapped ? kMappedGrain : kArrayAlignment;
-  return (std::max<std::int64_t>(bytes, 1) + grain - 1) / grain * grain;
+  return round_up(std::max<std::int64_t>(bytes, 1), grain);
 }
 
 // An array in device memory, uninitialised.

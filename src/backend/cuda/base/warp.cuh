@@ -5,17 +5,26 @@
 
 namespace libknng::cuda {
 
-// op(a, b): associative and commutative, or nearly so, as sums of floats: every lane gets the same bits.
-template <class T, class Op>
+// op(a, b): commutative bit for bit, as sums of floats are too: every lane gets the same bits. Of kLanes neighbours.
+template <int kLanes = 32, class T, class Op>
 __device__ inline T fold_lanes(T mine, Op op) {
 #pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) mine = op(mine, __shfl_xor_sync(0xffffffffU, mine, apart));
+  for (int apart = kLanes / 2; apart > 0; apart /= 2) mine = op(mine, __shfl_xor_sync(0xffffffffU, mine, apart));
   return mine;
 }
 
-template <class T>
+template <int kLanes = 32, class T>
 __device__ inline T sum_of_lanes(T mine) {
-  return fold_lanes(mine, [](T a, T b) { return a + b; });
+  return fold_lanes<kLanes>(mine, [](T a, T b) { return a + b; });
+}
+// Of numbers; a NaN is passed over.
+template <class T>
+__device__ inline T smallest_of_lanes(T mine) {
+  return fold_lanes(mine, [](T a, T b) { return min(a, b); });
+}
+template <class T>
+__device__ inline T largest_of_lanes(T mine) {
+  return fold_lanes(mine, [](T a, T b) { return max(a, b); });
 }
 
 // Of unsigned integers compute capability 8.0 and later have an instruction for each.

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/sort_space.cuh"
 #include "backend/cuda/select/key.cuh"
@@ -113,8 +114,6 @@ __global__ void __launch_bounds__(kThreads)
   keys[i] = static_cast<std::uint64_t>(chain[cell]) << kDistanceBits | __float_as_uint(apart);
 }
 
-unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
-
 // Operands of `count` listed points.
 void round_listed(const Points& points, const std::int64_t* list, std::int64_t count, const Frame& frame,
                   const CellSpace& space, const CellOperands& to, cudaStream_t stream) {
@@ -167,16 +166,17 @@ DeviceArray<std::int64_t> sorted_points(const Points& points, const Frame& frame
     places[static_cast<std::size_t>(chain[i])] = static_cast<std::int32_t>(i);
   check(cudaMemcpyAsync(sort.chain.data(), places.data(), places.size() * sizeof places[0], cudaMemcpyHostToDevice,
                         stream));
-  find_halves<<<blocks_of(cells), kThreads, 0, stream>>>(space.centres.sums.data(), cells, sort.halves.data());
+  find_halves<<<blocks_for(cells, kThreads), kThreads, 0, stream>>>(space.centres.sums.data(), cells,
+                                                                    sort.halves.data());
   check_launch();
-  number<<<blocks_of(n), kThreads, 0, stream>>>(sort.numbers.data(), n);
+  number<<<blocks_for(n, kThreads), kThreads, 0, stream>>>(sort.numbers.data(), n);
   check_launch();
   for (std::int64_t first = 0; first < n; first += kRowsTogether) {
     const std::int64_t count = std::min(kRowsTogether, n - first);
     round_listed(points, sort.numbers.data() + first, count, frame, space, sort.rounded, stream);
     products.run(sort.rounded.values.data(), count, space.centres.values.data(), cells, dim, Precision::fp16,
                  space.products.data(), cells);
-    find_cells<<<static_cast<unsigned>((count + kWarpsPerBlock - 1) / kWarpsPerBlock), kThreads, 0, stream>>>(
+    find_cells<<<blocks_for(count, kWarpsPerBlock), kThreads, 0, stream>>>(
         space.products.data(), count, static_cast<int>(cells), sort.halves.data(), sort.chain.data(),
         sort.rounded.sums.data(), sort.keys[0].data() + first);
     check_launch();

@@ -10,6 +10,7 @@
 #include "backend/admission.h"
 #include "backend/cuda/engines/engine.h"
 #include "backend/seam.h"
+#include "core/division.h"
 #include "prepare/drawn_columns.h"
 
 namespace libknng::cuda {
@@ -17,8 +18,8 @@ namespace libknng::cuda {
 // Columns of the tile in memory: a small part of all, and enough for a cut-off worth having.
 inline std::int64_t opening_columns(const knng_backend_problem& p) {
   constexpr std::int64_t kOpeningSide = 4608, kOpeningParts = 4, kOpeningForK = 4, kGrain = 128;
-  const auto up = [](std::int64_t x) { return (x + kGrain - 1) / kGrain * kGrain; };
-  return std::max({std::min(up(p.tile_cols / kOpeningParts), kOpeningSide), up(kOpeningForK * p.k), kGrain});
+  return std::max({std::min(round_up(p.tile_cols / kOpeningParts, kGrain), kOpeningSide),
+                   round_up(kOpeningForK * p.k, kGrain), kGrain});
 }
 
 struct CutoffGuess {

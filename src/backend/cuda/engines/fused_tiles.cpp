@@ -10,7 +10,7 @@
 #include "backend/cuda/fused/balls.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/limits.cuh"
-#include "core/checked.h"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -25,8 +25,6 @@ static_assert(fused::kPasses == kPassesOfPart && kPassesOfSample <= fused::kMost
 constexpr std::int64_t kFewestInCells = std::int64_t{1} << 17;
 // These may be scattered nevertheless, where so many neighbours are wanted that it pays.
 constexpr std::int64_t kFewestScattered = std::int64_t{1} << 14, kFewestWanted = 32;
-
-constexpr std::int64_t up_to_whole(std::int64_t x, std::int64_t grain) { return (x + grain - 1) / grain * grain; }
 
 std::int64_t side_in_memory(const knng_backend_problem& p) { return is_paged(p) ? kWholeSide : opening_columns(p); }
 
@@ -64,7 +62,7 @@ struct FusedSpace {
   FusedSpace(const knng_backend_problem& p, void* memory) {
     using namespace fused;
     Workspace space(memory);
-    const std::int64_t rows = up_to_whole(p.tile_rows, kBlockRows), columns = up_to_whole(p.tile_cols, kTile);
+    const std::int64_t rows = round_up(p.tile_rows, kBlockRows), columns = round_up(p.tile_cols, kTile);
     row_limits = space.take<ListLimit<Number>>(rows);
     column_limits = space.take<ListLimit<Number>>(columns);
     column_least = space.take<ListLimit<Number>>(columns / kLaneColumns);
@@ -80,8 +78,8 @@ struct FusedSpace {
       cutoffs = space.take<float>(row_windows + column_windows);
       near = space.take<std::uint64_t>(row_windows * column_windows);
     }
-    rows_again = space.take<std::uint8_t>(up_to_whole(p.tile_rows, kBlockRows) / kBlockRows);
-    columns_again = space.take<std::uint8_t>(up_to_whole(p.tile_cols, kBlockColumns) / kBlockColumns);
+    rows_again = space.take<std::uint8_t>(ceil_div(p.tile_rows, kBlockRows));
+    columns_again = space.take<std::uint8_t>(ceil_div(p.tile_cols, kBlockColumns));
     overflown = space.take<unsigned>(kMostPasses);
     used = space.used();
   }

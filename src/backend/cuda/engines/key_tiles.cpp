@@ -27,8 +27,8 @@ std::int64_t KeyTiles::workspace_bytes(const knng_backend_problem& p) {
 void KeyTiles::begin(int, bool) {}
 
 void KeyTiles::fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) {
-  const BlockView rows = in_.points.place_of_rows(area.first_row);
-  const BlockView columns = in_.points.place_of_columns(area.first_column);
+  const BlockView rows = in_.points.view_of_rows(area.first_row);
+  const BlockView columns = in_.points.view_of_columns(area.first_column);
   const std::int64_t* const order = in_.points.order_of_columns(area.first_column);
   const cudaStream_t stream = in_.context.stream;
   if (reads_in_place(in_.problem)) {

@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/engines/integer_operands.cuh"
 #include "backend/cuda/engines/median.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 #include "backend/cuda/rows/row_source.cuh"
 #include "backend/cuda/select/integer_terms.h"
+#include "core/division.h"
 #include "prepare/drawn_columns.h"
 
 namespace libknng::cuda {
@@ -82,14 +84,7 @@ __global__ void __launch_bounds__(kThreads) find_largest(Source points, std::int
 // Of the threads of a point, which are a warp or the block.
 template <int kWarps>
 __device__ OperandSums sum_of_point(OperandSums mine) {
-  const auto fold = [](int lanes, OperandSums& x) {
-    for (int h = lanes / 2; h > 0; h /= 2) {
-      x.square += __shfl_xor_sync(0xffffffff, x.square, h);
-      x.residual += __shfl_xor_sync(0xffffffff, x.residual, h);
-      x.piece += __shfl_xor_sync(0xffffffff, x.piece, h);
-    }
-  };
-  fold(kWarp, mine);
+  mine = {sum_of_lanes(mine.square), sum_of_lanes(mine.residual), sum_of_lanes(mine.piece)};
   if constexpr (kWarps > 1) {
     __shared__ double of_warps[kWarps][3];
     double* const of_mine = of_warps[threadIdx.x / kWarp];
@@ -100,8 +95,7 @@ __device__ OperandSums sum_of_point(OperandSums mine) {
     }
     __syncthreads();
     const double* const other = of_warps[threadIdx.x % kWarps];
-    mine = {other[0], other[1], other[2]};
-    fold(kWarps, mine);
+    mine = {sum_of_lanes<kWarps>(other[0]), sum_of_lanes<kWarps>(other[1]), sum_of_lanes<kWarps>(other[2])};
   }
   return mine;
 }
@@ -278,8 +272,7 @@ void with_some_rows(const Points& points, DeviceContext& context, F&& f) {
   const std::int64_t n = points.count(), d = points.dim();
   const std::int64_t count = std::clamp<std::int64_t>(n / 2, 1, std::min(kCentreRows, rounded_together(n, d)));
   const auto [rows, sample] = taken<CentreRows>(context, count, d);
-  spread<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, context.stream>>>(rows.data(), count,
-                                                                                                    n / count);
+  spread<<<blocks_for(count, kThreads), kThreads, 0, context.stream>>>(rows.data(), count, n / count);
   check_launch();
   load_canonical(points.view(), rows.data(), 0, count, sample.data(), context.stream);
   f(sample.data(), count);
@@ -306,7 +299,7 @@ Frame::Frame(const Metric& metric, const Points& columns, DeviceContext& context
 void Frame::cover(const CanonicalView& view, DeviceContext& context) {
   constexpr std::int64_t kMostBlocks = 2048;
   const std::int64_t count = view.rows.rows, of_block = kThreads / kWarp * kPointsOfWarp;
-  const auto blocks = static_cast<unsigned>(std::min((count + of_block - 1) / of_block, kMostBlocks));
+  const auto blocks = blocks_for(count, of_block, kMostBlocks);
   visit_source(view, [&](const auto& points) {
     find_largest<<<blocks, kThreads, 0, context.stream>>>(points, count, view.rows.dim, arrays_.centre.data(),
                                                           arrays_.largest.data());
@@ -347,7 +340,7 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
     const auto run = [&]<class Type, Precision kPrecision>(Type, std::integral_constant<Precision, kPrecision>) {
       auto* const values = reinterpret_cast<typename Type::Value*>(job.values) + first * stride_of(dim, kPrecision);
       const auto start = [&](auto kernel, int warps) {
-        const auto blocks = static_cast<unsigned>((count * warps * kWarp + kThreads - 1) / kThreads);
+        const auto blocks = blocks_for(count * warps * kWarp, kThreads);
         kernel<<<blocks, kThreads, 0, stream>>>(points, order, count, dim, job.frame->centre(), scale_a, scale_b,
                                                 values, job.sums + first);
         check_launch();
@@ -373,7 +366,7 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
       });
   });
   constexpr std::int64_t kMostBlocks = 264;
-  const auto blocks = static_cast<unsigned>(std::min((n + kThreads - 1) / kThreads, kMostBlocks));
+  const auto blocks = blocks_for(n, kThreads, kMostBlocks);
   const auto expected = static_cast<float>(rounding(job.precision));
   find_extremes<<<blocks, kThreads, 0, stream>>>(job.sums, n, dim, expected, job.extremes);
   check_launch();
@@ -382,7 +375,7 @@ void round_points(const RoundJob& job, cudaStream_t stream) {
 void find_terms(const CanonicalView& points, const std::int64_t* order, const OperandSums* sums, const LowBound& bound,
                 bool integers, float* terms, float* bounds, cudaStream_t stream) {
   const std::int64_t n = points.rows.rows;
-  const auto blocks = static_cast<unsigned>((n + kThreads - 1) / kThreads);
+  const auto blocks = blocks_for(n, kThreads);
   const RowConstants* const constants = has_directions(points.transform) ? points.constants : nullptr;
   if (integers)
     make_terms<IntegerTerms><<<blocks, kThreads, 0, stream>>>(sums, n, bound, constants, order,
@@ -435,7 +428,7 @@ Operands::Operands(const Points& points, const std::int64_t* order, std::int64_t
 void gather_operands(const std::byte* values, const std::uint32_t* places, const std::int64_t* list, std::int64_t count,
                      std::int64_t bytes, std::byte* to, cudaStream_t stream) {
   const std::int64_t pieces = bytes / std::int64_t{sizeof(uint4)};
-  const std::int64_t blocks = std::min<std::int64_t>((count * pieces + kThreads - 1) / kThreads, 4096);
+  const std::int64_t blocks = std::min<std::int64_t>(ceil_div(count * pieces, kThreads), 4096);
   gather_pieces<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
       reinterpret_cast<const uint4*>(values), places, list, count, pieces, reinterpret_cast<uint4*>(to));
   check_launch();
@@ -460,8 +453,8 @@ void Operands::copy_drawn_values(std::int64_t count, std::int64_t dim, DeviceCon
 void Operands::copy_drawn_terms(std::int64_t count, DeviceContext& context) {
   const std::int64_t drawn = drawn_.size();
   if (drawn == 0) return;
-  copy_terms<<<static_cast<unsigned>((drawn + kThreads - 1) / kThreads), kThreads, 0, context.stream>>>(
-      terms_.data(), bounds_.data(), count, drawn_.data(), drawn);
+  copy_terms<<<blocks_for(drawn, kThreads), kThreads, 0, context.stream>>>(terms_.data(), bounds_.data(), count,
+                                                                           drawn_.data(), drawn);
   check_launch();
 }
 

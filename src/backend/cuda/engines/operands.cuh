@@ -12,6 +12,7 @@
 #include "backend/cuda/base/staging.cuh"
 #include "backend/cuda/engines/byte_scale.cuh"
 #include "backend/cuda/rows/points.cuh"
+#include "core/division.h"
 #include "metric/metric.h"
 #include "refine/low_bound.h"
 
@@ -58,7 +59,7 @@ constexpr std::int64_t value_bytes(Precision p) { return p == Precision::int8 ? 
 // Values of one piece of a point: 16 bytes or more.
 constexpr std::int64_t pitch_of(std::int64_t dim, Precision p) {
   const std::int64_t grain = p == Precision::int8 ? 16 : 8;
-  return (dim + grain - 1) / grain * grain;
+  return round_up(dim, grain);
 }
 // A point in two pieces h + l lies there as h h l h. The first three times the last three of another are h h', h l' and
 // l h': one product of three times as many terms (l l' is nothing beside the roundings), and the tile is written once.
@@ -74,7 +75,7 @@ constexpr std::int64_t in_lines(std::int64_t halves) {
   constexpr std::int64_t kLine = 64;
   std::int64_t grain = 1;  // not by std::bit_ceil(), of which nvcc 13.0 makes nothing in device code
   while (grain < std::min(halves, kLine)) grain *= 2;
-  return (halves + grain - 1) / grain * grain;
+  return round_up(halves, grain);
 }
 // Values from one point to the next.
 constexpr std::int64_t stride_of(std::int64_t dim, Precision p) {

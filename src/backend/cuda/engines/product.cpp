@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cuda/engines/rounding_model.h"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -58,7 +59,7 @@ void Products::multiply(const std::byte* a, std::int64_t rows, const std::byte* 
   const bool integers = precision == Precision::int8;
   // Tensor cores take bytes only where cuBLAS's m (here columns), k and leading dimensions are multiples of 4 and the
   // first operand is transposed (cuBLAS, "cublasLtMatmul", regular data ordering). Some chips have nothing else.
-  const std::int64_t m = integers ? (columns + kColumnGrain - 1) / kColumnGrain * kColumnGrain : columns;
+  const std::int64_t m = integers ? round_up(columns, kColumnGrain) : columns;
   if (precision == Precision::two_piece) b += pitch_of(dim, precision) * value_bytes(precision);
   const auto stride = static_cast<int>(stride_of(dim, precision));
   // Factors are of the type of the sums.

@@ -5,11 +5,13 @@
 
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/copy_async.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/engines/sum_units.cuh"
 #include "backend/cuda/rows/canonical.cuh"
+#include "backend/cuda/rows/element_copy.cuh"
 #include "backend/cuda/rows/row_source.cuh"
-#include "backend/cuda/rows/transpose.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -20,8 +22,6 @@ constexpr int kSide = 128;  // rows of a tile; columns too, where a pair has one
 constexpr int kDepth = 8;   // coordinates in shared memory at a time, twice: one set is read while the next arrives
 constexpr int kVector = 4;  // floats of a copy, a load, a store
 
-constexpr std::int64_t round_to(std::int64_t n, std::int64_t grain) { return (n + grain - 1) / grain * grain; }
-
 // --- operands
 
 // Of rows that have a sum operand: exact.
@@ -30,17 +30,19 @@ __device__ float single(T stored) {
   return static_cast<float>(exact(stored));
 }
 
+// An element_copy.cuh Copy: rows become an operand, with zeros around.
 template <class Source>
-struct SingleValues {
+struct SingleCopy {
+  using Value = float;
   Source rows;
   const std::int64_t* list;
-  std::int64_t first;
-  __device__ float operator()(std::int64_t i, std::int64_t t) const {
+  std::int64_t first, count, dim, pitch;
+  float* out;
+  __device__ float read(std::int64_t i, std::int64_t t) const {
+    if (i >= count || t >= dim) return 0;
     return single(rows.data[(list ? list[i] : first + i) * rows.row_stride + t * rows.col_stride]);
   }
-};
-struct AsTheyCome {
-  __device__ std::int64_t place_of(std::int64_t t) const { return t; }
+  __device__ void write(std::int64_t i, std::int64_t t, float value) const { out[t * pitch + i] = value; }
 };
 
 // A warp a row. Magnitudes are ordered as their bits are.
@@ -55,10 +57,8 @@ __global__ void find_magnitudes(Source rows, std::int64_t count, std::int64_t di
       largest = fmaxf(largest, x);
       if (x != 0) smallest = fminf(smallest, x);
     }
-  for (int h = 16; h > 0; h /= 2) {
-    smallest = fminf(smallest, __shfl_xor_sync(0xffffffff, smallest, h));
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, h));
-  }
+  smallest = smallest_of_lanes(smallest);
+  largest = largest_of_lanes(largest);
   if (lane != 0) return;
   atomicMin(reinterpret_cast<unsigned*>(&range->smallest), __float_as_uint(smallest));
   atomicMax(reinterpret_cast<unsigned*>(&range->largest), __float_as_uint(largest));
@@ -194,20 +194,18 @@ __global__ void __launch_bounds__(kThreads, 2) add_terms(const TileArguments a) 
 
 std::int64_t sum_operand_bytes(std::int64_t count, std::int64_t dim) {
   Workspace space(nullptr);
-  space.take<float>(round_to(count, kSide) * round_to(dim, kDepth));
+  space.take<float>(round_up(count, kSide) * round_up(dim, kDepth));
   return space.used();
 }
 
 SumOperand make_sum_operand(const DeviceRows& stored, const std::int64_t* list, std::int64_t first, std::int64_t count,
                             void* memory, cudaStream_t stream) {
-  const std::int64_t pitch = round_to(count, kSide), depth = round_to(stored.dim, kDepth);
+  const std::int64_t pitch = round_up(count, kSide), depth = round_up(stored.dim, kDepth);
   auto* const values = static_cast<float*>(memory);
   if (count > 0)
     visit_single(stored, [&](const auto& source) {
-      const SingleValues<std::remove_cvref_t<decltype(source)>> value{source, list, first};
-      transpose_rows<<<transposing_blocks(pitch, depth), kTransposeThreads, 0, stream>>>(
-          value, count, stored.dim, depth, AsTheyCome(), pitch, values);
-      check_launch();
+      using Source = std::remove_cvref_t<decltype(source)>;
+      turn<false>(SingleCopy<Source>{source, list, first, count, stored.dim, pitch, values}, pitch, depth, stream);
     });
   return {values, count, depth, pitch};
 }
@@ -226,7 +224,7 @@ void sum_tile(const Metric& metric, const SumBound& bound, const SumOperand& row
   visit_sum_term(metric.term, [&](auto term) {
     using T = decltype(term);
     const std::int64_t row_tiles = rows.pitch / kSide;
-    const std::int64_t column_tiles = round_to(columns.count, Shape<T>::kWidth) / Shape<T>::kWidth;
+    const std::int64_t column_tiles = ceil_div(columns.count, Shape<T>::kWidth);
     const TileArguments arguments{rows, columns, bound, static_cast<float>(metric.p), symmetric, tile, ld, row_tiles};
     add_terms<T><<<static_cast<unsigned>(row_tiles * column_tiles), kThreads, 0, stream>>>(arguments);
     check_launch();

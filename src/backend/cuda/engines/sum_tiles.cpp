@@ -51,8 +51,8 @@ void SumTiles::begin(int rung, bool) {
 
 void SumTiles::fill(const TileArea& area, float* tile, std::int64_t ld, std::byte* workspace) {
   if (!meaning_.sums) return keys_.fill(area, tile, ld, workspace);
-  const BlockView rows = in_.points.place_of_rows(area.first_row);
-  const BlockView columns = in_.points.place_of_columns(area.first_column);
+  const BlockView rows = in_.points.view_of_rows(area.first_row);
+  const BlockView columns = in_.points.view_of_columns(area.first_column);
   const OperandSides sides = sides_of(in_.problem, workspace);
   const cudaStream_t stream = in_.context.stream;
   const SumOperand of_columns = make_sum_operand(columns.view.rows, in_.points.order_of_columns(area.first_column),

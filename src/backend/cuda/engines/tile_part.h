@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/division.h"
+
 namespace libknng::cuda {
 
 // Pairs of rows with columns, by the numbers of both.
@@ -41,7 +43,7 @@ inline void split_diagonal(const TileArea& area, const DiagonalCut& cut, std::ve
     return;
   }
   const std::int64_t grain = area.rows > 2 * cut.window ? cut.window : cut.grain;
-  const std::int64_t half = ((area.rows + 1) / 2 + grain - 1) / grain * grain, rest = area.rows - half;
+  const std::int64_t half = round_up(ceil_div(area.rows, 2), grain), rest = area.rows - half;
   const auto first = area.first_row;
   if (half <= cut.longest && area.rows <= cut.together && rest > half / 2) {
     parts.push_back({.area = area, .opens = true, .square = half});

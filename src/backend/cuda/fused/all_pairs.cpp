@@ -6,13 +6,12 @@
 #include <span>
 
 #include "backend/cuda/fused/limits.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda::fused {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-constexpr std::int64_t padded(int count, int grain) { return (count + grain - 1) / grain * std::int64_t{grain}; }
 
 template <class T>
 std::vector<T> downloaded(const DeviceArray<T>& array, DeviceContext& context) {
@@ -36,8 +35,8 @@ class OfSide {
         dropped_(filled(lists, kInfinity, context)),
         counts_(lists, context),
         out_(std::int64_t{lists} * others, context),
-        limits_(padded(lists, grain), context),
-        again_(padded(lists, grain) / grain, context) {}
+        limits_(round_up(lists, grain), context),
+        again_(ceil_div(lists, grain), context) {}
 
   void aim(SelectJob& job) const {
     job.cutoffs = cutoffs_.data();

@@ -8,6 +8,7 @@
 #include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/select/integer_terms.h"
 #include "backend/cuda/select/key.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda::fused {
 namespace {
@@ -241,7 +242,7 @@ void find_near(const FusedWork& job, const Balls& rows, const Balls& columns, fl
       job.rows, job.columns, cutoffs, of_columns);
   check_launch();
   check(cudaMemsetAsync(near, 0, static_cast<std::size_t>(units(job)) * sizeof *near, stream));
-  compare_balls<<<dim3((column_windows + kSide - 1) / kSide, (row_windows + kSide - 1) / kSide), kThreads, 0, stream>>>(
+  compare_balls<<<dim3(ceil_div(column_windows, kSide), ceil_div(row_windows, kSide)), kThreads, 0, stream>>>(
       job, rows, columns, cutoffs, of_columns, near);
   check_launch();
 }

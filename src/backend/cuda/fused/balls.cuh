@@ -11,6 +11,7 @@
 #include "backend/cuda/base/array_source.cuh"
 #include "backend/cuda/base/memory.cuh"
 #include "backend/cuda/fused/fused_job.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda::fused {
 
@@ -24,7 +25,7 @@ struct BallPoints {
   bool are_bytes;
 };
 
-constexpr std::int64_t in_windows(std::int64_t points) { return (points + kWindow - 1) / kWindow; }
+constexpr std::int64_t in_windows(std::int64_t points) { return ceil_div(points, kWindow); }
 
 inline constexpr int kBallsOfWindow = 2;
 

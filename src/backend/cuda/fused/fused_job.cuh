@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "backend/cuda/select/select.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda::fused {
 
@@ -68,7 +69,7 @@ struct FusedJob : FusedWork {
   ListLimit<Number>* column_least;               // the least term and the least threshold of each lane's columns of 32
 };
 
-__host__ __device__ constexpr int in_tiles(int points) { return (points + kTile - 1) / kTile * kTile; }
+__host__ __device__ constexpr int in_tiles(int points) { return round_up(points, kTile); }
 // Places of so many points.
 __host__ __device__ constexpr int places(const std::uint16_t* order, int points) {
   return order ? in_tiles(points) : points;
@@ -77,9 +78,7 @@ __device__ inline int point_at(const std::uint16_t* order, int place) {
   return order ? place / kWindow * kWindow + order[place] : place;
 }
 
-__host__ __device__ constexpr int row_blocks(const FusedWork& job) {
-  return (job.rows.rows + kBlockRows - 1) / kBlockRows;
-}
+__host__ __device__ constexpr int row_blocks(const FusedWork& job) { return ceil_div(job.rows.rows, kBlockRows); }
 __host__ __device__ constexpr int column_units(const FusedWork& job) {
   return (job.rows.columns + job.unit_columns - 1) / job.unit_columns;
 }
@@ -120,7 +119,7 @@ inline void cut_into_units(FusedWork& job, int multiprocessors, bool leaves_out 
   const bool cached = multiprocessors * kBlockRows * job.stride * 2 <= kCached;
   const std::int64_t blocks = row_blocks(job), enough = job.rows.columns * blocks / (kUnitsEach * multiprocessors) + 1;
   const std::int64_t most = std::min(leaves_out ? kFewColumns : kUnitColumns, cached ? kUnitColumns : kBandColumns);
-  job.unit_columns = static_cast<int>(std::min((enough + kWindow - 1) / kWindow * kWindow, most));
+  job.unit_columns = static_cast<int>(std::min(round_up(enough, kWindow), most));
   job.band = static_cast<int>(cached ? blocks : std::min(blocks, kBand));
 }
 

@@ -12,6 +12,7 @@
 #include "backend/cuda/fused/hopper.cuh"
 #include "backend/cuda/fused/mailbox.cuh"
 #include "backend/cuda/fused/sift.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda::fused {
 namespace {
@@ -67,9 +68,9 @@ constexpr bool rows_stay(int blocks) {
 static_assert(rows_stay(3));
 
 Shape shape_of(std::int64_t terms) {
-  const int blocks = static_cast<int>((terms + kTerms - 1) / kTerms);
+  const int blocks = static_cast<int>(ceil_div(terms, kTerms));
   const int last = static_cast<int>(terms) - (blocks - 1) * kTerms;
-  const int last_rounds = (last + kTermsAtOnce - 1) / kTermsAtOnce;
+  const int last_rounds = ceil_div(last, kTermsAtOnce);
   return {blocks, last_rounds * kTermsAtOnce == kTerms ? blocks : blocks - 1, last_rounds,
           rows_stay(blocks) ? stages_beside<true>(blocks * kRowsBytes) : stages_beside<false>(0)};
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cub/block/block_radix_sort.cuh>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/fused/limit_arithmetic.cuh"
 #include "backend/cuda/select/highest_bound.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda::fused {
 namespace {
@@ -33,7 +35,7 @@ __device__ Side<Number> side_of(const FusedJob<Number>& job, bool rows) {
 // The place of the point that is `rank`-th of a window of so many tiles: what a lane compares together is next to each
 // other in rank, its 8 columns of 32, and the 4 of 32 rows that have the same number in their eight. Tiles are alike:
 // each has points of all ranks.
-__device__ int place_of(int rank, int tiles) {
+__device__ int place_of_rank(int rank, int tiles) {
   const int together = rank / kLaneColumns, i = rank % kLaneColumns;
   const int tile = together % tiles, of_tile = together / tiles;
   return tile * kTile + of_tile % 4 * 32 + of_tile / 4 * 2 + i % 4 * 8 + i / 4;
@@ -76,7 +78,7 @@ __global__ void __launch_bounds__(kThreads) start(const __grid_constant__ FusedJ
 #pragma unroll
   for (int j = 0; j < kSorted; ++j) {
     const int rank = thread * kSorted + j;
-    const int place = !side.order ? points[j] : rank < sorted ? place_of(rank, sorted / kTile) : rank;
+    const int place = !side.order ? points[j] : rank < sorted ? place_of_rank(rank, sorted / kTile) : rank;
     if (place >= places) continue;
     of_places[place] = side.limits[first + place] = of_points[points[j]];
     if (side.order) side.order[first + place] = points[j];
@@ -134,7 +136,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class Number>
 void start_limits(const FusedJob<Number>& job, cudaStream_t stream) {
   const int most = std::max(row_blocks(job) * kBlockRows, in_tiles(job.rows.columns));
-  start<<<dim3(static_cast<unsigned>((most + kWindow - 1) / kWindow), 2), kThreads, 0, stream>>>(job);
+  start<<<dim3(blocks_for(most, kWindow), 2), kThreads, 0, stream>>>(job);
   check_launch();
 }
 
@@ -142,7 +144,7 @@ template <class Number>
 void renew_limits(const FusedJob<Number>& job, const ListsOfSide& rows, const ListsOfSide& columns,
                   cudaStream_t stream) {
   constexpr int kMostBlocks = 1024;
-  const int most = (std::max(job.rows.rows, job.rows.columns) + kRenewedTogether - 1) / kRenewedTogether;
+  const int most = ceil_div(std::max(job.rows.rows, job.rows.columns), kRenewedTogether);
   const dim3 blocks(static_cast<unsigned>(std::min(most, kMostBlocks)), job.both ? 2U : 1U);
   renew<<<blocks, kThreads, 0, stream>>>(job, rows, columns);
   check_launch();

@@ -8,6 +8,7 @@
 #include "backend/cuda/fused/fused_job.cuh"
 #include "backend/cuda/fused/held_up.cuh"
 #include "backend/cuda/fused/sift.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda::fused {
 namespace {
@@ -165,7 +166,7 @@ __global__ void __launch_bounds__(kThreads, 2) multiply_and_sift(const __grid_co
   const int warp_row = warp / kWarpsAcross * kWarpRows, warp_column = warp % kWarpsAcross * kWarpColumns;
   Finds<kBoth, Number> finds(shared.packets[warp], shared.near[warp], shared.survivors[warp], job);
   Sift sift(job.row_order != nullptr);
-  const int blocks = static_cast<int>((job.terms + kTerms - 1) / kTerms);
+  const int blocks = static_cast<int>(ceil_div(job.terms, kTerms));
   constexpr int kHalves = kBlockRows / kRows;
   for (int work = static_cast<int>(blockIdx.x); work < units(job) * kHalves; work += static_cast<int>(gridDim.x)) {
     const int u = work / kHalves;

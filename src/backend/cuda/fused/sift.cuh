@@ -71,7 +71,7 @@ __device__ __forceinline__ void open_packets(const Packets<Number, P::kOfPacket,
       const bool for_column = kBoth && there && wants(of_columns[i], x[i].value, of_rows[i].term);
       survivors.add(for_row || for_column,
                     {pair_low(x[i].value, of_rows[i].term, of_columns[i].term),
-                     place_of(rows[i], columns[i], for_row, for_column)},
+                     pair_code(rows[i], columns[i], for_row, for_column)},
                     job, at.first_row, at.first_column);
     }
   }

@@ -10,12 +10,12 @@ namespace libknng::cuda::fused {
 
 struct Survivor {
   float low;
-  std::uint32_t place;  // row in the block, column in the unit, and whose it is
+  std::uint32_t code;  // row in the block, column in the unit, and whose it is
 };
 static_assert(kBlockRows <= 1 << 16 && kUnitColumns <= 1 << 14);
 
 inline constexpr std::uint32_t kOfRow = 2, kOfColumn = 1;
-__device__ inline std::uint32_t place_of(int row, int column, bool of_row, bool of_column) {
+__device__ inline std::uint32_t pair_code(int row, int column, bool of_row, bool of_column) {
   return static_cast<std::uint32_t>(row) << 16 | static_cast<std::uint32_t>(column) << 2 | (of_row ? kOfRow : 0U) |
          (of_column ? kOfColumn : 0U);
 }
@@ -58,22 +58,21 @@ class Survivors {
     for (int i = 0; i < kOfLane; ++i) {
       const int at = lane() + 32 * i;
       found[i] = at < count_ ? space_.found[at] : Survivor{infinity(), 0};
-      rows[i] = point_at(job.row_order, first_row + static_cast<int>(found[i].place >> 16));
-      columns[i] = point_at(job.column_order, first_column + static_cast<int>(found[i].place >> 2 & 0x3fffU));
+      rows[i] = point_at(job.row_order, first_row + static_cast<int>(found[i].code >> 16));
+      columns[i] = point_at(job.column_order, first_column + static_cast<int>(found[i].code >> 2 & 0x3fffU));
     }
 #pragma unroll
     for (int i = 0; i < kOfLane; ++i) {
       // Padding goes out by its number; what is no candidate, by its low.
-      if (!(found[i].low < infinity()) || rows[i] >= job.rows.rows || columns[i] >= job.rows.columns)
-        found[i].place = 0;
-      if ((found[i].place & kOfRow) != 0) in_row[i] = claim(job.rows, rows[i], columns[i]);
-      if ((found[i].place & kOfColumn) != 0) in_column[i] = claim(job.columns, columns[i], rows[i]);
+      if (!(found[i].low < infinity()) || rows[i] >= job.rows.rows || columns[i] >= job.rows.columns) found[i].code = 0;
+      if ((found[i].code & kOfRow) != 0) in_row[i] = claim(job.rows, rows[i], columns[i]);
+      if ((found[i].code & kOfColumn) != 0) in_column[i] = claim(job.columns, columns[i], rows[i]);
     }
     may_be_held_up();
 #pragma unroll
     for (int i = 0; i < kOfLane; ++i) {
-      if ((found[i].place & kOfRow) != 0) store(job, job.rows, rows[i], columns[i], in_row[i], found[i].low);
-      if ((found[i].place & kOfColumn) != 0) store(job, job.columns, columns[i], rows[i], in_column[i], found[i].low);
+      if ((found[i].code & kOfRow) != 0) store(job, job.rows, rows[i], columns[i], in_row[i], found[i].low);
+      if ((found[i].code & kOfColumn) != 0) store(job, job.columns, columns[i], rows[i], in_column[i], found[i].low);
     }
     __syncwarp();
     count_ = 0;

@@ -1,19 +1,22 @@
 #include <algorithm>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/keys/all_products.cuh"
+#include "backend/cuda/rows/element_walk.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 
 namespace libknng::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kMostBlocks = 4096;
 
-__global__ void subtract(double* x, std::int64_t values, std::int64_t dim, const double* centre) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < values; e += step)
-    x[e] -= centre[e % dim];
+__global__ void __launch_bounds__(ElementWalk::kThreads)
+    subtract(double* x, std::int64_t dim, const double* centre, const __grid_constant__ ElementWalk walk) {
+  for (std::uint32_t part = blockIdx.x; part < walk.parts(); part += gridDim.x)
+#pragma unroll
+    for (int j = 0; j < ElementWalk::kEach; ++j)
+      if (const auto e = walk.element(part, j); e.exists) x[e.row * dim + e.column] -= centre[e.column];
 }
 
 __global__ void copy_diagonal(const double* products, std::int64_t points, double* squares) {
@@ -38,12 +41,11 @@ void multiply_all(const double* x, std::int64_t points, std::int64_t dim, double
 void all_products(const AllProductsJob& job, cublasHandle_t handle, cudaStream_t stream) {
   const std::int64_t n = job.points.rows.rows, dim = job.points.rows.dim;
   load_canonical(job.points, nullptr, 0, n, job.x, stream);
-  const auto blocks = static_cast<unsigned>(std::min((n * dim + kThreads - 1) / kThreads, kMostBlocks));
-  subtract<<<blocks, kThreads, 0, stream>>>(job.x, n * dim, dim, job.centre);
+  const ElementWalk walk(n, dim, false);
+  subtract<<<walk.blocks(), ElementWalk::kThreads, 0, stream>>>(job.x, dim, job.centre, walk);
   check_launch();
   multiply_all(job.x, n, dim, job.products, handle);
-  copy_diagonal<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(job.products, n,
-                                                                                               job.squares);
+  copy_diagonal<<<blocks_for(n, kThreads), kThreads, 0, stream>>>(job.products, n, job.squares);
   check_launch();
 }
 

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/keys/pair_keys.cuh"
 #include "backend/cuda/keys/smallest_keys.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 #include "backend/cuda/select/lists.cuh"
+#include "core/division.h"
 #include "prepare/drawn_columns.h"
 
 namespace libknng::cuda {
@@ -52,7 +55,7 @@ __global__ void copy_lists(Batch b) {
   if (j == 0) b.counts[place] = static_cast<std::int32_t>(b.k);
 }
 
-__device__ std::int64_t place_of(const Batch& b, std::int64_t row) { return b.places ? b.places[row] : row; }
+__device__ std::int64_t operand_of(const Batch& b, std::int64_t row) { return b.places ? b.places[row] : row; }
 
 // Different ids in ascending order of (key, id): the k-th key of all cannot be above the last. A warp a row.
 __global__ void find_limits(Batch b) {
@@ -90,7 +93,7 @@ __global__ void take_limits(Batch b, RowEntries nearest) {
   double last = -INFINITY;
   for (std::int64_t j = lane; j < b.k; j += kCanonicalLanes)
     if (j < nearest.filled[place]) last = fmax(last, nearest.keys[place * nearest.slots + j]);
-  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) last = fmax(last, __shfl_xor_sync(kAllLanes, last, h));
+  last = largest_of_lanes(last);
   if (lane != 0) return;
   if (nearest.filled[place] == b.k) b.limits[place] = ScalarOps::mul(last, b.scale);
   b.counts[place] = 0;
@@ -106,7 +109,7 @@ __global__ void __launch_bounds__(kThreads) list_contenders(Batch b, RowLows low
   const RowAdmission admission = b.admission.of(row);
   const double limit = b.limits[place];
   const bool undirected_belong = !(ScalarOps::mul(kNoDirectionKey, b.scale) > limit);
-  const float row_term = lows.row_terms[place_of(b, row)];
+  const float row_term = lows.row_terms[operand_of(b, row)];
   const int lane = static_cast<int>(threadIdx.x) % kCanonicalLanes;
   for (std::int64_t base = begin + threadIdx.x - lane; base < end; base += kThreads) {
     const std::int64_t c = base + lane;
@@ -178,7 +181,7 @@ void find_keys(const ContendingRowsJob& job, const Batch& b, std::int64_t most, 
       for (std::int64_t first = 0; first < most; first += together) {
         if (job.parts.before) job.parts.before();
         const std::int64_t end = std::min(first + together, most);
-        const std::int64_t enough = (end - first + kThreads - 1) / kThreads;
+        const std::int64_t enough = ceil_div(end - first, kThreads);
         const dim3 blocks(static_cast<unsigned>(std::min<std::int64_t>(enough, kBlocksOfRow)),
                           static_cast<unsigned>(b.count));
         find_keys<Source, T><<<blocks, kThreads, 0, stream>>>(source, b, {first, end, constants, terms});
@@ -191,7 +194,7 @@ void find_keys(const ContendingRowsJob& job, const Batch& b, std::int64_t most, 
 __global__ void take_cutoffs(Batch b, const float* cutoffs) {
   const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (place >= b.count) return;
-  b.limits[place] = static_cast<double>(cutoffs[place_of(b, b.list[place])]);
+  b.limits[place] = static_cast<double>(cutoffs[operand_of(b, b.list[place])]);
   b.counts[place] = 0;
 }
 
@@ -228,7 +231,7 @@ constexpr std::int64_t kGrainOfRows = 64;
 
 void find_contenders(const ContendingRowsJob& job, const Arrays& a, cudaStream_t stream) {
   const std::int64_t n = job.columns.rows.rows, together = job.columns_at_a_time, count = a.batch.count;
-  const std::int64_t grains = (count + kGrainOfRows - 1) / kGrainOfRows;
+  const std::int64_t grains = ceil_div(count, kGrainOfRows);
   const std::int64_t multiplied = std::min(grains * kGrainOfRows, job.rows_at_a_time);
   if (multiplied > count)
     check(cudaMemsetAsync(a.operands, 0, static_cast<std::size_t>(multiplied * job.operand_bytes), stream));
@@ -236,8 +239,7 @@ void find_contenders(const ContendingRowsJob& job, const Arrays& a, cudaStream_t
   for (std::int64_t first = 0; first < n; first += together) {
     const std::int64_t columns = std::min(together, n - first), ld = leading_dimension(columns);
     const RowLows lows = job.filter->lows(a.operands, multiplied, first, columns, a.tile, ld);
-    const dim3 blocks(static_cast<unsigned>((columns + kColumnsOfBlock - 1) / kColumnsOfBlock),
-                      static_cast<unsigned>(count));
+    const dim3 blocks(blocks_for(columns, kColumnsOfBlock), static_cast<unsigned>(count));
     if (lows.integers)
       list_contenders<IntegerLow><<<blocks, kThreads, 0, stream>>>(a.batch, lows, a.tile, ld, first, columns);
     else
@@ -260,8 +262,6 @@ Arrays arrays_of(const ContendingRowsJob& job) {
   return arrays;
 }
 
-unsigned blocks_for(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
-
 SmallestJob smallest_of(const Arrays& a) {
   const Batch& b = a.batch;
   return {.keys = b.keys,
@@ -278,10 +278,10 @@ SmallestJob smallest_of(const Arrays& a) {
 
 void limit_by_lists(const ContendingRowsJob& job, const Arrays& a, cudaStream_t stream) {
   const Batch& b = a.batch;
-  copy_lists<<<blocks_for(b.count * b.k), kThreads, 0, stream>>>(b);
+  copy_lists<<<blocks_for(b.count * b.k, kThreads), kThreads, 0, stream>>>(b);
   check_launch();
   find_keys(job, b, b.k, stream);
-  find_limits<<<blocks_for(b.count * kCanonicalLanes), kThreads, 0, stream>>>(b);
+  find_limits<<<blocks_for(b.count * kCanonicalLanes, kThreads), kThreads, 0, stream>>>(b);
   check_launch();
 }
 
@@ -291,14 +291,14 @@ void limit_by_drawn(const ContendingRowsJob& job, const Arrays& a, cudaStream_t 
   const Batch& b = a.batch;
   const std::int64_t enough = std::max<std::int64_t>({1024, b.k + 1, 4 * b.k * (b.columns / b.capacity + 1)});
   const std::int64_t drawn = std::min({enough, b.capacity, b.columns});
-  draw_columns<<<blocks_for(b.count * drawn), kThreads, 0, stream>>>(b, drawn);
+  draw_columns<<<blocks_for(b.count * drawn, kThreads), kThreads, 0, stream>>>(b, drawn);
   check_launch();
   find_keys(job, b, drawn, stream);
   SmallestJob nearest = smallest_of(a);
   nearest.k = b.k - 1;  // one more is taken
   nearest.entries.slots = b.k;
   smallest_keys(nearest, stream);
-  take_limits<<<blocks_for(b.count * kCanonicalLanes), kThreads, 0, stream>>>(b, nearest.entries);
+  take_limits<<<blocks_for(b.count * kCanonicalLanes, kThreads), kThreads, 0, stream>>>(b, nearest.entries);
   check_launch();
 }
 
@@ -316,10 +316,10 @@ void count_crowded(const ContendingRowsJob& job, const float* cutoffs, std::int6
   for (std::int64_t done = 0; done < job.count; done += job.rows_at_a_time) {
     batch.list = job.list + done;
     batch.count = std::min(job.rows_at_a_time, job.count - done);
-    take_cutoffs<<<blocks_for(batch.count), kThreads, 0, stream>>>(batch, cutoffs);
+    take_cutoffs<<<blocks_for(batch.count, kThreads), kThreads, 0, stream>>>(batch, cutoffs);
     check_launch();
     find_contenders(job, arrays, stream);
-    add_crowded<<<blocks_for(batch.count), kThreads, 0, stream>>>(batch, room, crowded);
+    add_crowded<<<blocks_for(batch.count, kThreads), kThreads, 0, stream>>>(batch, room, crowded);
     check_launch();
   }
 }

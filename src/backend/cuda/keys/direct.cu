@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/copy_async.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/keys/lane_order.cuh"
 #include "backend/cuda/keys/stored_key.cuh"
 #include "backend/cuda/rows/canonical.cuh"
+#include "backend/cuda/rows/element_copy.cuh"
 #include "backend/cuda/rows/row_source.cuh"
-#include "backend/cuda/rows/transpose.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -19,14 +21,23 @@ namespace {
 
 constexpr int kTileRows = 64;  // the largest tile edge; pitch is a multiple
 
-constexpr std::int64_t pitch_of(std::int64_t count) { return (count + kTileRows - 1) / kTileRows * kTileRows; }
+constexpr std::int64_t pitch_of(std::int64_t count) { return round_up(count, kTileRows); }
 
+// An element_copy.cuh Copy: rows become an operand, zeros behind them.
 template <class Source>
-struct CanonicalValues {
+struct CanonicalCopy {
+  using Value = double;
   Source rows;
   const std::int64_t* list;
-  std::int64_t first;
-  __device__ double operator()(std::int64_t i, std::int64_t t) const { return rows.row(list ? list[i] : first + i)[t]; }
+  std::int64_t first, count, pitch;
+  LaneOrder order;
+  double* out;
+  __device__ double read(std::int64_t i, std::int64_t t) const {
+    return i < count ? rows.row(list ? list[i] : first + i)[t] : 0.0;
+  }
+  __device__ void write(std::int64_t i, std::int64_t t, double value) const {
+    out[order.place_of(t) * pitch + i] = value;
+  }
 };
 
 template <class Source>
@@ -154,8 +165,8 @@ void launch_tile(const Metric& metric, const DirectOperand& rows, const DirectOp
   visit_term(metric.term, [&](auto term) {
     using T = decltype(term);
     constexpr std::int64_t kTallness = kEdge * kThreadRows<T>, kWidth = kEdge * kThreadColumns<T>;
-    const std::int64_t row_tiles = (rows.count + kTallness - 1) / kTallness;
-    const std::int64_t column_tiles = (columns.count + kWidth - 1) / kWidth;
+    const std::int64_t row_tiles = ceil_div(rows.count, kTallness);
+    const std::int64_t column_tiles = ceil_div(columns.count, kWidth);
     const std::int64_t blocks = row_tiles * column_tiles;
     const std::int64_t together = std::max<std::int64_t>(parts.pairs / (kTallness * kWidth), 1);
     TileArguments arguments{rows, columns, metric.p, metric.scale, symmetric, ld, row_tiles, 0};
@@ -185,13 +196,10 @@ DirectOperand make_direct_operand(const CanonicalView& view, const std::int64_t*
   auto* flags = has_directions(view.transform) ? space.take<std::uint8_t>(pitch) : nullptr;
   if (count == 0) return {values, flags, 0, dim, pitch};
   visit_source(view, [&](const auto& source) {
-    const CanonicalValues<std::remove_cvref_t<decltype(source)>> value{source, list, first};
-    transpose_rows<<<transposing_blocks(pitch, dim), kTransposeThreads, 0, stream>>>(value, count, dim, dim,
-                                                                                     LaneOrder(dim), pitch, values);
-    check_launch();
+    using Source = std::remove_cvref_t<decltype(source)>;
+    turn<false>(CanonicalCopy<Source>{source, list, first, count, pitch, LaneOrder(dim), values}, pitch, dim, stream);
     if (!flags) return;
-    flag_directionless<<<static_cast<unsigned>((pitch + 255) / 256), 256, 0, stream>>>(source, list, first, count,
-                                                                                       pitch, flags);
+    flag_directionless<<<blocks_for(pitch, 256), 256, 0, stream>>>(source, list, first, count, pitch, flags);
     check_launch();
   });
   return {values, flags, count, dim, pitch};

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/result/delivery.cuh"
 
 namespace libknng::cuda {
@@ -36,11 +38,8 @@ __global__ void count_before(ListCheckJob job) {
     before += key < last_key || (key == last_key && j < last_id) ? 1 : 0;
     equal += key == last_key ? 1 : 0;
   }
-#pragma unroll
-  for (int h = 16; h > 0; h /= 2) {
-    before += __shfl_down_sync(0xffffffff, before, h);
-    equal += __shfl_down_sync(0xffffffff, equal, h);
-  }
+  before = warp_sum(before);
+  equal = warp_sum(equal);
   if (threadIdx.x % 32 != 0) return;
   if (before) atomicAdd(&job.counts[place].before, before);
   if (equal) atomicAdd(&job.counts[place].equal, equal);
@@ -52,10 +51,9 @@ void count_keys(const ListCheckJob& job, cudaStream_t stream) {
   if (job.count == 0) return;
   check(cudaMemsetAsync(job.counts, 0, static_cast<std::size_t>(job.count) * sizeof *job.counts, stream));
   const std::int64_t entries = job.count * job.width;
-  gather_listed<<<static_cast<unsigned>((entries + kThreads - 1) / kThreads), kThreads, 0, stream>>>(job);
+  gather_listed<<<blocks_for(entries, kThreads), kThreads, 0, stream>>>(job);
   check_launch();
-  const dim3 blocks(static_cast<unsigned>((job.columns + kColumnsOfBlock - 1) / kColumnsOfBlock),
-                    static_cast<unsigned>(job.count));
+  const dim3 blocks(blocks_for(job.columns, kColumnsOfBlock), static_cast<unsigned>(job.count));
   count_before<<<blocks, kThreads, 0, stream>>>(job);
   check_launch();
 }

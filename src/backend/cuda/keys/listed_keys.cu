@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/keys/pair_keys.cuh"
 
@@ -59,7 +60,7 @@ void listed_keys(const ListedKeysJob& job, cudaStream_t stream) {
   if (job.count == 0) return;
   const PairTerms terms{job.columns.rows.dim, job.metric.p, job.metric.scale};
   visit_columns(job.columns, job.metric, [&](const auto& source, auto term) {
-    const auto blocks = static_cast<unsigned>((job.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
+    const auto blocks = blocks_for(job.count, kWarpsPerBlock);
     using Source = std::remove_cvref_t<decltype(source)>;
     const auto launch = [&](const auto& rows) {
       keys_in_block<std::remove_cvref_t<decltype(rows)>, Source, decltype(term)>

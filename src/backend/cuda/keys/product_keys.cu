@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/keys/product_keys.cuh"
 #include "backend/cuda/keys/refined_batch.cuh"
 #include "metric/report.h"
@@ -76,8 +78,7 @@ struct RowSpace {
 // The largest of the block's threads. Leaves the block synchronised.
 __device__ double largest_of_block(double x) {
   __shared__ double of_warps[kWarps];
-#pragma unroll
-  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) x = fmax(x, __shfl_xor_sync(kAllLanes, x, h));
+  x = largest_of_lanes(x);
   if (threadIdx.x % kCanonicalLanes == 0) of_warps[threadIdx.x / kCanonicalLanes] = x;
   __syncthreads();
 #pragma unroll
@@ -239,7 +240,7 @@ void product_keys(const CanonicalView& points, const Metric& metric, const Refin
   visit_source(points, [&](const auto& source) {
     using Source = std::remove_cvref_t<decltype(source)>;
     if constexpr (kOccurs<SquaredDifference, Source::kTransform>) {
-      const auto blocks = static_cast<unsigned>((batch.count + kWarps - 1) / kWarps);
+      const auto blocks = blocks_for(batch.count, kWarps);
       settle_doubts<Source, SquaredDifference><<<blocks, kThreads, 0, stream>>>(source, batch);
       check_launch();
     }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/keys/product_keys.cuh"
 #include "backend/cuda/keys/refined_batch.cuh"
@@ -33,9 +35,7 @@ struct NearestLimit {
     if (missing <= 0) return;
     const unsigned all = __ballot_sync(kAllLanes, has);
     double own = has && __popc(all & ((1u << (threadIdx.x % kCanonicalLanes)) - 1)) < missing ? scaled : -INFINITY;
-#pragma unroll
-    for (int h = kCanonicalLanes / 2; h > 0; h /= 2) own = fmax(own, __shfl_xor_sync(kAllLanes, own, h));
-    highest = fmax(highest, own);
+    highest = fmax(highest, largest_of_lanes(own));
     missing -= __popc(all);
     if (missing <= 0) scaled_key = fmin(scaled_key, highest);
   }
@@ -154,7 +154,7 @@ std::int64_t lay_out(const RefineJob& job, void* memory, double*& u, RowEntries&
 
 void launch_keys(const RefineJob& job, const RefinedBatch& batch, cudaStream_t stream) {
   visit_columns(job.columns, job.metric, [&](const auto& source, auto term) {
-    const auto blocks = static_cast<unsigned>((batch.count + kWarpsPerBlock - 1) / kWarpsPerBlock);
+    const auto blocks = blocks_for(batch.count, kWarpsPerBlock);
     using Source = std::remove_cvref_t<decltype(source)>;
     using Term = decltype(term);
     const std::int64_t dim = batch.terms.dim;

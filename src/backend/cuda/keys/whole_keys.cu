@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/keys/pair_keys.cuh"
 #include "backend/cuda/keys/stored_key.cuh"
@@ -98,7 +99,7 @@ void whole_keys(const WholeKeysJob& job, cudaStream_t stream) {
                       job.ld,
                       {job.columns.rows.dim, job.metric.p, job.metric.scale}};
       const auto of_rows = static_cast<unsigned>(row_blocks<T>(job.count));
-      const auto blocks = static_cast<unsigned>((columns + kColumnsOfBlock - 1) / kColumnsOfBlock) * of_rows;
+      const auto blocks = blocks_for(columns, kColumnsOfBlock) * of_rows;
       keys_of_rows<Source, T><<<blocks, kThreads, 0, stream>>>(source, part, of_rows);
       check_launch();
     }

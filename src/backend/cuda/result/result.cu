@@ -7,6 +7,7 @@
 #include "backend/cuda/base/block_sort.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/orderable.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "core/dtype.h"
 #include "metric/report.h"
 
@@ -100,11 +101,8 @@ struct ByShortKeys {
       lowest = min(lowest, key[j]);
       if (key[j] != kNone) highest = max(highest, key[j]);
     }
-#pragma unroll
-    for (int apart = 16; apart > 0; apart /= 2) {
-      lowest = min(lowest, __shfl_xor_sync(0xffffffffU, lowest, apart));
-      highest = max(highest, __shfl_xor_sync(0xffffffffU, highest, apart));
-    }
+    lowest = smallest_of_lanes(lowest);
+    highest = largest_of_lanes(highest);
     if (threadIdx.x % 32 == 0) {
       shared.extremes[0][threadIdx.x / 32] = lowest;
       shared.extremes[1][threadIdx.x / 32] = highest;

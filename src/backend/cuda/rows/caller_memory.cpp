@@ -32,8 +32,8 @@ std::size_t bytes_of(const knng_backend_matrix& m, std::int64_t rows) {
 // Before a kernel reads what was freed meanwhile, which would end the caller's context. Both ends are looked at.
 MemoryLocation require_there(const knng_backend_matrix& m) {
   const bool up = m.row_stride < 0, left = m.col_stride < 0;
-  const MemoryLocation lowest = place_of(element(m, up ? m.rows - 1 : 0, left ? m.cols - 1 : 0));
-  const MemoryLocation highest = place_of(element(m, up ? 0 : m.rows - 1, left ? 0 : m.cols - 1));
+  const MemoryLocation lowest = location_of(element(m, up ? m.rows - 1 : 0, left ? m.cols - 1 : 0));
+  const MemoryLocation highest = location_of(element(m, up ? 0 : m.rows - 1, left ? 0 : m.cols - 1));
   const bool device = lowest.space == KNNG_CUDA && lowest.device == m.device && highest.device == m.device;
   if (highest.space != lowest.space || !(device || lowest.space == KNNG_MANAGED)) throw NotThere{m.device};
   return lowest;
@@ -109,7 +109,7 @@ void about_rows(int device, std::int64_t count, std::uint8_t* to, Ask&& ask) {
 }  // namespace
 
 // By the driver: asked by a thread without a context, the runtime would make one on device 0.
-MemoryLocation place_of(const void* address) {
+MemoryLocation location_of(const void* address) {
   static const auto ask = driver_function<PFN_cuPointerGetAttributes_v7000>("cuPointerGetAttributes", 7000);
   std::array attributes{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
@@ -250,7 +250,7 @@ void without_direction(const knng_backend_matrix& m, Transform transform, std::s
 std::int64_t store(const knng_backend_matrix& m, std::int32_t dtype, const void* from, std::int64_t base) {
   const bool managed = require_there(m).space == KNNG_MANAGED;
   const bool as_it_is = dtype == m.dtype && base == 0;
-  const MemoryLocation source = place_of(from);
+  const MemoryLocation source = location_of(from);
   const std::int64_t bytes = m.cols * dtype_bytes(dtype);  // of a row there
   const auto there = [&](std::int64_t row) { return static_cast<const std::byte*>(from) + row * bytes; };
   const auto bring = [&](void* to, std::int64_t first, std::int64_t count, const Stream& stream) {

@@ -18,7 +18,7 @@ struct MemoryLocation {
   std::int32_t space;  // KNNG_CUDA, KNNG_MANAGED, KNNG_PINNED or KNNG_HOST
   std::int32_t device;
 };
-MemoryLocation place_of(const void* address);
+MemoryLocation location_of(const void* address);
 
 // Memory that is not where it is said to be; perhaps it was freed.
 struct NotThere {

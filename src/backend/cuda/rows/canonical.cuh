@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backend/cuda/base/warp.cuh"
 #include "metric/canonical.h"
 #include "metric/terms.h"
 
@@ -14,14 +15,8 @@ namespace libknng::cuda {
 inline constexpr unsigned kAllLanes = 0xffffffff;
 static_assert(kCanonicalLanes == 32, "a warp holds the canonical sum");
 
-// s[l] = join(s[l], s[l + h]) for h = 16, 8, 4, 2, 1. Joining commutes bit for bit, so that every lane ends with s[0].
-template <class Join>
-__device__ inline double fold_warp(double s, Join join) {
-#pragma unroll
-  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) s = join(s, __shfl_xor_sync(kAllLanes, s, h));
-  return s;
-}
-__device__ inline double fold_warp(double s) { return fold_warp(s, ScalarOps::add); }
+// s[l] = s[l] + s[l + h] for h = 16, 8, 4, 2, 1: every lane ends with s[0].
+__device__ inline double fold_warp(double s) { return fold_lanes(s, ScalarOps::add); }
 
 // The warp's sum over t < dim of values that f gives; every lane gets it.
 template <class F>
@@ -38,10 +33,7 @@ template <class T, int kPairs, int kApart = kCanonicalLanes / 2>
 __device__ __forceinline__ double fold_pairs(const double (&s)[kPairs]) {
   static_assert(kPairs > 0 && (kPairs & (kPairs - 1)) == 0 && (kPairs == 1 || kPairs <= 2 * kApart));
   if constexpr (kPairs == 1) {
-    double sum = s[0];
-#pragma unroll
-    for (int h = kApart; h > 0; h /= 2) sum = T::template join<ScalarOps>(sum, __shfl_xor_sync(kAllLanes, sum, h));
-    return sum;
+    return fold_lanes<2 * kApart>(s[0], T::template join<ScalarOps>);
   } else {
     constexpr int kKept = kPairs / 2;
     const bool upper = (threadIdx.x & kApart) != 0;

@@ -1,27 +1,23 @@
 #include "backend/cuda/rows/find_byte_types.cuh"
 
-#include <algorithm>
-
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/warp.cuh"
+#include "backend/cuda/rows/element_walk.cuh"
 #include "core/byte_types.h"
 
 namespace libknng::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr std::int64_t kMostBlocks = 2048;
-
 // A thread ends with the first value that no type holds, which is its first one of most data.
 template <class T>
-__global__ void __launch_bounds__(kThreads) find_types(const T* data, std::int64_t row_stride, std::int64_t col_stride,
-                                                       std::int64_t rows, std::int64_t columns, std::uint32_t* types) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const bool packed = col_stride == 1 && row_stride == columns;
+__global__ void __launch_bounds__(ElementWalk::kThreads)
+    find_types(const T* data, Strides strides, const __grid_constant__ ElementWalk walk, std::uint32_t* types) {
   ByteTypes own = kEitherByte;
-  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-       e < rows * columns && own != kNoByteType; e += step)
-    own = own & byte_types_of(packed ? data[e] : data[e / columns * row_stride + e % columns * col_stride]);
+  for (std::uint32_t part = blockIdx.x; part < walk.parts() && own != kNoByteType; part += gridDim.x)
+#pragma unroll
+    for (int j = 0; j < ElementWalk::kEach; ++j)
+      if (const auto e = walk.element(part, j); e.exists)
+        own = own & byte_types_of(data[e.row * strides.row + e.column * strides.column]);
   const std::uint32_t of_warp = warp_and(own);
   if (threadIdx.x % 32 == 0 && (*types & ~of_warp) != 0) atomicAnd(types, of_warp);
 }
@@ -29,11 +25,12 @@ __global__ void __launch_bounds__(kThreads) find_types(const T* data, std::int64
 }  // namespace
 
 void find_byte_types(const DeviceRows& rows, std::uint32_t* types, cudaStream_t stream) {
-  const std::int64_t blocks = std::min((rows.rows * rows.dim + kThreads - 1) / kThreads, kMostBlocks);
-  if (blocks == 0) return;
+  if (rows.rows == 0) return;
+  const Strides strides{rows.row_stride, rows.col_stride};
+  const ElementWalk walk(rows.rows, rows.dim, strides.run_down());
   visit_row_dtype(rows.dtype, [&]<class T>(const T*) {
-    find_types<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
-        static_cast<const T*>(rows.data), rows.row_stride, rows.col_stride, rows.rows, rows.dim, types);
+    find_types<<<walk.blocks(), ElementWalk::kThreads, 0, stream>>>(static_cast<const T*>(rows.data), strides, walk,
+                                                                    types);
     check_launch();
   });
 }

@@ -15,6 +15,7 @@
 #include "backend/cuda/rows/points.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 #include "backend/seam.h"
+#include "core/division.h"
 
 namespace libknng::cuda {
 
@@ -47,9 +48,7 @@ class PagedPoints {
   static std::int64_t block_bytes(const knng_backend_problem& p) {
     return block_bytes(p.columns, transform_of(p), p.tile_cols);
   }
-  static std::int64_t blocks_of(std::int64_t count, std::int64_t block_rows) {
-    return (count + block_rows - 1) / block_rows;
-  }
+  static std::int64_t blocks_of(std::int64_t count, std::int64_t block_rows) { return ceil_div(count, block_rows); }
 
   std::int64_t count() const noexcept { return rows_.count; }
   std::int64_t dim() const noexcept { return rows_.dim; }

@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "prepare/row_order.h"
 #include "prepare/scattered_order.h"
 
@@ -50,16 +51,14 @@ void PointStore::order_by(DeviceArray<std::int64_t> order) {
   const std::int64_t n = order.size();
   order_ = std::move(order);
   places_ = DeviceArray<std::uint32_t>(n, context_);
-  find_places<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, context_.stream>>>(order_.data(), n,
-                                                                                                      places_.data());
+  find_places<<<blocks_for(n, kThreads), kThreads, 0, context_.stream>>>(order_.data(), n, places_.data());
   check_launch();
 }
 
 void PointStore::scatter() {
   const std::int64_t n = columns_->count();
   DeviceArray<std::int64_t> order(n, context_, Reach::beside);
-  list_scattered<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, context_.stream>>>(
-      ScatteredOrder(n), n, order.data());
+  list_scattered<<<blocks_for(n, kThreads), kThreads, 0, context_.stream>>>(ScatteredOrder(n), n, order.data());
   check_launch();
   order_by(std::move(order));
   scattered_ = true;
@@ -97,7 +96,7 @@ std::vector<std::int64_t> PointStore::shuffle(bool wants_places) {
   auto order = taken<Order>(context_, n);
   check(cudaMemcpyAsync(order.firsts.data(), runs.data(), runs.size_bytes(), cudaMemcpyHostToDevice, context_.stream));
   context_.stream.wait();
-  list_runs<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, context_.stream>>>(
+  list_runs<<<blocks_for(n, kThreads), kThreads, 0, context_.stream>>>(
       order.firsts.data(), static_cast<std::int64_t>(runs.size()), order.columns.data(), n);
   check_launch();
   order_ = std::move(order.columns);
@@ -107,7 +106,7 @@ std::vector<std::int64_t> PointStore::shuffle(bool wants_places) {
   return places;
 }
 
-BlockView PointStore::place_of_columns(std::int64_t first) {
+BlockView PointStore::view_of_columns(std::int64_t first) {
   if (!paged_) return {columns_->view(), first};
   const std::int64_t block = paged_->block_of(first);
   std::byte* const memory = stored_->find(block, [&](std::byte* to) { paged_->bring(block, to); });

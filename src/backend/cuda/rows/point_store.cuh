@@ -72,9 +72,9 @@ class PointStore {
   std::int64_t held() const noexcept { return stored_ ? stored_->count() : 0; }
 
   // For what is put on the stream until used().
-  BlockView place_of_columns(std::int64_t first);
-  BlockView place_of_rows(std::int64_t first) {
-    return queries_ ? BlockView{queries_->view(), first} : place_of_columns(first);
+  BlockView view_of_columns(std::int64_t first);
+  BlockView view_of_rows(std::int64_t first) {
+    return queries_ ? BlockView{queries_->view(), first} : view_of_columns(first);
   }
   void used() {
     if (stored_) stored_->used();

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "backend/cuda/base/block_sort.cuh"
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/orderable.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/rows/row_source.cuh"
 
@@ -19,19 +21,7 @@ __device__ std::int64_t warp_index() {
 }
 __device__ int lane_index() { return static_cast<int>(threadIdx.x) % kCanonicalLanes; }
 
-unsigned blocks_of_warps(std::int64_t warps) {
-  return static_cast<unsigned>((warps + kWarpsPerBlock - 1) / kWarpsPerBlock);
-}
-
-// The smallest of the lanes' columns; every lane gets it.
-__device__ std::int64_t smallest(std::int64_t column) {
-#pragma unroll
-  for (int h = kCanonicalLanes / 2; h > 0; h /= 2) {
-    const std::int64_t other = __shfl_xor_sync(kAllLanes, column, h);
-    column = other < column ? other : column;
-  }
-  return column;
-}
+unsigned blocks_of_warps(std::int64_t warps) { return blocks_for(warps, kWarpsPerBlock); }
 
 // One warp a row: is_faulty() and refuse_row() of prepare/canonical_rows.cpp, find_invalid() of dataset/. Bools are
 // read as bytes: a limit of 1 finds those that are not valid. Nearly all rows are sound, and are looked at for that
@@ -72,8 +62,8 @@ __global__ void find_refused(Source rows, std::int64_t first, std::int64_t count
     if (invalid > dim && !is_valid(stored)) invalid = t;
     if (refused > dim && (fabs(x) > most || (refuses_negative && x < 0))) refused = t;
   }
-  invalid = smallest(invalid);
-  refused = smallest(refused);
+  invalid = smallest_of_lanes(invalid);
+  refused = smallest_of_lanes(refused);
   if (needs_sum && refused > dim && !positive) refused = dim;
   if (lane_index() != 0) return;
   const std::int64_t base = (first + i) * (dim + 1);
@@ -125,7 +115,7 @@ __global__ void find_constants(Source rows, std::int64_t first, std::int64_t cou
       double largest = 0;
       for (std::int64_t t = lane_index(); t < dim; t += kCanonicalLanes)
         largest = fmax(largest, fabs(ScalarOps::sub(row.stored(t), c.mean)));
-      largest = fold_warp(largest, [](double a, double b) { return fmax(a, b); });
+      largest = largest_of_lanes(largest);
       const int exponent = ilogb(largest);
       c.scale_a = power_of_two(-(exponent / 2));
       c.scale_b = power_of_two(-(exponent - exponent / 2));
@@ -280,8 +270,7 @@ void load_canonical(const CanonicalView& view, const std::int64_t* list, std::in
   if (count == 0) return;
   visit_source(view, [&](const auto& source) {
     constexpr std::int64_t kMostParts = 65535;
-    const dim3 blocks(blocks_of_warps(count),
-                      static_cast<unsigned>(std::min((view.rows.dim + kPart - 1) / kPart, kMostParts)));
+    const dim3 blocks(blocks_of_warps(count), blocks_for(view.rows.dim, kPart, kMostParts));
     load_rows<<<blocks, kThreads, 0, stream>>>(source, list, first, count, view.rows.dim, out);
     check_launch();
   });

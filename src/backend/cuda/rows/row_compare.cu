@@ -1,5 +1,6 @@
 #include "backend/cuda/rows/row_compare.cuh"
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/rows/row_source.cuh"
@@ -32,7 +33,7 @@ void compare_rows(std::int32_t dtype, std::int64_t dim, const RowPair* pairs, st
                   cudaStream_t stream) {
   if (count == 0) return;
   visit_read_type(dtype, [&]<class T>(const T*) {
-    const auto blocks = static_cast<unsigned>((count + kWarpsPerBlock - 1) / kWarpsPerBlock);
+    const auto blocks = blocks_for(count, kWarpsPerBlock);
     compare_kernel<T><<<blocks, kThreads, 0, stream>>>(dtype, pairs, count, dim, same);
     check_launch();
   });

@@ -8,6 +8,7 @@
 #define XXH_VECTOR 0  // the secret is all that is wanted of it
 #include <xxhash.h>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/rows/row_source.cuh"
@@ -183,7 +184,7 @@ void hash_rows(const DeviceRows& rows, std::uint64_t* hashes, cudaStream_t strea
   std::memcpy(secret.words, XXH3_kSecret, Secret::kBytes);
   const bool is_short = rows.dim <= kLongestShort;
   const std::int64_t rows_of_block = is_short ? kThreads : kThreads / kLanes;
-  const auto blocks = static_cast<unsigned>((rows.rows + rows_of_block - 1) / rows_of_block);
+  const auto blocks = blocks_for(rows.rows, rows_of_block);
   visit_stored(rows, [&](const auto& source) {
     using Source = std::remove_cvref_t<decltype(source)>;
     const auto kernel = is_short ? hash_short_rows<Source> : hash_long_rows<Source>;

@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cub/device/device_radix_sort.cuh>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/sort_space.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/select/entries.cuh"
 #include "backend/cuda/select/group.cuh"
 #include "backend/cuda/select/lists.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -167,7 +169,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 unsigned blocks_for(std::int64_t threads) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, 8192));
+  return static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(threads, kThreads), 1, 8192));
 }
 
 int bits_of(int lists) {

@@ -4,6 +4,7 @@
 // in registers (held_keys.cuh).
 #pragma once
 
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/select/group.cuh"
 #include "backend/cuda/select/held_keys.cuh"
 #include "backend/cuda/select/key.cuh"
@@ -73,8 +74,7 @@ __device__ __forceinline__ void find_pivots(const KthSearch& search, KthScratch<
   const Key mine = scratch.sample[at];
   int smaller = 0;
   for (int j = part; j < kSamples; j += lanes) smaller += scratch.sample[j] < mine ? 1 : 0;
-#pragma unroll
-  for (int apart = lanes / 2; apart > 0; apart /= 2) smaller += __shfl_xor_sync(0xffffffffU, smaller, apart);
+  smaller = sum_of_lanes<lanes>(smaller);
   if (part == 0) {
     if (smaller == low_rank) scratch.pivot[0] = mine;
     if (smaller == high_rank) scratch.pivot[1] = mine;

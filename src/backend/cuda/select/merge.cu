@@ -4,13 +4,14 @@
 #include <limits>
 #include <type_traits>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/select/held_keys.cuh"
 #include "backend/cuda/select/highest_bound.cuh"
 #include "backend/cuda/select/kth_smallest.cuh"
 #include "backend/cuda/select/sorted_list.cuh"
-#include "core/checked.h"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -77,7 +78,7 @@ __device__ void merge_sorted(const CandidateLists& lists, std::int64_t l, const 
     else
       lost = smaller(lost, list.keys[h]);
   }
-  lost = smallest_of_warp(lost);
+  lost = smallest_of_lanes(lost);
   if (List::lane() != 0) return;
   if (lost != kNoKey) dropped = fminf(dropped, low_of(lost));
   finish(lists, l, size, bounds.k, highest, cutoff, dropped);
@@ -144,7 +145,7 @@ __device__ void merge_held(const CandidateLists& lists, std::int64_t l, const In
   const int arriving = min(incoming.counts[l], incoming.capacity), before = lists.counts[l], all = before + arriving;
   Candidate* const list = lists.entries + l * lists.capacity;
   const Both both{list, incoming.entries + l * incoming.capacity, before};
-  const int held = (all + kStep - 1) / kStep, size = min(all, lists.capacity);
+  const int held = ceil_div(all, kStep), size = min(all, lists.capacity);
   Key keys[kHeld];
   each_held<kHeld>(held, [&](int h) { keys[h] = h * kStep + thread < all ? both(h * kStep + thread) : kNoKey; });
   Holders::sync();  // both have read how many there were
@@ -301,8 +302,7 @@ void merge(const MergeJob& rows, const MergeJob& columns, cudaStream_t stream) {
 void merge_lists(const CandidateLists& into, const CandidateLists& from, const std::uint32_t* numbers,
                  std::int64_t count, const Bounds& bounds, cudaStream_t stream) {
   if (count == 0) return;
-  lower_both<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0, stream>>>(into, from, numbers,
-                                                                                                count);
+  lower_both<<<blocks_for(count, kThreads), kThreads, 0, stream>>>(into, from, numbers, count);
   check_launch();
   merge({into, count, {from.entries, from.counts, from.capacity}, bounds, numbers}, stream);
 }

@@ -4,10 +4,12 @@
 // and those that overflow, are left to the kernels of one side.
 #include <algorithm>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/entries.cuh"
 #include "backend/cuda/select/lists.cuh"
 #include "backend/cuda/select/quick.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -169,9 +171,9 @@ void quick_run_both(const SelectJob& rows, const SelectJob& columns, void* works
     const ListView of_rows = list_view(rows), of_columns = list_view(columns);
     const auto lists = static_cast<unsigned>(std::max(rows.rows, rows.columns));
     const dim3 blocks(static_cast<unsigned>((rows.columns + kThreads * kWidth - 1) / (kThreads * kWidth)),
-                      static_cast<unsigned>((rows.rows + kRowsOfBlock - 1) / kRowsOfBlock));
+                      blocks_for(rows.rows, kRowsOfBlock));
     with_low(rows, [&]<class Low>(Low) {
-      start_counts<Low><<<(lists + kThreads - 1) / kThreads, kThreads, 0, stream>>>(of_rows, of_columns);
+      start_counts<Low><<<ceil_div(lists, kThreads), kThreads, 0, stream>>>(of_rows, of_columns);
       check_launch();
       screen<Low><<<blocks, kThreads, 0, stream>>>(of_rows, of_columns);
       check_launch();

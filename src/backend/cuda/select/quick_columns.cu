@@ -6,6 +6,7 @@
 
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/select/quick.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -215,7 +216,7 @@ StripLaunch plan_strips(const SelectJob& job) {
   const DeviceLimits limits = device_limits();
   StripLaunch launch{};
   launch.plan = plan_quick(job.rows, job.capacity, 32, kSampledPart, room_in_shared(limits));
-  const int strips = (job.columns + kStrip - 1) / kStrip;
+  const int strips = ceil_div(job.columns, kStrip);
   const std::int64_t bytes = state_bytes + std::int64_t{kStrip} * launch.plan.room * 8;
   launch.in_shared = bytes <= limits.shared_bytes;
   launch.blocks = launch.in_shared ? strips : std::min(strips, 2 * limits.processors);
@@ -238,7 +239,7 @@ void launch_columns(const SelectJob& job, const StripLaunch& l, void* workspace,
 // For shorter columns as well.
 std::size_t quick_columns_workspace(const SelectJob& job, const DeviceLimits& limits) {
   if (enough_room(job.rows, job.capacity, 32, kSampledPart) <= room_in_shared(limits)) return 0;
-  const std::int64_t blocks = std::min((job.columns + kStrip - 1) / kStrip, 2 * limits.processors);
+  const std::int64_t blocks = std::min(ceil_div(job.columns, kStrip), 2 * limits.processors);
   return static_cast<std::size_t>(blocks * kStrip * most_room(job.rows, job.capacity)) * sizeof(Key);
 }
 

@@ -11,6 +11,7 @@
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/copy_async.cuh"
 #include "backend/cuda/select/quick.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda {
 namespace {
@@ -356,7 +357,7 @@ RowLaunch plan_launch(const SelectJob& job, int warps, bool in_shared, const Dev
   // A multiprocessor has little more shared memory than one block may ask for.
   launch.resident =
       std::min((limits.shared_bytes + reserved) / (launch.shared_bytes + reserved), blocks_resident(warps));
-  launch.blocks = (job.rows + groups - 1) / groups;
+  launch.blocks = ceil_div(job.rows, groups);
   if (!in_shared) launch.blocks = std::min(launch.blocks, limits.processors * launch.resident);
   return launch;
 }

@@ -14,13 +14,6 @@ constexpr Key kNoKey = ~Key{0};  // no float's
 __device__ inline Key smaller(Key a, Key b) { return a < b ? a : b; }
 __device__ inline Key larger(Key a, Key b) { return a < b ? b : a; }
 
-// The smallest of all lanes'.
-__device__ inline Key smallest_of_warp(Key key) {
-#pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) key = smaller(key, __shfl_xor_sync(0xffffffffU, key, apart));
-  return key;
-}
-
 // One key a lane, sorted by lane.
 __device__ inline Key sort_warp(Key key) {
   const int lane = static_cast<int>(threadIdx.x % 32);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "prepare/row_order.h"
 
 namespace libknng::cuda {
@@ -12,8 +13,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kNobody = 0xffffffff;
-
-unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
 // cutoffs: null if they stay.
 __global__ void clear_lists(std::int64_t lists, std::int32_t* counts, float* cutoffs, float first_cutoff,
@@ -52,7 +51,7 @@ RowLists::RowLists(const knng_backend_problem& p, ArraySource& source)
 void RowLists::admit(const Admission& admission, std::span<const std::int64_t> places, const Stream& stream) {
   if (excluded_.size() == 0) return;
   if (admission.square) {
-    exclude_self<<<blocks_of(rows_), kThreads, 0, stream>>>(excluded_.data(), rows_);
+    exclude_self<<<blocks_for(rows_, kThreads), kThreads, 0, stream>>>(excluded_.data(), rows_);
     return check_launch();
   }
   std::vector<std::uint32_t> excluded(static_cast<std::size_t>(rows_), kNobody);
@@ -76,13 +75,13 @@ ListAdmission RowLists::admission(std::int64_t first, bool apart) const {
 
 void RowLists::clear(float first_cutoff, const Stream& stream) {
   capacity_ = most_;
-  clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), cutoffs_.data(), first_cutoff,
-                                                         dropped_.data());
+  clear_lists<<<blocks_for(rows_, kThreads), kThreads, 0, stream>>>(rows_, counts_.data(), cutoffs_.data(),
+                                                                    first_cutoff, dropped_.data());
   check_launch();
 }
 
 void RowLists::empty(const Stream& stream) {
-  clear_lists<<<blocks_of(rows_), kThreads, 0, stream>>>(rows_, counts_.data(), nullptr, 0, dropped_.data());
+  clear_lists<<<blocks_for(rows_, kThreads), kThreads, 0, stream>>>(rows_, counts_.data(), nullptr, 0, dropped_.data());
   check_launch();
 }
 
@@ -92,7 +91,7 @@ CandidateLists RowLists::from(std::int64_t first, std::int64_t capacity) const {
 }
 
 void RowLists::lower_cutoffs(const RowLists& from, const Stream& stream) {
-  lower<<<blocks_of(rows_), kThreads, 0, stream>>>(cutoffs_.data(), from.cutoffs_.data(), rows_);
+  lower<<<blocks_for(rows_, kThreads), kThreads, 0, stream>>>(cutoffs_.data(), from.cutoffs_.data(), rows_);
   check_launch();
 }
 
@@ -102,7 +101,7 @@ void RowLists::lower_cutoffs(const RowLists& from, int device, int device_of_fro
     const std::int64_t count = std::min(space.size(), rows_ - done);
     check(cudaMemcpyPeerAsync(space.data(), device, from.cutoffs_.data() + done, device_of_from,
                               static_cast<std::size_t>(4 * count), stream));
-    lower<<<blocks_of(count), kThreads, 0, stream>>>(cutoffs_.data() + done, space.data(), count);
+    lower<<<blocks_for(count, kThreads), kThreads, 0, stream>>>(cutoffs_.data() + done, space.data(), count);
     check_launch();
   }
 }

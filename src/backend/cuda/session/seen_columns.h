@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/checked.h"
+#include "core/division.h"
 
 namespace libknng::cuda {
 

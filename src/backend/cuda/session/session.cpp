@@ -487,7 +487,7 @@ void Session::begin_keys() {
 
 void Session::keys(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) {
   const knng_backend_problem& p = problem_;
-  const BlockView row_place = points_.place_of_rows(first_row), column_place = points_.place_of_columns(first_column);
+  const BlockView row_place = points_.view_of_rows(first_row), column_place = points_.view_of_columns(first_column);
   const std::int64_t together = points_.queries() ? evaluated_together(p) : rows;
   for (std::int64_t done = 0; done < rows; done += together) {
     ListedKeysJob job;

@@ -26,7 +26,7 @@
 #include "backend/cuda/session/row_lists.cuh"
 #include "backend/cuda/session/session_space.cuh"
 #include "backend/cuda/tree/point_tree.cuh"
-#include "core/checked.h"
+#include "core/division.h"
 #include "plan/list_places.h"
 #include "prepare/row_order.h"
 
@@ -136,7 +136,7 @@ bool shuffles_columns(const knng_backend_problem& p) {
 
 std::int64_t found_capacity(std::int64_t k, std::int64_t capacity) {
   const double mean = static_cast<double>(k), six_deviations = 6 * std::sqrt(2 * mean);
-  return std::max(capacity, libknng::round_up(static_cast<std::int64_t>(mean + six_deviations), kPlaces));
+  return std::max(capacity, round_up(static_cast<std::int64_t>(mean + six_deviations), kPlaces));
 }
 std::int64_t short_capacity(const knng_backend_problem& p) {
   return std::min(p.capacity, list_places(p.k, 0, p.columns.count));
@@ -150,7 +150,7 @@ std::int64_t found_capacity(const knng_backend_problem& p, std::int64_t capacity
   const CutoffGuess guess = cutoff_guess(p);
   if (guess.drawn == 0) return found;
   const std::int64_t most = std::min(room_under_guess(guess, p.columns.count, p.k), p.tile_cols);
-  return std::max(found, libknng::round_up(most, kPlaces));
+  return std::max(found, round_up(most, kPlaces));
 }
 
 std::int64_t refined_together(const knng_backend_problem& p) {
@@ -216,7 +216,7 @@ ContendingRowsJob contending_job(const knng_backend_problem& p, const Metric& me
   job.result.width = width(p);
   job.operand_bytes = kernels_of(p).row_operand_bytes(p);
   const std::int64_t n = p.columns.count;
-  job.columns_at_a_time = std::min(libknng::round_up(n, kColumnGrain), kColumnsContending);
+  job.columns_at_a_time = std::min(round_up(n, kColumnGrain), kColumnsContending);
   job.rows_at_a_time = kFewContending;
   const auto bytes_of_row = [&](std::int64_t capacity) {
     ContendingRowsJob few = job;

@@ -17,6 +17,7 @@
 #include "backend/cuda/rows/caller_memory.cuh"
 #include "backend/cuda/session/session.cuh"
 #include "backend/cuda/session/work_sizes.cuh"
+#include "core/division.h"
 
 namespace libknng::cuda {
 
@@ -61,7 +62,7 @@ void Session::refine(std::int64_t first, std::int64_t count, knng_backend_result
   cleared.hold(context_.stream);
 
   const Event made[kResultSpaces], gone[kResultSpaces];
-  const std::int64_t parts = (count + together - 1) / together;
+  const std::int64_t parts = ceil_div(count, together);
   const auto first_of = [&](std::int64_t part) { return first + part * together; };
   const auto rows_of = [&](std::int64_t part) { return std::min(together, count - part * together); };
   std::int64_t delivered = 0;
@@ -278,7 +279,7 @@ void Session::redo_by_all(std::span<const std::int64_t> rows, knng_backend_resul
     if (points_.is_paged()) {
       job.columns_from = [this](std::int64_t first) {
         blocks_used();
-        return points_.place_of_columns(first).view;
+        return points_.view_of_columns(first).view;
       };
       if (!points_.queries()) {
         const PickedRows from{p.columns, {together.begin(), together.end()}};

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backend/cuda/tree/short_key.cuh"
+#include "core/division.h"
 #include "core/host_device.h"
 
 namespace libknng::cuda {
@@ -13,7 +14,7 @@ namespace libknng::cuda {
 inline constexpr int kFan = 32;
 inline constexpr int kMostLevels = 6;  // 32^7 points
 
-constexpr std::int64_t groups_of(std::int64_t count) { return (count + kFan - 1) / kFan; }
+constexpr std::int64_t groups_of(std::int64_t count) { return ceil_div(count, kFan); }
 
 // Points or boxes in groups of 32: coordinate t of the group's members is a run of 32 numbers.
 struct Members {

@@ -2,6 +2,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
 #include "backend/cuda/base/sort_space.cuh"
 #include "backend/cuda/base/workspace.cuh"
@@ -48,7 +49,7 @@ std::int64_t HilbertOrder::bytes(std::int64_t count) { return HilbertOrder(count
 void HilbertOrder::encode(const HilbertGrid& grid, const double* u, const RowConstants* constants, std::int64_t first,
                           std::int64_t count, unsigned long long* without, cudaStream_t stream) const {
   if (count == 0) return;
-  const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  const auto blocks = blocks_for(count, kThreads);
   find_codes<<<blocks, kThreads, 0, stream>>>(grid, u, constants, first, count, codes_[0], numbers_[0], without);
   check_launch();
 }

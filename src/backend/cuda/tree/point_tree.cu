@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/workspace.cuh"
 #include "backend/cuda/rows/prepare.cuh"
 #include "backend/cuda/tree/hilbert_order.cuh"
@@ -14,8 +15,6 @@ constexpr int kThreads = 256;
 constexpr std::int64_t kSampled = 1024;
 // Points whose canonical rows are in memory at once, in their first order.
 constexpr std::int64_t kTogether = std::int64_t{1} << 20;
-
-unsigned blocks_of(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
 
 __global__ void widen(const std::uint32_t* numbers, std::int64_t count, std::int64_t* list) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -128,16 +127,17 @@ PointTree::PointTree(const Points& points, DeviceContext& context)
   tree_.points = points_in_groups(arrays_.values.data(), arrays_.ids.data(), n, dim);
   if (n == 0) return;
   tree_.codes = arrays_.codes.data();
-  first_codes<<<blocks_of(groups_of(n)), kThreads, 0, stream>>>(codes, groups_of(n), arrays_.codes.data());
+  first_codes<<<blocks_for(groups_of(n), kThreads), kThreads, 0, stream>>>(codes, groups_of(n), arrays_.codes.data());
   check_launch();
   check(cudaMemcpyAsync(arrays_.ids.data(), sorted, static_cast<std::size_t>(n) * sizeof(std::uint32_t),
                         cudaMemcpyDeviceToDevice, stream));
   for (std::int64_t first = 0; first < n; first += scratch.together) {
     const std::int64_t count = std::min(scratch.together, n - first);
-    widen<<<blocks_of(count), kThreads, 0, stream>>>(sorted + first, count, scratch.list);
+    widen<<<blocks_for(count, kThreads), kThreads, 0, stream>>>(sorted + first, count, scratch.list);
     check_launch();
     load_canonical(points.view(), scratch.list, 0, count, scratch.u, stream);
-    group_points<<<blocks_of(count), kThreads, 0, stream>>>(scratch.u, dim, first, count, arrays_.values.data());
+    group_points<<<blocks_for(count, kThreads), kThreads, 0, stream>>>(scratch.u, dim, first, count,
+                                                                       arrays_.values.data());
     check_launch();
   }
 
@@ -147,7 +147,8 @@ PointTree::PointTree(const Points& points, DeviceContext& context)
   double* bounds = arrays_.bounds.data();
   std::uint32_t* ids = arrays_.box_ids.data();
   for (int level = 0; level < tree_.levels; ++level) {
-    make_boxes<<<blocks_of(boxes[level] * dim), kThreads, 0, stream>>>(members, dim, boxes[level], bounds, ids);
+    make_boxes<<<blocks_for(boxes[level] * dim, kThreads), kThreads, 0, stream>>>(members, dim, boxes[level], bounds,
+                                                                                  ids);
     check_launch();
     members = tree_.boxes[level] = boxes_in_groups(bounds, ids, boxes[level], dim);
     bounds += groups_of(boxes[level]) * members.group_values;

@@ -1,6 +1,8 @@
 #include "backend/cuda/tree/search.cuh"
 
+#include "backend/cuda/base/blocks.cuh"
 #include "backend/cuda/base/check.cuh"
+#include "backend/cuda/base/warp.cuh"
 #include "backend/cuda/rows/canonical.cuh"
 #include "backend/cuda/tree/nearest_heap.cuh"
 
@@ -24,10 +26,7 @@ __device__ Rank farthest_of_warp(Rank rank) {
 // The lane with the smallest bound of those that are alive; bounds are not negative.
 __device__ int nearest_of_warp(bool alive, double bound) {
   const auto bits = alive ? static_cast<unsigned long long>(__double_as_longlong(bound)) : ~0ull;
-  unsigned long long least = bits;
-#pragma unroll
-  for (int h = kFan / 2; h > 0; h /= 2) least = min(least, __shfl_xor_sync(kAllLanes, least, h));
-  return __ffs(static_cast<int>(__ballot_sync(kAllLanes, bits == least))) - 1;
+  return __ffs(static_cast<int>(__ballot_sync(kAllLanes, bits == smallest_of_lanes(bits)))) - 1;
 }
 
 __device__ unsigned members_of(int size) { return size == kFan ? ~0u : (1u << size) - 1; }
@@ -77,8 +76,7 @@ class Search {
       }
     }
     if (active_) job_.entries.filled[place_] = static_cast<std::int32_t>(list_.size());
-#pragma unroll
-    for (int h = kFan / 2; h > 0; h /= 2) evaluated_ += __shfl_xor_sync(kAllLanes, evaluated_, h);
+    evaluated_ = sum_of_lanes(evaluated_);
     if (lane_ == 0 && evaluated_ > 0) atomicAdd(&job_.state->evaluated, evaluated_);
   }
 
@@ -106,12 +104,8 @@ class Search {
   __device__ void enclose_rows() {
 #pragma unroll
     for (int t = 0; t < kDim; ++t) {
-      double low = searches_ ? u_[t] : INFINITY, high = searches_ ? u_[t] : -INFINITY;
-#pragma unroll
-      for (int h = kFan / 2; h > 0; h /= 2) {
-        low = fmin(low, __shfl_xor_sync(kAllLanes, low, h));
-        high = fmax(high, __shfl_xor_sync(kAllLanes, high, h));
-      }
+      const double low = smallest_of_lanes(searches_ ? u_[t] : INFINITY);
+      const double high = largest_of_lanes(searches_ ? u_[t] : -INFINITY);
       if (lane_ == 0) {
         shared_.low[t] = low;
         shared_.high[t] = high;
@@ -262,7 +256,7 @@ __global__ void __launch_bounds__(kWarps* kFan) search_rows(__grid_constant__ co
 template <class T, int kDim>
 void launch(const SearchJob& job, double scale, cudaStream_t stream) {
   constexpr std::int64_t kRows = kWarps * kFan;
-  search_rows<T, kDim><<<static_cast<unsigned>((job.count + kRows - 1) / kRows), kRows, 0, stream>>>(job, scale);
+  search_rows<T, kDim><<<blocks_for(job.count, kRows), kRows, 0, stream>>>(job, scale);
   check_launch();
 }
 
