@@ -1,5 +1,5 @@
-// Rows compared, and found to have no direction, where they lie; and lists on their way into matrices of other types:
-// element by element what the host makes of the same memory.
+// Rows compared, found to have no direction, and packed, where they lie; and lists on their way into matrices of other
+// types: element by element what the host makes of the same memory.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/cuda/rows/caller_memory.cuh"
+#include "backend/cuda/rows/strided.cuh"
 #include "dataset/dataset.h"
 #include "dataset/fingerprint.h"
 #include "graph/narrow.h"
@@ -257,6 +258,56 @@ void directions() {
       }
 }
 
+// What pack() has to make: the elements of rows, as they are or as bytes.
+std::vector<std::byte> packed_on_host(Matrix& m, std::int32_t dtype, const std::vector<std::int64_t>& rows) {
+  const std::int64_t width = libknng::dtype_bytes(dtype), d = m.view().cols;
+  std::vector<std::byte> packed(rows.size() * static_cast<std::size_t>(d * width));
+  std::byte* to = packed.data();
+  for (const std::int64_t i : rows) {
+    const std::vector<double> row = m.row(i);
+    for (std::int64_t t = 0; t < d; ++t, to += width)
+      if (dtype == m.view().dtype)
+        std::memcpy(to, m.at(i, t), static_cast<std::size_t>(width));
+      else  // a byte's bits are those of its number
+        *to = static_cast<std::byte>(static_cast<int>(row[static_cast<std::size_t>(t)]));
+  }
+  return packed;
+}
+
+void expect_packed(Matrix& m, std::int32_t dtype, std::int64_t first, const std::vector<std::int64_t>& rows,
+                   const std::int64_t* listed, std::size_t way) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const knng_backend_piece piece{0, m.view().rows, m.there(), listed, 7};
+  gpu::Array<std::byte> there(count * m.view().cols * libknng::dtype_bytes(dtype));
+  libknng::cuda::pack(piece, dtype, first, count, there.get(), nullptr);
+  check(cudaStreamSynchronize(nullptr));
+  expect(there.values() == packed_on_host(m, dtype, rows), "%s to %s, %lld x %lld of layout %zu%s: packed otherwise",
+         libknng::dtype_name(m.view().dtype), libknng::dtype_name(dtype), static_cast<long long>(count),
+         static_cast<long long>(m.view().cols), way, listed ? ", listed" : "");
+}
+
+// Rows one after the other, and as a list names them; as they are, and as bytes.
+void packing() {
+  for (const std::int32_t dtype : kRowTypes)
+    for (const std::int64_t n : {1, 33, 300, 1100})
+      for (const std::int64_t d : {1, 2, 15, 16, 17, 31, 32, 33, 260})
+        for (std::size_t way = 0; way < 5; ++way) {
+          if (small_run() && (n * d > 20000 || static_cast<std::int64_t>(way) != (n + d) % 5)) continue;
+          Matrix m(dtype, n, d, layouts(n, d)[way]);
+          for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t t = 0; t < d; ++t) m.put(i, t, static_cast<double>(below(dtype == KNNG_BOOL ? 2 : 128)));
+          m.upload();
+          const std::int64_t first = n / 3;
+          std::vector<std::int64_t> rows, listed(static_cast<std::size_t>(first), 7);
+          for (std::int64_t i = first; i < n; ++i) rows.push_back(i);
+          expect_packed(m, dtype, first, rows, nullptr, way);
+          expect_packed(m, KNNG_U8, first, rows, nullptr, way);
+          for (auto& row : rows) listed.push_back(7 + (row = below(n)));
+          expect_packed(m, dtype, first, rows, listed.data(), way);
+          if (dtype != KNNG_BOOL) expect_packed(m, KNNG_I8, first, rows, listed.data(), way);
+        }
+}
+
 // Packed elements on the host, on device 0, or on another device if there is one.
 template <class From>
 class Packed {
@@ -334,6 +385,7 @@ void conversions() {
   std::vector<std::int64_t> ids(static_cast<std::size_t>(n * d));
   for (auto& id : ids) id = below(32767);
   ids_of(ids, n, d, "ids");
+  for (const std::int64_t columns : {1, 16, 17, 33, n}) ids_of(ids, n * d / columns, columns, "ids of other widths");
   for (const std::int64_t edge :
        {std::int64_t{-1}, std::int64_t{-2}, std::int64_t{32766}, std::int64_t{32767}, std::int64_t{32768},
         std::int64_t{65534}, std::int64_t{65535}, std::int64_t{65536}, std::int64_t{INT32_MAX} - 1,
@@ -384,6 +436,7 @@ int main() {
   validity();
   hashes_of_many_rows();
   directions();
+  packing();
   conversions();
   return gpu::result();
 }
