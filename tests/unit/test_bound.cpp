@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "backend/cpu/filter_tile.h"
+#include "core/division.h"
 #include "filter_products.h"
 #include "metric/canonical.h"
 #include "points.h"
 #include "prepare/filter_operands.h"
 #include "refine/bound.h"
 
-#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;

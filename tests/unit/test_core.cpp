@@ -16,13 +16,13 @@
 
 #include "core/buffer.h"
 #include "core/checked.h"
+#include "core/division.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/text.h"
 #include "values.h"
 
-#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;  // (fail)(...) is libknng::fail: cmocka has a macro of that name

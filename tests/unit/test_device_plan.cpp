@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "backend/registry.h"
+#include "core/checked.h"
+#include "core/division.h"
 #include "core/error.h"
 #include "plan/device_plan.h"
 #include "plan/integer_products.h"
 #include "values.h"
 
-#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;

@@ -11,11 +11,11 @@
 #include "backend/cpu/packed.h"
 #include "backend/cpu/side_lists.h"
 #include "backend/cpu/tree_search.h"
+#include "core/division.h"
 #include "metric/canonical.h"
 #include "metric/metric.h"
 #include "values.h"
 
-#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;

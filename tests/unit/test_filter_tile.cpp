@@ -8,9 +8,9 @@
 #include "backend/cpu/bf16_tile.h"
 #include "backend/cpu/filter_tile.h"
 #include "bf16_points.h"
+#include "core/division.h"
 #include "values.h"
 
-#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "backend/cpu/direct_workspace.h"
+#include "core/division.h"
 #include "core/error.h"
 #include "plan/plan.h"
 #include "plan/tile_grid.h"
 #include "values.h"
 
-#include "core/division.h"
 #include "harness/cmocka.h"
 
 using namespace libknng;
