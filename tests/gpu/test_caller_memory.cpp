@@ -385,7 +385,8 @@ void conversions() {
   std::vector<std::int64_t> ids(static_cast<std::size_t>(n * d));
   for (auto& id : ids) id = below(32767);
   ids_of(ids, n, d, "ids");
-  for (const std::int64_t columns : {1, 16, 17, 33, n}) ids_of(ids, n * d / columns, columns, "ids of other widths");
+  for (const std::int64_t columns : {std::int64_t{1}, std::int64_t{16}, std::int64_t{17}, std::int64_t{33}, n})
+    ids_of(ids, n * d / columns, columns, "ids of other widths");
   for (const std::int64_t edge :
        {std::int64_t{-1}, std::int64_t{-2}, std::int64_t{32766}, std::int64_t{32767}, std::int64_t{32768},
         std::int64_t{65534}, std::int64_t{65535}, std::int64_t{65536}, std::int64_t{INT32_MAX} - 1,
