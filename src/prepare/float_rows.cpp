@@ -72,7 +72,9 @@ double farthest(const float* u, const double* centre, std::int64_t dim) {
 constexpr int kTogether = 64;
 static_assert(kTogether % kReals == 0 && kFilterPanel % kRoundedTogether == 0);
 
+// With a constructor of this region's target: a compiler's own would have none.
 struct Sums {
+  HWY_INLINE Sums() : square(hn::Zero(Tag())), residual(hn::Zero(Tag())), row(hn::Zero(Tag())) {}
   Real square, residual, row;
 };
 
@@ -131,10 +133,8 @@ void round_rows(const Rounding& to, const float* const* rows, std::int64_t dim, 
   const Tag d;
   HWY_ALIGN float values[kRoundedTogether][kTogether];
   Sums of_rows[kRoundedTogether];
-  for (std::int64_t i = 0; i < kRoundedTogether; ++i) {
-    of_rows[i] = {hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  for (std::int64_t i = 0; i < kRoundedTogether; ++i)
     if (!rows[i]) std::fill_n(values[i], kTogether, 0.0f);
-  }
   for (std::int64_t t = 0; t < dim; t += kTogether) {
     for (std::int64_t i = 0; i < kRoundedTogether; ++i)
       if (rows[i]) round_values(to, rows[i], t, dim, of_rows[i], values[i]);
