@@ -1,6 +1,9 @@
 # What every target is compiled with, and what the machine must be.
 
 set(KNNG_SOVERSION 0)
+# The folder of what the library loads, beside it. It has the number, since a library takes those of its own build only:
+# two versions are installed side by side.
+set(KNNG_PLUGINS knng${KNNG_SOVERSION})
 
 option(KNNG_BUILD_CLI "Build the knng command (needs CLI11)" ON)
 option(KNNG_BUILD_TESTS "Build the tests (needs cmocka)" OFF)
@@ -29,6 +32,8 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+include(CheckPIESupported)
+check_pie_supported()  # so that programs are linked as such, too
 set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
 
 include(CheckCXXSourceCompiles)

@@ -70,7 +70,7 @@ std::vector<std::string> plugin_directories() {
     if (std::find(found.begin(), found.end(), directory) == found.end()) found.push_back(std::move(directory));
   };
   if (const char* chosen = ::secure_getenv("KNNG_BACKEND_DIR")) add(chosen);
-  if (const std::string beside = own_directory(); !beside.empty()) add(beside + "/knng");
+  if (const std::string beside = own_directory(); !beside.empty()) add(beside + "/" KNNG_PLUGINS);
   add(KNNG_INSTALL_PLUGIN_DIR);
   return found;
 }

@@ -18,7 +18,7 @@ DESTDIR=$work/stage cmake --install "$build" >"$work/log" || {
 pc=$(find "$work/stage" -name knng.pc)
 prefix=$work/stage$(PKG_CONFIG_LIBDIR=$(dirname "$pc") pkg-config --variable=prefix knng)
 libdir=$work/stage$(PKG_CONFIG_LIBDIR=$(dirname "$pc") pkg-config --variable=libdir knng)
-for file in "$prefix/include/knng.h" "$prefix/include/knng/types.h" "$libdir/libknng.so" "$libdir/libknng.so.0" \
+for file in "$prefix/share/doc/knng/LICENSE" "$prefix/share/doc/knng/copyright" "$prefix/include/knng.h" "$prefix/include/knng/types.h" "$libdir/libknng.so" "$libdir/libknng.so.0" \
   "$libdir/cmake/knng/knng-config.cmake"; do
   [ -e "$file" ] || {
     say "$file is missing" >&2
@@ -30,7 +30,7 @@ if grep -rlF -e "$build" -e "$root" "$prefix/include" "$libdir/pkgconfig" "$libd
   exit 1
 fi
 # Nor in a binary, but for what a debugger reads; and none is loaded from there.
-for binary in "$libdir"/libknng*.so "$libdir"/knng/*.so "$prefix"/bin/*; do
+for binary in "$libdir"/libknng*.so "$libdir"/knng0/*.so "$prefix"/bin/*; do
   [ -f "$binary" ] || continue
   # shellcheck disable=SC2016 # the loader expands it
   if readelf -d "$binary" | grep -E 'R(UN)?PATH' | grep -vF '$ORIGIN'; then
@@ -76,7 +76,7 @@ if [ -f "$build/lib/libknng_fortran.a" ]; then
   mv "$work/hidden.a" "$hidden"
   hidden=
   [ -n "$(find "$work/part" -name knng.pc)" ]
-  if find "$work/part" -path '*fortran*' | grep .; then
+  if find "$work/part" -path '*fortran*' ! -path '*/share/doc/*' | grep .; then
     say "files of the Fortran module, which was not there, were installed" >&2
     exit 1
   fi
@@ -105,12 +105,12 @@ if [ -x "$prefix/bin/knng" ]; then
   printf '\000\000\010\002\000\000\000\004\000\000\000\001\000\001\003\007' >"$work/points.idx"
   "$prefix/bin/knng" build "$work/points.idx" -k 1 -q -o "$work/points.knng"
   "$prefix/bin/knng" check "$work/points.knng" "$work/points.idx" >/dev/null
-  if [ -e "$libdir/knng/libknng_formats.so" ]; then
+  if [ -e "$libdir/knng0/libknng_formats.so" ]; then
     gzip -c "$work/points.idx" >"$work/points.idx.gz"
     "$prefix/bin/knng" build "$work/points.idx.gz" -k 1 -q -o "$work/points.npz"
     "$prefix/bin/knng" check "$work/points.npz" "$work/points.idx" >/dev/null
   fi
-  if [ -e "$libdir/knng/libknng_hdf5.so" ]; then
+  if [ -e "$libdir/knng0/libknng_hdf5.so" ]; then
     if /usr/bin/python3 -c 'import h5py, sys; h5py.File(sys.argv[1], "w")["x"] = [[0], [1], [3], [7]]' "$work/points.h5" 2>"$work/log"; then
       "$prefix/bin/knng" build "$work/points.h5:x" -k 1 -q -o "$work/other.knng"
       "$prefix/bin/knng" check "$work/other.knng" "$work/points.idx" >/dev/null

@@ -12,6 +12,7 @@ from . import _declarations as c
 from ._errors import raise_for
 
 SONAME = "libknng.so.0"
+PLUGINS = "knng" + SONAME.rpartition(".")[2]
 
 
 def _candidates() -> list[str]:
@@ -35,8 +36,8 @@ def _point_to_cuda() -> None:
     for root in [sys.prefix + "/lib", "/usr/local/lib", "/usr/lib"]:
         roots += [root, f"{root}/{multiarch}", f"{root}64"]
     for root in roots:
-        if os.path.exists(f"{root}/knng/libknng_cuda.so"):
-            os.environ["KNNG_BACKEND_DIR"] = f"{root}/knng"
+        if os.path.exists(f"{root}/{PLUGINS}/libknng_cuda.so"):
+            os.environ["KNNG_BACKEND_DIR"] = f"{root}/{PLUGINS}"
             return
 
 

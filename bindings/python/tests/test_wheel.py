@@ -135,8 +135,8 @@ print(sorted(os.listdir(".")), "formats" in open("/proc/self/maps").read())
         fake = os.environ.get("KNNG_TEST_CUDA_LIBRARY")
         if not fake:
             self.skipTest("no simulated devices")
-        (self.folder / "usr/lib/knng").mkdir(parents=True)
-        os.symlink(fake, self.folder / "usr/lib/knng/libknng_cuda.so")
+        (self.folder / "usr/lib/knng0").mkdir(parents=True)
+        os.symlink(fake, self.folder / "usr/lib/knng0/libknng_cuda.so")
         program = "import knng; print([d.usable for d in knng.devices()])"
         self.assertEqual(run(sys.executable, "-c", program, PYTHONPATH=str(self.site), KNNG_FAKE_DEVICES="2",
                              LD_LIBRARY_PATH=str(self.folder / "usr/lib")), "[True, True, True]\n")
