@@ -34,8 +34,6 @@ POLICIES = [
 #: What every manylinux has. Anything else would have to be brought along.
 PROVIDED = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
             "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
-#: Header libraries that are compiled in, and where Debian keeps their licences.
-COMPILED_IN = ["libhwy-dev", "libxxhash-dev"]
 
 
 def readelf(*arguments: str) -> str:
@@ -58,11 +56,12 @@ def tag_of(library: pathlib.Path) -> str:
 
 
 def copy_sources(to: pathlib.Path) -> None:
-    """What belongs to the package, and the licence."""
+    """What belongs to the package, the licence, and those of what is compiled into the library."""
     shutil.copytree(HERE / "knng", to / "knng", ignore=shutil.ignore_patterns("__pycache__", "lib"))
     (to / "knng").chmod(0o755)  # also where the source takes no files
     for file in [HERE / "pyproject.toml", HERE / "README.md", ROOT / "LICENSE"]:
         shutil.copyfile(file, to / file.name)
+    shutil.copyfile(ROOT / "docs/copyright", to / "NOTICE")
 
 
 def build(library: pathlib.Path | None, out: pathlib.Path) -> list[pathlib.Path]:
@@ -80,10 +79,6 @@ def build(library: pathlib.Path | None, out: pathlib.Path) -> list[pathlib.Path]
             (here / "knng/lib").mkdir()
             shutil.copy(library, here / "knng/lib/libknng.so.0")
             subprocess.run(["strip", "--strip-unneeded", "knng/lib/libknng.so.0"], check=True)
-            for package in COMPILED_IN:
-                licence = pathlib.Path("/usr/share/doc", package, "copyright")
-                if licence.exists():
-                    shutil.copy(licence, here / f"LICENSE.{package.removesuffix('-dev')}")
             plain = build_meta.build_wheel(folder)
         finally:
             os.chdir(before)

@@ -33,18 +33,6 @@ libknng (@package_debian_version@) unstable; urgency=medium
 
  -- @CPACK_DEBIAN_PACKAGE_MAINTAINER@  @package_date@
 ")
-file(WRITE ${package_folder}/copyright "\
-Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
-Upstream-Name: libknng
-Comment: Headers of Highway, xxHash and CLI11 are compiled into the
- libraries and the command; their licences are in licences/.
-
-Files: *
-Copyright: 2026 The libknng contributors
-License: Apache-2.0
- On Debian systems the text of this licence is in
- /usr/share/common-licenses/Apache-2.0.
-")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/changelog.md)
 foreach(text IN ITEMS ${package_folder}/changelog.Debian ${PROJECT_SOURCE_DIR}/docs/changelog.md)
   cmake_path(GET text STEM LAST_ONLY name)
@@ -55,11 +43,11 @@ foreach(text IN ITEMS ${package_folder}/changelog.Debian ${PROJECT_SOURCE_DIR}/d
   execute_process(COMMAND gzip -9nc ${text} OUTPUT_FILE ${made} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 
-# knng_package(COMPONENT NAME SECTION SUMMARY TEXT [ALL] [HEADERS PACKAGE...] [COMPONENTS COMPONENT...]
+# knng_package(COMPONENT NAME SECTION SUMMARY TEXT [ALL] [COMPONENTS COMPONENT...]
 #   [DEPENDS TEXT...] [RECOMMENDS TEXT...] [SUGGESTS TEXT...])
-# ALL: for any processor; HEADERS: Debian's packages of headers that are compiled in; COMPONENTS: those it cannot do without.
+# ALL: for any processor; COMPONENTS: those it cannot do without.
 macro(knng_package component name section summary text)
-  cmake_parse_arguments(package ALL "" "HEADERS;COMPONENTS;DEPENDS;RECOMMENDS;SUGGESTS" ${ARGN})
+  cmake_parse_arguments(package ALL "" "COMPONENTS;DEPENDS;RECOMMENDS;SUGGESTS" ${ARGN})
   string(TOUPPER ${component} upper)
   list(APPEND CPACK_COMPONENTS_ALL ${component})
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
@@ -73,12 +61,8 @@ macro(knng_package component name section summary text)
     set(CPACK_DEBIAN_${upper}_PACKAGE_ARCHITECTURE all)
   endif()
   set(folder ${CMAKE_INSTALL_DATADIR}/doc/${name})
-  install(FILES ${package_folder}/copyright ${package_folder}/changelog.gz ${package_folder}/changelog.Debian.gz
+  install(FILES ${PROJECT_SOURCE_DIR}/docs/copyright ${package_folder}/changelog.gz ${package_folder}/changelog.Debian.gz
     DESTINATION ${folder} COMPONENT ${component} EXCLUDE_FROM_ALL)
-  foreach(headers IN LISTS package_HEADERS)
-    install(FILES /usr/share/doc/${headers}/copyright DESTINATION ${folder}/licences RENAME ${headers}
-      COMPONENT ${component} EXCLUDE_FROM_ALL)
-  endforeach()
 endmacro()
 
 set(about "libknng finds for every row of a matrix the k other rows nearest to it,
@@ -86,7 +70,7 @@ exactly, and with the same bits on any processor.\n\n")
 
 knng_package(runtime libknng${KNNG_SOVERSION} libs "shared library"
   "${about}This package has the shared library."
-  HEADERS libhwy-dev libxxhash-dev RECOMMENDS libknng-formats SUGGESTS libknng-hdf5)
+  RECOMMENDS libknng-formats SUGGESTS libknng-hdf5)
 file(WRITE ${package_folder}/runtime/triggers "activate-noawait ldconfig\n")
 file(WRITE ${package_folder}/runtime/shlibs
   "libknng ${KNNG_SOVERSION} libknng${KNNG_SOVERSION} (>= ${PROJECT_VERSION})\n")
@@ -129,7 +113,7 @@ if(KNNG_BUILD_CLI)
   knng_package(command knng science "command"
     "${about}This package has the command knng, which makes, converts, checks and
 describes graphs in files."
-    HEADERS libcli11-dev COMPONENTS runtime RECOMMENDS libknng-formats SUGGESTS libknng-hdf5)
+    COMPONENTS runtime RECOMMENDS libknng-formats SUGGESTS libknng-hdf5)
 endif()
 
 if(KNNG_HAVE_FORTRAN AND CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")
