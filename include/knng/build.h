@@ -38,7 +38,7 @@ KNNG_API knng_status knng_estimate(const knng *h, int64_t nq, int64_t k, knng_pl
  * @return KNNG_OK; KNNG_ERR_STATE without rows; KNNG_ERR_RANGE if k does not fit (both numbers in the message), or a
  * distance is finite but too large for fp32 (set value_type=f64); KNNG_ERR_OPTION for settings that contradict each
  * other; KNNG_ERR_DATA for rows that the metric cannot take; KNNG_ERR_BUDGET; KNNG_ERR_MEMORY; KNNG_ERR_CANCELLED;
- * KNNG_ERR_UNSUPPORTED; KNNG_ERR_DEVICE; KNNG_ERR_IO for rows that stay in a file that changed or cannot be read;
+ * KNNG_ERR_UNSUPPORTED for an engine that cannot do the metric or the dimension; KNNG_ERR_DEVICE; KNNG_ERR_IO for rows that stay in a file that changed or cannot be read;
  * KNNG_ERR_CHECK for a list that was wrong when it was checked, KNNG_ERR_INTERNAL for a bound that did not hold:
  * defects of the library, a compiler or the hardware, please report them. @since 0.1 */
 KNNG_API knng_status knng_build(const knng *h, int64_t k, const knng_control *control, knng_graph **out, knng_error *error);

@@ -40,14 +40,14 @@ KNNG_API knng_status knng_graph_import(knng_graph **out, const knng_matrix *ids,
  * meanwhile
  * @param facts lines of name=value, each ended by a line feed, as graph files have them (docs/internals/graph-file.md):
  * text.metric=cosine and the other texts of knng_graph_text(), stat.duplicates=3 and the other statistics. What is not
- * named stays as it is, at first not known; names of a later version are ignored, but a known one without its text. or
- * stat. is refused. No value may be NaN
+ * named stays as it is, at first not known. Names that this version does not know are ignored, as a later one may have
+ * them; those that look like a known one with a mistake are refused, as text.metrc=cosine and metric=cosine. No value may be NaN
  * @param ties  NULL, or rows x 1 of KNNG_U8: as knng_graph_rows() gives "ties". The statistic ties_at_k is their sum
  * @param proof NULL, or the same: as it gives "proof". The statistic proved is the number of rows that have one
  * @param error NULL, or filled in
  * @return KNNG_OK; KNNG_ERR_OPTION for a metric, p or value that the settings of these names do not take; KNNG_ERR_DATA
- * for a line that is none, such a name, a p beside another metric than minkowski, a statistic that such a graph cannot
- * have, and marks that do not exist or contradict the statistics; KNNG_ERR_STATE for a graph whose version is known;
+ * for a line that is none, such a name, a text with a control character, a p beside another metric than minkowski, a value
+ * similarity beside a metric that has none, a self that the lists contradict, a statistic that such a graph cannot have, and marks that do not exist or contradict the statistics; KNNG_ERR_STATE for a graph whose version is known;
  * KNNG_ERR_ARGUMENT; KNNG_ERR_MEMORY. After a failure the graph is what it was. @since 0.9 */
 KNNG_API knng_status knng_graph_describe(knng_graph *g, const char *facts, const knng_matrix *ties,
                                          const knng_matrix *proof, knng_error *error);

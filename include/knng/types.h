@@ -93,8 +93,8 @@ enum {
  * header is fine: bytes that the library does not know must be 0 in input (else KNNG_ERR_UNSUPPORTED), and of an
  * output struct only the part that both know is written. knng_packed() describes packed host memory.
  *
- * Strides may be negative. Elements of an input may overlap, as in sliding windows; those of an output must not. If
- * both strides are 0, rows are packed. Otherwise neither may be 0 (KNNG_ERR_ARGUMENT), except the stride of a direction
+ * Strides may be negative. Elements of an input may overlap, as in sliding windows; those of an output must not, nor may outputs of
+ * one call share memory. If both strides are 0, rows are packed. Otherwise neither may be 0 (KNNG_ERR_ARGUMENT), except the stride of a direction
  * with one element, which is not looked at.
  *
  * A call works with a matrix after what is in `stream` when the call is made. It waits for that, never for a whole
@@ -139,8 +139,8 @@ typedef struct knng_control {
    * long as the call that reports. A stage that is over quickly may not be seen, and the last call for a stage may come
    * before its end. A nonzero result stops the call with KNNG_ERR_CANCELLED; progress is then not called again. */
   int32_t (*progress)(void *user, const char *stage, double done, double total);
-  /** Called with one line of text without a newline, which lasts until the callback returns; level: 0 information,
-   * 1 warning. Both callbacks must return: one that throws, jumps out of its frame or ends its thread ends the
+  /** Called with one line of text without a newline, which lasts until the callback returns; level: 1, a
+   * warning; 0 is kept for information, of which there is none yet. Both callbacks must return: one that throws, jumps out of its frame or ends its thread ends the
    * process. */
   void (*log)(void *user, int32_t level, const char *text);
   void *user;                   /**< first argument of both */
@@ -166,7 +166,7 @@ typedef struct knng_error {
   int64_t row;          /**< row at fault, or -1 */
   int64_t col;          /**< column at fault, or -1 */
   int64_t given;        /**< the number that was given; -1 also if it was no number */
-  int64_t limit;        /**< the limit that it broke: the nearest that would do where that is known; or -1 */
+  int64_t limit;        /**< the nearest number that would do; or -1 if there is none, or it is not known */
   char argument[32];    /**< name of the parameter at fault (or whose member is), or of the setting whose value is; or "" */
   char message[480];    /**< one line of UTF-8: the reason, then row and column, if there are any, counted from 0 */
   char reason[416];     /**< the same without row and column, for languages that count from 1 */

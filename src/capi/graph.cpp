@@ -57,6 +57,8 @@ knng_status knng_graph_shape(const knng_graph* g, int64_t* rows, int64_t* column
 knng_status knng_graph_view(const knng_graph* g, knng_matrix* ids, knng_matrix* values, knng_error* error) {
   return guard(error, [&](const FloatEnv&) {
     const Graph& graph = require(g, "g").graph;
+    if (ids && ids == values)
+      fail(KNNG_ERR_ARGUMENT, "values", "values: it is the struct that ids is, and can show one of them");
     if (graph.kept_on_device()) {
       show(ids, kept_ids(graph), "ids");
       return show(values, kept_values(graph), "values");
@@ -73,6 +75,7 @@ knng_status knng_graph_copy(const knng_graph* g, int32_t base, knng_matrix* ids,
     std::optional<OutputMatrix> of_ids, of_values;
     if (ids) of_ids.emplace(ids, "ids");
     if (values) of_values.emplace(values, "values");
+    if (ids && values) require_apart(of_ids->target(), "ids", of_values->target(), "values");
     require_copy(graph, base, of_ids ? &of_ids->target() : nullptr, of_values ? &of_values->target() : nullptr);
     if (of_ids && of_ids->target().on_host())
       copy_graph(g->with_lists(), base, &of_ids->target(), nullptr);

@@ -45,7 +45,8 @@ knng_status knng_option_get(int32_t i, knng_option* out, knng_error* error) {
   return guard(error, [&](const FloatEnv&) {
     require(out, "out");
     if (i < 0 || i >= kSettings)
-      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = kSettings}, "i=%d: there are %d settings", i, kSettings);
+      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = i < 0 ? 0 : kSettings - 1},
+           "i=%d: there are %d settings, numbered from 0", i, kSettings);
     const auto setting = static_cast<Setting>(i);
     const Option& o = option(setting);
     using Kind = Option::Kind;
@@ -61,7 +62,8 @@ knng_status knng_device_get(int32_t i, knng_device* out, knng_error* error) {
   return guard(error, [&](const FloatEnv&) {
     require(out, "out");
     if (i < 0 || i >= device_count())
-      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = device_count()}, "i=%d: there are %d devices", i, device_count());
+      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = i < 0 ? 0 : device_count() - 1},
+           "i=%d: there are %d devices, numbered from 0", i, device_count());
     write_struct(describe_device(i), out, offsetof(knng_device, memory), "out");
   });
 }
@@ -72,7 +74,8 @@ knng_status knng_metric_name(int32_t i, const char** name, const char** aliases,
     const auto all = metrics();
     const auto count = static_cast<int32_t>(all.size());
     if (i < 0 || i >= count)
-      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = count}, "i=%d: there are %d metrics", i, count);
+      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = i < 0 ? 0 : count - 1},
+           "i=%d: there are %d metrics, numbered from 0", i, count);
     const Metric& metric = all[static_cast<std::size_t>(i)];
     *name = metric.name;
     if (aliases) *aliases = metric.aliases;
@@ -87,7 +90,8 @@ knng_status knng_stat_name(int32_t i, const char** name, const char** doc, knng_
   return guard(error, [&](const FloatEnv&) {
     require(name, "name");
     if (i < 0 || i >= kStats)
-      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = kStats}, "i=%d: there are %d statistics", i, kStats);
+      fail(KNNG_ERR_RANGE, "i", {.given = i, .limit = i < 0 ? 0 : kStats - 1},
+           "i=%d: there are %d statistics, numbered from 0", i, kStats);
     const StatInfo& info = stat_table()[static_cast<std::size_t>(i)];
     *name = info.name;
     if (doc) *doc = info.doc;

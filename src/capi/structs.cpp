@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "backend/memory.h"
 #include "core/checked.h"
@@ -50,14 +51,19 @@ BasicMatrixView<Byte> checked_view(const knng_matrix& m, const char* argument) {
          "%s: row_stride=%lld and col_stride=%lld: both are 0 for packed rows, or none of them is", argument,
          static_cast<long long>(m.row_stride), static_cast<long long>(m.col_stride));
   }
-  if (view.row_stride == std::numeric_limits<std::int64_t>::min() ||
-      view.col_stride == std::numeric_limits<std::int64_t>::min())
-    fail(KNNG_ERR_RANGE, argument, "%s: row_stride=%lld, col_stride=%lld: a stride is out of range", argument,
-         static_cast<long long>(view.row_stride), static_cast<long long>(view.col_stride));
-  const std::int64_t extent =
-      checked_add(checked_mul(m.rows, view.row_stride < 0 ? -view.row_stride : view.row_stride, argument),
-                  checked_mul(m.cols, view.col_stride < 0 ? -view.col_stride : view.col_stride, argument), argument);
-  checked_mul(extent, bytes, argument);
+  // Bytes that so many elements so far apart reach over.
+  const auto reach_over = [&](const char* count_name, std::int64_t count, const char* stride_name,
+                              std::int64_t stride) {
+    std::int64_t size, reach;
+    if (stride == std::numeric_limits<std::int64_t>::min() ||
+        __builtin_mul_overflow(count, std::int64_t{bytes}, &size) ||
+        __builtin_mul_overflow(size, std::abs(stride), &reach))
+      fail(KNNG_ERR_RANGE, argument, {.given = stride}, "%s: %s=%lld with %s=%lld: more bytes than fit 63 bits",
+           argument, count_name, static_cast<long long>(count), stride_name, static_cast<long long>(stride));
+    return reach;
+  };
+  checked_add(reach_over("rows", m.rows, "row_stride", view.row_stride),
+              reach_over("cols", m.cols, "col_stride", view.col_stride), argument);
   const auto reach = [&](std::int64_t count, std::int64_t stride) { return (count - 1) * stride * bytes; };
   const std::int64_t rows_reach = reach(m.rows, view.row_stride), cols_reach = reach(m.cols, view.col_stride);
   const auto* const data = static_cast<const std::byte*>(m.data);
@@ -85,6 +91,14 @@ MutableMatrixView writable(const knng_matrix* m, const char* argument) {
   return view;
 }
 
+// Lowest byte, and the one behind the highest.
+std::pair<const std::byte*, const std::byte*> range_of(const MutableMatrixView& m) {
+  const std::int64_t bytes = find_dtype(m.dtype)->bytes;
+  const std::int64_t rows = (m.rows - 1) * m.row_stride * bytes, cols = (m.cols - 1) * m.col_stride * bytes;
+  return {m.data + std::min<std::int64_t>(rows, 0) + std::min<std::int64_t>(cols, 0),
+          m.data + std::max<std::int64_t>(rows, 0) + std::max<std::int64_t>(cols, 0) + bytes};
+}
+
 // Packed host memory for what a matrix in memory of a device has in it; none for the host's.
 template <class View>
 Buffer<std::byte> host_memory_for(const View& m, const char* argument) {
@@ -93,6 +107,18 @@ Buffer<std::byte> host_memory_for(const View& m, const char* argument) {
 }
 
 }  // namespace
+
+void require_apart(const MutableMatrixView& a, const char* a_name, const MutableMatrixView& b, const char* b_name) {
+  const auto [a_first, a_end] = range_of(a);
+  const auto [b_first, b_end] = range_of(b);
+  const auto fills = [](const MutableMatrixView& m, const std::byte* first, const std::byte* end) {
+    return end - first == m.rows * m.cols * find_dtype(m.dtype)->bytes;
+  };
+  // Matrices with gaps may lie in each other's, as the members of records do.
+  const bool both_fill = fills(a, a_first, a_end) && fills(b, b_first, b_end);
+  if (a.data == b.data || (both_fill && a_first < b_end && b_first < a_end))
+    fail(KNNG_ERR_ARGUMENT, b_name, "%s: it shares memory with %s, and both are written", b_name, a_name);
+}
 
 Input::Input(const knng_matrix* m, const char* argument)
     : view_(readable(m, argument)), copy_(host_memory_for(view_, argument)) {

@@ -111,6 +111,9 @@ class OutputMatrix {
   const char* argument_;
 };
 
+// Two outputs of one call: refused where they share memory for certain.
+void require_apart(const MutableMatrixView& a, const char* a_name, const MutableMatrixView& b, const char* b_name);
+
 // Rows of a data set, wherever they are: the dimension is in range.
 MatrixView readable_rows(const knng_matrix& m, const char* argument);
 

@@ -15,8 +15,11 @@ std::string plain(std::string_view word) {
   return text;
 }
 
+}  // namespace
+
 // Optimal string alignment: of the table of edits between all beginnings three rows are kept.
 std::size_t edits(std::string_view a, std::string_view b) {
+  if (std::max(a.size(), b.size()) > kLongest) return std::max(a.size(), b.size());
   std::array<std::array<std::size_t, kLongest + 1>, 3> rows{};
   for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -29,8 +32,6 @@ std::size_t edits(std::string_view a, std::string_view b) {
   }
   return rows[a.size() % 3][b.size()];
 }
-
-}  // namespace
 
 std::string did_you_mean(std::string_view given, std::string_view list) {
   constexpr std::size_t kEnough = 3;  // letters by which a word, or its beginning, is known

@@ -1,6 +1,7 @@
 // The word that somebody may have meant, for messages of what is refused. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,8 @@ namespace libknng {
 // away from `given` (a letter more, less or another, two neighbours swapped); "" if none is near. Capitals count as
 // small letters, and - as _.
 std::string did_you_mean(std::string_view given, std::string_view list);
+
+// How many such edits make one word of the other; of words of more than 64 letters, so many as the longer has.
+std::size_t edits(std::string_view a, std::string_view b);
 
 }  // namespace libknng

@@ -37,7 +37,8 @@ void fill_lists(const Request& request, const Task& task, const TaskPlan& plan, 
       {rows, columns, task.metric, plan.grid, team, request.admission, plan.selector}, lists, budget, monitor);
   if (counts.violations > 0)
     fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = counts.violations},
-         "%lld keys lay outside their proved bounds: please report this with the data",
+         "%lld keys lay outside their proved bounds: unless rows changed after they were borrowed, please report this "
+         "with the data",
          static_cast<long long>(counts.violations));
   graph.stats[Stat::seconds_tile] = watch.lap();
 

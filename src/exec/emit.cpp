@@ -80,9 +80,13 @@ void refuse_large_value(const Task& task, std::int64_t row, const Neighbour* lis
   if (at < 0)
     fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col}, "the row itself: its value does not fit %s",
          wide ? "fp64" : "fp32; set value_type=f64");
-  if (wide)
+  if (wide && task.metric.term == Term::power_difference)
     fail(KNNG_ERR_RANGE, "p", {.row = row, .col = col}, "with p=%g the distance of a neighbour overflows fp64",
          task.metric.p);
+  // Rows whose distances overflow are refused when they are prepared.
+  if (wide || (list && !std::isfinite(list[at].key)))
+    fail(KNNG_ERR_DATA, "", {.row = row, .col = col},
+         "the distance of a neighbour is not finite: rows have changed after they were borrowed");
   char value[32] = "its value";
   if (list) std::snprintf(value, sizeof value, "%g", reported_value(task.metric, list[at].key, task.similarity));
   fail(KNNG_ERR_RANGE, "value_type", {.row = row, .col = col}, "a neighbour: %s does not fit fp32; set value_type=f64",

@@ -197,8 +197,9 @@ void require_k(const Dataset& data, std::int64_t k, bool query, bool left_out) {
     fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = 1}, "k=%lld must be at least 1", static_cast<long long>(k));
   const std::int64_t others = query && !left_out ? n : n - 1;
   if (k > others)
-    fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = others}, "k=%lld%s needs at least %llu rows, the data set has %lld",
-         static_cast<long long>(k), query && left_out ? " with leave_out" : "",
+    fail(KNNG_ERR_RANGE, "k", {.given = k, .limit = others > 0 ? others : -1},
+         "k=%lld%s needs at least %llu rows, the data set has %lld", static_cast<long long>(k),
+         query && left_out ? " with leave_out" : "",
          static_cast<unsigned long long>(k) + static_cast<unsigned long long>(n - others), static_cast<long long>(n));
 }
 

@@ -75,7 +75,7 @@ void graph_rows(const Graph& g, std::string_view what, const MutableMatrixView& 
     }
     known.append(known.empty() ? "" : ", ").append(r.name);
   }
-  fail(KNNG_ERR_OPTION, "what", "unknown what '%.*s'; there are %s%s",
+  fail(KNNG_ERR_OPTION, "what", "what=%.*s is no number of a row; there are %s%s",
        static_cast<int>(std::min<std::size_t>(what.size(), 40)), what.data(), known.c_str(),
        did_you_mean(what, known).c_str());
 }

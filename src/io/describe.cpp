@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/nearest_word.h"
 #include "io/graph_facts.h"
 #include "metric/metric.h"
 #include "options/options.h"
@@ -74,8 +76,19 @@ void make_settings_of(GraphText& text) {
   if (text.metric == "minkowski" && (text.p.empty() || text.p == "auto")) text.p = std::string("2");
 }
 
-// Names that are not known are of a later version. One that lacks what stands before it is known.
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  for (const GraphTextField& field : graph_texts()) names.push_back(std::string("text.") + field.name);
+  for (const StatInfo& stat : stat_table()) names.push_back(std::string("stat.") + stat.name);
+  return names;
+}
+
+// Names that are not known are of a later version, but for mistakes: those that lack what stands before a known one,
+// and those that are one edit away from it.
 std::string objection_to_names(std::string_view facts) {
+  if (std::any_of(facts.begin(), facts.end(), [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7f; }))
+    return "a line of its facts has a control character";
+  const std::vector<std::string> known = known_names();
   while (!facts.empty()) {
     const std::string_view name = facts.substr(0, facts.find_first_of("=\n"));
     const auto lacks = [&](const char* before) {
@@ -85,6 +98,9 @@ std::string objection_to_names(std::string_view facts) {
       if (name == field.name) return lacks("text.");
     for (const StatInfo& stat : stat_table())
       if (name == stat.name && name != "columns") return lacks("stat.");
+    for (const std::string& meant : known)
+      if (edits(name, meant) == 1)
+        return "its fact " + std::string(name) + " is not known: did you mean " + meant + "?";
     facts.remove_prefix(std::min(facts.find('\n'), facts.size() - 1) + 1);
   }
   return "";
@@ -105,7 +121,8 @@ Objection objection_to(const Graph& stated, const Graph& g) {
 void describe_graph(Graph& g, const char* facts, const MatrixView* ties, const MatrixView* proof) {
   if (g.text.version != "unknown")
     fail(KNNG_ERR_STATE, "g",
-         "g: only a graph that was imported, and not yet said to be of a version, can be described");
+         "g was made by version %s: only an imported graph whose text \"version\" is \"unknown\" can be described",
+         g.text.version.c_str());
   Graph stated;
   stated.rows = g.rows;
   stated.columns = g.columns;

@@ -235,9 +235,12 @@ Objection graph_objection(const Graph& g, const Work& work) {
   if (g.square && g.rows != g.columns) return {"it is marked square, but has other counts of rows and columns"};
   if (g.self_first && (!g.square || g.width < 2)) return {"it is marked self_first, which it cannot be"};
   for (int i = 0; i < kStats; ++i)
-    if (const auto s = static_cast<Stat>(i); !possible(s, g))
+    if (const auto s = static_cast<Stat>(i); !possible(s, g)) {
+      const Range range = range_of(s, g);
       return {std::string("its statistic ") + stat_table()[static_cast<std::size_t>(i)].name + "=" +
-              number_text(g.stats[s]) + " is none that such a graph can have"};
+              number_text(g.stats[s]) + " is none that such a graph can have: " + (range.whole ? "whole " : "") +
+              "numbers from " + number_text(range.least) + " to " + number_text(range.most) + " are"};
+    }
   if (std::string text = objection_to_texts(g); !text.empty()) return {std::move(text)};
   work.begin("check", g.rows);
   Buffer<std::int64_t> scratch(g.width, work.budget);

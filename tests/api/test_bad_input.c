@@ -37,6 +37,54 @@ static int teardown(void** state) {
   return 0;
 }
 
+/* What is written must not share memory; members of records lie between each other and do not. */
+static void outputs_apart(void** state) {
+  const fixture* f = *state;
+  enum { kEntries = 40 * 6 };
+  knng_matrix both;
+  both.struct_size = sizeof both;
+  EXPECT_ERROR(knng_graph_view(f->g, &both, &both, &reported), KNNG_ERR_ARGUMENT,
+               "values: it is the struct that ids is");
+  int64_t memory[2 * kEntries];
+  for (int64_t apart = 0; apart <= kEntries; apart += kEntries / 4) {
+    memset(memory, 0x5a, sizeof memory);
+    knng_matrix ids = knng_packed(KNNG_I64, 40, 6, memory), values = knng_packed(KNNG_F64, 40, 6, memory + apart);
+    if (apart < kEntries) {
+      EXPECT_ERROR(knng_graph_copy(f->g, 0, &ids, &values, &reported), KNNG_ERR_ARGUMENT, "values", "memory with ids");
+      for (int i = 0; i < 2 * kEntries; ++i) assert_int_equal(memory[i], 0x5a5a5a5a5a5a5a5a);
+    } else {
+      expect_ok(knng_graph_copy(f->g, 0, &ids, &values, NULL), "one behind the other");
+    }
+  }
+  int64_t records[2 * kEntries];
+  knng_matrix ids = knng_packed(KNNG_I64, 40, 6, records), values = knng_packed(KNNG_F64, 40, 6, records + 1);
+  ids.row_stride = values.row_stride = 12;
+  ids.col_stride = values.col_stride = 2;
+  expect_ok(knng_graph_copy(f->g, 0, &ids, &values, NULL), "records");
+  for (int i = 0; i < kEntries; ++i)
+    assert_true(records[2 * i] == memory[i] && records[2 * i + 1] == memory[kEntries + i]);
+}
+
+/* Rows that become NaN after knng_borrow() break the contract; what is said then does not lead elsewhere. */
+static void rows_that_changed(void** state) {
+  (void)state;
+  static const char* const metrics_[] = {"euclidean", "manhattan", "cosine"};
+  for (size_t m = 0; m < sizeof metrics_ / sizeof *metrics_; ++m)
+    for (int wide = 0; wide < 2; ++wide) {
+      test_rows rows = rows_positive(KNNG_F32, 60, 8, 77);
+      knng* h = HANDLE(NULL, "device", "cpu", "metric", metrics_[m], "value_type", wide ? "f64" : "f32");
+      const knng_matrix borrowed = matrix_of(&rows);
+      expect_ok(knng_borrow(h, &borrowed, NULL, NULL), "borrow");
+      ((float*)rows.data)[38 * 8 + 5] = NAN;
+      knng_graph* g = NULL;
+      const knng_status status = knng_build(h, 59, NULL, &g, &reported);
+      assert_true(status == KNNG_ERR_DATA && strstr(reported.message, "rows have changed after they were borrowed"));
+      assert_null(g);
+      knng_destroy(h);
+      rows_free(&rows);
+    }
+}
+
 static void null_pointers(void** state) {
   const fixture* f = *state;
   unsigned char bytes[40];
@@ -399,6 +447,8 @@ static void words(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(outputs_apart),
+      cmocka_unit_test(rows_that_changed),
       cmocka_unit_test(null_pointers),
       cmocka_unit_test(matrices),
       cmocka_unit_test(not_finite),
