@@ -37,7 +37,7 @@ static void the_table_is_complete(void** state) {
   }
   assert_int_equal(option_at(count, &o), KNNG_ERR_RANGE);
   const knng_error e = reported;
-  assert_int_equal(e.limit, count);
+  assert_int_equal(e.limit, count - 1);
   assert_int_equal(option_at(-1, &o), KNNG_ERR_RANGE);
   assert_int_equal(knng_option_get(0, NULL, NULL), KNNG_ERR_ARGUMENT);
 }
