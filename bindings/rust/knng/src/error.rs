@@ -1,8 +1,8 @@
-//! Why a call failed. Knows the C struct, and nothing of calls.
+//! Why a call failed. Knows the C struct, and nothing of what is called.
 
-use crate::text;
 use knng_sys as sys;
 use std::fmt;
+use std::os::raw::c_char;
 
 /// The result of a call that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -161,11 +161,17 @@ impl Error {
             col: raw.col,
             given: raw.given,
             limit: raw.limit,
-            argument: text::of_array(&raw.argument),
-            message: text::of_array(&raw.message),
-            reason: text::of_array(&raw.reason),
+            argument: text_of_array(&raw.argument),
+            message: text_of_array(&raw.message),
+            reason: text_of_array(&raw.reason),
         }))
     }
+}
+
+/// Text from an array in a struct.
+pub(crate) fn text_of_array(array: &[c_char]) -> String {
+    let bytes: Vec<u8> = array.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Makes a call with an error for it to fill in, if the library is one that the declarations hold for: before 1.0 a minor
