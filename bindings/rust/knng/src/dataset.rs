@@ -210,7 +210,7 @@ impl<'a> Dataset<'a> {
     /// with the known ones.
     pub fn file_text(&self, file: usize, name: &str) -> Result<String> {
         let name = text::to_c("name", name)?;
-        let file = i32::try_from(file).unwrap_or(i32::MAX);
+        let file = i32::try_from(file).map_err(|_| Error::too_large("file", file, i32::MAX.into()))?;
         text::of_buffer(|buffer, capacity, needed, error| unsafe {
             sys::knng_file_text(self.raw, file, name.as_ptr(), buffer, capacity, needed, error)
         })
@@ -258,8 +258,9 @@ impl<'a> Dataset<'a> {
                 return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", 0, 1, "count=0 must be at least 1".to_string()));
             }
             let message = format!("{count} rows from row {first} on: the data set has {rows}");
-            let given = to_i64(first.saturating_add(count));
-            return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", given, to_i64(rows), message));
+            let given = i64::try_from(count).unwrap_or(-1);
+            let limit = rows.checked_sub(first).filter(|&left| left > 0).map_or(-1, |left| left as i64);
+            return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", given, limit, message));
         }
         let mut numbers = vec![T::default(); count * columns];
         self.read_to(first, RowsMut::new(&mut numbers, columns)?)?;
@@ -270,7 +271,8 @@ impl<'a> Dataset<'a> {
     /// # Errors
     /// As [`read`](Self::read). On failure the memory may be partly written.
     pub fn read_to(&self, first: usize, mut to: RowsMut<'_>) -> Result<()> {
-        call(|error| unsafe { sys::knng_read(self.raw, to_i64(first), to.raw_mut(), error) })
+        let first = to_i64("first", first)?;
+        call(|error| unsafe { sys::knng_read(self.raw, first, to.raw_mut(), error) })
     }
 
     /// Plans a build (`queries` 0) or a query without running it.
@@ -288,8 +290,8 @@ impl<'a> Dataset<'a> {
     /// # }
     /// ```
     pub fn estimate(&self, queries: usize, k: usize) -> Result<Plan> {
-        let mut plan = Plan::empty();
-        call(|error| unsafe { sys::knng_estimate(self.raw, to_i64(queries), to_i64(k), &mut plan, error) })?;
+        let (queries, k, mut plan) = (to_i64("queries", queries)?, to_i64("k", k)?, Plan::empty());
+        call(|error| unsafe { sys::knng_estimate(self.raw, queries, k, &mut plan, error) })?;
         Ok(Plan::from_raw(&plan))
     }
 
@@ -308,9 +310,8 @@ impl<'a> Dataset<'a> {
     /// # Errors
     /// As [`build`](Self::build); [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn build_with(&self, k: usize, control: &mut Control<'_>) -> Result<Graph> {
-        Graph::made(|out| {
-            control.call(|control, error| unsafe { sys::knng_build(self.raw, to_i64(k), control, out, error) })
-        })
+        let k = to_i64("k", k)?;
+        Graph::made(|out| control.call(|control, error| unsafe { sys::knng_build(self.raw, k, control, out, error) }))
     }
 
     /// Finds, for every query row, its `k` nearest rows of the data set. A row that equals the query is found like any
@@ -343,11 +344,12 @@ impl<'a> Dataset<'a> {
         leave_out: Option<&[i64]>,
         control: &mut Control<'_>,
     ) -> Result<Graph> {
+        let k = to_i64("k", k)?;
         let leave_out = leave_out.map(|ids| Rows::new(ids, 1)).transpose()?;
         let left_out = leave_out.as_ref().map_or(ptr::null(), |ids| ids.raw() as *const _);
         Graph::made(|out| {
             control.call(|control, error| unsafe {
-                sys::knng_query(self.raw, queries.raw(), left_out, 0, to_i64(k), control, out, error)
+                sys::knng_query(self.raw, queries.raw(), left_out, 0, k, control, out, error)
             })
         })
     }
@@ -356,23 +358,23 @@ impl<'a> Dataset<'a> {
     /// # Errors
     /// As [`query`](Self::query) and [`add_file`](Self::add_file).
     pub fn query_file(&self, path: impl AsRef<Path>, k: usize, control: &mut Control<'_>) -> Result<Graph> {
-        let path = text::path_to_c(path.as_ref())?;
+        let (path, k) = (text::path_to_c(path.as_ref())?, to_i64("k", k)?);
         Graph::made(|out| {
             control.call(|control, error| unsafe {
-                sys::knng_query_file(self.raw, path.as_ptr(), to_i64(k), control, out, error)
+                sys::knng_query_file(self.raw, path.as_ptr(), k, control, out, error)
             })
         })
     }
 
     /// Compares a graph of all rows, whoever made it, with the definition: ids and bits, under the settings `metric`,
-    /// `p`, `self` and `value`. Looks at `sample` rows, spread evenly, or at all of them (0). Returns the first row that
-    /// differs, if one does.
+    /// `p`, `self` and `value`. Looks at `sample` rows, spread evenly; 0, or more than there are, stands for all. Returns
+    /// the first row that differs, if one does.
     /// # Errors
     /// [`Argument`](crate::ErrorKind::Argument) for a graph of another shape; others as [`build`](Self::build).
     pub fn check(&self, graph: &Graph, sample: usize, control: &mut Control<'_>) -> Result<Option<usize>> {
-        let mut first_wrong = -1;
+        let (sample, mut first_wrong) = (to_i64("sample", sample.min(graph.rows()))?, -1);
         control.call(|control, error| unsafe {
-            sys::knng_check(self.raw, graph.raw(), to_i64(sample), control, &mut first_wrong, error)
+            sys::knng_check(self.raw, graph.raw(), sample, control, &mut first_wrong, error)
         })?;
         Ok(usize::try_from(first_wrong).ok())
     }

@@ -130,7 +130,7 @@ impl Error {
         usize::try_from(self.0.col).ok()
     }
 
-    /// The number that was given. -1 is the same as none.
+    /// The number that was given. -1 is the same as none, and so is one that `i64` does not hold, which the message has.
     pub fn given(&self) -> Option<i64> {
         Some(self.0.given).filter(|&number| number != -1)
     }
@@ -152,6 +152,13 @@ impl Error {
             reason: message.clone(),
             message,
         }))
+    }
+
+    /// A number for which C's type has no room: the library cannot be told it, and so cannot name it.
+    pub(crate) fn too_large(argument: &str, given: usize, largest: i64) -> Self {
+        let message = format!("{argument}={given} must be at most {largest}");
+        let given = i64::try_from(given).unwrap_or(-1);
+        Error::refused(sys::KNNG_ERR_RANGE, argument, given, largest, message)
     }
 
     fn from_raw(code: i32, raw: &sys::knng_error) -> Self {

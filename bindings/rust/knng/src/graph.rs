@@ -78,9 +78,10 @@ impl Graph {
     /// [`Data`](ErrorKind::Data) for an id that is out of range or repeated, with row and column.
     pub fn import(ids: Rows<'_>, values: Option<Rows<'_>>, base: i32, columns: usize, same_points: bool) -> Result<Self> {
         let values = values.as_ref().map_or(ptr::null(), |values| values.raw() as *const _);
+        let columns = to_i64("columns", columns)?;
         Graph::made(|out| {
             call(|error| unsafe {
-                sys::knng_graph_import(out, ids.raw(), values, base, to_i64(columns), same_points.into(), error)
+                sys::knng_graph_import(out, ids.raw(), values, base, columns, same_points.into(), error)
             })
         })
     }

@@ -74,11 +74,54 @@ fn k() {
     assert_eq!((error.row(), error.column()), (None, None));
     is(error, ErrorKind::Range, &["k=50 needs at least 51 rows, the data set has 40"]);
     for k in [0, 40, usize::MAX] {
-        is(data.build(k).unwrap_err(), ErrorKind::Range, &["k="]);
+        is(data.build(k).unwrap_err(), ErrorKind::Range, &[&format!("k={k} ")]);
         assert!(data.estimate(0, k).is_err());
     }
     assert!(data.query(Rows::new(&[0.0_f32], 1).unwrap(), 40).is_ok());
     is(data.query(Rows::new(&[0.0_f32], 1).unwrap(), 41).unwrap_err(), ErrorKind::Range, &["41", "40"]);
+}
+
+/// The message names the number, and no other that the caller might have given.
+fn is_too_large(error: Error, argument: &str, given: usize, limit: i64) {
+    let numbers = (error.argument(), error.given(), error.limit());
+    assert_eq!(numbers, (argument, i64::try_from(given).ok(), Some(limit)), "{error}");
+    is(error, ErrorKind::Range, &[&format!("{argument}={given} must be at most {limit}")]);
+}
+
+#[test]
+fn numbers_that_c_has_no_room_for() {
+    let (data, most) = (line(4), usize::MAX);
+    let ask = Rows::new(&[0.0_f32], 1).unwrap();
+    is_too_large(data.build(most).unwrap_err(), "k", most, i64::MAX);
+    is_too_large(data.query(ask, most).unwrap_err(), "k", most, i64::MAX);
+    is_too_large(data.query_file("none.npy", most, &mut Control::new()).unwrap_err(), "k", most, i64::MAX);
+    is_too_large(data.estimate(0, most).unwrap_err(), "k", most, i64::MAX);
+    is_too_large(data.estimate(most, 1).unwrap_err(), "queries", most, i64::MAX);
+    is_too_large(data.read_to(most, RowsMut::new(&mut [0.0_f32], 1).unwrap()).unwrap_err(), "first", most, i64::MAX);
+    for file in [1 << 31, most] {
+        is_too_large(data.file_text(file, "file").unwrap_err(), "file", file, i32::MAX.into());
+    }
+    is_too_large(Graph::import(ask, None, 0, most, false).unwrap_err(), "columns", most, i64::MAX);
+    is_too_large(Rows::new::<f32>(&[], most).unwrap_err(), "columns", most, i64::MAX);
+    is_too_large(RowsMut::new::<f32>(&mut [], most).unwrap_err(), "columns", most, i64::MAX);
+    is_too_large(Rows::column_major::<f32>(&[], most, 0).unwrap_err(), "rows", most, i64::MAX);
+    is_too_large(Rows::strided(&[0.0_f32], 0, most, 1, 0, 1).unwrap_err(), "rows", most, i64::MAX);
+    assert_eq!(data.check(&data.build(1).unwrap(), most, &mut Control::new()).unwrap(), None); // all rows
+}
+
+#[test]
+fn limits_would_do() {
+    let limit = |error: Error| (error.given(), error.limit());
+    // 4 numbers would do as well as 6.
+    assert_eq!(limit(Rows::new(&[0_u8; 5], 2).unwrap_err()), (Some(5), None));
+    assert_eq!(limit(RowsMut::new(&mut [0_u8; 5], 7).unwrap_err()), (Some(5), None));
+    assert_eq!(limit(Rows::column_major(&[0_u8; 7], 2, 3).unwrap_err()), (Some(7), Some(6)));
+    assert_eq!(limit(Rows::column_major(&[0_u8; 7], usize::MAX, 3).unwrap_err()), (Some(7), None));
+    assert_eq!(limit(Rows::strided(&[0_u8; 7], 0, 4, 2, 2, 1).unwrap_err()), (Some(7), Some(6)));
+    assert_eq!(limit(Rows::strided(&[0_u8; 7], 0, 2, 2, -2, 1).unwrap_err()), (Some(-2), Some(0)));
+    let read = |first, count| limit(line(4).read::<f32>(first, count).unwrap_err());
+    assert_eq!((read(3, 2), read(0, 5), read(4, 1)), ((Some(2), Some(1)), (Some(5), Some(4)), (Some(1), None)));
+    assert_eq!(read(1, usize::MAX), (None, Some(3)));
 }
 
 #[test]
@@ -207,7 +250,6 @@ fn files() {
     assert!(text("file").ends_with("table.csv") && text("matrix").is_empty());
     assert_eq!((text("header"), text("row_names"), text("separator")), ("yes".into(), "yes".into(), "semicolons".into()));
     is(data.file_text(1, "file").unwrap_err(), ErrorKind::Range, &["i=1", "0 to 0"]);
-    is(data.file_text(usize::MAX, "file").unwrap_err(), ErrorKind::Range, &["i=2147483647"]);
     is(data.file_text(0, "matrixes").unwrap_err(), ErrorKind::Option, &["matrixes", "matrix"]);
     is(line(3).file_text(0, "file").unwrap_err(), ErrorKind::Range, &["no rows were added from a file"]);
     std::fs::remove_dir_all(&folder).unwrap();
