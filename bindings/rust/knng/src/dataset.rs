@@ -89,7 +89,7 @@ impl<'a> Dataset<'a> {
     /// As [`new`](Self::new) and [`add_file`](Self::add_file).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let mut data = Dataset::new()?;
-        data.add_file(path, &mut Control::new())?;
+        data.add_file(path)?;
         Ok(data)
     }
 
@@ -195,8 +195,15 @@ impl<'a> Dataset<'a> {
     /// Adds all rows of a file: `.npy`, `.csv`, `.h5`, IDX, `.fvecs`, `.fbin` and others, by its name.
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io), [`Format`](crate::ErrorKind::Format), [`Unsupported`](crate::ErrorKind::Unsupported),
-    /// [`Cancelled`](crate::ErrorKind::Cancelled), and as [`add_rows`](Self::add_rows).
-    pub fn add_file(&mut self, path: impl AsRef<Path>, control: &mut Control<'_>) -> Result<&mut Self> {
+    /// and as [`add_rows`](Self::add_rows).
+    pub fn add_file(&mut self, path: impl AsRef<Path>) -> Result<&mut Self> {
+        self.add_file_with(path, &mut Control::new())
+    }
+
+    /// [`add_file`](Self::add_file) with progress, log and stop.
+    /// # Errors
+    /// As [`add_file`](Self::add_file); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn add_file_with(&mut self, path: impl AsRef<Path>, control: &mut Control<'_>) -> Result<&mut Self> {
         let path = text::path_to_c(path.as_ref())?;
         control.call(|control, error| unsafe { sys::knng_add_file(self.raw, path.as_ptr(), control, error) })?;
         Ok(self)
@@ -329,24 +336,55 @@ impl<'a> Dataset<'a> {
     /// # }
     /// ```
     pub fn query(&self, queries: Rows<'_>, k: usize) -> Result<Graph> {
-        self.query_with(queries, k, None, &mut Control::new())
+        self.query_with(queries, k, &mut Control::new())
     }
 
-    /// [`query`](Self::query) with progress, log and stop, and with a row for each query that is left out of its
-    /// neighbours: its id, or -1 for none.
+    /// [`query`](Self::query) with progress, log and stop.
     /// # Errors
-    /// As [`query`](Self::query); [`Cancelled`](crate::ErrorKind::Cancelled); [`Argument`](crate::ErrorKind::Argument) for
-    /// another number of ids than of queries, [`Range`](crate::ErrorKind::Range) for an id that no row has.
-    pub fn query_with(
+    /// As [`query`](Self::query); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn query_with(&self, queries: Rows<'_>, k: usize, control: &mut Control<'_>) -> Result<Graph> {
+        self.ask(queries, k, ptr::null(), control)
+    }
+
+    /// [`query`](Self::query) with a row for each query that is left out of its neighbours: its id, or -1 for none.
+    /// # Errors
+    /// As [`query`](Self::query); [`Argument`](crate::ErrorKind::Argument) for another number of ids than of queries,
+    /// [`Range`](crate::ErrorKind::Range) for an id that no row has.
+    ///
+    /// ```
+    /// # use knng::{Dataset, Rows};
+    /// # fn main() -> Result<(), knng::Error> {
+    /// let data = Dataset::from_owned(vec![0.0_f32, 1.0, 2.0, 5.0], 1)?;
+    /// let graph = data.query_leaving_out(Rows::new(&[5.0_f32], 1)?, 2, &[3])?; // row 3 shall not find itself
+    /// assert_eq!(graph.ids(), [2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn query_leaving_out(&self, queries: Rows<'_>, k: usize, left_out: &[i64]) -> Result<Graph> {
+        self.query_leaving_out_with(queries, k, left_out, &mut Control::new())
+    }
+
+    /// [`query_leaving_out`](Self::query_leaving_out) with progress, log and stop.
+    /// # Errors
+    /// As [`query_leaving_out`](Self::query_leaving_out); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn query_leaving_out_with(
         &self,
         queries: Rows<'_>,
         k: usize,
-        leave_out: Option<&[i64]>,
+        left_out: &[i64],
+        control: &mut Control<'_>,
+    ) -> Result<Graph> {
+        self.ask(queries, k, Rows::new(left_out, 1)?.raw(), control)
+    }
+
+    fn ask(
+        &self,
+        queries: Rows<'_>,
+        k: usize,
+        left_out: *const sys::knng_matrix,
         control: &mut Control<'_>,
     ) -> Result<Graph> {
         let k = to_i64("k", k)?;
-        let leave_out = leave_out.map(|ids| Rows::new(ids, 1)).transpose()?;
-        let left_out = leave_out.as_ref().map_or(ptr::null(), |ids| ids.raw() as *const _);
         Graph::made(|out| {
             control.call(|control, error| unsafe {
                 sys::knng_query(self.raw, queries.raw(), left_out, 0, k, control, out, error)
@@ -357,7 +395,14 @@ impl<'a> Dataset<'a> {
     /// [`query`](Self::query) with the query rows read from a file.
     /// # Errors
     /// As [`query`](Self::query) and [`add_file`](Self::add_file).
-    pub fn query_file(&self, path: impl AsRef<Path>, k: usize, control: &mut Control<'_>) -> Result<Graph> {
+    pub fn query_file(&self, path: impl AsRef<Path>, k: usize) -> Result<Graph> {
+        self.query_file_with(path, k, &mut Control::new())
+    }
+
+    /// [`query_file`](Self::query_file) with progress, log and stop.
+    /// # Errors
+    /// As [`query_file`](Self::query_file); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn query_file_with(&self, path: impl AsRef<Path>, k: usize, control: &mut Control<'_>) -> Result<Graph> {
         let (path, k) = (text::path_to_c(path.as_ref())?, to_i64("k", k)?);
         Graph::made(|out| {
             control.call(|control, error| unsafe {
@@ -371,7 +416,15 @@ impl<'a> Dataset<'a> {
     /// the first row that differs, if one does.
     /// # Errors
     /// [`Argument`](crate::ErrorKind::Argument) for a graph of another shape; others as [`build`](Self::build).
-    pub fn check(&self, graph: &Graph, sample: usize, control: &mut Control<'_>) -> Result<Option<usize>> {
+    pub fn check(&self, graph: &Graph, sample: usize) -> Result<Option<usize>> {
+        self.check_with(graph, sample, &mut Control::new())
+    }
+
+    /// [`check`](Self::check) with progress, log and stop. The log says how many rows differ, and how the first one does;
+    /// it warns of a graph that was made with other settings.
+    /// # Errors
+    /// As [`check`](Self::check); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn check_with(&self, graph: &Graph, sample: usize, control: &mut Control<'_>) -> Result<Option<usize>> {
         let (sample, mut first_wrong) = (to_i64("sample", sample.min(graph.rows()))?, -1);
         control.call(|control, error| unsafe {
             sys::knng_check(self.raw, graph.raw(), sample, control, &mut first_wrong, error)

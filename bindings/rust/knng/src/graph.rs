@@ -9,6 +9,7 @@ use crate::sparse::Sparse;
 use crate::text;
 use knng_sys as sys;
 use std::fmt;
+use std::os::raw::c_char;
 use std::path::Path;
 use std::ptr;
 
@@ -132,16 +133,33 @@ impl Graph {
     /// [`Range`](ErrorKind::Range) for what a format cannot hold;
     /// [`Unsupported`](ErrorKind::Unsupported) with what to install.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.save_with(path, None, &mut Control::new())
+        self.save_with(path, &mut Control::new())
     }
 
-    /// [`save`](Self::save) in the named format, with progress, stop and a limit of memory.
+    /// [`save`](Self::save) with progress, stop and a limit of memory.
     /// # Errors
     /// As [`save`](Self::save); [`Cancelled`](ErrorKind::Cancelled), [`Budget`](ErrorKind::Budget).
-    pub fn save_with(&self, path: impl AsRef<Path>, format: Option<&str>, control: &mut Control<'_>) -> Result<()> {
-        let path = text::path_to_c(path.as_ref())?;
-        let format = format.map(|format| text::to_c("format", format)).transpose()?;
-        let format = format.as_ref().map_or(ptr::null(), |format| format.as_ptr());
+    pub fn save_with(&self, path: impl AsRef<Path>, control: &mut Control<'_>) -> Result<()> {
+        self.write(path.as_ref(), ptr::null(), control)
+    }
+
+    /// [`save`](Self::save) in a format that is named, as "knng" or "npz", whatever the file's suffix; only "ivecs" and
+    /// "ibin" need theirs.
+    /// # Errors
+    /// As [`save`](Self::save), with [`Option`](ErrorKind::Option) for an unknown format.
+    pub fn save_as(&self, path: impl AsRef<Path>, format: &str) -> Result<()> {
+        self.save_as_with(path, format, &mut Control::new())
+    }
+
+    /// [`save_as`](Self::save_as) with progress, stop and a limit of memory.
+    /// # Errors
+    /// As [`save_as`](Self::save_as); [`Cancelled`](ErrorKind::Cancelled), [`Budget`](ErrorKind::Budget).
+    pub fn save_as_with(&self, path: impl AsRef<Path>, format: &str, control: &mut Control<'_>) -> Result<()> {
+        self.write(path.as_ref(), text::to_c("format", format)?.as_ptr(), control)
+    }
+
+    fn write(&self, path: &Path, format: *const c_char, control: &mut Control<'_>) -> Result<()> {
+        let path = text::path_to_c(path)?;
         control.call(|control, error| unsafe { sys::knng_graph_save(self.raw, path.as_ptr(), format, control, error) })
     }
 

@@ -21,7 +21,8 @@
 //!   `data.set("metric", "cosine")?`. It builds, queries, plans and checks.
 //! - [`Graph`] has the lists: slices, iterators, copies in other types, facts about rows, files.
 //! - [`Sparse`] is a graph as a sparse matrix: union, mutual, shared nearest neighbours.
-//! - [`Control`] has progress, log, the flag that stops a call, and a limit of memory.
+//! - [`Control`] has progress, log, the flag that stops a call, and a limit of memory. A call that may take long has a
+//!   second form that takes one as its last argument: [`Dataset::build_with`] beside [`Dataset::build`].
 //! - [`Error`] says what was wrong, with argument, value and limit as numbers.
 //!
 //! # Threads

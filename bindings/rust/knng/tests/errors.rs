@@ -94,7 +94,7 @@ fn numbers_that_c_has_no_room_for() {
     let ask = Rows::new(&[0.0_f32], 1).unwrap();
     is_too_large(data.build(most).unwrap_err(), "k", most, i64::MAX);
     is_too_large(data.query(ask, most).unwrap_err(), "k", most, i64::MAX);
-    is_too_large(data.query_file("none.npy", most, &mut Control::new()).unwrap_err(), "k", most, i64::MAX);
+    is_too_large(data.query_file("none.npy", most).unwrap_err(), "k", most, i64::MAX);
     is_too_large(data.estimate(0, most).unwrap_err(), "k", most, i64::MAX);
     is_too_large(data.estimate(most, 1).unwrap_err(), "queries", most, i64::MAX);
     is_too_large(data.read_to(most, RowsMut::new(&mut [0.0_f32], 1).unwrap()).unwrap_err(), "first", most, i64::MAX);
@@ -106,7 +106,7 @@ fn numbers_that_c_has_no_room_for() {
     is_too_large(RowsMut::new::<f32>(&mut [], most).unwrap_err(), "columns", most, i64::MAX);
     is_too_large(Rows::column_major::<f32>(&[], most, 0).unwrap_err(), "rows", most, i64::MAX);
     is_too_large(Rows::strided(&[0.0_f32], 0, most, 1, 0, 1).unwrap_err(), "rows", most, i64::MAX);
-    assert_eq!(data.check(&data.build(1).unwrap(), most, &mut Control::new()).unwrap(), None); // all rows
+    assert_eq!(data.check(&data.build(1).unwrap(), most).unwrap(), None); // all rows
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn settings() {
 fn left_out() {
     let data = line(5);
     let q = [0.0_f32, 1.0];
-    let ask = |ids: &[i64]| data.query_with(Rows::new(&q, 1).unwrap(), 2, Some(ids), &mut Control::new());
+    let ask = |ids: &[i64]| data.query_leaving_out(Rows::new(&q, 1).unwrap(), 2, ids);
     assert_eq!(ask(&[0, -1]).unwrap().ids(), [1, 2, 1, 0]);
     is(ask(&[0]).unwrap_err(), ErrorKind::Argument, &["1", "2"]);
     let error = ask(&[0, 5]).unwrap_err();
@@ -171,6 +171,7 @@ fn graphs() {
     is(graph.sparse("intersection").unwrap_err(), ErrorKind::Option, &["intersection", "mutual"]);
     is(graph.sparse_with("union", &mut Control::new().max_bytes(10)).unwrap_err(), ErrorKind::Budget, &[]);
     is(graph.save("a.tar").unwrap_err(), ErrorKind::Option, &["tar"]);
+    is(graph.save_as("a.knng", "tar").unwrap_err(), ErrorKind::Option, &["tar", "npz"]);
     is(graph.save("/nowhere/a.knng").unwrap_err(), ErrorKind::Io, &["/nowhere"]);
     is(graph.save("nul\0.knng").unwrap_err(), ErrorKind::Argument, &["path"]);
     is(Graph::load("/nowhere/a.knng").unwrap_err(), ErrorKind::Io, &["/nowhere"]);
@@ -200,7 +201,7 @@ fn imports() {
     is(import(&[1, 3, 0, 2, 1, 0], &values, 3).unwrap_err(), ErrorKind::Data, &["3"]);
     is(import(&ids, &values, 4).unwrap_err(), ErrorKind::Range, &["4", "3"]);
     is(import(&ids, &values[..4], 3).unwrap_err(), ErrorKind::Argument, &["2", "3"]);
-    assert_eq!(line(3).check(&graph, 0, &mut Control::new()).unwrap(), Some(0));
+    assert_eq!(line(3).check(&graph, 0).unwrap(), Some(0));
     assert_eq!(graph.text("metric").unwrap(), "unknown");
     assert_eq!((graph.statistic("rows").unwrap(), graph.statistic("duplicates").unwrap()), (Some(3.0), None));
     is(graph.row_numbers("ties").unwrap_err(), ErrorKind::State, &["ties"]);
@@ -229,8 +230,12 @@ fn files() {
     assert_eq!((loaded.ids(), loaded.values()), (graph.ids(), graph.values()));
     assert_eq!(loaded.text("fingerprint").unwrap(), graph.text("fingerprint").unwrap());
     assert_eq!(loaded.statistic("rows").unwrap(), Some(50.0));
-    assert_eq!(data.check(&loaded, 10, &mut Control::new()).unwrap(), None);
-    assert_eq!(data.with("metric", "dot").unwrap().check(&loaded, 0, &mut Control::new()).unwrap(), Some(0));
+    assert_eq!(data.check(&loaded, 10).unwrap(), None);
+    assert_eq!(data.with("metric", "dot").unwrap().check(&loaded, 0).unwrap(), Some(0));
+    let unnamed = folder.join("graph");
+    is(graph.save(&unnamed).unwrap_err(), ErrorKind::Option, &["graph"]);
+    graph.save_as(&unnamed, "knng").unwrap();
+    assert_eq!(Graph::load(&unnamed).unwrap().ids(), graph.ids());
     std::fs::write(&empty, "").unwrap();
     is(Dataset::from_file(&empty).unwrap_err(), ErrorKind::Format, &["empty.npy"]);
 
@@ -241,7 +246,7 @@ fn files() {
     std::fs::write(&points, [numbers, rows].concat()).unwrap();
     let data = Dataset::from_file(&points).unwrap();
     assert_eq!(data.build(1).unwrap().ids(), [1, 2, 1]);
-    assert_eq!(data.query_file(&points, 1, &mut Control::new()).unwrap().ids(), [0, 1, 2]);
+    assert_eq!(data.query_file(&points, 1).unwrap().ids(), [0, 1, 2]);
 
     let table = folder.join("table.csv");
     std::fs::write(&table, "gene;a;b\nx;1;2\ny;3;4\n").unwrap();
