@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::element::{Dtype, Element};
 use crate::error::{call, Error, Result};
 use crate::graph::Graph;
-use crate::plan::Plan;
+use crate::plan::{Plan, QuerySize};
 use crate::rows::{to_i64, Rows, RowsMut};
 use crate::text;
 use knng_sys as sys;
@@ -282,21 +282,50 @@ impl<'a> Dataset<'a> {
         call(|error| unsafe { sys::knng_read(self.raw, first, to.raw_mut(), error) })
     }
 
-    /// Plans a build (`queries` 0) or a query without running it.
+    /// Plans [`build`](Self::build) without running it.
     /// # Errors
-    /// As [`build`](Self::build) for what is known beforehand; a budget that is too small is no error here.
+    /// As [`build`](Self::build) for what is known beforehand; a budget that is too small is no error here: compare
+    /// [`Plan::smallest_host`].
     ///
     /// ```
     /// # use knng::{Dataset, Rows};
     /// # fn main() -> Result<(), knng::Error> {
     /// # let x = [0.0_f32; 1000];
-    /// let plan = Dataset::from_rows(Rows::new(&x, 2)?)?.estimate(0, 10)?;
+    /// let plan = Dataset::from_rows(Rows::new(&x, 2)?)?.estimate(10)?;
     /// println!("{} bytes of memory, on {} devices", plan.host_bytes, plan.devices);
     /// # assert!(plan.smallest_host <= plan.host_bytes);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn estimate(&self, queries: usize, k: usize) -> Result<Plan> {
+    pub fn estimate(&self, k: usize) -> Result<Plan> {
+        self.plan(0, k)
+    }
+
+    /// Plans [`query`](Self::query) without running it, also before there are queries. On the CPU the plan holds for
+    /// queries of any type, on devices for those of the rows' own.
+    /// # Errors
+    /// As [`estimate`](Self::estimate); [`Range`](crate::ErrorKind::Range) for no queries.
+    ///
+    /// ```
+    /// # use knng::{Dataset, QuerySize, Rows};
+    /// # fn main() -> Result<(), knng::Error> {
+    /// # let x = [0.0_f32; 1000];
+    /// let plan = Dataset::from_rows(Rows::new(&x, 2)?)?.estimate_query(QuerySize { queries: 100, k: 10 })?;
+    /// println!("{} bytes of memory", plan.host_bytes);
+    /// # assert!(plan.smallest_host <= plan.host_bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn estimate_query(&self, size: QuerySize) -> Result<Plan> {
+        if size.queries == 0 {
+            let message = "queries=0 must be at least 1".to_string();
+            return Err(Error::refused(sys::KNNG_ERR_RANGE, "queries", 0, 1, message));
+        }
+        self.plan(size.queries, size.k)
+    }
+
+    /// The library takes 0 queries for a build.
+    fn plan(&self, queries: usize, k: usize) -> Result<Plan> {
         let (queries, k, mut plan) = (to_i64("queries", queries)?, to_i64("k", k)?, Plan::empty());
         call(|error| unsafe { sys::knng_estimate(self.raw, queries, k, &mut plan, error) })?;
         Ok(Plan::from_raw(&plan))

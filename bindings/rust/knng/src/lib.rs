@@ -55,7 +55,7 @@ pub use graph::Graph;
 pub use library::{devices, metrics, settings, statistics, use_matrix_tiles, version};
 pub use library::{Device, Metric, Setting, Statistic, Version};
 pub use lists::{Lists, Neighbor, Neighbors, Values};
-pub use plan::Plan;
+pub use plan::{Plan, QuerySize};
 pub use rows::{Rows, RowsMut};
 pub use sparse::{Coo, Csr, Entry, Sparse};
 

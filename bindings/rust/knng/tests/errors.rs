@@ -1,6 +1,6 @@
 //! Bad input gets an error that names argument, value and limit, in counting from 0; nothing is changed by it.
 
-use knng::{Control, Dataset, Error, ErrorKind, Graph, Rows, RowsMut};
+use knng::{Control, Dataset, Error, ErrorKind, Graph, QuerySize, Rows, RowsMut};
 
 fn line(n: usize) -> Dataset<'static> {
     Dataset::from_owned((0..n).map(|i| (i * i) as f32).collect::<Vec<_>>(), 1).unwrap()
@@ -75,7 +75,7 @@ fn k() {
     is(error, ErrorKind::Range, &["k=50 needs at least 51 rows, the data set has 40"]);
     for k in [0, 40, usize::MAX] {
         is(data.build(k).unwrap_err(), ErrorKind::Range, &[&format!("k={k} ")]);
-        assert!(data.estimate(0, k).is_err());
+        is(data.estimate(k).unwrap_err(), ErrorKind::Range, &[&format!("k={k} ")]);
     }
     assert!(data.query(Rows::new(&[0.0_f32], 1).unwrap(), 40).is_ok());
     is(data.query(Rows::new(&[0.0_f32], 1).unwrap(), 41).unwrap_err(), ErrorKind::Range, &["41", "40"]);
@@ -95,8 +95,10 @@ fn numbers_that_c_has_no_room_for() {
     is_too_large(data.build(most).unwrap_err(), "k", most, i64::MAX);
     is_too_large(data.query(ask, most).unwrap_err(), "k", most, i64::MAX);
     is_too_large(data.query_file("none.npy", most).unwrap_err(), "k", most, i64::MAX);
-    is_too_large(data.estimate(0, most).unwrap_err(), "k", most, i64::MAX);
-    is_too_large(data.estimate(most, 1).unwrap_err(), "queries", most, i64::MAX);
+    is_too_large(data.estimate(most).unwrap_err(), "k", most, i64::MAX);
+    let plan = |queries, k| data.estimate_query(QuerySize { queries, k }).unwrap_err();
+    is_too_large(plan(1, most), "k", most, i64::MAX);
+    is_too_large(plan(most, 1), "queries", most, i64::MAX);
     is_too_large(data.read_to(most, RowsMut::new(&mut [0.0_f32], 1).unwrap()).unwrap_err(), "first", most, i64::MAX);
     for file in [1 << 31, most] {
         is_too_large(data.file_text(file, "file").unwrap_err(), "file", file, i32::MAX.into());
@@ -143,6 +145,33 @@ fn settings() {
     assert!(limit > 1);
     assert!(data.set("max_host_bytes", limit).unwrap().build(1).is_ok());
     is(data.build_with(1, &mut Control::new().max_bytes(5)).unwrap_err(), ErrorKind::Argument, &["max_bytes"]);
+}
+
+#[test]
+fn plans() {
+    let x: Vec<f32> = (0..6000).map(|i| (i * i % 1013) as f32).collect();
+    let data = Dataset::from_rows(Rows::new(&x, 2).unwrap()).unwrap();
+    let mut data = data.with("device", "cpu").unwrap().with("threads", 1).unwrap();
+    let build = data.estimate(10).unwrap();
+    let query = data.estimate_query(QuerySize { queries: 200, k: 10 }).unwrap();
+    let results = |queries: u64, k: u64| queries * k * 12; // ids and values
+    assert!(build.host_bytes >= results(3000, 10), "{build:?}");
+    assert!((results(200, 10)..build.host_bytes).contains(&query.host_bytes), "{query:?}");
+    let swapped = data.estimate_query(QuerySize { queries: 10, k: 200 }).unwrap();
+    assert_ne!(swapped, query);
+
+    // What a plan says is enough is enough, and one byte less is not.
+    data.set("max_host_bytes", build.smallest_host).unwrap();
+    assert!(data.build(10).is_ok());
+    data.set("max_host_bytes", build.smallest_host - 1).unwrap();
+    assert_eq!(data.estimate(10).unwrap().smallest_host, build.smallest_host);
+    let error = data.build(10).unwrap_err();
+    assert_eq!((error.kind(), error.limit()), (ErrorKind::Budget, i64::try_from(build.smallest_host).ok()));
+
+    let error = data.estimate_query(QuerySize { queries: 0, k: 10 }).unwrap_err();
+    assert_eq!((error.argument(), error.given(), error.limit()), ("queries", Some(0), Some(1)));
+    is(error, ErrorKind::Range, &["queries=0"]);
+    is(data.estimate_query(QuerySize { queries: 1, k: 3001 }).unwrap_err(), ErrorKind::Range, &["3001", "3000"]);
 }
 
 #[test]
