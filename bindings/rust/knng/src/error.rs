@@ -80,10 +80,10 @@ impl ErrorKind {
 /// assert_eq!(error.to_string(), "k=50 needs at least 51 rows, the data set has 40");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Error(Box<Facts>); // a result is no larger than what it is of
+pub struct Error(Box<Members>); // a result is no larger than what it is of
 
 #[derive(Clone, PartialEq, Eq)]
-struct Facts {
+struct Members {
     code: i32,
     row: i64,
     col: i64,
@@ -142,7 +142,7 @@ impl Error {
 
     /// A failure that is found out before the library is called.
     pub(crate) fn refused(code: i32, argument: &str, given: i64, limit: i64, message: String) -> Self {
-        Error(Box::new(Facts {
+        Error(Box::new(Members {
             code,
             row: -1,
             col: -1,
@@ -162,7 +162,7 @@ impl Error {
     }
 
     fn from_raw(code: i32, raw: &sys::knng_error) -> Self {
-        Error(Box::new(Facts {
+        Error(Box::new(Members {
             code,
             row: raw.row,
             col: raw.col,

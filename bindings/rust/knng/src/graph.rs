@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::element::Element;
 use crate::error::{call, ErrorKind, Result};
+use crate::facts::Facts;
 use crate::lists::{slice, Lists, Neighbors, Values};
 use crate::rows::{to_i64, Rows, RowsMut};
 use crate::sparse::Sparse;
@@ -87,22 +88,37 @@ impl Graph {
         })
     }
 
-    /// Names the metric of a graph that was [imported](Self::import), so that files of it name it as well.
+    /// Tells a graph from elsewhere what is known of it beside its lists, such as its metric. [`text`](Self::text) and
+    /// [`statistic`](Self::statistic) then give it, and files keep it. Nothing is compared with rows:
+    /// [`Dataset::check`](crate::Dataset::check) does that.
     ///
     /// ```
+    /// # use knng::{Facts, Graph, Rows};
     /// # fn main() -> knng::Result<()> {
-    /// let pairs = knng::Graph::import(knng::Rows::new(&[1_i64, 0], 1)?, None, 0, 2, true)?.with_metric("L2")?;
+    /// let pairs = Graph::import(Rows::new(&[1_i64, 0], 1)?, None, 0, 2, true)?.describe(Facts::new().text("metric", "L2"))?;
     /// assert_eq!(pairs.text("metric")?, "euclidean");
     /// # Ok(())
     /// # }
     /// ```
     /// # Errors
-    /// [`Option`](ErrorKind::Option) for a metric that the library does not have; [`State`](ErrorKind::State) for a graph
-    /// that says how it was made.
-    pub fn with_metric(self, metric: &str) -> Result<Self> {
-        let facts = text::to_c("metric", format!("text.metric={}\n", metric.replace('\n', " ")))?;
+    /// [`Option`](ErrorKind::Option) for a text or statistic that there is not, and for a metric, p or value that the
+    /// settings of these names do not take; [`Data`](ErrorKind::Data) for facts that such a graph cannot have, or that
+    /// contradict each other; [`Argument`](ErrorKind::Argument) for another number of marks than of rows;
+    /// [`State`](ErrorKind::State) for a graph whose text "version" is known, as this library's are.
+    pub fn describe(self, facts: Facts<'_>) -> Result<Self> {
+        // The library passes over names that it does not know, as those in files of a later version.
+        for (name, _) in &facts.texts {
+            self.text(name)?;
+        }
+        for (name, _) in &facts.statistics {
+            self.statistic(name)?;
+        }
+        let lines = facts.lines()?;
+        let ties = facts.ties.map(|marks| Rows::new(marks, 1)).transpose()?;
+        let proof = facts.proof.map(|marks| Rows::new(marks, 1)).transpose()?;
+        let raw = |marks: &Option<Rows<'_>>| marks.as_ref().map_or(ptr::null(), |marks| marks.raw() as *const _);
         call(|error| unsafe {
-            sys::knng_graph_describe(self.raw, facts.as_ptr(), ptr::null(), ptr::null(), error)
+            sys::knng_graph_describe(self.raw, lines.as_ptr(), raw(&ties), raw(&proof), error)
         })?;
         Ok(self)
     }

@@ -1,6 +1,6 @@
 //! Bad input gets an error that names argument, value and limit, in counting from 0; nothing is changed by it.
 
-use knng::{Control, Dataset, Error, ErrorKind, Graph, QuerySize, Rows, RowsMut};
+use knng::{Control, Dataset, Error, ErrorKind, Facts, Graph, QuerySize, Rows, RowsMut};
 
 fn line(n: usize) -> Dataset<'static> {
     Dataset::from_owned((0..n).map(|i| (i * i) as f32).collect::<Vec<_>>(), 1).unwrap()
@@ -234,11 +234,43 @@ fn imports() {
     assert_eq!(graph.text("metric").unwrap(), "unknown");
     assert_eq!((graph.statistic("rows").unwrap(), graph.statistic("duplicates").unwrap()), (Some(3.0), None));
     is(graph.row_numbers("ties").unwrap_err(), ErrorKind::State, &["ties"]);
-    assert_eq!(graph.with_metric("cityblock").unwrap().text("metric").unwrap(), "manhattan");
-    let named = |metric: &str| import(&ids, &values, 3)?.with_metric(metric);
-    is(named("round").unwrap_err(), ErrorKind::Option, &["metric=round: it takes"]);
-    is(named("cosine\ntext.value=similarity").unwrap_err(), ErrorKind::Option, &["metric=cosine"]);
-    is(line(3).build(1).unwrap().with_metric("cosine").unwrap_err(), ErrorKind::State, &[]);
+}
+
+#[test]
+fn facts() {
+    let import = || Graph::import(Rows::new(&[1_i64, 0, 1], 1).unwrap(), None, 0, 3, true).unwrap();
+    let told = |facts: Facts<'_>| import().describe(facts);
+    let told_text = |name: &str, value: &str| told(Facts::new().text(name, value));
+    assert_eq!(told_text("metric", "cityblock").unwrap().text("metric").unwrap(), "manhattan");
+    let graph = told(Facts::new().text("metric", "minkowski").text("p", 1.75).text("device", "a\\b")).unwrap();
+    let text = |name| graph.text(name).unwrap();
+    assert_eq!((text("p"), text("device"), text("value")), ("1.75".into(), "a\\b".into(), "distance".into()));
+
+    let graph = told(Facts::new().statistic("duplicates", 2.0).ties(&[0, 1, 1]).proof(&[4, 0, 4])).unwrap();
+    let statistic = |name| graph.statistic(name).unwrap();
+    assert_eq!((statistic("duplicates"), statistic("ties_at_k"), statistic("proved")), (Some(2.0), Some(2.0), Some(2.0)));
+    assert_eq!((statistic("pairs"), graph.text("metric").unwrap()), (None, "unknown".into()));
+    assert_eq!(graph.row_numbers("ties").unwrap(), [0, 1, 1]);
+    assert_eq!(graph.row_numbers("proof").unwrap(), [4, 0, 4]);
+    // What is not named stays.
+    let graph = graph.describe(Facts::new().text("metric", "cosine")).unwrap();
+    assert_eq!(graph.statistic("duplicates").unwrap(), Some(2.0));
+
+    is(told_text("metric", "round").unwrap_err(), ErrorKind::Option, &["metric=round: it takes"]);
+    is(told_text("metric", "cosine\ntext.value=similarity").unwrap_err(), ErrorKind::Option, &["metric=cosine"]);
+    is(told_text("metric", "l1\0").unwrap_err(), ErrorKind::Argument, &["facts"]);
+    is(told_text("metrik", "cosine").unwrap_err(), ErrorKind::Option, &["metrik", "metric"]);
+    is(told_text("p=2\ntext.metric", "cosine").unwrap_err(), ErrorKind::Option, &["p=2"]);
+    is(told_text("p", "2").unwrap_err(), ErrorKind::Data, &["minkowski"]);
+    is(told(Facts::new().statistic("speed", 1.0)).unwrap_err(), ErrorKind::Option, &["speed", "pairs"]);
+    is(told(Facts::new().statistic("rows", 4.0)).unwrap_err(), ErrorKind::Data, &["rows"]);
+    is(told(Facts::new().statistic("pairs", f64::NAN)).unwrap_err(), ErrorKind::Data, &["pairs"]);
+    is(told(Facts::new().statistic("ties_at_k", 3.0).ties(&[0, 1, 0])).unwrap_err(), ErrorKind::Data, &[]);
+    is(told(Facts::new().ties(&[0, 1])).unwrap_err(), ErrorKind::Argument, &["ties", "2", "3"]);
+    let error = told(Facts::new().proof(&[0, 5, 0])).unwrap_err();
+    assert_eq!((error.argument(), error.row(), error.given(), error.limit()), ("proof", Some(1), Some(5), Some(4)));
+    let built = line(3).build(1).unwrap();
+    is(built.describe(Facts::new().text("metric", "cosine")).unwrap_err(), ErrorKind::State, &[]);
 }
 
 #[test]
@@ -261,6 +293,11 @@ fn files() {
     assert_eq!(loaded.statistic("rows").unwrap(), Some(50.0));
     assert_eq!(data.check(&loaded, 10).unwrap(), None);
     assert_eq!(data.with("metric", "dot").unwrap().check(&loaded, 0).unwrap(), Some(0));
+    let imported = Graph::import(Rows::new(graph.ids(), 4).unwrap(), None, 0, 50, true).unwrap();
+    let told = folder.join("told.knng");
+    imported.describe(Facts::new().text("metric", "cosine").ties(&[0; 50])).unwrap().save(&told).unwrap();
+    let told = Graph::load(&told).unwrap();
+    assert_eq!((told.text("metric").unwrap(), told.statistic("ties_at_k").unwrap()), ("cosine".into(), Some(0.0)));
     let unnamed = folder.join("graph");
     is(graph.save(&unnamed).unwrap_err(), ErrorKind::Option, &["graph"]);
     graph.save_as(&unnamed, "knng").unwrap();
