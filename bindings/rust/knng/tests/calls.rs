@@ -157,7 +157,9 @@ fn panic_in_log_goes_on_in_the_caller() {
     let mut control = Control::new().log(|level, line| lines.push((level, line.to_string())));
     assert!(data.check_with(&graph, 0, &mut control).unwrap().is_some());
     drop(control);
-    assert!(lines.iter().any(|(level, line)| *level == Level::Warning && line.contains("manhattan")), "{lines:?}");
+    assert!(lines.iter().all(|(level, _)| *level == Level::Warning), "{lines:?}");
+    assert!(lines.iter().any(|(_, line)| line.contains("manhattan")), "{lines:?}");
+    assert!(lines.iter().any(|(_, line)| line.starts_with("of 300 rows checked, ")), "{lines:?}");
 
     let mut calls = 0;
     let caught = catch_unwind(AssertUnwindSafe(|| {
