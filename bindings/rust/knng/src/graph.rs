@@ -117,9 +117,7 @@ impl Graph {
         let ties = facts.ties.map(|marks| Rows::new(marks, 1)).transpose()?;
         let proof = facts.proof.map(|marks| Rows::new(marks, 1)).transpose()?;
         let raw = |marks: &Option<Rows<'_>>| marks.as_ref().map_or(ptr::null(), |marks| marks.raw() as *const _);
-        call(|error| unsafe {
-            sys::knng_graph_describe(self.raw, lines.as_ptr(), raw(&ties), raw(&proof), error)
-        })?;
+        call(|error| unsafe { sys::knng_graph_describe(self.raw, lines.as_ptr(), raw(&ties), raw(&proof), error) })?;
         Ok(self)
     }
 

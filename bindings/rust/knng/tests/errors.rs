@@ -248,7 +248,7 @@ fn facts() {
 
     let graph = told(Facts::new().statistic("duplicates", 2.0).ties(&[0, 1, 1]).proof(&[4, 0, 4])).unwrap();
     let statistic = |name| graph.statistic(name).unwrap();
-    assert_eq!((statistic("duplicates"), statistic("ties_at_k"), statistic("proved")), (Some(2.0), Some(2.0), Some(2.0)));
+    assert_eq!(["duplicates", "ties_at_k", "proved"].map(statistic), [Some(2.0); 3]);
     assert_eq!((statistic("pairs"), graph.text("metric").unwrap()), (None, "unknown".into()));
     assert_eq!(graph.row_numbers("ties").unwrap(), [0, 1, 1]);
     assert_eq!(graph.row_numbers("proof").unwrap(), [4, 0, 4]);
