@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut data = Dataset::new()?;
     match arguments.get(1) {
-        Some(path) => data.add_file(path, &mut control)?,
+        Some(path) => data.add_file_with(path, &mut control)?,
         None => data.borrow_rows(Rows::from(&spiral))?,
     };
     let graph = data.build_with(k, &mut control)?;

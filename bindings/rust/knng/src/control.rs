@@ -76,9 +76,9 @@ impl Progress<'_> {
 /// What a line of the log is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// Information, such as where the work ran.
+    /// Information. This version of the library gives none.
     Information,
-    /// A warning.
+    /// A warning, or what a check has found wrong.
     Warning,
 }
 
@@ -131,7 +131,10 @@ impl<'a> Control<'a> {
         self
     }
 
-    /// Calls `callback` with lines of text, without their newline, that say what was done and where.
+    /// Calls `callback` with lines of text, without their newline. This version of the library only warns: of a graph that is
+    /// checked under other settings than it was made with, of a table whose first column counts its rows, of a processor's
+    /// unit that is not used. A call that goes as planned says nothing. [`Dataset::check_with`](crate::Dataset::check_with)
+    /// says here what differs.
     #[must_use]
     pub fn log(mut self, callback: impl FnMut(Level, &str) + 'a) -> Self {
         self.log = Some(Box::new(callback));

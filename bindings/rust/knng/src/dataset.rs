@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::element::{Dtype, Element};
 use crate::error::{call, Error, Result};
 use crate::graph::Graph;
-use crate::plan::Plan;
+use crate::plan::{Plan, QuerySize};
 use crate::rows::{to_i64, Rows, RowsMut};
 use crate::text;
 use knng_sys as sys;
@@ -89,7 +89,7 @@ impl<'a> Dataset<'a> {
     /// As [`new`](Self::new) and [`add_file`](Self::add_file).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let mut data = Dataset::new()?;
-        data.add_file(path, &mut Control::new())?;
+        data.add_file(path)?;
         Ok(data)
     }
 
@@ -195,8 +195,15 @@ impl<'a> Dataset<'a> {
     /// Adds all rows of a file: `.npy`, `.csv`, `.h5`, IDX, `.fvecs`, `.fbin` and others, by its name.
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io), [`Format`](crate::ErrorKind::Format), [`Unsupported`](crate::ErrorKind::Unsupported),
-    /// [`Cancelled`](crate::ErrorKind::Cancelled), and as [`add_rows`](Self::add_rows).
-    pub fn add_file(&mut self, path: impl AsRef<Path>, control: &mut Control<'_>) -> Result<&mut Self> {
+    /// and as [`add_rows`](Self::add_rows).
+    pub fn add_file(&mut self, path: impl AsRef<Path>) -> Result<&mut Self> {
+        self.add_file_with(path, &mut Control::new())
+    }
+
+    /// [`add_file`](Self::add_file) with progress, log and stop.
+    /// # Errors
+    /// As [`add_file`](Self::add_file); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn add_file_with(&mut self, path: impl AsRef<Path>, control: &mut Control<'_>) -> Result<&mut Self> {
         let path = text::path_to_c(path.as_ref())?;
         control.call(|control, error| unsafe { sys::knng_add_file(self.raw, path.as_ptr(), control, error) })?;
         Ok(self)
@@ -210,7 +217,7 @@ impl<'a> Dataset<'a> {
     /// with the known ones.
     pub fn file_text(&self, file: usize, name: &str) -> Result<String> {
         let name = text::to_c("name", name)?;
-        let file = i32::try_from(file).unwrap_or(i32::MAX);
+        let file = i32::try_from(file).map_err(|_| Error::too_large("file", file, i32::MAX.into()))?;
         text::of_buffer(|buffer, capacity, needed, error| unsafe {
             sys::knng_file_text(self.raw, file, name.as_ptr(), buffer, capacity, needed, error)
         })
@@ -258,8 +265,9 @@ impl<'a> Dataset<'a> {
                 return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", 0, 1, "count=0 must be at least 1".to_string()));
             }
             let message = format!("{count} rows from row {first} on: the data set has {rows}");
-            let given = to_i64(first.saturating_add(count));
-            return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", given, to_i64(rows), message));
+            let given = i64::try_from(count).unwrap_or(-1);
+            let limit = rows.checked_sub(first).filter(|&left| left > 0).map_or(-1, |left| left as i64);
+            return Err(Error::refused(sys::KNNG_ERR_RANGE, "count", given, limit, message));
         }
         let mut numbers = vec![T::default(); count * columns];
         self.read_to(first, RowsMut::new(&mut numbers, columns)?)?;
@@ -270,26 +278,56 @@ impl<'a> Dataset<'a> {
     /// # Errors
     /// As [`read`](Self::read). On failure the memory may be partly written.
     pub fn read_to(&self, first: usize, mut to: RowsMut<'_>) -> Result<()> {
-        call(|error| unsafe { sys::knng_read(self.raw, to_i64(first), to.raw_mut(), error) })
+        let first = to_i64("first", first)?;
+        call(|error| unsafe { sys::knng_read(self.raw, first, to.raw_mut(), error) })
     }
 
-    /// Plans a build (`queries` 0) or a query without running it.
+    /// Plans [`build`](Self::build) without running it.
     /// # Errors
-    /// As [`build`](Self::build) for what is known beforehand; a budget that is too small is no error here.
+    /// As [`build`](Self::build) for what is known beforehand; a budget that is too small is no error here: compare
+    /// [`Plan::smallest_host`].
     ///
     /// ```
     /// # use knng::{Dataset, Rows};
     /// # fn main() -> Result<(), knng::Error> {
     /// # let x = [0.0_f32; 1000];
-    /// let plan = Dataset::from_rows(Rows::new(&x, 2)?)?.estimate(0, 10)?;
+    /// let plan = Dataset::from_rows(Rows::new(&x, 2)?)?.estimate(10)?;
     /// println!("{} bytes of memory, on {} devices", plan.host_bytes, plan.devices);
     /// # assert!(plan.smallest_host <= plan.host_bytes);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn estimate(&self, queries: usize, k: usize) -> Result<Plan> {
-        let mut plan = Plan::empty();
-        call(|error| unsafe { sys::knng_estimate(self.raw, to_i64(queries), to_i64(k), &mut plan, error) })?;
+    pub fn estimate(&self, k: usize) -> Result<Plan> {
+        self.plan(0, k)
+    }
+
+    /// Plans [`query`](Self::query) without running it, also before there are queries. On the CPU the plan holds for
+    /// queries of any type, on devices for those of the rows' own.
+    /// # Errors
+    /// As [`estimate`](Self::estimate); [`Range`](crate::ErrorKind::Range) for no queries.
+    ///
+    /// ```
+    /// # use knng::{Dataset, QuerySize, Rows};
+    /// # fn main() -> Result<(), knng::Error> {
+    /// # let x = [0.0_f32; 1000];
+    /// let plan = Dataset::from_rows(Rows::new(&x, 2)?)?.estimate_query(QuerySize { queries: 100, k: 10 })?;
+    /// println!("{} bytes of memory", plan.host_bytes);
+    /// # assert!(plan.smallest_host <= plan.host_bytes);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn estimate_query(&self, size: QuerySize) -> Result<Plan> {
+        if size.queries == 0 {
+            let message = "queries=0 must be at least 1".to_string();
+            return Err(Error::refused(sys::KNNG_ERR_RANGE, "queries", 0, 1, message));
+        }
+        self.plan(size.queries, size.k)
+    }
+
+    /// The library takes 0 queries for a build.
+    fn plan(&self, queries: usize, k: usize) -> Result<Plan> {
+        let (queries, k, mut plan) = (to_i64("queries", queries)?, to_i64("k", k)?, Plan::empty());
+        call(|error| unsafe { sys::knng_estimate(self.raw, queries, k, &mut plan, error) })?;
         Ok(Plan::from_raw(&plan))
     }
 
@@ -308,9 +346,8 @@ impl<'a> Dataset<'a> {
     /// # Errors
     /// As [`build`](Self::build); [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn build_with(&self, k: usize, control: &mut Control<'_>) -> Result<Graph> {
-        Graph::made(|out| {
-            control.call(|control, error| unsafe { sys::knng_build(self.raw, to_i64(k), control, out, error) })
-        })
+        let k = to_i64("k", k)?;
+        Graph::made(|out| control.call(|control, error| unsafe { sys::knng_build(self.raw, k, control, out, error) }))
     }
 
     /// Finds, for every query row, its `k` nearest rows of the data set. A row that equals the query is found like any
@@ -328,26 +365,58 @@ impl<'a> Dataset<'a> {
     /// # }
     /// ```
     pub fn query(&self, queries: Rows<'_>, k: usize) -> Result<Graph> {
-        self.query_with(queries, k, None, &mut Control::new())
+        self.query_with(queries, k, &mut Control::new())
     }
 
-    /// [`query`](Self::query) with progress, log and stop, and with a row for each query that is left out of its
-    /// neighbours: its id, or -1 for none.
+    /// [`query`](Self::query) with progress, log and stop.
     /// # Errors
-    /// As [`query`](Self::query); [`Cancelled`](crate::ErrorKind::Cancelled); [`Argument`](crate::ErrorKind::Argument) for
-    /// another number of ids than of queries, [`Range`](crate::ErrorKind::Range) for an id that no row has.
-    pub fn query_with(
+    /// As [`query`](Self::query); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn query_with(&self, queries: Rows<'_>, k: usize, control: &mut Control<'_>) -> Result<Graph> {
+        self.ask(queries, k, ptr::null(), control)
+    }
+
+    /// [`query`](Self::query) with a row for each query that is left out of its neighbours: its id, or -1 for none.
+    /// # Errors
+    /// As [`query`](Self::query); [`Argument`](crate::ErrorKind::Argument) for another number of ids than of queries,
+    /// [`Range`](crate::ErrorKind::Range) for an id that no row has.
+    ///
+    /// ```
+    /// # use knng::{Dataset, Rows};
+    /// # fn main() -> Result<(), knng::Error> {
+    /// let data = Dataset::from_owned(vec![0.0_f32, 1.0, 2.0, 5.0], 1)?;
+    /// let graph = data.query_leaving_out(Rows::new(&[5.0_f32], 1)?, 2, &[3])?; // row 3 shall not find itself
+    /// assert_eq!(graph.ids(), [2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn query_leaving_out(&self, queries: Rows<'_>, k: usize, left_out: &[i64]) -> Result<Graph> {
+        self.query_leaving_out_with(queries, k, left_out, &mut Control::new())
+    }
+
+    /// [`query_leaving_out`](Self::query_leaving_out) with progress, log and stop.
+    /// # Errors
+    /// As [`query_leaving_out`](Self::query_leaving_out); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn query_leaving_out_with(
         &self,
         queries: Rows<'_>,
         k: usize,
-        leave_out: Option<&[i64]>,
+        left_out: &[i64],
         control: &mut Control<'_>,
     ) -> Result<Graph> {
-        let leave_out = leave_out.map(|ids| Rows::new(ids, 1)).transpose()?;
-        let left_out = leave_out.as_ref().map_or(ptr::null(), |ids| ids.raw() as *const _);
+        self.ask(queries, k, Rows::new(left_out, 1)?.raw(), control)
+    }
+
+    fn ask(
+        &self,
+        queries: Rows<'_>,
+        k: usize,
+        left_out: *const sys::knng_matrix,
+        control: &mut Control<'_>,
+    ) -> Result<Graph> {
+        let k = to_i64("k", k)?;
         Graph::made(|out| {
             control.call(|control, error| unsafe {
-                sys::knng_query(self.raw, queries.raw(), left_out, 0, to_i64(k), control, out, error)
+                sys::knng_query(self.raw, queries.raw(), left_out, 0, k, control, out, error)
             })
         })
     }
@@ -355,24 +424,39 @@ impl<'a> Dataset<'a> {
     /// [`query`](Self::query) with the query rows read from a file.
     /// # Errors
     /// As [`query`](Self::query) and [`add_file`](Self::add_file).
-    pub fn query_file(&self, path: impl AsRef<Path>, k: usize, control: &mut Control<'_>) -> Result<Graph> {
-        let path = text::path_to_c(path.as_ref())?;
+    pub fn query_file(&self, path: impl AsRef<Path>, k: usize) -> Result<Graph> {
+        self.query_file_with(path, k, &mut Control::new())
+    }
+
+    /// [`query_file`](Self::query_file) with progress, log and stop.
+    /// # Errors
+    /// As [`query_file`](Self::query_file); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn query_file_with(&self, path: impl AsRef<Path>, k: usize, control: &mut Control<'_>) -> Result<Graph> {
+        let (path, k) = (text::path_to_c(path.as_ref())?, to_i64("k", k)?);
         Graph::made(|out| {
             control.call(|control, error| unsafe {
-                sys::knng_query_file(self.raw, path.as_ptr(), to_i64(k), control, out, error)
+                sys::knng_query_file(self.raw, path.as_ptr(), k, control, out, error)
             })
         })
     }
 
     /// Compares a graph of all rows, whoever made it, with the definition: ids and bits, under the settings `metric`,
-    /// `p`, `self` and `value`. Looks at `sample` rows, spread evenly, or at all of them (0). Returns the first row that
-    /// differs, if one does.
+    /// `p`, `self` and `value`. Looks at `sample` rows, spread evenly; 0, or more than there are, stands for all. Returns
+    /// the first row that differs, if one does.
     /// # Errors
     /// [`Argument`](crate::ErrorKind::Argument) for a graph of another shape; others as [`build`](Self::build).
-    pub fn check(&self, graph: &Graph, sample: usize, control: &mut Control<'_>) -> Result<Option<usize>> {
-        let mut first_wrong = -1;
+    pub fn check(&self, graph: &Graph, sample: usize) -> Result<Option<usize>> {
+        self.check_with(graph, sample, &mut Control::new())
+    }
+
+    /// [`check`](Self::check) with progress, log and stop. The log says how many rows differ, and how the first one does;
+    /// it warns of a graph that was made with other settings.
+    /// # Errors
+    /// As [`check`](Self::check); [`Cancelled`](crate::ErrorKind::Cancelled).
+    pub fn check_with(&self, graph: &Graph, sample: usize, control: &mut Control<'_>) -> Result<Option<usize>> {
+        let (sample, mut first_wrong) = (to_i64("sample", sample.min(graph.rows()))?, -1);
         control.call(|control, error| unsafe {
-            sys::knng_check(self.raw, graph.raw(), to_i64(sample), control, &mut first_wrong, error)
+            sys::knng_check(self.raw, graph.raw(), sample, control, &mut first_wrong, error)
         })?;
         Ok(usize::try_from(first_wrong).ok())
     }

@@ -1,8 +1,8 @@
-//! Why a call failed. Knows the C struct, and nothing of calls.
+//! Why a call failed. Knows the C struct, and nothing of what is called.
 
-use crate::text;
 use knng_sys as sys;
 use std::fmt;
+use std::os::raw::c_char;
 
 /// The result of a call that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -80,10 +80,10 @@ impl ErrorKind {
 /// assert_eq!(error.to_string(), "k=50 needs at least 51 rows, the data set has 40");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Error(Box<Facts>); // a result is no larger than what it is of
+pub struct Error(Box<Members>); // a result is no larger than what it is of
 
 #[derive(Clone, PartialEq, Eq)]
-struct Facts {
+struct Members {
     code: i32,
     row: i64,
     col: i64,
@@ -130,7 +130,7 @@ impl Error {
         usize::try_from(self.0.col).ok()
     }
 
-    /// The number that was given. -1 is the same as none.
+    /// The number that was given. -1 is the same as none, and so is one that `i64` does not hold, which the message has.
     pub fn given(&self) -> Option<i64> {
         Some(self.0.given).filter(|&number| number != -1)
     }
@@ -142,7 +142,7 @@ impl Error {
 
     /// A failure that is found out before the library is called.
     pub(crate) fn refused(code: i32, argument: &str, given: i64, limit: i64, message: String) -> Self {
-        Error(Box::new(Facts {
+        Error(Box::new(Members {
             code,
             row: -1,
             col: -1,
@@ -154,18 +154,31 @@ impl Error {
         }))
     }
 
+    /// A number for which C's type has no room: the library cannot be told it, and so cannot name it.
+    pub(crate) fn too_large(argument: &str, given: usize, largest: i64) -> Self {
+        let message = format!("{argument}={given} must be at most {largest}");
+        let given = i64::try_from(given).unwrap_or(-1);
+        Error::refused(sys::KNNG_ERR_RANGE, argument, given, largest, message)
+    }
+
     fn from_raw(code: i32, raw: &sys::knng_error) -> Self {
-        Error(Box::new(Facts {
+        Error(Box::new(Members {
             code,
             row: raw.row,
             col: raw.col,
             given: raw.given,
             limit: raw.limit,
-            argument: text::of_array(&raw.argument),
-            message: text::of_array(&raw.message),
-            reason: text::of_array(&raw.reason),
+            argument: text_of_array(&raw.argument),
+            message: text_of_array(&raw.message),
+            reason: text_of_array(&raw.reason),
         }))
     }
+}
+
+/// Text from an array in a struct.
+pub(crate) fn text_of_array(array: &[c_char]) -> String {
+    let bytes: Vec<u8> = array.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Makes a call with an error for it to fill in, if the library is one that the declarations hold for: before 1.0 a minor

@@ -3,12 +3,14 @@
 use crate::control::Control;
 use crate::element::Element;
 use crate::error::{call, ErrorKind, Result};
+use crate::facts::Facts;
 use crate::lists::{slice, Lists, Neighbors, Values};
 use crate::rows::{to_i64, Rows, RowsMut};
 use crate::sparse::Sparse;
 use crate::text;
 use knng_sys as sys;
 use std::fmt;
+use std::os::raw::c_char;
 use std::path::Path;
 use std::ptr;
 
@@ -78,30 +80,44 @@ impl Graph {
     /// [`Data`](ErrorKind::Data) for an id that is out of range or repeated, with row and column.
     pub fn import(ids: Rows<'_>, values: Option<Rows<'_>>, base: i32, columns: usize, same_points: bool) -> Result<Self> {
         let values = values.as_ref().map_or(ptr::null(), |values| values.raw() as *const _);
+        let columns = to_i64("columns", columns)?;
         Graph::made(|out| {
             call(|error| unsafe {
-                sys::knng_graph_import(out, ids.raw(), values, base, to_i64(columns), same_points.into(), error)
+                sys::knng_graph_import(out, ids.raw(), values, base, columns, same_points.into(), error)
             })
         })
     }
 
-    /// Names the metric of a graph that was [imported](Self::import), so that files of it name it as well.
+    /// Tells a graph from elsewhere what is known of it beside its lists, such as its metric. [`text`](Self::text) and
+    /// [`statistic`](Self::statistic) then give it, and files keep it. Nothing is compared with rows:
+    /// [`Dataset::check`](crate::Dataset::check) does that.
     ///
     /// ```
+    /// # use knng::{Facts, Graph, Rows};
     /// # fn main() -> knng::Result<()> {
-    /// let pairs = knng::Graph::import(knng::Rows::new(&[1_i64, 0], 1)?, None, 0, 2, true)?.with_metric("L2")?;
+    /// let pairs = Graph::import(Rows::new(&[1_i64, 0], 1)?, None, 0, 2, true)?.describe(Facts::new().text("metric", "L2"))?;
     /// assert_eq!(pairs.text("metric")?, "euclidean");
     /// # Ok(())
     /// # }
     /// ```
     /// # Errors
-    /// [`Option`](ErrorKind::Option) for a metric that the library does not have; [`State`](ErrorKind::State) for a graph
-    /// that says how it was made.
-    pub fn with_metric(self, metric: &str) -> Result<Self> {
-        let facts = text::to_c("metric", format!("text.metric={}\n", metric.replace('\n', " ")))?;
-        call(|error| unsafe {
-            sys::knng_graph_describe(self.raw, facts.as_ptr(), ptr::null(), ptr::null(), error)
-        })?;
+    /// [`Option`](ErrorKind::Option) for a text or statistic that there is not, and for a metric, p or value that the
+    /// settings of these names do not take; [`Data`](ErrorKind::Data) for facts that such a graph cannot have, or that
+    /// contradict each other; [`Argument`](ErrorKind::Argument) for another number of marks than of rows;
+    /// [`State`](ErrorKind::State) for a graph whose text "version" is known, as this library's are.
+    pub fn describe(self, facts: Facts<'_>) -> Result<Self> {
+        // The library passes over names that it does not know, as those in files of a later version.
+        for (name, _) in &facts.texts {
+            self.text(name)?;
+        }
+        for (name, _) in &facts.statistics {
+            self.statistic(name)?;
+        }
+        let lines = facts.lines()?;
+        let ties = facts.ties.map(|marks| Rows::new(marks, 1)).transpose()?;
+        let proof = facts.proof.map(|marks| Rows::new(marks, 1)).transpose()?;
+        let raw = |marks: &Option<Rows<'_>>| marks.as_ref().map_or(ptr::null(), |marks| marks.raw() as *const _);
+        call(|error| unsafe { sys::knng_graph_describe(self.raw, lines.as_ptr(), raw(&ties), raw(&proof), error) })?;
         Ok(self)
     }
 
@@ -131,16 +147,33 @@ impl Graph {
     /// [`Range`](ErrorKind::Range) for what a format cannot hold;
     /// [`Unsupported`](ErrorKind::Unsupported) with what to install.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.save_with(path, None, &mut Control::new())
+        self.save_with(path, &mut Control::new())
     }
 
-    /// [`save`](Self::save) in the named format, with progress, stop and a limit of memory.
+    /// [`save`](Self::save) with progress, stop and a limit of memory.
     /// # Errors
     /// As [`save`](Self::save); [`Cancelled`](ErrorKind::Cancelled), [`Budget`](ErrorKind::Budget).
-    pub fn save_with(&self, path: impl AsRef<Path>, format: Option<&str>, control: &mut Control<'_>) -> Result<()> {
-        let path = text::path_to_c(path.as_ref())?;
-        let format = format.map(|format| text::to_c("format", format)).transpose()?;
-        let format = format.as_ref().map_or(ptr::null(), |format| format.as_ptr());
+    pub fn save_with(&self, path: impl AsRef<Path>, control: &mut Control<'_>) -> Result<()> {
+        self.write(path.as_ref(), ptr::null(), control)
+    }
+
+    /// [`save`](Self::save) in a format that is named, as "knng" or "npz", whatever the file's suffix; only "ivecs" and
+    /// "ibin" need theirs.
+    /// # Errors
+    /// As [`save`](Self::save), with [`Option`](ErrorKind::Option) for an unknown format.
+    pub fn save_as(&self, path: impl AsRef<Path>, format: &str) -> Result<()> {
+        self.save_as_with(path, format, &mut Control::new())
+    }
+
+    /// [`save_as`](Self::save_as) with progress, stop and a limit of memory.
+    /// # Errors
+    /// As [`save_as`](Self::save_as); [`Cancelled`](ErrorKind::Cancelled), [`Budget`](ErrorKind::Budget).
+    pub fn save_as_with(&self, path: impl AsRef<Path>, format: &str, control: &mut Control<'_>) -> Result<()> {
+        self.write(path.as_ref(), text::to_c("format", format)?.as_ptr(), control)
+    }
+
+    fn write(&self, path: &Path, format: *const c_char, control: &mut Control<'_>) -> Result<()> {
+        let path = text::path_to_c(path)?;
         control.call(|control, error| unsafe { sys::knng_graph_save(self.raw, path.as_ptr(), format, control, error) })
     }
 

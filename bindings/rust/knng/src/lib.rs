@@ -19,9 +19,11 @@
 //! - [`Rows`] says how a slice of numbers is a matrix: packed, column-major or strided; [`RowsMut`] likewise for results.
 //! - [`Dataset`] has rows, borrowed, owned, copied or from a file, and settings, which are text:
 //!   `data.set("metric", "cosine")?`. It builds, queries, plans and checks.
-//! - [`Graph`] has the lists: slices, iterators, copies in other types, facts about rows, files.
+//! - [`Graph`] has the lists: slices, iterators, copies in other types, facts about rows, files. [`Facts`] describe one that
+//!   was imported.
 //! - [`Sparse`] is a graph as a sparse matrix: union, mutual, shared nearest neighbours.
-//! - [`Control`] has progress, log, the flag that stops a call, and a limit of memory.
+//! - [`Control`] has progress, log, the flag that stops a call, and a limit of memory. A call that may take long has a
+//!   second form that takes one as its last argument: [`Dataset::build_with`] beside [`Dataset::build`].
 //! - [`Error`] says what was wrong, with argument, value and limit as numbers.
 //!
 //! # Threads
@@ -38,6 +40,7 @@ mod control;
 mod dataset;
 mod element;
 mod error;
+mod facts;
 mod graph;
 mod library;
 mod lists;
@@ -50,11 +53,12 @@ pub use control::{Control, Level, Progress, Stop};
 pub use dataset::Dataset;
 pub use element::{Bf16, Dtype, Element, F16};
 pub use error::{Error, ErrorKind, Result};
+pub use facts::Facts;
 pub use graph::Graph;
 pub use library::{devices, metrics, settings, statistics, use_matrix_tiles, version};
 pub use library::{Device, Metric, Setting, Statistic, Version};
 pub use lists::{Lists, Neighbor, Neighbors, Values};
-pub use plan::Plan;
+pub use plan::{Plan, QuerySize};
 pub use rows::{Rows, RowsMut};
 pub use sparse::{Coo, Csr, Entry, Sparse};
 

@@ -1,6 +1,6 @@
 //! What the library has: its version, settings, metrics, statistics and devices, all as it lists them.
 
-use crate::error::{call, Error, ErrorKind, Result};
+use crate::error::{call, text_of_array, Error, ErrorKind, Result};
 use crate::text;
 use knng_sys as sys;
 use std::fmt;
@@ -161,9 +161,9 @@ pub fn devices() -> Result<Vec<Device>> {
         };
         let status = unsafe { sys::knng_device_get(i, &mut raw, error) };
         (status, move || Device {
-            name: text::of_array(&raw.name),
+            name: text_of_array(&raw.name),
             usable: raw.usable != 0,
-            why_not: text::of_array(&raw.why_not),
+            why_not: text_of_array(&raw.why_not),
             memory: u64::try_from(raw.memory).ok(),
             memory_free: u64::try_from(raw.memory_free).ok(),
         })

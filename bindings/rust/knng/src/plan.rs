@@ -2,7 +2,18 @@
 
 use knng_sys as sys;
 
-/// What a build or query would do, from [`Dataset::estimate`](crate::Dataset::estimate).
+/// How large a query is that [`Dataset::estimate_query`](crate::Dataset::estimate_query) plans. Both numbers are named where
+/// they are given, as the one in the place of the other would plan something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct QuerySize {
+    /// Number of query rows.
+    pub queries: usize,
+    /// Neighbours of each.
+    pub k: usize,
+}
+
+/// What a build or query would do, from [`Dataset::estimate`](crate::Dataset::estimate) and
+/// [`Dataset::estimate_query`](crate::Dataset::estimate_query).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {

@@ -35,7 +35,7 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// [`Argument`](crate::ErrorKind::Argument) if `data` is no whole number of rows of `columns` numbers.
     pub fn new<T: Element>(data: &'a [T], columns: usize) -> Result<Self> {
-        let rows = whole_rows(data.len(), columns)?;
+        let (rows, columns) = whole_rows(data, columns)?;
         Ok(Rows::view::<T>(data.as_ptr().cast(), rows, columns, 0, 0))
     }
 
@@ -43,8 +43,8 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// [`Argument`](crate::ErrorKind::Argument) if `data` has not `rows * columns` numbers.
     pub fn column_major<T: Element>(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
-        whole_matrix(data.len(), rows, columns)?;
-        Ok(Rows::view::<T>(data.as_ptr().cast(), rows, columns, 1, to_i64(rows)))
+        let (rows, columns) = whole_matrix(data, rows, columns)?;
+        Ok(Rows::view::<T>(data.as_ptr().cast(), rows, columns, 1, rows))
     }
 
     /// Any strides, negative ones too: element (i, j) is `data[first + i * row_stride + j * column_stride]`. Rows may
@@ -89,10 +89,12 @@ impl<'a> Rows<'a> {
                      element {wrong}, the slice has {}",
                     data.len()
                 );
-                let given = i64::try_from(wrong).unwrap_or(i64::MAX);
-                return Err(Error::refused(sys::KNNG_ERR_ARGUMENT, "data", given, to_i64(data.len()), message));
+                let given = i64::try_from(wrong).unwrap_or(-1);
+                let limit = if lowest < 0 { 0 } else { length(data) - 1 };
+                return Err(Error::refused(sys::KNNG_ERR_ARGUMENT, "data", given, limit, message));
             }
         }
+        let (rows, columns) = (to_i64("rows", rows)?, to_i64("columns", columns)?);
         let start = data.as_ptr().wrapping_add(first);
         Ok(Rows::view::<T>(start.cast(), rows, columns, row_stride as i64, column_stride as i64))
     }
@@ -123,15 +125,17 @@ impl<'a> Rows<'a> {
         &self.raw
     }
 
-    fn view<T: Element>(data: *const c_void, rows: usize, columns: usize, row_stride: i64, col_stride: i64) -> Self {
-        let packed = sys::knng_matrix::packed(T::DTYPE.code(), to_i64(rows), to_i64(columns), data);
+    fn view<T: Element>(data: *const c_void, rows: i64, columns: i64, row_stride: i64, col_stride: i64) -> Self {
+        let packed = sys::knng_matrix::packed(T::DTYPE.code(), rows, columns, data);
         Rows { raw: sys::knng_matrix { row_stride, col_stride, ..packed }, _data: PhantomData }
     }
 }
 
 impl<'a, T: Element, const D: usize> From<&'a [[T; D]]> for Rows<'a> {
     fn from(points: &'a [[T; D]]) -> Self {
-        Rows::view::<T>(points.as_ptr().cast(), points.len(), D, 0, 0)
+        // Only rows without columns can be more than i64::MAX, and the library refuses those whatever their number.
+        let rows = i64::try_from(points.len()).unwrap_or(i64::MAX);
+        Rows::view::<T>(points.as_ptr().cast(), rows, D as i64, 0, 0)
     }
 }
 
@@ -162,7 +166,7 @@ impl<'a> RowsMut<'a> {
     /// # Errors
     /// [`Argument`](crate::ErrorKind::Argument) if `data` is no whole number of rows of `columns` numbers.
     pub fn new<T: Element>(data: &'a mut [T], columns: usize) -> Result<Self> {
-        let rows = whole_rows(data.len(), columns)?;
+        let (rows, columns) = whole_rows(data, columns)?;
         Ok(RowsMut::view(data, rows, columns, 0, 0))
     }
 
@@ -170,8 +174,8 @@ impl<'a> RowsMut<'a> {
     /// # Errors
     /// [`Argument`](crate::ErrorKind::Argument) if `data` has not `rows * columns` numbers.
     pub fn column_major<T: Element>(data: &'a mut [T], rows: usize, columns: usize) -> Result<Self> {
-        whole_matrix(data.len(), rows, columns)?;
-        Ok(RowsMut::view(data, rows, columns, 1, to_i64(rows)))
+        let (rows, columns) = whole_matrix(data, rows, columns)?;
+        Ok(RowsMut::view(data, rows, columns, 1, rows))
     }
 
     /// A matrix as the C interface describes it.
@@ -186,9 +190,9 @@ impl<'a> RowsMut<'a> {
         &mut self.raw
     }
 
-    fn view<T: Element>(data: &'a mut [T], rows: usize, columns: usize, row_stride: i64, col_stride: i64) -> Self {
+    fn view<T: Element>(data: &'a mut [T], rows: i64, columns: i64, row_stride: i64, col_stride: i64) -> Self {
         let start: *const T = data.as_mut_ptr();
-        let packed = sys::knng_matrix::packed(T::DTYPE.code(), to_i64(rows), to_i64(columns), start.cast());
+        let packed = sys::knng_matrix::packed(T::DTYPE.code(), rows, columns, start.cast());
         RowsMut { raw: sys::knng_matrix { row_stride, col_stride, ..packed }, _data: PhantomData }
     }
 }
@@ -199,24 +203,31 @@ impl fmt::Debug for RowsMut<'_> {
     }
 }
 
-/// A count for the library, which refuses what is too large with the number in its message.
-pub(crate) fn to_i64(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
+/// A number for the library.
+pub(crate) fn to_i64(argument: &str, number: usize) -> Result<i64> {
+    i64::try_from(number).map_err(|_| Error::too_large(argument, number, i64::MAX))
 }
 
-fn whole_rows(numbers: usize, columns: usize) -> Result<usize> {
-    if columns > 0 && numbers % columns == 0 {
-        return Ok(numbers / columns);
-    }
-    let message = format!("data: {numbers} numbers are no whole number of rows of {columns}");
-    Err(Error::refused(sys::KNNG_ERR_ARGUMENT, "data", to_i64(numbers), to_i64(columns), message))
+/// The length of a slice of elements, which has no more than `isize::MAX` bytes.
+fn length<T: Element>(data: &[T]) -> i64 {
+    data.len() as i64
 }
 
-fn whole_matrix(numbers: usize, rows: usize, columns: usize) -> Result<()> {
-    if rows.checked_mul(columns) == Some(numbers) {
-        return Ok(());
+fn whole_rows<T: Element>(data: &[T], columns: usize) -> Result<(i64, i64)> {
+    let numbers = data.len();
+    if columns == 0 || numbers % columns != 0 {
+        let message = format!("data: {numbers} numbers are no whole number of rows of {columns}");
+        return Err(Error::refused(sys::KNNG_ERR_ARGUMENT, "data", length(data), -1, message));
     }
-    let message = format!("data: {numbers} numbers are no matrix of {rows} x {columns}");
-    let limit = to_i64(rows.saturating_mul(columns));
-    Err(Error::refused(sys::KNNG_ERR_ARGUMENT, "data", to_i64(numbers), limit, message))
+    Ok((to_i64("rows", numbers / columns)?, to_i64("columns", columns)?))
+}
+
+fn whole_matrix<T: Element>(data: &[T], rows: usize, columns: usize) -> Result<(i64, i64)> {
+    let (numbers, wanted) = (data.len(), rows.checked_mul(columns));
+    if wanted != Some(numbers) {
+        let message = format!("data: {numbers} numbers are no matrix of {rows} x {columns}");
+        let limit = wanted.and_then(|wanted| i64::try_from(wanted).ok()).unwrap_or(-1);
+        return Err(Error::refused(sys::KNNG_ERR_ARGUMENT, "data", length(data), limit, message));
+    }
+    Ok((to_i64("rows", rows)?, to_i64("columns", columns)?))
 }

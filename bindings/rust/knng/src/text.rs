@@ -28,12 +28,6 @@ pub(crate) fn path_to_c(path: &Path) -> Result<CString> {
     to_c("path", path.to_string_lossy().into_owned())
 }
 
-/// Text from an array in a struct.
-pub(crate) fn of_array(array: &[c_char]) -> String {
-    let bytes: Vec<u8> = array.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// Static text of the library; None for null.
 ///
 /// # Safety

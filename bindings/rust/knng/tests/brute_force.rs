@@ -68,7 +68,7 @@ fn graphs_of<T: Element + From<u8>>(x: &[u8], d: usize, k: usize, wanted: &[Vec<
         let graph = data.set("metric", name).unwrap().build(k).unwrap();
         assert_eq!(&listed(&graph), lists, "{name}, {n} x {d}, k = {k}, {:?}", T::DTYPE);
         assert_eq!((graph.rows(), graph.columns(), graph.width(), graph.same_points()), (n, n, k, true));
-        assert_eq!(data.check(&graph, 0, &mut Default::default()).unwrap(), None);
+        assert_eq!(data.check(&graph, 0).unwrap(), None);
     }
 }
 
@@ -97,7 +97,7 @@ fn queries_and_what_they_leave_out() {
         assert_eq!(listed(&graph), nearest(&x, &q, d, k, metric, |_| None), "{name}");
         assert_eq!((graph.rows(), graph.columns(), graph.same_points()), (60, 300, false));
         let rows = Rows::new(&q, d).unwrap();
-        let graph = data.query_with(rows, k, Some(&left_out), &mut Default::default()).unwrap();
+        let graph = data.query_leaving_out(rows, k, &left_out).unwrap();
         let expected = nearest(&x, &q, d, k, metric, |i| usize::try_from(left_out[i]).ok());
         assert_eq!(listed(&graph), expected, "{name}, leaving out");
     }

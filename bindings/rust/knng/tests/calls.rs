@@ -59,6 +59,43 @@ fn stop_from_another_thread() {
     assert!(!stop.is_set());
 }
 
+#[test]
+fn stop_reaches_every_call() {
+    let path = |name: &str| std::env::temp_dir().join(format!("knng-stop-{}-{name}", std::process::id()));
+    let (file, graph_file, none) = (path("points.fbin"), path("graph.knng"), path("none.knng"));
+    std::fs::write(&file, [&[2, 0, 0, 0, 1, 0, 0, 0][..], &[0; 8]].concat()).unwrap(); // 2 x 1 of float32
+    let x = points(300, 1);
+    let rows = Rows::new(&x, 1).unwrap();
+    let (data, mut other) = (Dataset::from_rows(rows).unwrap(), Dataset::new().unwrap());
+    let graph = data.build(2).unwrap();
+    graph.save(&graph_file).unwrap();
+
+    let stop = Stop::new();
+    stop.stop();
+    let c = &mut Control::new().stop(&stop);
+    let stopped = [
+        other.borrow_rows_with(rows, c).err(),
+        other.add_rows_with(rows, c).err(),
+        other.add_file_with(&file, c).err(),
+        data.build_with(2, c).err(),
+        data.query_with(rows, 2, c).err(),
+        data.query_leaving_out_with(rows, 2, &[0; 300], c).err(),
+        data.query_file_with(&file, 2, c).err(),
+        data.check_with(&graph, 0, c).err(),
+        graph.sparse_with("union", c).err(),
+        graph.save_with(&none, c).err(),
+        graph.save_as_with(&none, "knng", c).err(),
+        Graph::load_with(&graph_file, c).err(),
+    ];
+    let kinds = stopped.map(|error| error.map(|error| error.kind()));
+    assert_eq!(kinds, [Some(ErrorKind::Cancelled); 12]);
+    assert!(!none.exists() && other.rows() == 0);
+    assert_eq!(data.query_file(&file, 2).unwrap().rows(), 2); // without the flag
+    for file in [file, graph_file] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
 static INTERRUPTED: Stop = Stop::new();
 
 extern "C" fn on_interrupt(_number: i32) {
@@ -118,9 +155,11 @@ fn panic_in_log_goes_on_in_the_caller() {
     let (data, graph) = with_a_warning();
     let mut lines = Vec::new();
     let mut control = Control::new().log(|level, line| lines.push((level, line.to_string())));
-    assert!(data.check(&graph, 0, &mut control).unwrap().is_some());
+    assert!(data.check_with(&graph, 0, &mut control).unwrap().is_some());
     drop(control);
-    assert!(lines.iter().any(|(level, line)| *level == Level::Warning && line.contains("manhattan")), "{lines:?}");
+    assert!(lines.iter().all(|(level, _)| *level == Level::Warning), "{lines:?}");
+    assert!(lines.iter().any(|(_, line)| line.contains("manhattan")), "{lines:?}");
+    assert!(lines.iter().any(|(_, line)| line.starts_with("of 300 rows checked, ")), "{lines:?}");
 
     let mut calls = 0;
     let caught = catch_unwind(AssertUnwindSafe(|| {
@@ -128,7 +167,7 @@ fn panic_in_log_goes_on_in_the_caller() {
             calls += 1;
             panic!("in log")
         });
-        data.check(&graph, 0, &mut control)
+        data.check_with(&graph, 0, &mut control)
     }));
     assert_eq!((message_of(caught.unwrap_err()).as_str(), calls), ("in log", 1)); // of several lines
     assert!(lines.len() > 1);
@@ -216,7 +255,7 @@ fn many_threads_use_one_data_set() {
 fn a_callback_may_use_the_data_set() {
     let (data, graph) = with_a_warning();
     let mut width = None;
-    data.check(&graph, 0, &mut Control::new().log(|_, _| width = Some(data.build(2).unwrap().width()))).unwrap();
+    data.check_with(&graph, 0, &mut Control::new().log(|_, _| width = Some(data.build(2).unwrap().width()))).unwrap();
     assert_eq!(width, Some(2));
 }
 
