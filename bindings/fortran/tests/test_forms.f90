@@ -318,7 +318,7 @@ contains
     integer :: stat
 
     call check(index(knng_library_version(), ".") > 0, "version")
-    call knng_allow_matrix_tiles(stat)
+    call knng_use_matrix_tiles(stat)
     call check(stat == knng_ok .or. stat == knng_err_unsupported, "matrix tiles")
   end subroutine
 end program
