@@ -3,6 +3,7 @@
 module knng_graphs
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
+  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
   use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_state, &
     knng_err_unsupported, knng_host, knng_f32, knng_f64, c_build => knng_build, c_query => knng_query, &
     c_query_file => knng_query_file, c_check => knng_check, c_import => knng_graph_import, &
@@ -378,7 +379,8 @@ contains
     e%code = c_rows(self%handle, c_text(what), m, e)
   end subroutine
 
-  !> A statistic of the build as a number.
+  !> A statistic of the build as a number; a NaN if it is not known, and after a failure (knng_err_option for a name
+  !> that there is not, knng_err_state without a graph).
   function statistic(self, name, stat, errmsg, error) result(number)
     class(knng_graph), intent(in) :: self
     character(*), intent(in) :: name
@@ -388,9 +390,9 @@ contains
     real(real64) :: number
     type(c_error) :: e
 
-    number = 0
     call there(self, e)
     if (e%code == knng_ok) e%code = c_stat(self%handle, c_text(name), number, e)
+    if (e%code /= knng_ok) number = ieee_value(number, ieee_quiet_nan)
     call settle(e, stat, errmsg, error)
   end function
 
