@@ -4,7 +4,7 @@ module knng_graphs
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
-  use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_state, &
+  use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_option, knng_err_state, &
     knng_err_unsupported, knng_host, knng_f32, knng_f64, c_build => knng_build, c_query => knng_query, &
     c_query_file => knng_query_file, c_check => knng_check, c_import => knng_graph_import, &
     c_describe => knng_graph_describe, &
@@ -174,8 +174,26 @@ contains
 
     why%code = knng_ok
     if (present(metric)) call data%set("metric", metric, error=why)
-    if (why%code == knng_ok .and. present(settings)) call data%set(settings, error=why)
+    if (why%code == knng_ok .and. present(settings)) call set_beside(data, metric, settings, why)
     if (why%code == knng_ok) call data%borrow(x, control, error=why)
+  end subroutine
+
+  !> Sets settings, which may name no other metric than the argument does.
+  subroutine set_beside(data, metric, settings, why)
+    type(knng_dataset), intent(inout) :: data
+    character(*), intent(in), optional :: metric
+    character(*), intent(in) :: settings
+    type(knng_error), intent(out) :: why
+    character(:), allocatable :: asked, set
+    type(c_error) :: e
+
+    asked = data%get("metric")
+    call data%set(settings, error=why)
+    set = data%get("metric")
+    if (why%code /= knng_ok .or. .not. present(metric) .or. set == asked) return
+    call refuse(e, knng_err_option, "metric", "metric="//asked//", but settings have metric="//set// &
+      ": only one of them can be meant")
+    call settle(e, error=why)
   end subroutine
 
   !> The nearest points of a data set for each point of a file.
