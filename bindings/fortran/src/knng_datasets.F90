@@ -159,8 +159,8 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
-  !> Changes settings: "key=value key=value ...", separated by blanks, in this order. Where one is refused, those before
-  !> it are as they were.
+  !> Changes settings: "key=value key=value ...", separated by blanks, with no blank around "=", in this order. Where
+  !> one is refused (knng_err_option), those before it are as they were.
   subroutine set_all(self, settings, stat, errmsg, error)
     class(knng_dataset), intent(inout) :: self
     character(*), intent(in) :: settings
@@ -170,6 +170,7 @@ contains
     type(c_error) :: e
     integer :: first, next, equals, ignored
     character(:), allocatable :: before, value
+    character(*), parameter :: separated = 'settings are separated by blanks, with no blank around "="'
 
     call ready(self, e)
     before = ""
@@ -179,10 +180,14 @@ contains
       associate (word => settings(first:next - 2))
         equals = index(word, "=")
         if (len(word) > 0 .and. equals == 0) then
-          call refuse(e, knng_err_option, "settings", "settings: """//word//""" is not of the form key=value")
+          call refuse(e, knng_err_option, "settings", "settings: """//word//""" is not of the form key=value; "// &
+            separated)
         else if (len(word) > 0) then
           value = self%get(word(:equals - 1), stat=ignored)
           e%code = c_set(self%handle, c_text(word(:equals - 1)), c_text(word(equals + 1:)), e)
+          if (e%code == knng_err_option .and. (equals == 1 .or. equals == len(word) .or. &
+            scan(word(equals + 1:), ",;=") > 0)) & ! perhaps more than one setting was meant
+            call refuse(e, knng_err_option, text_of(e%argument), text_of(e%reason)//"; "//separated)
           if (e%code == knng_ok) before = word(:equals - 1)//"="//value//" "//before
         end if
       end associate

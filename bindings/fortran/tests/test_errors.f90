@@ -106,13 +106,26 @@ contains
   end subroutine
 
   subroutine settings()
+    character(*), parameter :: ill(6) = [character(28) :: "threads = 3", "threads= 3", "threads =3", &
+      "threads=3,value=similarity", "threads=3;metric=cosine", "metric=cosine,threads=3"]
+    character(*), parameter :: said(6) = [character(44) :: 'settings: "threads" is not', "threads=: it takes", &
+      'settings: "threads" is not', "threads=3,value=similarity: it takes whole", "threads=3;metric=cosine: it", &
+      "metric=cosine,threads=3: it takes"]
+    integer :: i
+
     call graph%build(x, 3, "cosin", error=error)
     call check(error%argument == "metric", "metric: argument")
     call failed(knng_err_option, "metric=cosin: it takes sqeuclidean, euclidean")
     call graph%build(x, 3, settings="value_type=f64 threads", error=error)
     call failed(knng_err_option, """threads"" is not of the form key=value")
-    call graph%build(x, 3, settings="metrik=cosine", error=error)
-    call failed(knng_err_option, "metrik")
+    call graph%build(x, 3, settings="metrik=cosine", stat=stat, errmsg=message)
+    call check_text(message, "metrik")
+    call check(stat == knng_err_option .and. index(message, "separated") == 0, "a setting that there is not")
+    do i = 1, size(ill)
+      call graph%build(x, 3, settings=ill(i), error=error)
+      call check_text(error%message, trim(said(i)))
+      call failed(knng_err_option, '; settings are separated by blanks, with no blank around "="')
+    end do
     call graph%build(x, 3, settings="=cosine", error=error)
     call failed(knng_err_option, "")
     call graph%build(x, 3, "euclidean", "p=3", error=error)
