@@ -25,7 +25,7 @@ module knng_datasets
     !> call data%set("metric", "cosine"), or several at once: call data%set("metric=cosine threads=4")
     generic :: set => set_one, set_all
     procedure :: get           !< text = data%get("metric")
-    !> call data%add(x): copies. Also takes a knng_matrix, for other element types and other memory.
+    !> call data%add(x): copies, and appends, as borrow and add_file do. Also takes a knng_matrix, for other element types and other memory.
     generic :: add => add_f32, add_f64, add_i8, add_i16, add_i32, add_i64, add_bool, add_matrix
     !> call data%borrow(x): does not copy; x is a target, with contiguous columns. Also takes a knng_matrix.
     generic :: borrow => borrow_f32, borrow_f64, borrow_i8, borrow_i16, borrow_i32, borrow_i64, borrow_bool, &
@@ -85,6 +85,36 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
+  subroutine add_columns(self, m, control, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    type(knng_matrix), intent(in) :: m
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    call check_added(self, m, e)
+    if (e%code == knng_ok) then
+      call self%add(m, control, stat, errmsg, error)
+    else
+      call settle(e, stat, errmsg, error)
+    end if
+  end subroutine
+
+  ! Of another type the library says that first.
+  subroutine check_added(self, m, e)
+    class(knng_dataset), intent(in) :: self
+    type(knng_matrix), intent(in) :: m
+    type(c_error), intent(inout) :: e
+
+    if (self%element_type == 0 .or. self%element_type == m%dtype) then
+      call check_points(m, self%n_elements, "rows", e)
+    else
+      call check_not_empty(m, "rows", e)
+    end if
+  end subroutine
+
   ! A component of an array of a derived type (a%x, z%re) comes here with the address of another component: gfortran 12
   ! does so. Its elements are never one behind the other, so that arrays whose columns are contiguous are safe.
   subroutine borrow_columns(self, m, control, stat, errmsg, error)
@@ -96,11 +126,13 @@ contains
     type(knng_error), intent(out), optional :: error
     type(c_error) :: e
 
-    if (m%col_stride == 1 .and. (m%cols /= 1 .or. m%row_stride == 1)) then
+    call check_added(self, m, e)
+    if (e%code == knng_ok .and. (m%col_stride /= 1 .or. (m%cols == 1 .and. m%row_stride /= 1))) &
+      call refuse(e, knng_err_argument, "x", "x: the elements of a column are not one behind the other in memory, "// &
+      "so it cannot be borrowed; add copies it")
+    if (e%code == knng_ok) then
       call self%borrow(m, control, stat, errmsg, error)
     else
-      call refuse(e, knng_err_argument, "x", "x: the elements of a column are not one behind the other in memory, "// &
-        "so it cannot be borrowed; add copies it")
       call settle(e, stat, errmsg, error)
     end if
   end subroutine
@@ -117,6 +149,7 @@ contains
     integer(int64) :: last
 
     call open_already(self, e)
+    call check_points(m, self%dimension(), "dst", e)
     last = self%points()
     if (e%code == knng_ok .and. (first < 1 .or. first + m%rows - 1 > last)) then
       write (text, '("first=", i0, ": points ", i0, " to ", i0, " are wanted, the data set has 1 to ", i0)') &
@@ -128,7 +161,7 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
-  !> Adds all points of a file; its name tells the format.
+  !> Adds all points of a file behind those that the data set has; the file's name tells the format.
   subroutine add_file(self, path, control, stat, errmsg, error)
     class(knng_dataset), intent(inout) :: self
     character(*), intent(in) :: path

@@ -4,9 +4,9 @@ module knng_graphs
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
-  use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_option, knng_err_state, &
-    knng_err_unsupported, knng_host, knng_f32, knng_f64, c_build => knng_build, c_query => knng_query, &
-    c_query_file => knng_query_file, c_check => knng_check, c_import => knng_graph_import, &
+  use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_option, &
+    knng_err_range, knng_err_state, knng_err_unsupported, knng_host, knng_f32, knng_f64, c_build => knng_build, &
+    c_query => knng_query, c_query_file => knng_query_file, c_check => knng_check, c_import => knng_graph_import, &
     c_describe => knng_graph_describe, &
     c_shape => knng_graph_shape, c_view => knng_graph_view, c_copy => knng_graph_copy, &
     c_rows => knng_graph_rows, c_stat => knng_graph_stat, c_graph_text => knng_graph_text, c_save => knng_graph_save, &
@@ -70,10 +70,6 @@ module knng_graphs
     procedure, private :: view_f32, view_f64, rows_i32, rows_i64, no_assignment
     final :: finish
   end type
-
-  interface fill_lists
-    procedure fill_lists_i32_f32, fill_lists_i32_f64, fill_lists_i64_f32, fill_lists_i64_f64
-  end interface
 
 contains
 
@@ -145,6 +141,43 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
+  ! The same of an array.
+  subroutine query_points(self, data, q, k, leave_out, control, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    class(knng_dataset), intent(in) :: data
+    type(knng_matrix), intent(in) :: q
+    integer, intent(in) :: k
+    integer, intent(in), optional :: leave_out(:)
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    call filled(data, e)
+    call check_points(q, data%dimension(), "q", e)
+    if (present(leave_out)) call check_left_out(size(leave_out, kind=int64), q%rows, e)
+    if (e%code == knng_ok) then
+      call self%query(data, q, k, leave_out, control, stat, errmsg, error)
+    else
+      call settle(e, stat, errmsg, error)
+    end if
+  end subroutine
+
+  subroutine check_left_out(given, queries, e)
+    integer(int64), intent(in) :: given, queries
+    type(c_error), intent(inout) :: e
+    character(120) :: text
+
+    if (e%code /= knng_ok .or. given == queries) return
+    write (text, '("leave_out: shape (", i0, "), but there are ", i0, " queries")') given, queries
+    if (given == 0) then
+      call refuse(e, knng_err_range, "leave_out", trim(text), given, 1_int64)
+    else
+      call refuse(e, knng_err_argument, "leave_out", trim(text), given, queries)
+    end if
+  end subroutine
+
   subroutine query_matrices(self, x, q, k, metric, settings, leave_out, control, stat, errmsg, error)
     class(knng_graph), intent(inout) :: self
     type(knng_matrix), intent(in) :: x, q
@@ -159,7 +192,7 @@ contains
     type(knng_error) :: why
 
     call show(data, x, metric, settings, control, why)
-    if (why%code == knng_ok) call self%query(data, q, k, leave_out, control, error=why)
+    if (why%code == knng_ok) call query_points(self, data, q, k, leave_out, control, error=why)
     call data%close()
     call hand_on(why, stat, errmsg, error)
   end subroutine
@@ -171,11 +204,18 @@ contains
     character(*), intent(in), optional :: metric, settings
     type(knng_control), intent(in), optional :: control
     type(knng_error), intent(out) :: why
+    type(c_error) :: e
 
     why%code = knng_ok
     if (present(metric)) call data%set("metric", metric, error=why)
     if (why%code == knng_ok .and. present(settings)) call set_beside(data, metric, settings, why)
-    if (why%code == knng_ok) call data%borrow(x, control, error=why)
+    if (why%code /= knng_ok) return
+    call check_not_empty(x, "rows", e)
+    if (e%code /= knng_ok) then
+      call settle(e, error=why)
+    else
+      call data%borrow(x, control, error=why)
+    end if
   end subroutine
 
   !> Sets settings, which may name no other metric than the argument does.
@@ -255,6 +295,41 @@ contains
       e%code = c_save(self%handle, c_text(path), control=control_of(control), error=e)
     end if
     call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> Writes ids, and distances if they are wanted, to memory that these matrices describe.
+  subroutine copy_lists(self, e, ids, distances)
+    class(knng_graph), intent(in) :: self
+    type(c_error), intent(inout) :: e
+    type(knng_matrix), intent(inout) :: ids
+    type(knng_matrix), intent(inout), optional :: distances
+    type(knng_matrix) :: wanted
+
+    wanted%rows = self%n_lists
+    wanted%cols = self%n_entries
+    call check_lists(ids, wanted, "ids", "the graph takes", e)
+    if (present(distances)) call check_lists(distances, wanted, "values", "the graph takes", e)
+    if (e%code == knng_ok) e%code = c_copy(self%handle, 1, ids, distances, e)
+  end subroutine
+
+  subroutine import_lists(self, e, ids, distances, points, metric)
+    class(knng_graph), intent(inout) :: self
+    type(c_error), intent(inout) :: e
+    type(knng_matrix), intent(in) :: ids
+    type(knng_matrix), intent(in), optional :: distances
+    integer, intent(in), optional :: points
+    character(*), intent(in), optional :: metric
+    type(c_ptr) :: handle
+
+    call check_not_empty(ids, "ids", e)
+    if (present(distances)) call check_lists(distances, ids, "values", "ids have", e)
+    if (e%code == knng_ok .and. present(points)) then
+      e%code = c_import(handle, ids, distances, 1, int(points, int64), 0, e)
+    else if (e%code == knng_ok) then
+      e%code = c_import(handle, ids, distances, 1, ids%rows, 1, e)
+    end if
+    call name_metric(handle, metric, e)
+    call take(self, handle, e)
   end subroutine
 
   subroutine view_f32(self, ids, distances, stat, errmsg, error)

@@ -23,6 +23,7 @@ program test_errors
 
   x = real(numbers(4, 30, 1000, 7))
   call arrays()
+  call shapes()
   call settings()
   call queries()
   call lists()
@@ -34,7 +35,7 @@ program test_errors
   call graph%close()
   call data%close()
   deallocate (x, ids, distances, error%argument, error%message)
-  call finish_checks(135)
+  call finish_checks(230)
 
 contains
 
@@ -105,6 +106,68 @@ contains
     call failed(knng_err_range, "points 0 to 4")
   end subroutine
 
+  !> The last call refused a shape with all that the C library says, in Fortran's order.
+  subroutine misshapen(code, argument, given, limit, text)
+    integer, intent(in) :: code, given, limit
+    character(*), intent(in) :: argument, text
+
+    call check(error%code == code .and. error%argument == argument, text//": code and argument")
+    call check(error%given == given .and. error%limit == limit, text//": given and limit")
+    call check(error%message == text, """"//error%message//""" instead of """//text//"""")
+  end subroutine
+
+  subroutine shapes()
+    type(knng_dataset) :: points
+    type(knng_graph) :: made
+    integer :: few(3, 30) = 1, turned(30, 3), mixed(2, 3) = reshape([2, 3, 1, 3, 1, 2], [2, 3])
+    real :: far(3, 30)
+    real, target :: other(3, 5) = 1
+
+    call made%build(x, 3)
+    call made%fill(turned, far, error=error)
+    call misshapen(knng_err_argument, "ids", 3, 30, "ids: shape (30, 3), but the graph takes (3, 30)")
+    call made%fill(few(:2, :), far, error=error)
+    call misshapen(knng_err_argument, "ids", 2, 3, "ids: shape (2, 30), but the graph takes (3, 30)")
+    call made%fill(few, far(:, :29), error=error)
+    call misshapen(knng_err_argument, "values", 29, 30, "values: shape (3, 29), but the graph takes (3, 30)")
+    call made%fill(few(:0, :), far, error=error)
+    call misshapen(knng_err_range, "ids", 0, 1, "ids: shape (0, 30) is empty; at least (1, 1) is needed")
+    call check(all(few == 1), "what is refused is not written to")
+    call made%import(mixed, transpose(far(:2, :3)), error=error)
+    call misshapen(knng_err_argument, "values", 2, 3, "values: shape (3, 2), but ids have (2, 3)")
+    call made%import(mixed(:, :0), far(:2, :0), error=error)
+    call misshapen(knng_err_range, "ids", 0, 1, "ids: shape (2, 0) is empty; at least (1, 1) is needed")
+    call made%import(mixed, far(:, :0), error=error)
+    call misshapen(knng_err_range, "values", 0, 1, "values: shape (3, 0) is empty; at least (1, 1) is needed")
+
+    call made%build(x(:0, :5), 3, error=error)
+    call misshapen(knng_err_range, "rows", 0, 1, "rows: shape (0, 5) is empty; at least (1, 1) is needed")
+    call points%add(x(:, :0), error=error)
+    call misshapen(knng_err_range, "rows", 0, 1, "rows: shape (4, 0) is empty; at least (1, 1) is needed")
+    call points%borrow(other(:0, :), error=error)
+    call misshapen(knng_err_range, "rows", 0, 1, "rows: shape (0, 5) is empty; at least (1, 1) is needed")
+    call points%add(x)
+    call points%add(other, error=error)
+    call misshapen(knng_err_argument, "rows", 3, 4, "rows: points have 3 coordinates, the data set has 4")
+    call points%borrow(other, error=error)
+    call misshapen(knng_err_argument, "rows", 3, 4, "rows: points have 3 coordinates, the data set has 4")
+    call points%add(dble(other), error=error)
+    call failed(knng_err_argument, "rows: rows are float64")
+    call points%read(other, 1, error=error)
+    call misshapen(knng_err_argument, "dst", 3, 4, "dst: points have 3 coordinates, the data set has 4")
+    call made%query(points, other, 2, error=error)
+    call misshapen(knng_err_argument, "q", 3, 4, "q: points have 3 coordinates, the data set has 4")
+    call made%query(x, other, 2, error=error)
+    call misshapen(knng_err_argument, "q", 3, 4, "q: points have 3 coordinates, the data set has 4")
+    call made%query(x, x(:, :0), 2, error=error)
+    call misshapen(knng_err_range, "q", 0, 1, "q: shape (4, 0) is empty; at least (1, 1) is needed")
+    call made%query(points, x(:, :2), 2, leave_out=[1, 2, 3], error=error)
+    call misshapen(knng_err_argument, "leave_out", 3, 2, "leave_out: shape (3), but there are 2 queries")
+    call made%query(points, x(:, :2), 2, leave_out=turned(:0, 1), error=error)
+    call misshapen(knng_err_range, "leave_out", 0, 1, "leave_out: shape (0), but there are 2 queries")
+    call check(made%width() == 3 .and. points%points() == 30, "what is refused changes nothing")
+  end subroutine
+
   subroutine settings()
     character(*), parameter :: ill(6) = [character(28) :: "threads = 3", "threads= 3", "threads =3", &
       "threads=3,value=similarity", "threads=3;metric=cosine", "metric=cosine,threads=3"]
@@ -161,7 +224,7 @@ contains
     call graph%query(data, x(:3, :), 3, error=error)
     call failed(knng_err_argument, "")
     call graph%query(data, transpose(x), 3, error=error)
-    call failed(knng_err_argument, "30 columns")
+    call failed(knng_err_argument, "q: points have 30 coordinates, the data set has 4")
     call graph%query(data, x(:, :2), 3, leave_out=[1], error=error)
     call failed(knng_err_argument, "leave_out")
     call graph%query(data, x(:, :2), 3, leave_out=[1, 31], error=error)
