@@ -257,6 +257,11 @@ contains
     call failed(knng_err_range, "")
     call graph%import(wrong, far, metric="round", error=error)
     call failed(knng_err_option, "metric=round: it takes")
+    wrong(2, 2) = 0
+    call graph%import(wrong, far, error=error)
+    call check(error%point == 2 .and. error%element == 2, "a distance without a neighbour: where it is")
+    call failed(knng_err_data, "it must be +inf there")
+    wrong(2, 2) = 3
     call graph%import(wrong, far)
     call check(graph%lists() == 3 .and. graph%width() == 2, "import")
     call graph%fill(wrong(:1, :), far(:1, :), error=error)

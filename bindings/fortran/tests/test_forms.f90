@@ -206,8 +206,10 @@ contains
     type(knng_graph) :: made
     integer, allocatable :: ids(:, :)
     real(real64), allocatable :: distances(:, :)
+    real(real32), target :: single(d, n)
     integer :: unit
 
+    single = real(x, real32)
     open (newunit=unit, file="test_forms.fvecs", access="stream", form="unformatted", status="replace")
     do i = 1, n
       write (unit) int(d, int32), real(x(:, i), real32)
@@ -223,6 +225,11 @@ contains
     call check(all(distances == 0), "queries of a file")
     call check(data%file_text(1, "file") == "test_forms.fvecs", "the name of a file")
     call check(data%file_text(1, "matrix") == "", "what goes without saying")
+    call check(data%points() == n, "a file's points")
+    call data%add_file("test_forms.fvecs")
+    call data%add(real(x, real32))
+    call data%borrow(single)
+    call check(data%points() == 4*n, "add_file, add and borrow append")
     call remove("test_forms.fvecs")
     call data%close()
     open (newunit=unit, file="test_forms.csv", status="replace")
@@ -266,6 +273,7 @@ contains
     where (short > 0) far = 1
     call made%import(short, far, points=9)
     call made%copy(ids, distances)
+    call check(all((distances > huge(distances)) .eqv. (ids == 0)), "where there is no neighbour, the distance is +inf")
     call check(all(ids == short) .and. made%points() == 9 .and. .not. made%same_points(), "import of queries")
   end subroutine
 

@@ -49,6 +49,15 @@ def drawn(file):
         sys.exit(f"{file} does not show the distances in order")
 
 
+def told():
+    """The page says what no compiler does: that points are appended, how settings are written, what is no neighbour."""
+    words = " ".join(PAGE.read_text().split())
+    for wanted in ("`add`, `borrow` and `add_file` append", "`ieee_value(1.0, ieee_positive_inf)`",
+                   "separated by blanks, with no blank around `=`"):
+        if wanted not in words:
+            sys.exit(f"{PAGE} does not say: {wanted}")
+
+
 def refused(compiler, rows, k, flags, environment):
     """The compiler, not a run, refuses a call with these arguments."""
     pathlib.Path("wrong.f90").write_text("program wrong\n  use knng\n  implicit none\n  type(knng_graph) :: graph\n"
@@ -65,6 +74,7 @@ def main(build, compiler, cmake):
                 for place, (kind, text) in enumerate(blocks) if kind == "fortran"}
     if sorted(programs) != ["curve", "errors", "first", "interruptible", "queries"]:
         sys.exit(f"{PAGE} has the programs {sorted(programs)}: the test must follow")
+    told()
     with tempfile.TemporaryDirectory() as name:
         stage = pathlib.Path(name) / "stage"
         run(cmake, "--install", build, "--prefix", "/opt/knng", env=dict(os.environ, DESTDIR=str(stage)))
