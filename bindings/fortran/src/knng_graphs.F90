@@ -35,15 +35,15 @@ module knng_graphs
       query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, query_data_i16, &
       query_data_i32, query_data_i64, query_data_bool, query_data_matrix
     procedure :: query_file    !< call graph%query_file(data, "queries.npy", k): the queries come from a file
-    !> call graph%import(ids, distances [, points, metric]): another library's lists, by a copy; points: of queries, how
-    !> many could be neighbours; metric: what the distances are, which files then name
-    generic :: import => import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64
+    !> call graph%import(ids [, distances, points, metric]): another library's lists, by a copy; points: of queries, how
+    !> many could be neighbours; metric: what the distances are, which files then name. Without distances they are 0
+    generic :: import => import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64, import_i32, import_i64
     procedure :: load          !< call graph%load("graph.knng")
     procedure :: save => save_graph !< call graph%save("graph.npz")
-    !> call graph%copy(ids, distances): allocates both; integer of 32 or 64 bits, real of 32 or 64 bits
-    generic :: copy => copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64
-    !> call graph%fill(ids, distances): into arrays that are there
-    generic :: fill => fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64
+    !> call graph%copy(ids, distances): allocates both; integer of 32 or 64 bits, real of 32 or 64 bits; or copy(ids)
+    generic :: copy => copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64, copy_i32, copy_i64
+    !> call graph%fill(ids, distances): into arrays that are there; or fill(ids)
+    generic :: fill => fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64, fill_i32, fill_i64
     !> call graph%view(ids, distances): pointers to the graph's own arrays. Not to be written to, valid as long as the
     !> graph is; ids count from 0, -1 where there is no neighbour. distances must be of the graph's kind
     generic :: view => view_f32, view_f64
@@ -64,9 +64,9 @@ module knng_graphs
     procedure, private :: query_columns_f32, query_columns_f64, query_columns_i8, query_columns_i16, &
       query_columns_i32, query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, &
       query_data_i16, query_data_i32, query_data_i64, query_data_bool, query_data_matrix
-    procedure, private :: import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64
-    procedure, private :: copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64
-    procedure, private :: fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64
+    procedure, private :: import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64, import_i32, import_i64
+    procedure, private :: copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64, copy_i32, copy_i64
+    procedure, private :: fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64, fill_i32, fill_i64
     procedure, private :: view_f32, view_f64, rows_i32, rows_i64, no_assignment
     final :: finish
   end type
@@ -79,6 +79,10 @@ contains
 
 #define TEMPLATE "lists_of_types.fi"
 #include "each_list_type.fi"
+#undef TEMPLATE
+
+#define TEMPLATE "ids_of_type.fi"
+#include "each_id_type.fi"
 
   !> The graph of all points of a data set, under its settings.
   subroutine build_data(self, data, k, control, stat, errmsg, error)
@@ -412,46 +416,6 @@ contains
 
     same_points = self%square == 1
   end function
-
-  subroutine rows_i32(self, what, numbers, stat, errmsg, error)
-    class(knng_graph), intent(in) :: self
-    character(*), intent(in) :: what
-    integer(int32), allocatable, intent(inout) :: numbers(:)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    integer(int32), allocatable :: new(:)
-    type(c_error) :: e
-
-    call there(self, e)
-    if (e%code == knng_ok) then
-      allocate (new(numbers_of(self, what)))
-      call numbers_into(self, what, vector_of(new), e)
-      if (what == "component") new = new + 1_int32
-    end if
-    if (e%code == knng_ok) call move_alloc(new, numbers)
-    call settle(e, stat, errmsg, error)
-  end subroutine
-
-  subroutine rows_i64(self, what, numbers, stat, errmsg, error)
-    class(knng_graph), intent(in) :: self
-    character(*), intent(in) :: what
-    integer(int64), allocatable, intent(inout) :: numbers(:)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    integer(int64), allocatable :: new(:)
-    type(c_error) :: e
-
-    call there(self, e)
-    if (e%code == knng_ok) then
-      allocate (new(numbers_of(self, what)))
-      call numbers_into(self, what, vector_of(new), e)
-      if (what == "component") new = new + 1_int64
-    end if
-    if (e%code == knng_ok) call move_alloc(new, numbers)
-    call settle(e, stat, errmsg, error)
-  end subroutine
 
   ! Points are counted from both sides of a graph of queries: indegree has as many numbers as there are points.
   function numbers_of(self, what) result(n)

@@ -16,6 +16,7 @@ program test_forms
   call brute_force("euclidean", x, x, k, [(i, i=1, n)], plain, exact)
   call graph%build(x, k)
   call copies()
+  call ids_alone()
   call views()
   call numbers_of_points()
   call sparse_forms()
@@ -28,7 +29,7 @@ program test_forms
   ! A main program's variables are not freed at its end, and a search for leaks would find them.
   call graph%close()
   deallocate (plain, exact, x)
-  call finish_checks(41)
+  call finish_checks(60)
 
 contains
 
@@ -47,6 +48,38 @@ contains
     long_ids = 0
     call graph%fill(ids, long_distances(:, :n))
     call check(all(ids == plain) .and. all(long_distances(:, :n) == exact), "fill of real64")
+  end subroutine
+
+  subroutine ids_alone()
+    integer(int32), allocatable :: ids(:, :)
+    integer(int64), allocatable :: long_ids(:, :)
+    integer(int32) :: wide(2*k, n)
+    integer(int64) :: long(k, n)
+    integer(int32) :: short(2, 3) = reshape([2, 0, 1, 3, 0, 0], [2, 3])
+    real, allocatable :: distances(:, :)
+    type(knng_graph) :: made
+    type(knng_error) :: error
+
+    call graph%copy(ids)
+    call graph%copy(long_ids)
+    call check(all(shape(ids) == [k, n]) .and. all(ids == plain) .and. all(long_ids == plain), "copy of ids alone")
+    wide = -7
+    long = -7
+    call graph%fill(wide(2*k:1:-2, :))
+    call graph%fill(long)
+    call check(all(wide(2*k:1:-2, :) == plain) .and. all(wide(1::2, :) == -7), "fill of a section, ids alone")
+    call check(all(long == plain), "fill of ids alone")
+    call graph%fill(long(2:, :), error=error)
+    call check(error%code == knng_err_argument .and. error%given == k - 1, "fill of ids alone, another shape")
+
+    call made%import(long_ids, metric="L1")
+    call made%copy(ids, distances)
+    call check(all(ids == plain) .and. all(distances == 0) .and. made%same_points(), "import of ids alone")
+    call check(made%text("metric") == "manhattan", "import of ids alone: metric")
+    call made%import(short, points=9)
+    call made%copy(ids, distances)
+    call check(all(ids == short) .and. made%points() == 9, "import of ids alone, of queries")
+    call check(all((distances > huge(distances)) .eqv. short == 0), "import of ids alone: no neighbour is +inf far")
   end subroutine
 
   subroutine views()
