@@ -38,6 +38,7 @@ module knng_graphs
     !> call graph%import(ids [, distances, points, metric]): another library's lists, by a copy; points: of queries, how
     !> many could be neighbours; metric: what the distances are, which files then name. Without distances they are 0
     generic :: import => import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64, import_i32, import_i64
+    procedure :: describe      !< call graph%describe(["stat.seconds_total=0.5"]): what is known of an imported graph
     procedure :: load          !< call graph%load("graph.knng")
     procedure :: save => save_graph !< call graph%save("graph.npz")
     !> call graph%copy(ids, distances): allocates both; integer of 32 or 64 bits, real of 32 or 64 bits; or copy(ids)
@@ -334,6 +335,29 @@ contains
     end if
     call name_metric(handle, metric, e)
     call take(self, handle, e)
+  end subroutine
+
+  !> Tells an imported graph what is known of it beside its lists, for text, stat and files. Each element of facts is
+  !> one: "text.metric=cosine" and the other names of text, "stat.duplicates=3" and those of stat. What is not named stays
+  !> as it is. knng_err_option for a metric that there is not, knng_err_data for an element that is no fact or cannot be
+  !> true of the graph, knng_err_state for a graph that the library made.
+  subroutine describe(self, facts, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    character(*), intent(in) :: facts(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    character(:), allocatable :: lines
+    type(c_error) :: e
+    integer :: i
+
+    lines = ""
+    do i = 1, size(facts)
+      lines = lines//trim(facts(i))//new_line("a")
+    end do
+    call there(self, e)
+    if (e%code == knng_ok) e%code = c_describe(self%handle, c_text(lines), error=e)
+    call settle(e, stat, errmsg, error)
   end subroutine
 
   subroutine view_f32(self, ids, distances, stat, errmsg, error)

@@ -23,13 +23,14 @@ program test_forms
   call knng_files()
   call point_files()
   call imports()
+  call descriptions()
   call plans()
   call no_copies()
   call versions()
   ! A main program's variables are not freed at its end, and a search for leaks would find them.
   call graph%close()
   deallocate (plain, exact, x)
-  call finish_checks(60)
+  call finish_checks(68)
 
 contains
 
@@ -308,6 +309,30 @@ contains
     call made%copy(ids, distances)
     call check(all((distances > huge(distances)) .eqv. (ids == 0)), "where there is no neighbour, the distance is +inf")
     call check(all(ids == short) .and. made%points() == 9 .and. .not. made%same_points(), "import of queries")
+  end subroutine
+
+  subroutine descriptions()
+    type(knng_graph) :: made, loaded
+    type(knng_error) :: error
+
+    call made%describe(["text.metric=cosine"], error=error)
+    call check(error%code == knng_err_state, "facts of no graph")
+    call made%import(plain, exact)
+    call made%describe([character(24) :: "text.metric=minkowski", "text.p=3", "stat.seconds_total=0.5"])
+    call check(made%text("metric") == "minkowski" .and. made%text("p") == "3", "texts of a description")
+    call check(made%stat("seconds_total") == 0.5d0, "a statistic of a description")
+    call made%save("test_forms.described.knng")
+    call loaded%load("test_forms.described.knng")
+    call check(loaded%text("metric") == "minkowski" .and. loaded%stat("seconds_total") == 0.5d0, "a description in a file")
+    call remove("test_forms.described.knng")
+    call made%describe(["text.metric=round"], error=error)
+    call check(error%code == knng_err_option .and. error%argument == "metric", "a metric that there is not")
+    call made%describe([character(24) :: "stat.seconds_total=2", "metric=cosine"], error=error)
+    call check(error%code == knng_err_data .and. made%stat("seconds_total") == 0.5d0, "facts of which one is none")
+    call made%describe([character(1) ::])
+    call check(made%text("metric") == "minkowski", "no facts")
+    call graph%describe(["text.metric=cosine"], error=error)
+    call check(error%code == knng_err_state, "facts of a graph that was built")
   end subroutine
 
   subroutine plans()
