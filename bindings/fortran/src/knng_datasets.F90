@@ -25,7 +25,8 @@ module knng_datasets
     !> call data%set("metric", "cosine"), or several at once: call data%set("metric=cosine threads=4")
     generic :: set => set_one, set_all
     procedure :: get           !< text = data%get("metric")
-    !> call data%add(x): copies, and appends, as borrow and add_file do. Also takes a knng_matrix, for other element types and other memory.
+    !> call data%add(x): copies, and appends, as borrow and add_file do. Also takes a knng_matrix, for other element types
+    !> and other memory
     generic :: add => add_f32, add_f64, add_i8, add_i16, add_i32, add_i64, add_bool, add_matrix
     !> call data%borrow(x): does not copy; x is a target, with contiguous columns. Also takes a knng_matrix.
     generic :: borrow => borrow_f32, borrow_f64, borrow_i8, borrow_i16, borrow_i32, borrow_i64, borrow_bool, &
@@ -37,12 +38,13 @@ module knng_datasets
     procedure :: points        !< how many there are
     procedure :: dimension => dimension_of !< elements of a point; 0 while open
     procedure :: dtype         !< knng_f32, ...; 0 while open
-    procedure :: estimate      !< call data%estimate(k, plan): memory and tiles before the work
+    !> call data%estimate(k, plan [, queries]): memory and tiles before the work; k and queries of 32 or of 64 bits
+    generic :: estimate => estimate_k32, estimate_k64
     procedure :: share         !< call second%share(first): the same points, settings of its own
     procedure :: close => close_dataset !< frees it now; leaving the scope does so too
     procedure :: c_handle      !< for functions of module knng_c; c_null_ptr before the first use
     generic :: assignment(=) => no_assignment
-    procedure, private :: set_one, set_all, no_assignment
+    procedure, private :: set_one, set_all, estimate_k32, estimate_k64, no_assignment
     procedure, private :: add_f32, add_f64, add_i8, add_i16, add_i32, add_i64, add_bool, add_matrix
     procedure, private :: borrow_f32, borrow_f64, borrow_i8, borrow_i16, borrow_i32, borrow_i64, borrow_bool, &
       borrow_matrix
@@ -54,6 +56,9 @@ contains
 
 #define TEMPLATE "dataset_of_type.fi"
 #include "each_row_type.fi"
+
+#define OF_K "dataset_with_k.fi"
+#include "each_k_type.fi"
 
   subroutine add_matrix(self, x, control, stat, errmsg, error)
     class(knng_dataset), intent(inout) :: self
@@ -311,25 +316,6 @@ contains
     type(c_error), intent(inout) :: e
 
     if (e%code == knng_ok) e%code = c_shape(self%handle, self%n_points, self%n_elements, self%element_type, e)
-  end subroutine
-
-  !> What a build, or a query of so many points, would take.
-  subroutine estimate(self, k, plan, queries, stat, errmsg, error)
-    class(knng_dataset), intent(in) :: self
-    integer, intent(in) :: k
-    type(knng_plan), intent(out) :: plan
-    integer, intent(in), optional :: queries
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    type(c_error) :: e
-    integer(int64) :: nq
-
-    nq = 0
-    if (present(queries)) nq = queries
-    call open_already(self, e)
-    if (e%code == knng_ok) e%code = c_estimate(self%handle, nq, int(k, int64), plan, e)
-    call settle(e, stat, errmsg, error)
   end subroutine
 
   !> Makes self show the points that first has now, without copying them, with a copy of its settings.

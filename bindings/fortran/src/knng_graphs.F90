@@ -27,14 +27,23 @@ module knng_graphs
     integer(int64) :: n_lists = 0, n_entries = 0, n_points = 0
     integer(int32) :: square = 0
   contains
-    !> call graph%build(x, k [, metric, settings, control]) or call graph%build(data, k [, control])
-    generic :: build => build_f32, build_f64, build_i8, build_i16, build_i32, build_i64, build_bool, build_data
+    !> call graph%build(x, k [, metric, settings, control]) or call graph%build(data, k [, control]). k, here and below,
+    !> is an integer of 32 or 64 bits
+    generic :: build => build_data_k32, build_data_k64
     !> call graph%query(x, q, k [, metric, settings, leave_out, control]) or
-    !> call graph%query(data, q, k [, leave_out, control]); leave_out(i): the id that query i must not get, 0 for none
-    generic :: query => query_columns_f32, query_columns_f64, query_columns_i8, query_columns_i16, query_columns_i32, &
-      query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, query_data_i16, &
-      query_data_i32, query_data_i64, query_data_bool, query_data_matrix
-    procedure :: query_file    !< call graph%query_file(data, "queries.npy", k): the queries come from a file
+    !> call graph%query(data, q, k [, leave_out, control]); leave_out(i): the id that query i must not get, 0 for none,
+    !> of k's type
+    generic :: query => query_matrix_k32, query_matrix_k64
+    !> call graph%query_file(data, "queries.npy", k [, control]): the queries come from a file
+    generic :: query_file => query_file_k32, query_file_k64
+    procedure, private :: build_data_k32, build_data_k64, query_matrix_k32, query_matrix_k64, query_file_k32, &
+      query_file_k64
+    ! Those of arrays.
+#define TEMPLATE "each_k_type.fi"
+#define OF_K "graph_bindings.fi"
+#include "each_row_type.fi"
+#undef OF_K
+#undef TEMPLATE
     !> call graph%import(ids [, distances, points, metric]): another library's lists, by a copy; points: of queries, how
     !> many could be neighbours; metric: what the distances are, which files then name. Without distances they are 0
     generic :: import => import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64, import_i32, import_i64
@@ -61,10 +70,6 @@ module knng_graphs
     procedure :: close => close_graph !< frees it now; leaving the scope does so too
     procedure :: c_handle      !< for functions of module knng_c; c_null_ptr where there is no graph
     generic :: assignment(=) => no_assignment
-    procedure, private :: build_f32, build_f64, build_i8, build_i16, build_i32, build_i64, build_bool, build_data
-    procedure, private :: query_columns_f32, query_columns_f64, query_columns_i8, query_columns_i16, &
-      query_columns_i32, query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, &
-      query_data_i16, query_data_i32, query_data_i64, query_data_bool, query_data_matrix
     procedure, private :: import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64, import_i32, import_i64
     procedure, private :: copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64, copy_i32, copy_i64
     procedure, private :: fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64, fill_i32, fill_i64
@@ -74,8 +79,13 @@ module knng_graphs
 
 contains
 
-#define TEMPLATE "graph_of_type.fi"
+#define TEMPLATE "each_k_type.fi"
+#define OF_K "graph_of_type.fi"
 #include "each_row_type.fi"
+#undef OF_K
+#define OF_K "graph_with_k.fi"
+#include "each_k_type.fi"
+#undef OF_K
 #undef TEMPLATE
 
 #define TEMPLATE "lists_of_types.fi"
@@ -85,28 +95,10 @@ contains
 #define TEMPLATE "ids_of_type.fi"
 #include "each_id_type.fi"
 
-  !> The graph of all points of a data set, under its settings.
-  subroutine build_data(self, data, k, control, stat, errmsg, error)
-    class(knng_graph), intent(inout) :: self
-    class(knng_dataset), intent(in) :: data
-    integer, intent(in) :: k
-    type(knng_control), intent(in), optional :: control
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    type(c_error) :: e
-    type(c_ptr) :: handle
-
-    call filled(data, e)
-    if (e%code == knng_ok) e%code = c_build(data%c_handle(), int(k, int64), control_of(control), handle, e)
-    call take(self, handle, e)
-    call settle(e, stat, errmsg, error)
-  end subroutine
-
   subroutine build_columns(self, m, k, metric, settings, control, stat, errmsg, error)
     class(knng_graph), intent(inout) :: self
     type(knng_matrix), intent(in) :: m
-    integer, intent(in) :: k
+    integer(int64), intent(in) :: k
     character(*), intent(in), optional :: metric, settings
     type(knng_control), intent(in), optional :: control
     integer, intent(out), optional :: stat
@@ -121,38 +113,12 @@ contains
     call hand_on(why, stat, errmsg, error)
   end subroutine
 
-  subroutine query_data_matrix(self, data, q, k, leave_out, control, stat, errmsg, error)
-    class(knng_graph), intent(inout) :: self
-    class(knng_dataset), intent(in) :: data
-    type(knng_matrix), intent(in) :: q
-    integer, intent(in) :: k
-    integer, intent(in), optional :: leave_out(:)
-    type(knng_control), intent(in), optional :: control
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    integer, allocatable, target :: left_out(:)
-    type(c_error) :: e
-    type(c_ptr) :: handle
-
-    call filled(data, e)
-    if (e%code == knng_ok .and. present(leave_out)) then
-      left_out = leave_out
-      e%code = c_query(data%c_handle(), q, vector_of(left_out), 1, int(k, int64), control_of(control), handle, e)
-    else if (e%code == knng_ok) then
-      e%code = c_query(data%c_handle(), q, base=1, k=int(k, int64), control=control_of(control), out=handle, error=e)
-    end if
-    call take(self, handle, e)
-    call settle(e, stat, errmsg, error)
-  end subroutine
-
-  ! The same of an array.
   subroutine query_points(self, data, q, k, leave_out, control, stat, errmsg, error)
     class(knng_graph), intent(inout) :: self
     class(knng_dataset), intent(in) :: data
     type(knng_matrix), intent(in) :: q
-    integer, intent(in) :: k
-    integer, intent(in), optional :: leave_out(:)
+    integer(int64), intent(in) :: k
+    integer(int64), intent(in), optional :: leave_out(:)
     type(knng_control), intent(in), optional :: control
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -186,9 +152,9 @@ contains
   subroutine query_matrices(self, x, q, k, metric, settings, leave_out, control, stat, errmsg, error)
     class(knng_graph), intent(inout) :: self
     type(knng_matrix), intent(in) :: x, q
-    integer, intent(in) :: k
+    integer(int64), intent(in) :: k
     character(*), intent(in), optional :: metric, settings
-    integer, intent(in), optional :: leave_out(:)
+    integer(int64), intent(in), optional :: leave_out(:)
     type(knng_control), intent(in), optional :: control
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -239,27 +205,6 @@ contains
     call refuse(e, knng_err_option, "metric", "metric="//asked//", but settings have metric="//set// &
       ": only one of them can be meant")
     call settle(e, error=why)
-  end subroutine
-
-  !> The nearest points of a data set for each point of a file.
-  subroutine query_file(self, data, path, k, control, stat, errmsg, error)
-    class(knng_graph), intent(inout) :: self
-    class(knng_dataset), intent(in) :: data
-    character(*), intent(in) :: path
-    integer, intent(in) :: k
-    type(knng_control), intent(in), optional :: control
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    type(c_error) :: e
-    type(c_ptr) :: handle
-
-    call filled(data, e)
-    if (e%code == knng_ok) call check_path(path, e)
-    if (e%code == knng_ok) &
-      e%code = c_query_file(data%c_handle(), c_text(path), int(k, int64), control_of(control), handle, e)
-    call take(self, handle, e)
-    call settle(e, stat, errmsg, error)
   end subroutine
 
   !> Reads a graph that save wrote.

@@ -140,7 +140,8 @@ contains
     end do
   end subroutine
 
-  ! Shapes are looked at here, as the library would say them the other way round. Codes, arguments and numbers are its own.
+  ! Shapes are looked at here, as the library would say them the other way round. Codes, arguments and numbers are its
+  ! own.
 
   !> "(3, 1000)", as shape() of the array is.
   function shape_of(m) result(text)

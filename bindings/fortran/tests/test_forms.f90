@@ -30,7 +30,7 @@ program test_forms
   ! A main program's variables are not freed at its end, and a search for leaks would find them.
   call graph%close()
   deallocate (plain, exact, x)
-  call finish_checks(68)
+  call finish_checks(71)
 
 contains
 
@@ -254,9 +254,15 @@ contains
     call made%build(data, k)
     call made%copy(ids, distances)
     call check(all(ids == plain) .and. all(distances == exact), "points of a file")
+    call made%build(data, int(k, int64))
+    call made%copy(ids, distances)
+    call check(all(ids == plain) .and. all(distances == exact), "points of a file, k of 64 bits")
     call made%query_file(data, "test_forms.fvecs", 1)
     call made%copy(ids, distances)
     call check(all(distances == 0), "queries of a file")
+    call made%query_file(data, "test_forms.fvecs", 2_int64)
+    call made%copy(ids, distances)
+    call check(all(distances(1, :) == 0) .and. made%width() == 2, "queries of a file, k of 64 bits")
     call check(data%file_text(1, "file") == "test_forms.fvecs", "the name of a file")
     call check(data%file_text(1, "matrix") == "", "what goes without saying")
     call check(data%points() == n, "a file's points")
@@ -337,7 +343,7 @@ contains
 
   subroutine plans()
     type(knng_dataset) :: data, second
-    type(knng_plan) :: plan, other
+    type(knng_plan) :: plan, other, second_plan
     type(knng_graph) :: made
     integer, allocatable :: ids(:, :)
     real(real64), allocatable :: distances(:, :)
@@ -346,6 +352,8 @@ contains
     call data%estimate(k, plan)
     call data%estimate(k, other, queries=1000000)
     call check(plan%host_bytes > 0 .and. other%host_bytes > plan%host_bytes, "estimate")
+    call data%estimate(int(k, int64), second_plan, queries=1000000_int64)
+    call check(second_plan%host_bytes == other%host_bytes, "estimate, k of 64 bits")
     call second%share(data)
     call data%set("metric", "manhattan")
     call check(second%points() == n .and. second%dimension() == d, "share: shape")

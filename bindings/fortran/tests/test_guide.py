@@ -92,6 +92,10 @@ def main(build, compiler, cmake):
         for program, (text, after) in programs.items():
             pathlib.Path(f"{program}.f90").write_text(text)
             run(compiler, "-std=f2018", "-Wall", f"{program}.f90", *flags, "-o", program, env=environment)
+            if program == "first":  # which has no integer that the module takes in one size only
+                run(compiler, "-std=f2018", "-fdefault-integer-8", f"{program}.f90", *flags, "-o", "wide", env=environment)
+                if len(run("./wide", env=environment).split()) != 20:
+                    sys.exit(f"{program} with integers of 64 bits does not print its lists")
             if program == "interruptible":
                 said = interrupted(f"./{program}", environment)
                 if not re.search(r"^\w+: +\d+ %\n(.*\n)*stopped\n$", said):
