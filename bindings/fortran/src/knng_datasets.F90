@@ -225,7 +225,8 @@ contains
           e%code = c_set(self%handle, c_text(word(:equals - 1)), c_text(word(equals + 1:)), e)
           if (e%code == knng_err_option .and. (equals == 1 .or. equals == len(word) .or. &
             scan(word(equals + 1:), ",;=") > 0)) & ! perhaps more than one setting was meant
-            call refuse(e, knng_err_option, text_of(e%argument), text_of(e%reason)//"; "//separated)
+            call refuse(e, knng_err_option, text_of(e%argument), text_of(e%reason)//"; "//separated, (e%given), &
+            (e%limit))
           if (e%code == knng_ok) before = word(:equals - 1)//"="//value//" "//before
         end if
       end associate
