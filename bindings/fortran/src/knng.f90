@@ -9,19 +9,19 @@
 !>
 !> The guide's page for Fortran says the rest; module knng_c has the C interface as it is.
 module knng
-  use knng_c, only: knng_matrix, knng_plan, c_matrix_tiles => knng_use_matrix_tiles, c_version => knng_version, &
-    c_error => knng_error, &
+  use knng_c, only: knng_matrix, knng_plan, c_version => knng_version, &
     knng_ok, knng_err_argument, knng_err_range, knng_err_option, knng_err_data, knng_err_state, knng_err_memory, &
     knng_err_budget, knng_err_cancelled, knng_err_io, knng_err_format, knng_err_unsupported, knng_err_device, &
     knng_err_internal, knng_err_check, &
     knng_i8, knng_i16, knng_i32, knng_i64, knng_u8, knng_u16, knng_u32, knng_u64, knng_f16, knng_f32, knng_f64, &
     knng_bf16, knng_bool, knng_any, knng_host, knng_cuda, knng_pinned, knng_managed
-  use knng_support, only: knng_control, knng_error, knng_progress, knng_log, settle
+  use knng_support, only: knng_control, knng_error, knng_progress, knng_log, &
+    knng_use_matrix_tiles => use_matrix_tiles
   use knng_datasets, only: knng_dataset
   use knng_graphs, only: knng_graph
   use knng_sparses, only: knng_sparse
   implicit none
-  private :: c_matrix_tiles, c_version, c_error, settle
+  private :: c_version
 
 contains
 
@@ -35,16 +35,4 @@ contains
     write (buffer, '(i0, ".", i0, ".", i0)') number/65536, mod(number/256, 256), mod(number, 256)
     text = trim(buffer)
   end function
-
-  !> Asks the system, once and before the first build, to let this process use the processor's matrix tiles (Intel AMX),
-  !> with which builds are several times as fast. knng_err_unsupported where there are none: builds run without them.
-  subroutine knng_allow_matrix_tiles(stat, errmsg, error)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    type(c_error) :: e
-
-    e%code = c_matrix_tiles(e)
-    call settle(e, stat, errmsg, error)
-  end subroutine
 end module

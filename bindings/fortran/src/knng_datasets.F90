@@ -25,7 +25,8 @@ module knng_datasets
     !> call data%set("metric", "cosine"), or several at once: call data%set("metric=cosine threads=4")
     generic :: set => set_one, set_all
     procedure :: get           !< text = data%get("metric")
-    !> call data%add(x): copies. Also takes a knng_matrix, for other element types and other memory.
+    !> call data%add(x): copies, and appends, as borrow and add_file do. Also takes a knng_matrix, for other element types
+    !> and other memory
     generic :: add => add_f32, add_f64, add_i8, add_i16, add_i32, add_i64, add_bool, add_matrix
     !> call data%borrow(x): does not copy; x is a target, with contiguous columns. Also takes a knng_matrix.
     generic :: borrow => borrow_f32, borrow_f64, borrow_i8, borrow_i16, borrow_i32, borrow_i64, borrow_bool, &
@@ -37,12 +38,13 @@ module knng_datasets
     procedure :: points        !< how many there are
     procedure :: dimension => dimension_of !< elements of a point; 0 while open
     procedure :: dtype         !< knng_f32, ...; 0 while open
-    procedure :: estimate      !< call data%estimate(k, plan): memory and tiles before the work
+    !> call data%estimate(k, plan [, queries]): memory and tiles before the work; k and queries of 32 or of 64 bits
+    generic :: estimate => estimate_k32, estimate_k64
     procedure :: share         !< call second%share(first): the same points, settings of its own
     procedure :: close => close_dataset !< frees it now; leaving the scope does so too
     procedure :: c_handle      !< for functions of module knng_c; c_null_ptr before the first use
     generic :: assignment(=) => no_assignment
-    procedure, private :: set_one, set_all, no_assignment
+    procedure, private :: set_one, set_all, estimate_k32, estimate_k64, no_assignment
     procedure, private :: add_f32, add_f64, add_i8, add_i16, add_i32, add_i64, add_bool, add_matrix
     procedure, private :: borrow_f32, borrow_f64, borrow_i8, borrow_i16, borrow_i32, borrow_i64, borrow_bool, &
       borrow_matrix
@@ -54,6 +56,9 @@ contains
 
 #define TEMPLATE "dataset_of_type.fi"
 #include "each_row_type.fi"
+
+#define OF_K "dataset_with_k.fi"
+#include "each_k_type.fi"
 
   subroutine add_matrix(self, x, control, stat, errmsg, error)
     class(knng_dataset), intent(inout) :: self
@@ -85,6 +90,36 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
+  subroutine add_columns(self, m, control, stat, errmsg, error)
+    class(knng_dataset), intent(inout) :: self
+    type(knng_matrix), intent(in) :: m
+    type(knng_control), intent(in), optional :: control
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    call check_added(self, m, e)
+    if (e%code == knng_ok) then
+      call self%add(m, control, stat, errmsg, error)
+    else
+      call settle(e, stat, errmsg, error)
+    end if
+  end subroutine
+
+  ! Of another type the library says that first.
+  subroutine check_added(self, m, e)
+    class(knng_dataset), intent(in) :: self
+    type(knng_matrix), intent(in) :: m
+    type(c_error), intent(inout) :: e
+
+    if (self%element_type == 0 .or. self%element_type == m%dtype) then
+      call check_points(m, self%n_elements, "rows", e)
+    else
+      call check_not_empty(m, "rows", e)
+    end if
+  end subroutine
+
   ! A component of an array of a derived type (a%x, z%re) comes here with the address of another component: gfortran 12
   ! does so. Its elements are never one behind the other, so that arrays whose columns are contiguous are safe.
   subroutine borrow_columns(self, m, control, stat, errmsg, error)
@@ -96,11 +131,13 @@ contains
     type(knng_error), intent(out), optional :: error
     type(c_error) :: e
 
-    if (m%col_stride == 1 .and. (m%cols /= 1 .or. m%row_stride == 1)) then
+    call check_added(self, m, e)
+    if (e%code == knng_ok .and. (m%col_stride /= 1 .or. (m%cols == 1 .and. m%row_stride /= 1))) &
+      call refuse(e, knng_err_argument, "x", "x: the elements of a column are not one behind the other in memory, "// &
+      "so it cannot be borrowed; add copies it")
+    if (e%code == knng_ok) then
       call self%borrow(m, control, stat, errmsg, error)
     else
-      call refuse(e, knng_err_argument, "x", "x: the elements of a column are not one behind the other in memory, "// &
-        "so it cannot be borrowed; add copies it")
       call settle(e, stat, errmsg, error)
     end if
   end subroutine
@@ -117,6 +154,7 @@ contains
     integer(int64) :: last
 
     call open_already(self, e)
+    call check_points(m, self%dimension(), "dst", e)
     last = self%points()
     if (e%code == knng_ok .and. (first < 1 .or. first + m%rows - 1 > last)) then
       write (text, '("first=", i0, ": points ", i0, " to ", i0, " are wanted, the data set has 1 to ", i0)') &
@@ -128,7 +166,7 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
-  !> Adds all points of a file; its name tells the format.
+  !> Adds all points of a file behind those that the data set has; the file's name tells the format.
   subroutine add_file(self, path, control, stat, errmsg, error)
     class(knng_dataset), intent(inout) :: self
     character(*), intent(in) :: path
@@ -159,8 +197,8 @@ contains
     call settle(e, stat, errmsg, error)
   end subroutine
 
-  !> Changes settings: "key=value key=value ...", separated by blanks, in this order. Where one is refused, those before
-  !> it are as they were.
+  !> Changes settings: "key=value key=value ...", separated by blanks, with no blank around "=", in this order. Where
+  !> one is refused (knng_err_option), those before it are as they were.
   subroutine set_all(self, settings, stat, errmsg, error)
     class(knng_dataset), intent(inout) :: self
     character(*), intent(in) :: settings
@@ -170,6 +208,7 @@ contains
     type(c_error) :: e
     integer :: first, next, equals, ignored
     character(:), allocatable :: before, value
+    character(*), parameter :: separated = 'settings are separated by blanks, with no blank around "="'
 
     call ready(self, e)
     before = ""
@@ -179,10 +218,15 @@ contains
       associate (word => settings(first:next - 2))
         equals = index(word, "=")
         if (len(word) > 0 .and. equals == 0) then
-          call refuse(e, knng_err_option, "settings", "settings: """//word//""" is not of the form key=value")
+          call refuse(e, knng_err_option, "settings", "settings: """//word//""" is not of the form key=value; "// &
+            separated)
         else if (len(word) > 0) then
           value = self%get(word(:equals - 1), stat=ignored)
           e%code = c_set(self%handle, c_text(word(:equals - 1)), c_text(word(equals + 1:)), e)
+          if (e%code == knng_err_option .and. (equals == 1 .or. equals == len(word) .or. &
+            scan(word(equals + 1:), ",;=") > 0)) & ! perhaps more than one setting was meant
+            call refuse(e, knng_err_option, text_of(e%argument), text_of(e%reason)//"; "//separated, (e%given), &
+            (e%limit))
           if (e%code == knng_ok) before = word(:equals - 1)//"="//value//" "//before
         end if
       end associate
@@ -273,25 +317,6 @@ contains
     type(c_error), intent(inout) :: e
 
     if (e%code == knng_ok) e%code = c_shape(self%handle, self%n_points, self%n_elements, self%element_type, e)
-  end subroutine
-
-  !> What a build, or a query of so many points, would take.
-  subroutine estimate(self, k, plan, queries, stat, errmsg, error)
-    class(knng_dataset), intent(in) :: self
-    integer, intent(in) :: k
-    type(knng_plan), intent(out) :: plan
-    integer, intent(in), optional :: queries
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    type(c_error) :: e
-    integer(int64) :: nq
-
-    nq = 0
-    if (present(queries)) nq = queries
-    call open_already(self, e)
-    if (e%code == knng_ok) e%code = c_estimate(self%handle, nq, int(k, int64), plan, e)
-    call settle(e, stat, errmsg, error)
   end subroutine
 
   !> Makes self show the points that first has now, without copying them, with a copy of its settings.

@@ -3,9 +3,10 @@
 module knng_graphs
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
-  use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_state, &
-    knng_err_unsupported, knng_host, knng_f32, knng_f64, c_build => knng_build, c_query => knng_query, &
-    c_query_file => knng_query_file, c_check => knng_check, c_import => knng_graph_import, &
+  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
+  use knng_c, only: knng_matrix, c_error => knng_error, knng_ok, knng_err_argument, knng_err_option, &
+    knng_err_range, knng_err_state, knng_err_unsupported, knng_host, knng_f32, knng_f64, c_build => knng_build, &
+    c_query => knng_query, c_query_file => knng_query_file, c_check => knng_check, c_import => knng_graph_import, &
     c_describe => knng_graph_describe, &
     c_shape => knng_graph_shape, c_view => knng_graph_view, c_copy => knng_graph_copy, &
     c_rows => knng_graph_rows, c_stat => knng_graph_stat, c_graph_text => knng_graph_text, c_save => knng_graph_save, &
@@ -26,23 +27,33 @@ module knng_graphs
     integer(int64) :: n_lists = 0, n_entries = 0, n_points = 0
     integer(int32) :: square = 0
   contains
-    !> call graph%build(x, k [, metric, settings, control]) or call graph%build(data, k [, control])
-    generic :: build => build_f32, build_f64, build_i8, build_i16, build_i32, build_i64, build_bool, build_data
+    !> call graph%build(x, k [, metric, settings, control]) or call graph%build(data, k [, control]). k, here and below,
+    !> is an integer of 32 or 64 bits
+    generic :: build => build_data_k32, build_data_k64
     !> call graph%query(x, q, k [, metric, settings, leave_out, control]) or
-    !> call graph%query(data, q, k [, leave_out, control]); leave_out(i): the id that query i must not get, 0 for none
-    generic :: query => query_columns_f32, query_columns_f64, query_columns_i8, query_columns_i16, query_columns_i32, &
-      query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, query_data_i16, &
-      query_data_i32, query_data_i64, query_data_bool, query_data_matrix
-    procedure :: query_file    !< call graph%query_file(data, "queries.npy", k): the queries come from a file
-    !> call graph%import(ids, distances [, points, metric]): another library's lists, by a copy; points: of queries, how
-    !> many could be neighbours; metric: what the distances are, which files then name
-    generic :: import => import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64
+    !> call graph%query(data, q, k [, leave_out, control]); leave_out(i): the id that query i must not get, 0 for none,
+    !> of k's type
+    generic :: query => query_matrix_k32, query_matrix_k64
+    !> call graph%query_file(data, "queries.npy", k [, control]): the queries come from a file
+    generic :: query_file => query_file_k32, query_file_k64
+    procedure, private :: build_data_k32, build_data_k64, query_matrix_k32, query_matrix_k64, query_file_k32, &
+      query_file_k64
+    ! Those of arrays.
+#define TEMPLATE "each_k_type.fi"
+#define OF_K "graph_bindings.fi"
+#include "each_row_type.fi"
+#undef OF_K
+#undef TEMPLATE
+    !> call graph%import(ids [, distances, points, metric]): another library's lists, by a copy; points: of queries, how
+    !> many could be neighbours; metric: what the distances are, which files then name. Without distances they are 0
+    generic :: import => import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64, import_i32, import_i64
+    procedure :: describe      !< call graph%describe(["stat.seconds_total=0.5"]): what is known of an imported graph
     procedure :: load          !< call graph%load("graph.knng")
     procedure :: save => save_graph !< call graph%save("graph.npz")
-    !> call graph%copy(ids, distances): allocates both; integer of 32 or 64 bits, real of 32 or 64 bits
-    generic :: copy => copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64
-    !> call graph%fill(ids, distances): into arrays that are there
-    generic :: fill => fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64
+    !> call graph%copy(ids, distances): allocates both; integer of 32 or 64 bits, real of 32 or 64 bits; or copy(ids)
+    generic :: copy => copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64, copy_i32, copy_i64
+    !> call graph%fill(ids, distances): into arrays that are there; or fill(ids)
+    generic :: fill => fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64, fill_i32, fill_i64
     !> call graph%view(ids, distances): pointers to the graph's own arrays. Not to be written to, valid as long as the
     !> graph is; ids count from 0, -1 where there is no neighbour. distances must be of the graph's kind
     generic :: view => view_f32, view_f64
@@ -59,52 +70,35 @@ module knng_graphs
     procedure :: close => close_graph !< frees it now; leaving the scope does so too
     procedure :: c_handle      !< for functions of module knng_c; c_null_ptr where there is no graph
     generic :: assignment(=) => no_assignment
-    procedure, private :: build_f32, build_f64, build_i8, build_i16, build_i32, build_i64, build_bool, build_data
-    procedure, private :: query_columns_f32, query_columns_f64, query_columns_i8, query_columns_i16, &
-      query_columns_i32, query_columns_i64, query_columns_bool, query_data_f32, query_data_f64, query_data_i8, &
-      query_data_i16, query_data_i32, query_data_i64, query_data_bool, query_data_matrix
-    procedure, private :: import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64
-    procedure, private :: copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64
-    procedure, private :: fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64
+    procedure, private :: import_i32_f32, import_i32_f64, import_i64_f32, import_i64_f64, import_i32, import_i64
+    procedure, private :: copy_i32_f32, copy_i32_f64, copy_i64_f32, copy_i64_f64, copy_i32, copy_i64
+    procedure, private :: fill_i32_f32, fill_i32_f64, fill_i64_f32, fill_i64_f64, fill_i32, fill_i64
     procedure, private :: view_f32, view_f64, rows_i32, rows_i64, no_assignment
     final :: finish
   end type
 
-  interface fill_lists
-    procedure fill_lists_i32_f32, fill_lists_i32_f64, fill_lists_i64_f32, fill_lists_i64_f64
-  end interface
-
 contains
 
-#define TEMPLATE "graph_of_type.fi"
+#define TEMPLATE "each_k_type.fi"
+#define OF_K "graph_of_type.fi"
 #include "each_row_type.fi"
+#undef OF_K
+#define OF_K "graph_with_k.fi"
+#include "each_k_type.fi"
+#undef OF_K
 #undef TEMPLATE
 
 #define TEMPLATE "lists_of_types.fi"
 #include "each_list_type.fi"
+#undef TEMPLATE
 
-  !> The graph of all points of a data set, under its settings.
-  subroutine build_data(self, data, k, control, stat, errmsg, error)
-    class(knng_graph), intent(inout) :: self
-    class(knng_dataset), intent(in) :: data
-    integer, intent(in) :: k
-    type(knng_control), intent(in), optional :: control
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    type(c_error) :: e
-    type(c_ptr) :: handle
-
-    call filled(data, e)
-    if (e%code == knng_ok) e%code = c_build(data%c_handle(), int(k, int64), control_of(control), handle, e)
-    call take(self, handle, e)
-    call settle(e, stat, errmsg, error)
-  end subroutine
+#define TEMPLATE "ids_of_type.fi"
+#include "each_id_type.fi"
 
   subroutine build_columns(self, m, k, metric, settings, control, stat, errmsg, error)
     class(knng_graph), intent(inout) :: self
     type(knng_matrix), intent(in) :: m
-    integer, intent(in) :: k
+    integer(int64), intent(in) :: k
     character(*), intent(in), optional :: metric, settings
     type(knng_control), intent(in), optional :: control
     integer, intent(out), optional :: stat
@@ -119,37 +113,48 @@ contains
     call hand_on(why, stat, errmsg, error)
   end subroutine
 
-  subroutine query_data_matrix(self, data, q, k, leave_out, control, stat, errmsg, error)
+  subroutine query_points(self, data, q, k, leave_out, control, stat, errmsg, error)
     class(knng_graph), intent(inout) :: self
     class(knng_dataset), intent(in) :: data
     type(knng_matrix), intent(in) :: q
-    integer, intent(in) :: k
-    integer, intent(in), optional :: leave_out(:)
+    integer(int64), intent(in) :: k
+    integer(int64), intent(in), optional :: leave_out(:)
     type(knng_control), intent(in), optional :: control
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(knng_error), intent(out), optional :: error
-    integer, allocatable, target :: left_out(:)
     type(c_error) :: e
-    type(c_ptr) :: handle
 
     call filled(data, e)
-    if (e%code == knng_ok .and. present(leave_out)) then
-      left_out = leave_out
-      e%code = c_query(data%c_handle(), q, vector_of(left_out), 1, int(k, int64), control_of(control), handle, e)
-    else if (e%code == knng_ok) then
-      e%code = c_query(data%c_handle(), q, base=1, k=int(k, int64), control=control_of(control), out=handle, error=e)
+    call check_points(q, data%dimension(), "q", e)
+    if (present(leave_out)) call check_left_out(size(leave_out, kind=int64), q%rows, e)
+    if (e%code == knng_ok) then
+      call self%query(data, q, k, leave_out, control, stat, errmsg, error)
+    else
+      call settle(e, stat, errmsg, error)
     end if
-    call take(self, handle, e)
-    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  subroutine check_left_out(given, queries, e)
+    integer(int64), intent(in) :: given, queries
+    type(c_error), intent(inout) :: e
+    character(120) :: text
+
+    if (e%code /= knng_ok .or. given == queries) return
+    write (text, '("leave_out: shape (", i0, "), but there are ", i0, " queries")') given, queries
+    if (given == 0) then
+      call refuse(e, knng_err_range, "leave_out", trim(text), given, 1_int64)
+    else
+      call refuse(e, knng_err_argument, "leave_out", trim(text), given, queries)
+    end if
   end subroutine
 
   subroutine query_matrices(self, x, q, k, metric, settings, leave_out, control, stat, errmsg, error)
     class(knng_graph), intent(inout) :: self
     type(knng_matrix), intent(in) :: x, q
-    integer, intent(in) :: k
+    integer(int64), intent(in) :: k
     character(*), intent(in), optional :: metric, settings
-    integer, intent(in), optional :: leave_out(:)
+    integer(int64), intent(in), optional :: leave_out(:)
     type(knng_control), intent(in), optional :: control
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -158,7 +163,7 @@ contains
     type(knng_error) :: why
 
     call show(data, x, metric, settings, control, why)
-    if (why%code == knng_ok) call self%query(data, q, k, leave_out, control, error=why)
+    if (why%code == knng_ok) call query_points(self, data, q, k, leave_out, control, error=why)
     call data%close()
     call hand_on(why, stat, errmsg, error)
   end subroutine
@@ -170,32 +175,36 @@ contains
     character(*), intent(in), optional :: metric, settings
     type(knng_control), intent(in), optional :: control
     type(knng_error), intent(out) :: why
+    type(c_error) :: e
 
     why%code = knng_ok
     if (present(metric)) call data%set("metric", metric, error=why)
-    if (why%code == knng_ok .and. present(settings)) call data%set(settings, error=why)
-    if (why%code == knng_ok) call data%borrow(x, control, error=why)
+    if (why%code == knng_ok .and. present(settings)) call set_beside(data, metric, settings, why)
+    if (why%code /= knng_ok) return
+    call check_not_empty(x, "rows", e)
+    if (e%code /= knng_ok) then
+      call settle(e, error=why)
+    else
+      call data%borrow(x, control, error=why)
+    end if
   end subroutine
 
-  !> The nearest points of a data set for each point of a file.
-  subroutine query_file(self, data, path, k, control, stat, errmsg, error)
-    class(knng_graph), intent(inout) :: self
-    class(knng_dataset), intent(in) :: data
-    character(*), intent(in) :: path
-    integer, intent(in) :: k
-    type(knng_control), intent(in), optional :: control
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
+  !> Sets settings, which may name no other metric than the argument does.
+  subroutine set_beside(data, metric, settings, why)
+    type(knng_dataset), intent(inout) :: data
+    character(*), intent(in), optional :: metric
+    character(*), intent(in) :: settings
+    type(knng_error), intent(out) :: why
+    character(:), allocatable :: asked, set
     type(c_error) :: e
-    type(c_ptr) :: handle
 
-    call filled(data, e)
-    if (e%code == knng_ok) call check_path(path, e)
-    if (e%code == knng_ok) &
-      e%code = c_query_file(data%c_handle(), c_text(path), int(k, int64), control_of(control), handle, e)
-    call take(self, handle, e)
-    call settle(e, stat, errmsg, error)
+    asked = data%get("metric")
+    call data%set(settings, error=why)
+    set = data%get("metric")
+    if (why%code /= knng_ok .or. .not. present(metric) .or. set == asked) return
+    call refuse(e, knng_err_option, "metric", "metric="//asked//", but settings have metric="//set// &
+      ": only one of them can be meant")
+    call settle(e, error=why)
   end subroutine
 
   !> Reads a graph that save wrote.
@@ -235,6 +244,64 @@ contains
     else if (e%code == knng_ok) then
       e%code = c_save(self%handle, c_text(path), control=control_of(control), error=e)
     end if
+    call settle(e, stat, errmsg, error)
+  end subroutine
+
+  !> Writes ids, and distances if they are wanted, to memory that these matrices describe.
+  subroutine copy_lists(self, e, ids, distances)
+    class(knng_graph), intent(in) :: self
+    type(c_error), intent(inout) :: e
+    type(knng_matrix), intent(inout) :: ids
+    type(knng_matrix), intent(inout), optional :: distances
+    type(knng_matrix) :: wanted
+
+    wanted%rows = self%n_lists
+    wanted%cols = self%n_entries
+    call check_lists(ids, wanted, "ids", "the graph takes", e)
+    if (present(distances)) call check_lists(distances, wanted, "values", "the graph takes", e)
+    if (e%code == knng_ok) e%code = c_copy(self%handle, 1, ids, distances, e)
+  end subroutine
+
+  subroutine import_lists(self, e, ids, distances, points, metric)
+    class(knng_graph), intent(inout) :: self
+    type(c_error), intent(inout) :: e
+    type(knng_matrix), intent(in) :: ids
+    type(knng_matrix), intent(in), optional :: distances
+    integer, intent(in), optional :: points
+    character(*), intent(in), optional :: metric
+    type(c_ptr) :: handle
+
+    call check_not_empty(ids, "ids", e)
+    if (present(distances)) call check_lists(distances, ids, "values", "ids have", e)
+    if (e%code == knng_ok .and. present(points)) then
+      e%code = c_import(handle, ids, distances, 1, int(points, int64), 0, e)
+    else if (e%code == knng_ok) then
+      e%code = c_import(handle, ids, distances, 1, ids%rows, 1, e)
+    end if
+    call name_metric(handle, metric, e)
+    call take(self, handle, e)
+  end subroutine
+
+  !> Tells an imported graph what is known of it beside its lists, for text, stat and files. Each element of facts is
+  !> one: "text.metric=cosine" and the other names of text, "stat.duplicates=3" and those of stat. What is not named stays
+  !> as it is. knng_err_option for a metric that there is not, knng_err_data for an element that is no fact or cannot be
+  !> true of the graph, knng_err_state for a graph that the library made.
+  subroutine describe(self, facts, stat, errmsg, error)
+    class(knng_graph), intent(inout) :: self
+    character(*), intent(in) :: facts(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    character(:), allocatable :: lines
+    type(c_error) :: e
+    integer :: i
+
+    lines = ""
+    do i = 1, size(facts)
+      lines = lines//trim(facts(i))//new_line("a")
+    end do
+    call there(self, e)
+    if (e%code == knng_ok) e%code = c_describe(self%handle, c_text(lines), error=e)
     call settle(e, stat, errmsg, error)
   end subroutine
 
@@ -319,46 +386,6 @@ contains
     same_points = self%square == 1
   end function
 
-  subroutine rows_i32(self, what, numbers, stat, errmsg, error)
-    class(knng_graph), intent(in) :: self
-    character(*), intent(in) :: what
-    integer(int32), allocatable, intent(inout) :: numbers(:)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    integer(int32), allocatable :: new(:)
-    type(c_error) :: e
-
-    call there(self, e)
-    if (e%code == knng_ok) then
-      allocate (new(numbers_of(self, what)))
-      call numbers_into(self, what, vector_of(new), e)
-      if (what == "component") new = new + 1_int32
-    end if
-    if (e%code == knng_ok) call move_alloc(new, numbers)
-    call settle(e, stat, errmsg, error)
-  end subroutine
-
-  subroutine rows_i64(self, what, numbers, stat, errmsg, error)
-    class(knng_graph), intent(in) :: self
-    character(*), intent(in) :: what
-    integer(int64), allocatable, intent(inout) :: numbers(:)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(knng_error), intent(out), optional :: error
-    integer(int64), allocatable :: new(:)
-    type(c_error) :: e
-
-    call there(self, e)
-    if (e%code == knng_ok) then
-      allocate (new(numbers_of(self, what)))
-      call numbers_into(self, what, vector_of(new), e)
-      if (what == "component") new = new + 1_int64
-    end if
-    if (e%code == knng_ok) call move_alloc(new, numbers)
-    call settle(e, stat, errmsg, error)
-  end subroutine
-
   ! Points are counted from both sides of a graph of queries: indegree has as many numbers as there are points.
   function numbers_of(self, what) result(n)
     class(knng_graph), intent(in) :: self
@@ -378,7 +405,8 @@ contains
     e%code = c_rows(self%handle, c_text(what), m, e)
   end subroutine
 
-  !> A statistic of the build as a number.
+  !> A statistic of the build as a number; a NaN if it is not known, and after a failure (knng_err_option for a name
+  !> that there is not, knng_err_state without a graph).
   function statistic(self, name, stat, errmsg, error) result(number)
     class(knng_graph), intent(in) :: self
     character(*), intent(in) :: name
@@ -388,9 +416,9 @@ contains
     real(real64) :: number
     type(c_error) :: e
 
-    number = 0
     call there(self, e)
     if (e%code == knng_ok) e%code = c_stat(self%handle, c_text(name), number, e)
+    if (e%code /= knng_ok) number = ieee_value(number, ieee_quiet_nan)
     call settle(e, stat, errmsg, error)
   end function
 

@@ -3,12 +3,14 @@
 module knng_support
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
-  use knng_c, only: knng_matrix, c_error => knng_error, c_control => knng_control, knng_ok, &
-    knng_err_argument, knng_host, knng_i8, knng_i16, knng_i32, knng_i64, knng_f32, knng_f64, knng_bool
+  use knng_c, only: knng_matrix, c_error => knng_error, c_control => knng_control, &
+    c_matrix_tiles => knng_use_matrix_tiles, knng_ok, &
+    knng_err_argument, knng_err_range, knng_host, knng_i8, knng_i16, knng_i32, knng_i64, knng_f32, knng_f64, knng_bool
   implicit none
   private
-  public :: knng_error, knng_control, knng_progress, knng_log
-  public :: settle, hand_on, refuse, control_of, matrix_of, vector_of, check_path, c_text, text_of, text_at
+  public :: knng_error, knng_control, knng_progress, knng_log, use_matrix_tiles
+  public :: settle, hand_on, refuse, check_not_empty, check_points, check_lists, control_of, matrix_of, vector_of
+  public :: check_path, c_text, text_of, text_at
 
   !> Why a call failed, for programs that want more than stat and errmsg.
   type :: knng_error
@@ -138,6 +140,56 @@ contains
     end do
   end subroutine
 
+  ! Shapes are looked at here, as the library would say them the other way round. Codes, arguments and numbers are its
+  ! own.
+
+  !> "(3, 1000)", as shape() of the array is.
+  function shape_of(m) result(text)
+    type(knng_matrix), intent(in) :: m
+    character(:), allocatable :: text
+    character(48) :: buffer
+
+    write (buffer, '("(", i0, ", ", i0, ")")') m%cols, m%rows
+    text = trim(buffer)
+  end function
+
+  !> An array has elements.
+  subroutine check_not_empty(m, argument, e)
+    type(knng_matrix), intent(in) :: m
+    character(*), intent(in) :: argument
+    type(c_error), intent(inout) :: e
+
+    if (e%code == knng_ok .and. min(m%rows, m%cols) < 1) call refuse(e, knng_err_range, argument, &
+      argument//": shape "//shape_of(m)//" is empty; at least (1, 1) is needed", 0_int64, 1_int64)
+  end subroutine
+
+  !> Points have as many coordinates as those of a data set; dimension is 0 if it has none yet.
+  subroutine check_points(m, dimension, argument, e)
+    type(knng_matrix), intent(in) :: m
+    integer(int64), intent(in) :: dimension
+    character(*), intent(in) :: argument
+    type(c_error), intent(inout) :: e
+    character(120) :: text
+
+    call check_not_empty(m, argument, e)
+    if (e%code /= knng_ok .or. dimension == 0 .or. m%cols == dimension) return
+    write (text, '(a, i0, a, i0)') ": points have ", m%cols, " coordinates, the data set has ", dimension
+    call refuse(e, knng_err_argument, argument, argument//trim(text), m%cols, dimension)
+  end subroutine
+
+  !> An array of lists has the shape of wanted; whose says who has that shape.
+  subroutine check_lists(m, wanted, argument, whose, e)
+    type(knng_matrix), intent(in) :: m, wanted
+    character(*), intent(in) :: argument, whose
+    type(c_error), intent(inout) :: e
+
+    call check_not_empty(m, argument, e)
+    if (e%code /= knng_ok .or. (m%rows == wanted%rows .and. m%cols == wanted%cols)) return
+    call refuse(e, knng_err_argument, argument, argument//": shape "//shape_of(m)//", but "//whose//" "// &
+      shape_of(wanted), merge(m%cols, m%rows, m%rows == wanted%rows), &
+      merge(wanted%cols, wanted%rows, m%rows == wanted%rows))
+  end subroutine
+
   !> The control as the library takes it. The argument must outlive the result.
   function control_of(control) result(c)
     type(knng_control), intent(in), target, optional :: control
@@ -229,6 +281,19 @@ contains
     type(knng_matrix) :: m
     m = vector(c_loc(x), size(x, kind=int64), knng_f64)
   end function
+
+  !> Asks the system, once and before the first build, to let this process use the processor's matrix tiles (Intel AMX),
+  !> with which builds are several times as fast. knng_err_unsupported where there are none: builds run without them.
+  !> Programs know it as knng_use_matrix_tiles: gfortran 12 does not let a module procedure have that name beside C's.
+  subroutine use_matrix_tiles(stat, errmsg, error)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(knng_error), intent(out), optional :: error
+    type(c_error) :: e
+
+    e%code = c_matrix_tiles(e)
+    call settle(e, stat, errmsg, error)
+  end subroutine
 
   !> A file name must not have what would hide the rest of it.
   subroutine check_path(path, e)

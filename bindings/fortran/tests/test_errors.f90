@@ -2,7 +2,7 @@
 program test_errors
   use, intrinsic :: iso_c_binding, only: c_associated, c_null_char
   use, intrinsic :: iso_fortran_env, only: int64, real64
-  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan, ieee_negative_inf
+  use, intrinsic :: ieee_arithmetic, only: ieee_is_nan, ieee_value, ieee_quiet_nan, ieee_negative_inf
   use knng
   use checks
   implicit none
@@ -23,6 +23,7 @@ program test_errors
 
   x = real(numbers(4, 30, 1000, 7))
   call arrays()
+  call shapes()
   call settings()
   call queries()
   call lists()
@@ -34,7 +35,7 @@ program test_errors
   call graph%close()
   call data%close()
   deallocate (x, ids, distances, error%argument, error%message)
-  call finish_checks(135)
+  call finish_checks(230)
 
 contains
 
@@ -63,6 +64,9 @@ contains
     call graph%build(x, 30, error=error)
     call check(error%given == 30 .and. error%argument == "k", "k too large: given and argument")
     call failed(knng_err_range, "k=30 needs at least 31 rows, the data set has 30")
+    call graph%build(x, 5000000000_int64, error=error)
+    call check(error%given == 5000000000_int64, "k of 64 bits: given")
+    call failed(knng_err_range, "k=5000000000 needs")
     call graph%build(x, 0, error=error)
     call failed(knng_err_range, "k=0")
     call graph%build(x, -3, error=error)
@@ -105,18 +109,102 @@ contains
     call failed(knng_err_range, "points 0 to 4")
   end subroutine
 
+  !> The last call refused a shape with all that the C library says, in Fortran's order.
+  subroutine misshapen(code, argument, given, limit, text)
+    integer, intent(in) :: code, given, limit
+    character(*), intent(in) :: argument, text
+
+    call check(error%code == code .and. error%argument == argument, text//": code and argument")
+    call check(error%given == given .and. error%limit == limit, text//": given and limit")
+    call check(error%message == text, """"//error%message//""" instead of """//text//"""")
+  end subroutine
+
+  subroutine shapes()
+    type(knng_dataset) :: points
+    type(knng_graph) :: made
+    integer :: few(3, 30) = 1, turned(30, 3), mixed(2, 3) = reshape([2, 3, 1, 3, 1, 2], [2, 3])
+    real :: far(3, 30)
+    real, target :: other(3, 5) = 1
+
+    call made%build(x, 3)
+    call made%fill(turned, far, error=error)
+    call misshapen(knng_err_argument, "ids", 3, 30, "ids: shape (30, 3), but the graph takes (3, 30)")
+    call made%fill(few(:2, :), far, error=error)
+    call misshapen(knng_err_argument, "ids", 2, 3, "ids: shape (2, 30), but the graph takes (3, 30)")
+    call made%fill(few, far(:, :29), error=error)
+    call misshapen(knng_err_argument, "values", 29, 30, "values: shape (3, 29), but the graph takes (3, 30)")
+    call made%fill(few(:0, :), far, error=error)
+    call misshapen(knng_err_range, "ids", 0, 1, "ids: shape (0, 30) is empty; at least (1, 1) is needed")
+    call check(all(few == 1), "what is refused is not written to")
+    call made%import(mixed, transpose(far(:2, :3)), error=error)
+    call misshapen(knng_err_argument, "values", 2, 3, "values: shape (3, 2), but ids have (2, 3)")
+    call made%import(mixed(:, :0), far(:2, :0), error=error)
+    call misshapen(knng_err_range, "ids", 0, 1, "ids: shape (2, 0) is empty; at least (1, 1) is needed")
+    call made%import(mixed, far(:, :0), error=error)
+    call misshapen(knng_err_range, "values", 0, 1, "values: shape (3, 0) is empty; at least (1, 1) is needed")
+
+    call made%build(x(:0, :5), 3, error=error)
+    call misshapen(knng_err_range, "rows", 0, 1, "rows: shape (0, 5) is empty; at least (1, 1) is needed")
+    call points%add(x(:, :0), error=error)
+    call misshapen(knng_err_range, "rows", 0, 1, "rows: shape (4, 0) is empty; at least (1, 1) is needed")
+    call points%borrow(other(:0, :), error=error)
+    call misshapen(knng_err_range, "rows", 0, 1, "rows: shape (0, 5) is empty; at least (1, 1) is needed")
+    call points%add(x)
+    call points%add(other, error=error)
+    call misshapen(knng_err_argument, "rows", 3, 4, "rows: points have 3 coordinates, the data set has 4")
+    call points%borrow(other, error=error)
+    call misshapen(knng_err_argument, "rows", 3, 4, "rows: points have 3 coordinates, the data set has 4")
+    call points%add(dble(other), error=error)
+    call failed(knng_err_argument, "rows: rows are float64")
+    call points%read(other, 1, error=error)
+    call misshapen(knng_err_argument, "dst", 3, 4, "dst: points have 3 coordinates, the data set has 4")
+    call made%query(points, other, 2, error=error)
+    call misshapen(knng_err_argument, "q", 3, 4, "q: points have 3 coordinates, the data set has 4")
+    call made%query(x, other, 2, error=error)
+    call misshapen(knng_err_argument, "q", 3, 4, "q: points have 3 coordinates, the data set has 4")
+    call made%query(x, x(:, :0), 2, error=error)
+    call misshapen(knng_err_range, "q", 0, 1, "q: shape (4, 0) is empty; at least (1, 1) is needed")
+    call made%query(points, x(:, :2), 2, leave_out=[1, 2, 3], error=error)
+    call misshapen(knng_err_argument, "leave_out", 3, 2, "leave_out: shape (3), but there are 2 queries")
+    call made%query(points, x(:, :2), 2, leave_out=turned(:0, 1), error=error)
+    call misshapen(knng_err_range, "leave_out", 0, 1, "leave_out: shape (0), but there are 2 queries")
+    call check(made%width() == 3 .and. points%points() == 30, "what is refused changes nothing")
+  end subroutine
+
   subroutine settings()
+    character(*), parameter :: ill(6) = [character(28) :: "threads = 3", "threads= 3", "threads =3", &
+      "threads=3,value=similarity", "threads=3;metric=cosine", "metric=cosine,threads=3"]
+    character(*), parameter :: said(6) = [character(44) :: 'settings: "threads" is not', "threads=: it takes", &
+      'settings: "threads" is not', "threads=3,value=similarity: it takes whole", "threads=3;metric=cosine: it", &
+      "metric=cosine,threads=3: it takes"]
+    integer :: i
+
     call graph%build(x, 3, "cosin", error=error)
     call check(error%argument == "metric", "metric: argument")
     call failed(knng_err_option, "metric=cosin: it takes sqeuclidean, euclidean")
     call graph%build(x, 3, settings="value_type=f64 threads", error=error)
     call failed(knng_err_option, """threads"" is not of the form key=value")
-    call graph%build(x, 3, settings="metrik=cosine", error=error)
-    call failed(knng_err_option, "metrik")
+    call graph%build(x, 3, settings="metrik=cosine", stat=stat, errmsg=message)
+    call check_text(message, "metrik")
+    call check(stat == knng_err_option .and. index(message, "separated") == 0, "a setting that there is not")
+    do i = 1, size(ill)
+      call graph%build(x, 3, settings=ill(i), error=error)
+      call check_text(error%message, trim(said(i)))
+      call failed(knng_err_option, '; settings are separated by blanks, with no blank around "="')
+    end do
     call graph%build(x, 3, settings="=cosine", error=error)
     call failed(knng_err_option, "")
     call graph%build(x, 3, "euclidean", "p=3", error=error)
     call failed(knng_err_option, "")
+    call graph%build(x, 3, "cosine", "threads=1 metric=L2", error=error)
+    call check(error%argument == "metric", "two metrics: argument")
+    call failed(knng_err_option, "metric=cosine, but settings have metric=euclidean")
+    call graph%query(x, x(:, :2), 3, "euclidean", "metric=manhattan", error=error)
+    call failed(knng_err_option, "metric=euclidean, but settings have metric=manhattan")
+    call graph%build(x, 3, "L2", "metric=euclidean", stat=stat)
+    call check(stat == knng_ok .and. graph%text("metric") == "euclidean", "the same metric twice")
+    call graph%build(x, 3, settings="metric=cosine", stat=stat)
+    call check(stat == knng_ok .and. graph%text("metric") == "cosine", "a metric in settings")
     call data%set("threads", "many", error=error)
     call failed(knng_err_option, "threads")
     call data%set("threads=1 metric=manhattan")
@@ -139,7 +227,7 @@ contains
     call graph%query(data, x(:3, :), 3, error=error)
     call failed(knng_err_argument, "")
     call graph%query(data, transpose(x), 3, error=error)
-    call failed(knng_err_argument, "30 columns")
+    call failed(knng_err_argument, "q: points have 30 coordinates, the data set has 4")
     call graph%query(data, x(:, :2), 3, leave_out=[1], error=error)
     call failed(knng_err_argument, "leave_out")
     call graph%query(data, x(:, :2), 3, leave_out=[1, 31], error=error)
@@ -172,12 +260,17 @@ contains
     call failed(knng_err_range, "")
     call graph%import(wrong, far, metric="round", error=error)
     call failed(knng_err_option, "metric=round: it takes")
+    wrong(2, 2) = 0
+    call graph%import(wrong, far, error=error)
+    call check(error%point == 2 .and. error%element == 2, "a distance without a neighbour: where it is")
+    call failed(knng_err_data, "it must be +inf there")
+    wrong(2, 2) = 3
     call graph%import(wrong, far)
     call check(graph%lists() == 3 .and. graph%width() == 2, "import")
     call graph%fill(wrong(:1, :), far(:1, :), error=error)
     call failed(knng_err_argument, "")
     number = graph%stat("rowz", stat)
-    call check(stat == knng_err_option .and. number == 0, "a statistic that there is not")
+    call check(stat == knng_err_option .and. ieee_is_nan(number), "a statistic that there is not")
     call graph%rows("hubness", counts, error=error)
     call failed(knng_err_option, "indegree")
     message = graph%text("colour", stat)
@@ -198,7 +291,11 @@ contains
     integer(int64) :: first_wrong
     integer, allocatable :: columns(:)
     real, allocatable :: values(:)
+    real(real64) :: number
 
+    number = none%stat("rows", error=error)
+    call check(ieee_is_nan(number), "a statistic of no graph")
+    call failed(knng_err_state, "graph: there is none")
     call none%copy(ids, distances, error=error)
     call failed(knng_err_state, "graph: there is none")
     call check(none%lists() == 0 .and. none%width() == 0 .and. .not. c_associated(none%c_handle()), "no graph")

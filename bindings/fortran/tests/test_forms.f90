@@ -16,19 +16,21 @@ program test_forms
   call brute_force("euclidean", x, x, k, [(i, i=1, n)], plain, exact)
   call graph%build(x, k)
   call copies()
+  call ids_alone()
   call views()
   call numbers_of_points()
   call sparse_forms()
   call knng_files()
   call point_files()
   call imports()
+  call descriptions()
   call plans()
   call no_copies()
   call versions()
   ! A main program's variables are not freed at its end, and a search for leaks would find them.
   call graph%close()
   deallocate (plain, exact, x)
-  call finish_checks(41)
+  call finish_checks(71)
 
 contains
 
@@ -47,6 +49,38 @@ contains
     long_ids = 0
     call graph%fill(ids, long_distances(:, :n))
     call check(all(ids == plain) .and. all(long_distances(:, :n) == exact), "fill of real64")
+  end subroutine
+
+  subroutine ids_alone()
+    integer(int32), allocatable :: ids(:, :)
+    integer(int64), allocatable :: long_ids(:, :)
+    integer(int32) :: wide(2*k, n)
+    integer(int64) :: long(k, n)
+    integer(int32) :: short(2, 3) = reshape([2, 0, 1, 3, 0, 0], [2, 3])
+    real, allocatable :: distances(:, :)
+    type(knng_graph) :: made
+    type(knng_error) :: error
+
+    call graph%copy(ids)
+    call graph%copy(long_ids)
+    call check(all(shape(ids) == [k, n]) .and. all(ids == plain) .and. all(long_ids == plain), "copy of ids alone")
+    wide = -7
+    long = -7
+    call graph%fill(wide(2*k:1:-2, :))
+    call graph%fill(long)
+    call check(all(wide(2*k:1:-2, :) == plain) .and. all(wide(1::2, :) == -7), "fill of a section, ids alone")
+    call check(all(long == plain), "fill of ids alone")
+    call graph%fill(long(2:, :), error=error)
+    call check(error%code == knng_err_argument .and. error%given == k - 1, "fill of ids alone, another shape")
+
+    call made%import(long_ids, metric="L1")
+    call made%copy(ids, distances)
+    call check(all(ids == plain) .and. all(distances == 0) .and. made%same_points(), "import of ids alone")
+    call check(made%text("metric") == "manhattan", "import of ids alone: metric")
+    call made%import(short, points=9)
+    call made%copy(ids, distances)
+    call check(all(ids == short) .and. made%points() == 9, "import of ids alone, of queries")
+    call check(all((distances > huge(distances)) .eqv. short == 0), "import of ids alone: no neighbour is +inf far")
   end subroutine
 
   subroutine views()
@@ -206,8 +240,10 @@ contains
     type(knng_graph) :: made
     integer, allocatable :: ids(:, :)
     real(real64), allocatable :: distances(:, :)
+    real(real32), target :: single(d, n)
     integer :: unit
 
+    single = real(x, real32)
     open (newunit=unit, file="test_forms.fvecs", access="stream", form="unformatted", status="replace")
     do i = 1, n
       write (unit) int(d, int32), real(x(:, i), real32)
@@ -218,11 +254,22 @@ contains
     call made%build(data, k)
     call made%copy(ids, distances)
     call check(all(ids == plain) .and. all(distances == exact), "points of a file")
+    call made%build(data, int(k, int64))
+    call made%copy(ids, distances)
+    call check(all(ids == plain) .and. all(distances == exact), "points of a file, k of 64 bits")
     call made%query_file(data, "test_forms.fvecs", 1)
     call made%copy(ids, distances)
     call check(all(distances == 0), "queries of a file")
+    call made%query_file(data, "test_forms.fvecs", 2_int64)
+    call made%copy(ids, distances)
+    call check(all(distances(1, :) == 0) .and. made%width() == 2, "queries of a file, k of 64 bits")
     call check(data%file_text(1, "file") == "test_forms.fvecs", "the name of a file")
     call check(data%file_text(1, "matrix") == "", "what goes without saying")
+    call check(data%points() == n, "a file's points")
+    call data%add_file("test_forms.fvecs")
+    call data%add(real(x, real32))
+    call data%borrow(single)
+    call check(data%points() == 4*n, "add_file, add and borrow append")
     call remove("test_forms.fvecs")
     call data%close()
     open (newunit=unit, file="test_forms.csv", status="replace")
@@ -266,12 +313,37 @@ contains
     where (short > 0) far = 1
     call made%import(short, far, points=9)
     call made%copy(ids, distances)
+    call check(all((distances > huge(distances)) .eqv. (ids == 0)), "where there is no neighbour, the distance is +inf")
     call check(all(ids == short) .and. made%points() == 9 .and. .not. made%same_points(), "import of queries")
+  end subroutine
+
+  subroutine descriptions()
+    type(knng_graph) :: made, loaded
+    type(knng_error) :: error
+
+    call made%describe(["text.metric=cosine"], error=error)
+    call check(error%code == knng_err_state, "facts of no graph")
+    call made%import(plain, exact)
+    call made%describe([character(24) :: "text.metric=minkowski", "text.p=3", "stat.seconds_total=0.5"])
+    call check(made%text("metric") == "minkowski" .and. made%text("p") == "3", "texts of a description")
+    call check(made%stat("seconds_total") == 0.5d0, "a statistic of a description")
+    call made%save("test_forms.described.knng")
+    call loaded%load("test_forms.described.knng")
+    call check(loaded%text("metric") == "minkowski" .and. loaded%stat("seconds_total") == 0.5d0, "a description in a file")
+    call remove("test_forms.described.knng")
+    call made%describe(["text.metric=round"], error=error)
+    call check(error%code == knng_err_option .and. error%argument == "metric", "a metric that there is not")
+    call made%describe([character(24) :: "stat.seconds_total=2", "metric=cosine"], error=error)
+    call check(error%code == knng_err_data .and. made%stat("seconds_total") == 0.5d0, "facts of which one is none")
+    call made%describe([character(1) ::])
+    call check(made%text("metric") == "minkowski", "no facts")
+    call graph%describe(["text.metric=cosine"], error=error)
+    call check(error%code == knng_err_state, "facts of a graph that was built")
   end subroutine
 
   subroutine plans()
     type(knng_dataset) :: data, second
-    type(knng_plan) :: plan, other
+    type(knng_plan) :: plan, other, second_plan
     type(knng_graph) :: made
     integer, allocatable :: ids(:, :)
     real(real64), allocatable :: distances(:, :)
@@ -280,6 +352,8 @@ contains
     call data%estimate(k, plan)
     call data%estimate(k, other, queries=1000000)
     call check(plan%host_bytes > 0 .and. other%host_bytes > plan%host_bytes, "estimate")
+    call data%estimate(int(k, int64), second_plan, queries=1000000_int64)
+    call check(second_plan%host_bytes == other%host_bytes, "estimate, k of 64 bits")
     call second%share(data)
     call data%set("metric", "manhattan")
     call check(second%points() == n .and. second%dimension() == d, "share: shape")
@@ -318,7 +392,7 @@ contains
     integer :: stat
 
     call check(index(knng_library_version(), ".") > 0, "version")
-    call knng_allow_matrix_tiles(stat)
+    call knng_use_matrix_tiles(stat)
     call check(stat == knng_ok .or. stat == knng_err_unsupported, "matrix tiles")
   end subroutine
 end program

@@ -49,6 +49,15 @@ def drawn(file):
         sys.exit(f"{file} does not show the distances in order")
 
 
+def told():
+    """The page says what no compiler does: that points are appended, how settings are written, what is no neighbour."""
+    words = " ".join(PAGE.read_text().split())
+    for wanted in ("`add`, `borrow` and `add_file` append", "`ieee_value(1.0, ieee_positive_inf)`",
+                   "separated by blanks, with no blank around `=`"):
+        if wanted not in words:
+            sys.exit(f"{PAGE} does not say: {wanted}")
+
+
 def refused(compiler, rows, k, flags, environment):
     """The compiler, not a run, refuses a call with these arguments."""
     pathlib.Path("wrong.f90").write_text("program wrong\n  use knng\n  implicit none\n  type(knng_graph) :: graph\n"
@@ -65,6 +74,7 @@ def main(build, compiler, cmake):
                 for place, (kind, text) in enumerate(blocks) if kind == "fortran"}
     if sorted(programs) != ["curve", "errors", "first", "interruptible", "queries"]:
         sys.exit(f"{PAGE} has the programs {sorted(programs)}: the test must follow")
+    told()
     with tempfile.TemporaryDirectory() as name:
         stage = pathlib.Path(name) / "stage"
         run(cmake, "--install", build, "--prefix", "/opt/knng", env=dict(os.environ, DESTDIR=str(stage)))
@@ -82,6 +92,10 @@ def main(build, compiler, cmake):
         for program, (text, after) in programs.items():
             pathlib.Path(f"{program}.f90").write_text(text)
             run(compiler, "-std=f2018", "-Wall", f"{program}.f90", *flags, "-o", program, env=environment)
+            if program == "first":  # which has no integer that the module takes in one size only
+                run(compiler, "-std=f2018", "-fdefault-integer-8", f"{program}.f90", *flags, "-o", "wide", env=environment)
+                if len(run("./wide", env=environment).split()) != 20:
+                    sys.exit(f"{program} with integers of 64 bits does not print its lists")
             if program == "interruptible":
                 said = interrupted(f"./{program}", environment)
                 if not re.search(r"^\w+: +\d+ %\n(.*\n)*stopped\n$", said):

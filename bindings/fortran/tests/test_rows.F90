@@ -197,5 +197,5 @@ program test_rows
   call components()
   call metrics()
   call memory()
-  call finish_checks(150)
+  call finish_checks(270)
 end program
