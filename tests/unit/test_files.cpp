@@ -268,7 +268,8 @@ void plugins_are_looked_for_in_order(void**) {
     assert_true(found.size() >= 2);
     assert_string_equal(found[0].c_str(), dir.path().c_str());
     for (const std::string& directory : found) assert_int_equal(directory[0], '/');
-    assert_true(std::any_of(found.begin() + 1, found.end(), [](const std::string& d) { return d.ends_with("/knng0"); }));
+    assert_true(
+        std::any_of(found.begin() + 1, found.end(), [](const std::string& d) { return d.ends_with("/knng0"); }));
   }
   const Environment relative("KNNG_BACKEND_DIR", "plugins");
   for (const std::string& directory : plugin_directories()) assert_int_equal(directory[0], '/');

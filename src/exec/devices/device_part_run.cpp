@@ -60,7 +60,8 @@ void check_lists(Team& team, const TaskPlan& plan, const Part& part, std::span<c
 void take_counts(const Run& run, const Part& part, const knng_backend_result& total, Team& team) {
   if (total.violations > 0)
     fail(KNNG_ERR_INTERNAL, "bound_violations", {.given = total.violations},
-         "%lld keys lay outside their proved bounds: unless rows changed after they were borrowed, please report this with the data",
+         "%lld keys lay outside their proved bounds: unless rows changed after they were borrowed, please report this "
+         "with the data",
          static_cast<long long>(total.violations));
   if (const std::int64_t left = count_unproved(part); left > 0)
     fail(KNNG_ERR_INTERNAL, "device", {.given = left}, "%lld rows were left without a proof",
