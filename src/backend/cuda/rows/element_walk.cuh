@@ -37,7 +37,8 @@ class ElementWalk {
     parts_ = blocks_for(parts_along_ * ceil_div(across_, kThreads * kEach >> log_lanes_), 1);
   }
 
-  unsigned blocks() const { return blocks_for(parts_, 1, kMostBlocks); }
+  // Fewer, for kernels that often need no more than a look at a few elements.
+  unsigned blocks(std::int64_t most = 1 << 16) const { return blocks_for(parts_, 1, most); }
   __device__ std::uint32_t parts() const { return parts_; }
   // A thread's elements of a part, `each` of kEach.
   __device__ Element element(std::uint32_t part, int each) const {
@@ -50,8 +51,6 @@ class ElementWalk {
   }
 
  private:
-  static constexpr std::int64_t kMostBlocks = 1 << 16;
-
   bool down_;
   int log_lanes_ = 0;
   std::int64_t along_, across_;

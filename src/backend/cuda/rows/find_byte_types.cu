@@ -8,7 +8,9 @@
 namespace libknng::cuda {
 namespace {
 
-// A thread ends with the first value that no type holds, which is its first one of most data.
+constexpr std::int64_t kMostBlocks = 2048;
+
+// A thread ends with the first part that has a value that no type holds, which is its first one of most data.
 template <class T>
 __global__ void __launch_bounds__(ElementWalk::kThreads)
     find_types(const T* data, Strides strides, const __grid_constant__ ElementWalk walk, std::uint32_t* types) {
@@ -29,8 +31,8 @@ void find_byte_types(const DeviceRows& rows, std::uint32_t* types, cudaStream_t 
   const Strides strides{rows.row_stride, rows.col_stride};
   const ElementWalk walk(rows.rows, rows.dim, strides.run_down());
   visit_row_dtype(rows.dtype, [&]<class T>(const T*) {
-    find_types<<<walk.blocks(), ElementWalk::kThreads, 0, stream>>>(static_cast<const T*>(rows.data), strides, walk,
-                                                                    types);
+    find_types<<<walk.blocks(kMostBlocks), ElementWalk::kThreads, 0, stream>>>(static_cast<const T*>(rows.data),
+                                                                               strides, walk, types);
     check_launch();
   });
 }
