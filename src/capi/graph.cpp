@@ -57,8 +57,7 @@ knng_status knng_graph_shape(const knng_graph* g, int64_t* rows, int64_t* column
 knng_status knng_graph_view(const knng_graph* g, knng_matrix* ids, knng_matrix* values, knng_error* error) {
   return guard(error, [&](const FloatEnv&) {
     const Graph& graph = require(g, "g").graph;
-    if (ids && ids == values)
-      fail(KNNG_ERR_ARGUMENT, "values", "values: it is the struct that ids is, and can show one of them");
+    require_distinct({{ids, "ids"}, {values, "values"}});
     if (graph.kept_on_device()) {
       show(ids, kept_ids(graph), "ids");
       return show(values, kept_values(graph), "values");

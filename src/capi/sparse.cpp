@@ -36,6 +36,7 @@ knng_status knng_sparse_view(const knng_sparse* s, knng_matrix* indptr, knng_mat
                              knng_matrix* value, knng_error* error) {
   return guard(error, [&](const FloatEnv&) {
     const Sparse& sparse = require(s, "s").sparse;
+    require_distinct({{indptr, "indptr"}, {row, "row"}, {col, "col"}, {value, "value"}});
     show(indptr, KNNG_I64, sparse.rows + 1, 1, sparse.indptr.data(), "indptr");
     show(row, KNNG_I64, sparse.entries(), 1, sparse.row.data(), "row");
     show(col, KNNG_I64, sparse.entries(), 1, sparse.col.data(), "col");
@@ -49,15 +50,19 @@ knng_status knng_sparse_copy(const knng_sparse* s, int32_t base, knng_matrix* in
     const Sparse& sparse = require(s, "s").sparse;
     if (base != 0 && base != 1)
       fail(KNNG_ERR_RANGE, "base", {.given = base, .limit = 1}, "base=%d: rows and columns count from 0 or 1", base);
+    static constexpr const char* kNames[] = {"indptr", "row", "col", "value"};
     std::optional<OutputMatrix> outputs[4];
-    const auto open = [&](int i, const knng_matrix* m, const char* name, std::int64_t count) {
+    const auto open = [&](int i, const knng_matrix* m, std::int64_t count) {
+      const char* const name = kNames[i];
       if (!m || (count == 0 && read_struct(m, offsetof(knng_matrix, release), name).rows == 0)) return;
       require_numbers(outputs[i].emplace(m, name).target(), std::max<std::int64_t>(count, 1), i == 3, name);
+      for (int j = 0; j < i; ++j)
+        if (outputs[j]) require_apart(outputs[j]->target(), kNames[j], outputs[i]->target(), name);
     };
-    open(0, indptr, "indptr", sparse.rows + 1);
-    open(1, row, "row", sparse.entries());
-    open(2, col, "col", sparse.entries());
-    open(3, value, "value", sparse.entries());
+    open(0, indptr, sparse.rows + 1);
+    open(1, row, sparse.entries());
+    open(2, col, sparse.entries());
+    open(3, value, sparse.entries());
     const auto deliver = [&](int i, auto&& copy) {
       if (!outputs[i]) return;
       copy(outputs[i]->view());

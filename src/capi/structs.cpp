@@ -108,6 +108,14 @@ Buffer<std::byte> host_memory_for(const View& m, const char* argument) {
 
 }  // namespace
 
+void require_distinct(std::initializer_list<ShownMatrix> shown) {
+  for (const ShownMatrix* b = shown.begin(); b != shown.end(); ++b)
+    for (const ShownMatrix* a = shown.begin(); a != b; ++a)
+      if (b->out && a->out == b->out)
+        fail(KNNG_ERR_ARGUMENT, b->argument, "%s: it is the struct that %s is, and can show one of them", b->argument,
+             a->argument);
+}
+
 void require_apart(const MutableMatrixView& a, const char* a_name, const MutableMatrixView& b, const char* b_name) {
   const auto [a_first, a_end] = range_of(a);
   const auto [b_first, b_end] = range_of(b);

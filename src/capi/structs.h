@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 
 #include "capi/guard.h"
 #include "core/buffer.h"
@@ -110,6 +111,13 @@ class OutputMatrix {
   Buffer<std::byte> copy_;
   const char* argument_;
 };
+
+// Structs that one call fills in, as far as they are wanted: each is another.
+struct ShownMatrix {
+  const knng_matrix* out;
+  const char* argument;
+};
+void require_distinct(std::initializer_list<ShownMatrix> shown);
 
 // Two outputs of one call: refused where they share memory for certain.
 void require_apart(const MutableMatrixView& a, const char* a_name, const MutableMatrixView& b, const char* b_name);

@@ -240,6 +240,12 @@ static void copies_of_forms(void** state) {
   expect_ok(knng_sparse_copy(s, 0, &to_p, NULL, NULL, NULL, NULL), "copy of one array");
   assert_int_equal(p[0], 0);
 
+  knng_matrix same = knng_packed(KNNG_I32, count, 1, p);
+  EXPECT_ERROR(knng_sparse_copy(s, 0, &to_p, NULL, &same, NULL, &reported), KNNG_ERR_ARGUMENT,
+               "col: it shares memory with indptr");
+  assert_int_equal(p[0], 0);
+  EXPECT_ERROR(knng_sparse_view(s, NULL, &same, &to_value, &same, &reported), KNNG_ERR_ARGUMENT,
+               "value: it is the struct that row is");
   EXPECT_ERROR(knng_sparse_copy(s, 2, &to_p, NULL, NULL, NULL, &reported), KNNG_ERR_RANGE, "base=2");
   to_p.rows = n;
   EXPECT_ERROR(knng_sparse_copy(s, 0, &to_p, NULL, NULL, NULL, &reported), KNNG_ERR_ARGUMENT, "indptr");
