@@ -15,6 +15,14 @@
 namespace libknng {
 namespace {
 
+// In small or large letters, or both.
+bool is_truth_value(std::string_view text) {
+  if (text.size() != 4 && text.size() != 5) return false;
+  std::string small(text);
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return small == "true" || small == "false";
+}
+
 class TextTable final : public RowReader {
  public:
   TextTable(std::unique_ptr<Source> source, bool tabs, Monitor* monitor, std::int64_t block)
@@ -69,6 +77,7 @@ class TextTable final : public RowReader {
   [[noreturn]] void fail_value(std::string_view line, const Cell& cell, CellValue::Kind kind,
                                std::int64_t column) const;
   [[noreturn]] void fail_name(const Cell& cell) const;
+  [[noreturn]] void fail_truth_value(const Cell& cell) const;
   [[noreturn]] void fail_ragged(std::string_view line) const;
   [[noreturn]] void fail_changed() const;
   std::string place(std::int64_t column) const;  // for messages
@@ -164,6 +173,7 @@ void TextTable::pass_name(std::string_view line, const char*& at) const {
   const Cell cell = next_cell(at, line.data() + line.size(), layout_.separator);
   require_whole(cell, -1);
   if (layout_.names_by_text && value_of(cell).kind == CellValue::Kind::number) fail_name(cell);
+  if (layout_.names_by_text && is_truth_value(cell.text)) fail_truth_value(cell);
   if (cell.last) at = nullptr;
 }
 
@@ -216,6 +226,15 @@ void TextTable::fail_name(const Cell& cell) const {
   fail(KNNG_ERR_FORMAT, "path", {.row = row_, .col = -1},
        "%s: line %lld begins with the number %s, line 2 with none: the first column may be numbers or names of rows; "
        "mend line 2, or make the first cell of a header empty if they are names",
+       name_.c_str(), line_number(), shown_cell(cell.text).c_str());
+}
+
+// Elsewhere such a cell is no number; here it would pass for a name.
+void TextTable::fail_truth_value(const Cell& cell) const {
+  lines_.source().require_unchanged();
+  fail(KNNG_ERR_FORMAT, "path", {.row = row_, .col = -1},
+       "%s: line %lld begins with %s: truth values are not read, and hardly a name; write 0 and 1, or make the first "
+       "cell of a header empty if they are names of rows",
        name_.c_str(), line_number(), shown_cell(cell.text).c_str());
 }
 

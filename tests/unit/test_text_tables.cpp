@@ -391,6 +391,8 @@ void refused_forms(void**) {
       {"x.csv", "g,a\ng1,1\ng2\n", KNNG_ERR_FORMAT, 1, -1, {"line 3 has 1 cell, the first row has 2"}},
       {"x.csv", "a,b\n-,1\n4.9,2\n", KNNG_ERR_FORMAT, 1, -1, {"line 3 begins with the number '4.9'", "first cell"}},
       {"x.csv", "5.1,1\n-,2\n4.9,2\n", KNNG_ERR_FORMAT, 0, -1, {"line 1 begins with the number '5.1', line 2"}},
+      {"x.csv", "a,b\nTrue,1\nFalse,2\n", KNNG_ERR_FORMAT, 0, -1, {"line 2 begins with 'True'", "0 and 1"}},
+      {"x.csv", "a,b\ng,1\nFALSE,2\n", KNNG_ERR_FORMAT, 1, -1, {"line 3 begins with 'FALSE'"}},
       {"x.csv", "gene,a\ng,1\nNA,2\n\"7\",3\n", KNNG_ERR_FORMAT, 2, -1, {"line 4 begins with the number '7'"}},
       {"x.csv", "0,1,2\n1,2,3\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header"}},
       {"x.csv", "-,1.5,2\n3,4,5\n", KNNG_ERR_FORMAT, -1, -1, {"line 1 may be a row or a header", "text and numbers"}},
