@@ -69,13 +69,9 @@ impl<'a> Facts<'a> {
 
     /// Lines of name=value, as in graph files.
     pub(crate) fn lines(&self) -> Result<CString> {
-        let mut lines = String::new();
-        for (name, value) in &self.texts {
-            lines += &format!("text.{name}={}\n", value.replace('\\', "\\\\").replace('\n', "\\n"));
-        }
-        for (name, number) in &self.statistics {
-            lines += &format!("stat.{name}={number}\n");
-        }
-        text::to_c("facts", lines)
+        let escaped = |value: &str| value.replace('\\', "\\\\").replace('\n', "\\n");
+        let texts = self.texts.iter().map(|(name, value)| format!("text.{name}={}\n", escaped(value)));
+        let statistics = self.statistics.iter().map(|(name, number)| format!("stat.{name}={number}\n"));
+        text::to_c("facts", texts.chain(statistics).collect::<String>())
     }
 }
