@@ -37,7 +37,7 @@ class ElementWalk {
     parts_ = blocks_for(parts_along_ * ceil_div(across_, kThreads * kEach >> log_lanes_), 1);
   }
 
-  // Fewer, for kernels that often need no more than a look at a few elements.
+  // Of a launch. `most`: fewer for a kernel that often ends after a few elements.
   unsigned blocks(std::int64_t most = 1 << 16) const { return blocks_for(parts_, 1, most); }
   __device__ std::uint32_t parts() const { return parts_; }
   // A thread's elements of a part, `each` of kEach.
@@ -54,7 +54,7 @@ class ElementWalk {
   bool down_;
   int log_lanes_ = 0;
   std::int64_t along_, across_;
-  std::uint32_t parts_along_, parts_;  // 2^31 of a thousand elements are more than a device's memory holds
+  std::uint32_t parts_along_, parts_;  // below 2^31, each of 256 places or more
 };
 
 }  // namespace libknng::cuda
